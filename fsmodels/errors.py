@@ -1,0 +1,17 @@
+"""The errors that ``fsmodels`` raises on purpose, over those of ``solvers``."""
+
+from solvers.errors import Error, ModelError, OptionError, SolverError
+
+__all__ = ["DataError", "Error", "InfeasibleParameter", "ModelError", "OptionError", "ParameterError", "SolverError"]
+
+
+class DataError(Error, ValueError):
+    """The data cannot be used as given; the message names the column, row or label."""
+
+
+class ParameterError(Error, ValueError):
+    """A parameter of a formulation is outside what is allowed."""
+
+
+class InfeasibleParameter(ParameterError):
+    """A parameter is well formed, but no solution can satisfy it."""

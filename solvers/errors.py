@@ -1,0 +1,21 @@
+"""The errors that solvers and drivers raise on purpose.
+
+Every message says what was wrong, the value, what is allowed and the next step. ``Error`` is the common root of both
+packages, so that a program can catch them all at once and let genuine bugs through.
+"""
+
+
+class Error(Exception):
+    """Root of the errors raised on purpose by ``solvers`` and ``fsmodels``."""
+
+
+class ModelError(Error, ValueError):
+    """The model, as it stands, cannot be treated this way; the message names the component."""
+
+
+class OptionError(Error, ValueError):
+    """An option is unknown, or its value is not allowed."""
+
+
+class SolverError(Error, RuntimeError):
+    """A solver is unknown, not installed, cannot solve this class of model, or failed."""
