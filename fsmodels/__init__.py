@@ -1,0 +1,41 @@
+"""Feature selection for support vector machines as optimisation models you can edit.
+
+``fs.load_dataset`` and ``fs.Dataset`` bring data, ``fs.svm`` and ``fs.fsp`` build Pyomo models, ``fs.solve`` solves any
+of them with a solver or decomposition driver by name.
+"""
+
+import solvers
+
+if getattr(solvers, "OWNER", None) != "fsmodels":
+    raise ImportError(
+        f"fsmodels needs its own package named solvers, but {getattr(solvers, '__file__', solvers)} hides it: rename "
+        "that file, or start Python from another folder."
+    )
+
+from fsmodels import fsp, svm
+from fsmodels.dataset import Dataset, list_datasets, load_dataset
+from fsmodels.errors import DataError, InfeasibleParameter, ModelError, OptionError, ParameterError, SolverError
+from solvers import Result, SolutionStatus, StopReason, available, solve
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DataError",
+    "Dataset",
+    "InfeasibleParameter",
+    "ModelError",
+    "OptionError",
+    "ParameterError",
+    "Result",
+    "SolutionStatus",
+    "SolverError",
+    "StopReason",
+    "available",
+    "baselines",
+    "fsp",
+    "list_datasets",
+    "load_dataset",
+    "solve",
+    "svm",
+    "synthetic",
+]

@@ -1,0 +1,126 @@
+"""From a table or from arrays to what a ``Dataset`` holds, with every check on the way."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from fsmodels import _reading
+from fsmodels._labels import signed_labels
+from fsmodels._messages import listed, suggestion
+from fsmodels.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Intake:
+    """Checked data; ``remarks`` are sentences on constant and equal columns."""
+
+    X: Any
+    y: NDArray[np.float64]
+    features: tuple[str, ...]
+    negative_label: object
+    positive_label: object
+    remarks: list[str]
+
+
+def from_csv(path: Path, target: str, positive: object, drop: Sequence[str]) -> Intake:
+    """Take the columns of a CSV file besides ``target`` and those in ``drop``."""
+    table, origin = _reading.read_table(path)
+    return _from_table(_reading.without(table, drop, target, origin), target, positive, origin)
+
+
+def from_frame(df: pd.DataFrame, target: str, positive: object, drop: Sequence[str]) -> Intake:
+    """Take the columns of a DataFrame; column names become text."""
+    if not isinstance(df, pd.DataFrame):
+        raise DataError(f"from_frame needs a DataFrame and got {type(df).__name__}: use from_arrays or from_csv.")
+    table = df.set_axis([str(column) for column in df.columns], axis=1)
+    return _from_table(_reading.without(table, drop, target, _reading.FRAME), target, positive, _reading.FRAME)
+
+
+def _from_table(table: pd.DataFrame, target: str, positive: object, origin: _reading.Origin) -> Intake:
+    """Take the columns of a table besides ``target``; all-sparse dtypes give CSR."""
+    names = [str(column) for column in table.columns]
+    _check_names(names, origin)
+    if target not in names:
+        raise DataError(
+            f'There is no column "{target}" for the labels in {origin.where}. {suggestion(target, names)}'
+            f"Its columns are {listed(names)}: name the column of labels with --target (Python: target=)."
+        )
+    names.remove(target)
+    X: Any = table.drop(columns=target)
+    if names and all(isinstance(dtype, pd.SparseDtype) for dtype in X.dtypes):
+        X = X.sparse.to_coo()
+    return _checked(X, names, table[target], positive, target, origin)
+
+
+def from_arrays(X: Any, y: ArrayLike, features: Sequence[str] | None, positive: object) -> Intake:
+    """Take X (dense, DataFrame or scipy.sparse) and y; names default to x1, x2, ..."""
+    if isinstance(X, pd.DataFrame) and features is None:
+        features = [str(column) for column in X.columns]
+    if not sparse.issparse(X):
+        try:
+            X = np.asarray(X)
+        except ValueError as error:
+            raise DataError(f"X is no matrix ({error}): give every row the same number of values.") from None
+    if X.ndim != 2:
+        raise DataError(
+            f"X has shape {X.shape}: give samples x features; X.reshape(-1, 1) makes a single feature of a vector."
+        )
+    names = [f"x{j + 1}" for j in range(X.shape[1])] if features is None else [str(name) for name in features]
+    if len(names) != X.shape[1]:
+        raise DataError(f"features has {len(names)} names for {X.shape[1]} columns of X: give one name a column.")
+    _check_names(names, _reading.ARRAYS)
+    labels = y.reset_index(drop=True) if isinstance(y, pd.Series) else np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1 or len(labels) != X.shape[0]:
+        raise DataError(f"y has shape {labels.shape} for {X.shape[0]} rows of X: give one label a row.")
+    if not sparse.issparse(X) and X.dtype.kind not in "fiub":
+        X = pd.DataFrame(X, columns=names)
+    return _checked(X, names, pd.Series(labels), positive, "y", _reading.ARRAYS)
+
+
+def _check_names(names: list[str], origin: _reading.Origin) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise DataError(
+            f"Column names stand twice in {origin.where}: {listed(twice)}. Give each column a name of its own."
+        )
+
+
+def _checked(
+    X: Any,
+    features: list[str],
+    labels: pd.Series,
+    positive: object,
+    target: str,
+    origin: _reading.Origin,
+) -> Intake:
+    if not features:
+        raise DataError(
+            f'There are no features in {origin.where}: give at least one numeric column besides "{target}".'
+        )
+    if X.shape[0] == 0:
+        raise DataError(f"There are no rows in {origin.where}: give one row per sample.")
+    X = _reading.feature_matrix(X, features, origin)
+    y, negative, chosen = signed_labels(labels, positive, target, origin)
+    return Intake(X, y, tuple(features), negative, chosen, _reading.uninformative(X, features))
+
+
+def check_parts(X: Any, y: NDArray[np.float64], features: tuple[str, ...]) -> None:
+    """Check that the parts of a ``Dataset`` fit together."""
+    if X.ndim != 2 or y.shape != (X.shape[0],) or len(features) != X.shape[1]:
+        raise DataError(
+            f"X has shape {X.shape}, y {y.shape} and there are {len(features)} feature names: "
+            "X must be samples x features, with one label a row and one name a column."
+        )
+    if not np.isin(y, (-1.0, 1.0)).all():
+        raise DataError(
+            f"y holds {listed(np.unique(y))}: Dataset(...) takes -1 and +1; Dataset.from_arrays maps other labels."
+        )

@@ -1,0 +1,51 @@
+"""Words that the messages of the package share: short lists of names, the nearest known name, unknown features."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fsmodels.errors import DataError
+
+
+def listed(names: Iterable[Any], limit: int = 12) -> str:
+    """Names in one line for a message, cut after ``limit``."""
+    shown = [str(name) for name in names]
+    return ", ".join(shown) if len(shown) <= limit else f"{', '.join(shown[:limit])}, ... ({len(shown)} in all)"
+
+
+def suggestion(name: object, known: Iterable[object]) -> str:
+    """``Did you mean "...?" `` with a trailing space when a known name is near, else nothing."""
+    by_lower = {str(option).lower(): str(option) for option in known}
+    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
+    return f'Did you mean "{by_lower[near[0]]}"? ' if near else ""
+
+
+def check_known_features(names: Iterable[str], features: Sequence[str], where: str) -> None:
+    """Refuse names that are no features, such as a cost for a feature that the data do not have.
+
+    Parameters
+    ----------
+    names : iterable of str
+        What the user wrote.
+    features : sequence of str
+        What the data have.
+    where : str
+        Where the names stand, for the message (``"COSTS.csv"``, ``"requires"``).
+
+    Raises
+    ------
+    DataError
+        Naming the first unknown name, the nearest feature and the features.
+
+    Examples
+    --------
+    >>> check_known_features(["age"], ("age", "weight"), "costs.csv")
+    """
+    known = set(features)
+    unknown = [str(name) for name in names if name not in known]
+    if unknown:
+        more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
+        raise DataError(
+            f'{where}: "{unknown[0]}"{more} is not a feature of the data. {suggestion(unknown[0], features)}'
+            f"Features: {listed(features)}."
+        )

@@ -1,0 +1,141 @@
+"""The constants of a feature scaling, how they compose, and the way back for weights."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fsmodels.errors import DataError, ParameterError
+
+FloatArray = NDArray[np.float64]
+METHODS = ("none", "standard", "unit-ball", "minmax")
+SPARSE_METHODS = ("none", "unit-ball")
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Constants that turn original values into scaled ones: ``scaled = (original - shift) * factor``.
+
+    Attributes
+    ----------
+    method : str
+        "none", "standard", "unit-ball", "minmax", or several in the order applied ("standard, unit-ball").
+    shift : ndarray of shape (n_features,)
+        In the units of each feature.
+    factor : ndarray of shape (n_features,)
+        In 1/units of each feature; never 0.
+    """
+
+    method: str
+    shift: FloatArray
+    factor: FloatArray
+
+    @classmethod
+    def none(cls, n_features: int) -> "Scale":
+        """Build the scaling that changes nothing."""
+        return cls("none", np.zeros(n_features), np.ones(n_features))
+
+    @classmethod
+    def fit(cls, X: Any, method: str) -> "Scale":
+        """Compute the constants of one method from the rows of X, dense or CSR."""
+        if method not in METHODS:
+            raise ParameterError(f'Scaling "{method}" is not known: use one of {", ".join(METHODS)}.')
+        n_features = X.shape[1]
+        if method == "none":
+            return cls.none(n_features)
+        if sparse.issparse(X) and method not in SPARSE_METHODS:
+            raise DataError(
+                f'Scaling "{method}" would shift the zeros of these sparse data and fill {X.shape[0]} x {n_features} '
+                f"cells: use one of {', '.join(SPARSE_METHODS)}, or make the data dense first with to_dense()."
+            )
+        if X.shape[0] == 0:
+            raise DataError(
+                f'Scaling "{method}" needs samples and there are 0: scale the training part and apply it here.'
+            )
+        with np.errstate(over="ignore", invalid="ignore"):
+            if method == "unit-ball":
+                return cls(method, np.zeros(n_features), np.full(n_features, 1.0 / (_largest_norm(X) or 1.0)))
+            # scikit-learn takes over a second to import and loading or building needs none of it
+            from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+            if method == "standard":
+                standard = StandardScaler().fit(X)  # a constant column gets scale_ 1
+                return cls(method, standard.mean_, 1.0 / standard.scale_)
+            minmax = MinMaxScaler().fit(X)
+            return cls(method, minmax.data_min_, minmax.scale_)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the scaling changes nothing."""
+        return not self.shift.any() and bool((self.factor == 1.0).all())
+
+    def apply(self, X: Any, features: tuple[str, ...]) -> Any:
+        """Scale the rows of X, dense or CSR (a shift needs dense)."""
+        if self.is_none:
+            return X
+        if sparse.issparse(X):
+            if self.shift.any():
+                raise DataError(
+                    f'Scaling "{self.method}" shifts zeros and these data are sparse: scale by '
+                    f"{' or '.join(SPARSE_METHODS)}, or make the data dense first with to_dense()."
+                )
+            scaled = X.copy()
+            with np.errstate(over="ignore", invalid="ignore"):
+                scaled.data *= self.factor[scaled.indices]
+            self._refuse_overflow(X.data, scaled.data, features, X.indices)
+            return scaled
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = (X - self.shift) * self.factor
+        self._refuse_overflow(X, scaled, features, np.broadcast_to(np.arange(X.shape[1]), X.shape))
+        return scaled
+
+    def _refuse_overflow(self, values: FloatArray, scaled: FloatArray, features: tuple[str, ...], column: Any) -> None:
+        bad = ~np.isfinite(scaled)
+        if bad.any():
+            raise DataError(
+                f'Column "{features[column[bad][0]]}" overflows when it is scaled by "{self.method}" '
+                f"(value {values[bad][0]:.3g}): give it in other units."
+            )
+
+    def then(self, later: "Scale") -> "Scale":
+        """Compose: this scaling first, then ``later``, as one scaling of the original values."""
+        if later.method == "none":
+            return self
+        method = later.method if self.method == "none" else f"{self.method}, {later.method}"
+        return Scale(method, self.shift + later.shift / self.factor, self.factor * later.factor)
+
+    def after(self, earlier: "Scale") -> "Scale":
+        """Find what is left to do to values scaled by ``earlier`` so that they are scaled by this."""
+        return Scale(self.method, (self.shift - earlier.shift) * earlier.factor, self.factor / earlier.factor)
+
+    def take(self, columns: NDArray[np.intp]) -> "Scale":
+        """Keep the constants of some features."""
+        return Scale(self.method, self.shift[columns], self.factor[columns])
+
+    def original_weights(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
+        """Turn (w, b) on scaled values into (w, b) on original values."""
+        if w.shape != self.factor.shape:
+            raise DataError(f"w has shape {w.shape}: give one weight for each of the {len(self.factor)} features.")
+        original = w * self.factor
+        return original, float(b - original @ self.shift)
+
+    def as_dict(self, features: tuple[str, ...]) -> dict[str, Any]:
+        """Give the constants as plain numbers by feature, for the JSON file."""
+        constants: Mapping[str, FloatArray] = {"shift": self.shift, "factor": self.factor}
+        return {"method": self.method} | {
+            key: dict(zip(features, values.tolist(), strict=True)) for key, values in constants.items()
+        }
+
+
+def _largest_norm(X: Any) -> float:
+    """Largest Euclidean norm of a row; the values are divided by their peak first so that squares cannot overflow."""
+    values = X.data if sparse.issparse(X) else X
+    peak = float(np.abs(values).max(initial=0.0))
+    if peak == 0.0:
+        return 0.0
+    relative = X / peak
+    squares = (relative * relative).sum(axis=1)
+    return peak * float(np.sqrt(np.max(squares)))

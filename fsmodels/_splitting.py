@@ -1,0 +1,80 @@
+"""Random parts of the rows with the classes in proportion, through scikit-learn."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fsmodels.errors import DataError, ParameterError
+
+FloatArray = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+def split_rows(y: FloatArray, train: float, validation: float, test: float, seed: int) -> dict[str, Rows]:
+    """Rows of three parts by name, each in the order of the data; sizes are rounded, the rest goes to train."""
+    fractions = {"train": train, "validation": validation, "test": test}
+    if not all(0 <= part <= 1 for part in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
+        raise ParameterError(
+            f"train={train}, validation={validation}, test={test} add up to {sum(fractions.values()):g}: "
+            "give fractions from 0 to 1 that add up to 1."
+        )
+    if train == 0:
+        raise ParameterError("train=0 leaves no sample to learn from: give a fraction above 0.")
+    parts = {"train": np.arange(len(y))}
+    for what in ("test", "validation"):
+        parts["train"], parts[what] = _stratified(parts["train"], y, round(fractions[what] * len(y)), seed)
+    for what, fraction in fractions.items():
+        if fraction and len(np.unique(y[parts[what]])) < 2:
+            raise DataError(
+                f"{what}={fraction} does not give both classes a sample there: the smaller class has "
+                f"{smaller_class(y)} of {len(y)} samples. Give larger fractions or more samples."
+            )
+    return {what: parts[what] for what in fractions}
+
+
+def fold_rows(y: FloatArray, k: int, seed: int) -> list[tuple[Rows, Rows]]:
+    """(rows to train on, rows held out) for each of k folds."""
+    from sklearn.model_selection import StratifiedKFold  # an import of over a second, as below
+
+    fewest = smaller_class(y)
+    if fewest < 2:
+        raise ParameterError(f"k={k} folds need 2 samples of each class and one class has {fewest}: add samples.")
+    if not 2 <= k <= fewest:
+        raise ParameterError(
+            f"k={k} folds cannot all have both classes: use 2..{fewest}, the samples of the smaller class."
+        )
+    return list(StratifiedKFold(k, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+
+
+def smaller_class(y: FloatArray) -> int:
+    """Count the samples of the smaller class."""
+    return int(min((y > 0).sum(), (y < 0).sum()))
+
+
+def _stratified(rows: Rows, y: FloatArray, size: int, seed: int) -> tuple[Rows, Rows]:
+    """Draw ``size`` rows with the classes in proportion: (the others, those drawn)."""
+    from sklearn.model_selection import train_test_split
+
+    if size == 0:
+        return rows, rows[:0]
+    try:
+        others, drawn = train_test_split(rows, test_size=size, stratify=y[rows], random_state=seed)
+    except ValueError:  # too few of a class; the caller says so with its numbers
+        return rows, rows[:0]
+    return np.sort(others), np.sort(drawn)
+
+
+def row_index(rows: ArrayLike, n_samples: int) -> Rows:
+    """Positions from positions or from a mask, checked."""
+    index = np.asarray(rows)
+    if index.dtype == bool:
+        if index.shape != (n_samples,):
+            raise DataError(f"The mask has shape {index.shape}: give {n_samples} booleans, one a row.")
+        return np.flatnonzero(index)
+    if index.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    if index.ndim != 1 or index.dtype.kind not in "iu":
+        raise DataError(f"Rows {index!r} are no list of whole numbers: give row positions or a mask of booleans.")
+    outside = index[(index < -n_samples) | (index >= n_samples)]
+    if outside.size:
+        raise DataError(f"There is no row {outside[0]}: rows are numbered 0..{n_samples - 1}.")
+    return index.astype(np.intp)

@@ -1,0 +1,401 @@
+"""Data for the formulations: a matrix, labels -1/+1, feature names, and the constants of its scaling."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from fsmodels import _display, _intake
+from fsmodels._messages import check_known_features, listed
+from fsmodels._reading import read_costs
+from fsmodels._scaling import METHODS, Scale
+from fsmodels._shipped import list_datasets, shipped_file
+from fsmodels._splitting import fold_rows, row_index, split_rows
+from fsmodels.errors import DataError
+
+__all__ = [
+    "DataWarning",
+    "Dataset",
+    "Fold",
+    "Scale",
+    "Split",
+    "check_known_features",
+    "list_datasets",
+    "load_dataset",
+    "read_costs",
+]
+
+FloatArray = NDArray[np.float64]
+SCALINGS = METHODS
+
+
+class DataWarning(UserWarning):
+    """The data can be used, but some columns carry no information."""
+
+
+class Split(NamedTuple):
+    """Three parts of one data set; a part that was asked for with 0 has no rows."""
+
+    train: "Dataset"
+    validation: "Dataset"
+    test: "Dataset"
+
+
+class Fold(NamedTuple):
+    """One fold of a cross-validation."""
+
+    train: "Dataset"
+    held_out: "Dataset"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Samples with labels -1/+1.
+
+    Build one with ``from_csv``, ``from_frame``, ``from_arrays`` or ``load_dataset``: these check the data and map the
+    labels. The arrays are read-only; every method returns a new ``Dataset``.
+
+    Attributes
+    ----------
+    X : ndarray or scipy.sparse.csr_array of shape (n_samples, n_features)
+        float64, finite; in the units of the file until ``scaled``.
+    y : ndarray of shape (n_samples,)
+        float64, -1 or +1.
+    features : tuple of str
+        Column names, each once.
+    name : str
+        For messages and reports.
+    negative_label, positive_label : object
+        The labels behind -1 and +1; ``negative_label`` is a tuple where several labels became -1.
+    scale : Scale
+        ``X = (original - scale.shift) * scale.factor``.
+
+    Examples
+    --------
+    >>> data = Dataset.from_arrays([[0.0, 1.0], [2.0, 1.5], [4.0, 3.0]], ["no", "yes", "yes"], features=["dose", "age"])
+    >>> data
+    Dataset('data', 3 samples x 2 features, +1: 2 (label yes), -1: 1 (label no), scale none)
+    >>> data.scaled("minmax").X[:, 0].tolist()
+    [0.0, 0.5, 1.0]
+    """
+
+    X: Any
+    y: FloatArray
+    features: tuple[str, ...]
+    name: str = "data"
+    negative_label: object = -1
+    positive_label: object = 1
+    scale: Scale = field(default=None)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        X = self.X
+        X = sparse.csr_array(X, dtype=np.float64) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        y = np.asarray(self.y, dtype=np.float64)
+        features = tuple(str(name) for name in self.features)
+        _intake.check_parts(X, y, features)
+        if not sparse.issparse(X):
+            X = X.view()
+            X.setflags(write=False)
+        y = y.view()
+        y.setflags(write=False)
+        for key, value in {"X": X, "y": y, "features": features}.items():
+            object.__setattr__(self, key, value)
+        if self.scale is None:
+            object.__setattr__(self, "scale", Scale.none(X.shape[1]))
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | Path,
+        target: str = "target",
+        positive: object = None,
+        drop: str | Sequence[str] = (),
+    ) -> "Dataset":
+        r"""Read a CSV file (plain or .gz, UTF-8, commas) with a header and one sample a row.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        target : str
+            Column of the labels, numbers or text.
+        positive : object, optional
+            Label that becomes +1 (``"1"`` also means 1 and 1.0); all others become -1. Without it there must be two
+            labels, and the larger in sorted order is +1.
+        drop : str or sequence of str
+            Columns to leave out.
+
+        Raises
+        ------
+        DataError
+            Anything that keeps the file from being numbers and two classes; the message names row, line and column.
+
+        Warns
+        -----
+        DataWarning
+            Constant columns, or columns equal to another.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
+        >>> _ = path.write_text("id,age,dose,group\n7,61,0.5,ill\n8,48,0.25,well\n9,50,0,well\n")
+        >>> Dataset.from_csv(path, target="group", positive="ill", drop="id").features
+        ('age', 'dose')
+        """
+        path = Path(path)
+        name = path.name.removesuffix(".gz").removesuffix(".csv")
+        return cls._of(_intake.from_csv(path, target, positive, _names(drop)), name)
+
+    @classmethod
+    def from_frame(
+        cls,
+        df: pd.DataFrame,
+        target: str = "target",
+        positive: object = None,
+        drop: str | Sequence[str] = (),
+        name: str = "data",
+    ) -> "Dataset":
+        """Take the columns of a DataFrame; a frame whose features all have a sparse dtype stays sparse.
+
+        Parameters are those of ``from_csv``; column names become text, the index is ignored, and a categorical label is
+        sorted by its values.
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"age": [61, 48], "ill": [True, False]})
+        >>> Dataset.from_frame(frame, target="ill").y.tolist()
+        [1.0, -1.0]
+        """
+        return cls._of(_intake.from_frame(df, str(target), positive, _names(drop)), name)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: ArrayLike,
+        features: Sequence[str] | None = None,
+        positive: object = None,
+        name: str = "data",
+    ) -> "Dataset":
+        """Take arrays: X of shape (n_samples, n_features), dense or scipy.sparse, and one label a row.
+
+        Without ``features`` the names are those of the DataFrame X, else x1, x2, ..., as in the papers.
+
+        Examples
+        --------
+        >>> Dataset.from_arrays([[1.0], [2.0]], [0, 1]).features
+        ('x1',)
+        """
+        return cls._of(_intake.from_arrays(X, y, features, positive), name)
+
+    @classmethod
+    def _of(cls, data: _intake.Intake, name: str) -> "Dataset":
+        if data.remarks:
+            warnings.warn(f'Data "{name}": {" ".join(data.remarks)} They may be left out.', DataWarning, stacklevel=3)
+        return cls(data.X, data.y, data.features, name, data.negative_label, data.positive_label)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.X.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a CSR array."""
+        return bool(sparse.issparse(self.X))
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def scaled(self, method: str) -> "Dataset":
+        """Scale each feature by constants of these samples, and remember them in ``scale``.
+
+        Parameters
+        ----------
+        method : {"none", "standard", "unit-ball", "minmax"}
+            "none": as it is. "standard": mean 0 and standard deviation 1 (ddof 0) per feature. "minmax": onto [0, 1]
+            per feature. "unit-ball": all values divided by the largest Euclidean norm of a row, so that every row lies
+            in the unit ball (up to rounding) and directions stay. A constant feature is divided by 1.
+
+        Raises
+        ------
+        ParameterError
+            Unknown method.
+        DataError
+            A method that shifts zeros on sparse data; a value that overflows.
+
+        Notes
+        -----
+        Scaling twice composes: ``data.scaled("standard").scaled("unit-ball")`` remembers both as one. "none" does not
+        undo an earlier scaling. Means, deviations and ranges are scikit-learn's.
+        """
+        step = Scale.fit(self.X, method)
+        return replace(self, X=step.apply(self.X, self.features), scale=self.scale.then(step))
+
+    def apply_scale_to(self, other: "Dataset") -> "Dataset":
+        """Scale other data (validation, test) with the constants of these.
+
+        Columns of ``other`` are taken by name, in the order of these. Data that already carry a scaling are brought
+        from theirs to this one, so that equal scalings change nothing.
+
+        Raises
+        ------
+        DataError
+            A feature of these is missing in ``other``, or a shift is needed on sparse data.
+
+        Examples
+        --------
+        >>> train, _, test = load_dataset("wdbc").split(seed=1)
+        >>> train = train.scaled("standard")
+        >>> test = train.apply_scale_to(test)
+        """
+        theirs = set(other.features)
+        if missing := [name for name in self.features if name not in theirs]:
+            raise DataError(f'Data "{other.name}" lack features ({listed(missing)}): give data with the same columns.')
+        if other.features != self.features:
+            other = other.select_features(self.features)
+        step = self.scale.after(other.scale)
+        return replace(other, X=step.apply(other.X, other.features), scale=self.scale)
+
+    def original_weights(self, w: ArrayLike | Mapping[str, float], b: float) -> tuple[FloatArray, float]:
+        """Bring a classifier of the scaled data back to original units.
+
+        Parameters
+        ----------
+        w : array_like of shape (n_features,), or mapping feature -> weight
+            Weights on the scaled data; a mapping may leave out zeros.
+        b : float
+            Bias on the scaled data.
+
+        Returns
+        -------
+        (w_original, b_original)
+            With the same decision value for every sample: ``X @ w + b == X_original @ w_original + b_original``.
+
+        Examples
+        --------
+        >>> data = Dataset.from_arrays([[0.0], [4.0]], [0, 1]).scaled("minmax")
+        >>> data.original_weights([2.0], -1.0)
+        (array([0.5]), -1.0)
+        """
+        if isinstance(w, Mapping):
+            check_known_features(w, self.features, "weights")
+            w = [w.get(name, 0.0) for name in self.features]
+        return self.scale.original_weights(np.asarray(w, dtype=np.float64), b)
+
+    def take(self, rows: ArrayLike, name: str | None = None) -> "Dataset":
+        """Keep some rows, by position (in the order given) or by a mask of n_samples booleans."""
+        index = row_index(rows, self.n_samples)
+        return replace(self, X=self.X[index], y=self.y[index], name=self.name if name is None else name)
+
+    def select_features(self, names: Sequence[str]) -> "Dataset":
+        """Keep some features, in the order given, with their scaling constants."""
+        names = _names(names)
+        check_known_features(names, self.features, "select_features")
+        if len(set(names)) < len(names) or not names:
+            raise DataError(f"select_features got {listed(names) or 'no name'}: give one feature or more, each once.")
+        position = {name: j for j, name in enumerate(self.features)}
+        columns = np.array([position[name] for name in names], dtype=np.intp)
+        X = self.X[:, columns] if self.is_sparse else np.ascontiguousarray(self.X[:, columns])
+        return replace(self, X=X, features=tuple(names), scale=self.scale.take(columns))
+
+    def split(self, train: float = 0.6, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> Split:
+        """Divide the rows at random into three parts with the classes in proportion.
+
+        Parameters
+        ----------
+        train, validation, test : float
+            Fractions that add up to 1; ``validation`` and ``test`` may be 0 and then have no rows.
+        seed : int
+            One seed, one split. Rows keep their order within a part.
+
+        Raises
+        ------
+        ParameterError
+            Fractions outside [0, 1] or that do not add up to 1.
+        DataError
+            A part would have no sample of a class.
+
+        Examples
+        --------
+        >>> [len(part) for part in load_dataset("wdbc").split(0.6, 0.2, 0.2, seed=0)]
+        [341, 114, 114]
+        """
+        rows = split_rows(self.y, train, validation, test, seed)
+        return Split(*(self.take(part, f"{self.name}/{what}") for what, part in rows.items()))
+
+    def folds(self, k: int = 5, seed: int = 0) -> list[Fold]:
+        """Divide the rows at random into k parts with the classes in proportion; each is held out once.
+
+        Raises
+        ------
+        ParameterError
+            ``k`` below 2, or above the number of samples of the smaller class.
+        """
+        parts = fold_rows(self.y, k, seed)
+        return [
+            Fold(self.take(rows, f"{self.name}/fold{i + 1}"), self.take(held, f"{self.name}/fold{i + 1}-held-out"))
+            for i, (rows, held) in enumerate(parts)
+        ]
+
+    def to_dense(self) -> "Dataset":
+        """Hold X as a dense array of 8 * n_samples * n_features bytes."""
+        return replace(self, X=self.X.toarray()) if self.is_sparse else self
+
+    def require_dense(self, what: str) -> "Dataset":
+        """Return these data, or say that ``what`` cannot take them sparse."""
+        if self.is_sparse:
+            megabytes = 8e-6 * self.n_samples * self.n_features
+            raise DataError(
+                f'{what} needs dense data and "{self.name}" is sparse: use data.to_dense() ({megabytes:.3g} MB).'
+            )
+        return self
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the (scaled) features and a column ``target`` of -1/+1."""
+        dense = self.to_dense()
+        target = "target" if "target" not in self.features else "target (-1/+1)"
+        return pd.DataFrame(dense.X, columns=list(self.features)).assign(**{target: dense.y.astype(int)})
+
+    def __repr__(self) -> str:
+        return _display.line(self)
+
+    def _repr_html_(self) -> str:
+        return _display.html(self)
+
+
+def _names(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else [str(name) for name in names]
+
+
+def load_dataset(name: str) -> Dataset:
+    """Load a data set that ships with the package, as its source has it: not scaled, labels -1/+1.
+
+    Parameters
+    ----------
+    name : str
+        One of ``list_datasets()["name"]``, such as "wdbc".
+
+    Raises
+    ------
+    DataError
+        Unknown name, with the nearest one and the list.
+
+    Examples
+    --------
+    >>> load_dataset("sonar")
+    Dataset('sonar', 208 samples x 60 features, +1: 111 (label 1), -1: 97 (label -1), scale none)
+    """
+    return Dataset.from_csv(shipped_file(name))

@@ -1,0 +1,240 @@
+r"""Support vector machines without selection, and the rows that the other modules share.
+
+Problem
+    Soft-margin SVM (L2), its dual, and the 1-norm SVM:
+
+    .. math::
+        \min_{w, b, \xi}\ & \tfrac12 w^\top w + C \sum_i \xi_i                            && (1) \\
+        \text{s.t.}\ & y_i (w^\top x_i + b) + \xi_i \ge 1,\ \xi_i \ge 0 \quad \forall i    && (1)
+
+        \max_\alpha\ & \sum_i \alpha_i - \tfrac12 \sum_j v_j^2,\quad
+                       v_j = \sum_i \alpha_i y_i x_{ij}                                   && (3) \\
+        \text{s.t.}\ & \sum_i y_i \alpha_i = 0,\ 0 \le \alpha_i \le C                      && (3)
+
+        \min_{p, q, b, \xi}\ & \sum_j (p_j + q_j) + C \sum_i \xi_i                         && (ONSVM) \\
+        \text{s.t.}\ & y_i ((p - q)^\top x_i + b) + \xi_i \ge 1,\ p, q, \xi \ge 0          && (ONSVM)
+
+Derivation of the dual
+    With multipliers alpha >= 0 of the margins and u >= 0 of xi >= 0, the Lagrangian
+    ``1/2 w'w + C e'xi - sum alpha_i (y_i (w.x_i + b) + xi_i - 1) - u'xi`` is least at w = v, needs y'alpha = 0
+    (b is free) and alpha + u = C, and leaves ``sum alpha - 1/2 v'v``. Pyomo's dual of margin row i is alpha_i.
+Symbols
+    w -> ``w`` (features; 1/unit of the feature), b -> ``b``, xi -> ``xi`` (samples), alpha -> ``alpha`` (samples),
+    v -> ``v`` (features), p, q -> ``p``, ``q`` (features). y_i in {-1, +1}; C multiplies the unscaled sum of slacks.
+Source
+    Aytug 2015, "Feature selection for support vector machines using generalized Benders decomposition": (1), (3),
+    (ONSVM).
+Deviations
+    (3) prints min for a maximisation, and no upper bound C (its data are separable). v_j is a variable, so that the
+    dual's objective is diagonal.
+Class
+    (1) and (3) convex QP, (ONSVM) LP.
+Certificate
+    exact, when the solver proves its bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+from scipy import sparse
+
+from fsmodels.checks import positive
+from fsmodels.dataset import Dataset
+
+C_MEANING = "C weighs the sum of slacks"
+
+
+def l2_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
+    """Build the soft-margin SVM (1).
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    C : float
+        Weight of the unscaled sum of slacks, above 0.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``w`` (features), ``b``, ``xi`` (samples), rows ``margin``.
+
+    Raises
+    ------
+    ParameterError
+        If C is not above 0.
+
+    Notes
+    -----
+    Source: Aytug 2015, (1).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> result = fs.solve(fs.svm.l2_svm(fs.load_dataset("bupa").scaled("standard"), C=1.0))
+    >>> result.status.value
+    'optimal'
+    """
+    model = soft_margin("L2-SVM", data, C)
+    w = list(model.w.values())
+    model.objective = pyo.Objective(expr=half_squares(w) + model.C * model.loss, doc="(1) margin and slacks")
+    return model
+
+
+def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
+    """Build the dual (3) of the soft-margin SVM; its optimum equals that of ``l2_svm``.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    C : float
+        Upper bound of every alpha, above 0.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``alpha`` (samples), ``v`` (features; the primal's w at the optimum), rows ``balance`` (its dual is -b) and
+        ``weight``.
+
+    Raises
+    ------
+    ParameterError
+        If C is not above 0.
+
+    Notes
+    -----
+    Source: Aytug 2015, (3).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.svm.l2_svm_dual(fs.load_dataset("bupa").scaled("standard"), C=1.0)
+    >>> fs.solve(model).status.value
+    'optimal'
+    """
+    model = pyo.ConcreteModel(name="L2-SVM dual")
+    _index_sets(model, data)
+    model.C = pyo.Param(initialize=positive("C", C, C_MEANING), doc="weight of the sum of slacks")
+    model.alpha = pyo.Var(model.samples, bounds=(0.0, float(model.C)), doc="(3) multiplier of sample i's margin")
+    model.v = pyo.Var(model.features, doc="(3) weight of feature j that alpha gives")
+    alpha = list(model.alpha.values())
+    model.balance = pyo.Constraint(
+        expr=LinearExpression(linear_coefs=data.y.tolist(), linear_vars=alpha) == 0, doc="(3) classes balance"
+    )
+    columns = rows_of((signed(data)).T)
+    features = list(model.features)
+
+    def weight(m: pyo.ConcreteModel, k: int) -> Any:
+        coefs, where = columns[k]
+        held = [alpha[i] for i in where]
+        return LinearExpression(linear_coefs=[*coefs, -1.0], linear_vars=[*held, m.v[features[k]]]) == 0
+
+    model.weight = pyo.Constraint(range(len(features)), rule=weight, doc="(3) v_j = sum_i alpha_i y_i x_ij")
+    model.objective = pyo.Objective(
+        expr=pyo.quicksum(alpha) - half_squares(list(model.v.values())), sense=pyo.maximize, doc="(3)"
+    )
+    return model
+
+
+def one_norm_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
+    """Build the 1-norm SVM (ONSVM), a linear program whose vertices use few features.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    C : float
+        Weight of the unscaled sum of slacks, above 0.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``p``, ``q`` (features), ``w`` = p - q (named expression), ``b``, ``xi`` (samples), rows ``margin``.
+
+    Raises
+    ------
+    ParameterError
+        If C is not above 0.
+
+    Notes
+    -----
+    Source: Aytug 2015, (ONSVM).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> result = fs.solve(fs.svm.one_norm_svm(fs.load_dataset("bupa").scaled("standard")), "highs")
+    >>> result.status.value
+    'optimal'
+    """
+    model = pyo.ConcreteModel(name="1-norm SVM")
+    _index_sets(model, data)
+    model.C = pyo.Param(initialize=positive("C", C, C_MEANING), doc="weight of the sum of slacks")
+    model.p = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(ONSVM) positive part of feature j's weight")
+    model.q = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(ONSVM) negative part of feature j's weight")
+    model.w = pyo.Expression(model.features, rule=lambda m, j: m.p[j] - m.q[j], doc="weight of feature j")
+    model.b = pyo.Var(doc="(ONSVM) offset")
+    model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(ONSVM) slack of sample i")
+    X = signed(data)
+    stacked = sparse.hstack([X, -X]).tocsr() if sparse.issparse(X) else np.hstack([X, -X])
+    add_margins(model, stacked, data.y, [*model.p.values(), *model.q.values()], doc="(ONSVM) margin of sample i")
+    model.objective = pyo.Objective(
+        expr=pyo.quicksum([*model.p.values(), *model.q.values()]) + model.C * model.loss,
+        doc="(ONSVM) 1-norm of the weights and slacks",
+    )
+    return model
+
+
+def soft_margin(name: str, data: Dataset, C: float) -> pyo.ConcreteModel:
+    """Return a model with w, b, xi and the margin rows of (1), without objective."""
+    model = pyo.ConcreteModel(name=name)
+    _index_sets(model, data)
+    model.C = pyo.Param(initialize=positive("C", C, C_MEANING), doc="weight of the sum of slacks")
+    model.w = pyo.Var(model.features, doc="(1) effective weight of feature j")
+    model.b = pyo.Var(doc="(1) offset")
+    model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(1) slack of sample i")
+    add_margins(model, signed(data), data.y, list(model.w.values()), doc="(1), (5), (12) margin of sample i")
+    return model
+
+
+def add_margins(model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weights: Sequence[Any], doc: str) -> None:
+    """Add ``y_i (w.x_i + b) + xi_i >= 1`` as ``margin`` and the sum of slacks as ``loss``; rows hold y_i x_i."""
+    rows, slacks, signs = rows_of(signed_rows), list(model.xi.values()), y.tolist()
+
+    def margin(m: pyo.ConcreteModel, i: int) -> Any:
+        coefs, where = rows[i]
+        held = weights if len(where) == len(weights) else [weights[k] for k in where]
+        return LinearExpression(linear_coefs=[*coefs, signs[i], 1.0], linear_vars=[*held, m.b, slacks[i]]) >= 1.0
+
+    model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
+    model.loss = pyo.Expression(expr=LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks))
+
+
+def signed(data: Dataset) -> Any:
+    """Return the rows y_i x_i, dense or CSR as the data are."""
+    if sparse.issparse(data.X):
+        return sparse.csr_array(sparse.diags_array(data.y) @ data.X)
+    return data.y[:, None] * data.X
+
+
+def rows_of(matrix: Any) -> list[tuple[list[float], Sequence[int]]]:
+    """Return each row's coefficients and columns as plain lists: all columns where dense, the stored ones of a CSR."""
+    if sparse.issparse(matrix):
+        m = matrix.tocsr()
+        spans = zip(m.indptr[:-1].tolist(), m.indptr[1:].tolist(), strict=True)
+        return [(m.data[a:z].tolist(), m.indices[a:z].tolist()) for a, z in spans]
+    columns = range(matrix.shape[1])
+    return [(row, columns) for row in matrix.tolist()]
+
+
+def half_squares(variables: Sequence[Any]) -> Any:
+    """Return one half of the sum of squares."""
+    return 0.5 * pyo.quicksum(v**2 for v in variables)
+
+
+def _index_sets(model: pyo.ConcreteModel, data: Dataset) -> None:
+    model.features = pyo.Set(initialize=list(data.features), doc="features, in the order of the data's columns")
+    model.samples = pyo.Set(initialize=range(len(data.y)), doc="samples, in the order of the data's rows")

@@ -1,0 +1,26 @@
+"""HOW to optimise: every Pyomo solver and every decomposition driver by name. Knows nothing of what is modelled."""
+
+from solvers.benders import Benders
+from solvers.errors import Error, ModelError, OptionError, SolverError
+from solvers.registry import available
+from solvers.result import Result, SolutionStatus, StopReason
+from solvers.run import solve
+from solvers.structure import Cut, Structure, SubAnswer
+
+OWNER = "fsmodels"  # fsmodels looks for this mark, so that no other package named solvers is taken for ours
+
+__all__ = [
+    "Benders",
+    "Cut",
+    "Error",
+    "ModelError",
+    "OptionError",
+    "Result",
+    "SolutionStatus",
+    "SolverError",
+    "StopReason",
+    "Structure",
+    "SubAnswer",
+    "available",
+    "solve",
+]

@@ -1,0 +1,186 @@
+r"""Generalised Benders decomposition, multi-tree: master and subproblem in turn.
+
+For a model min { c(x, u) + q(x) } with q(x) = min { f(y, x) : y in Y(x) } convex in x, x discrete:
+
+    0. Cuts at the structure's starting points, if it has any.
+    1. Solve the master min { c(x, u) + eta : the user's rows, eta >= every cut } -> x-bar; its bound is a lower bound.
+    2. Solve the subproblem at x-bar -> q(x-bar), y-bar and a cut tight there; c + q(x-bar) is an upper bound.
+       Infeasible: a feasibility cut, back to 1.
+    3. Keep the best upper bound (and, with ``validation``, the classifier with the least validation error).
+    4. Stop when the bounds meet; otherwise add the cut and go to 1.
+
+Benders 1962; Geoffrion 1972, theorem 2.4: finite when x takes finitely many values and each cut is tight at its own
+point. Aytug 2015, table 1, is this algorithm for FSP, with maximisation in place of minimisation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from solvers.conflict import clashing_rows
+from solvers.decomposition import Master, Split, implied_structure, split
+from solvers.driver import Config, Driver
+from solvers.errors import OptionError
+from solvers.interfaces import Answer, Runner, SolveOptions
+from solvers.registry import Capability as C
+from solvers.registry import require
+from solvers.result import SolutionStatus, StopReason
+from solvers.structure import SubAnswer
+from solvers.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
+
+
+@dataclass
+class BendersConfig(Config):
+    """Options of ``benders``, besides those of every driver. Aytug 2015 used ``iteration_limit=250``.
+
+    Attributes
+    ----------
+    master_solver, sub_solver : str
+        Solvers of the master MILP and of the declarative subproblem.
+    oracle : "auto" or "pyomo"
+        "pyomo" runs the declarative subproblem even where a fast oracle is at hand.
+    validation : object, optional
+        Data the model's structure can score; the classifier with the least error is kept.
+    patience : int, optional
+        With ``validation``: stop after so many iterations without a lower error.
+    complicating, subproblem, coupling : lists, optional
+        For a model without a structure: which variables the master has, which the subproblem, and which rows may hold
+        both (default: everything else, and any row).
+    """
+
+    master_solver: str = "highs"
+    sub_solver: str | None = None
+    oracle: str = "auto"
+    validation: Any = None
+    patience: int | None = None
+    complicating: Any = None
+    subproblem: Any = None
+    coupling: Any = None
+
+
+class Benders(Driver):
+    """Generalised Benders decomposition of a Pyomo model; ``master`` and ``subproblem`` are Pyomo models to look at."""
+
+    name = "benders"
+    title = "models with declared complicating variables (generalised Benders, multi-tree)"
+    options_type = BendersConfig
+    config: BendersConfig
+
+    def prepare(self) -> None:
+        """Split the model, choose the subproblem and build the master."""
+        c = self.config
+        structure = getattr(self.model, "structure", None)
+        if c.complicating is not None or structure is None:
+            if c.complicating is None:
+                raise OptionError("benders needs to know the complicating variables: give complicating=[model.x].")
+            structure = implied_structure(self.model, _listed(c.complicating), _listed(c.subproblem))
+            structure.coupling = _listed(c.coupling)
+        if c.oracle not in ("auto", "pyomo"):
+            raise OptionError(f'oracle="{c.oracle}" is not known: use "auto" or "pyomo".')
+        if c.validation is not None and structure.score is None:
+            raise OptionError("validation= needs a model that can score data; this one has no structure that does.")
+        self.structure = structure
+        self.parts = split(self.model, structure)
+        self.parts.check_separable("scip, gurobi")
+        self._subproblem = self._choose_subproblem()
+        floor = structure.floor if self.parts.as_built else None
+        self._master = Master(self.parts, floor)
+        master_options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed)
+        self._master_runner = Runner(require(c.master_solver, C.MILP), master_options)
+
+    def _choose_subproblem(self) -> Subproblem:
+        c, structure = self.config, self.structure
+        if structure.oracle is not None and self.parts.as_built and c.oracle == "auto" and c.sub_solver is None:
+            return OracleSubproblem(self.parts)
+        options = SolveOptions(threads=c.threads)
+        if structure.switches:
+            spec = require(c.sub_solver or "clarabel", C.QP | C.QCP | C.QP_DUALS)
+            return SwitchedSubproblem(self.parts, Runner(spec, options))
+        needed = C.LP | C.LP_DUALS if _linear(self.parts) else C.QP | C.QP_DUALS
+        default = "highs" if _linear(self.parts) else "clarabel"
+        return FixingSubproblem(self.parts, Runner(require(c.sub_solver or default, needed), options))
+
+    @property
+    def master(self) -> pyo.ConcreteModel:
+        """The relaxed master problem with its cuts."""
+        return self._master.model
+
+    @property
+    def subproblem(self) -> pyo.ConcreteModel | None:
+        """The declarative subproblem; None where a fast oracle answers instead."""
+        return self._subproblem.model
+
+    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run the algorithm box; the numbers are its steps."""
+        c, trace = self.config, self.trace
+        for point in self.structure.starts if self.parts.as_built else []:  # 0
+            answer = self._answer(point)
+            if answer is not None and answer.cut is not None:
+                self._add(answer)
+        stale = 0
+        for _ in trace.iterations(c.iteration_limit):
+            proposal = self._timed("master", self._propose)  # 1
+            if proposal.status is SolutionStatus.INFEASIBLE:
+                return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+            if self._master.bounded:
+                self.raise_bound(proposal.bound)
+            if not proposal.has_point:
+                return proposal.stop_reason, None
+            point, cost = self._master.point(), self._master.cost()
+            answer = self._answer(point)  # 2
+            if answer is None:
+                return StopReason.TIME_LIMIT, None
+            objective = None if answer.value is None else cost + answer.value
+            better = self._keep(objective, answer)  # 3
+            stale = 0 if better else stale + 1
+            self.record("master+sub", objective, cuts=len(self.master.cuts), support=int(np.sum(point > 0.5)))
+            if self.closed(c.gap):  # 4
+                return StopReason.CONVERGED, None
+            stop = self.stopped()
+            if stop is not None:
+                return stop, None
+            if c.patience is not None and c.validation is not None and stale >= c.patience:
+                return StopReason.CONVERGED, None
+            if proposal.stop_reason is not StopReason.CONVERGED:
+                return proposal.stop_reason, None
+            self._add(answer)
+        return StopReason.ITERATION_LIMIT, None
+
+    def _propose(self) -> Answer:
+        return self._master_runner.solve(self.master, time_limit=self.clock.left, integer=True)
+
+    def _answer(self, point: np.ndarray) -> SubAnswer | None:
+        return self._timed(
+            "subproblem", lambda: self._subproblem.solve(point, min(1e-7, self.config.gap / 10), self.clock.left)
+        )
+
+    def _add(self, answer: SubAnswer) -> None:
+        assert answer.cut is not None
+        add = self._master.add_feasibility_cut if answer.value is None else self._master.add_cut
+        add(answer.cut.constant, answer.cut.coefficients)
+
+    def _keep(self, objective: float | None, answer: SubAnswer) -> bool:
+        """Keep the point if it is the best so far, by objective or by validation error; say whether it is."""
+        if objective is None:
+            return False
+        score = None
+        if self.config.validation is not None and self.structure.score is not None:
+            answer.load()
+            score = self.structure.score(self.model, self.config.validation)
+        return self.offer(objective, self.parts.master_variables, answer.load, score)
+
+    def why_infeasible(self) -> str:
+        """Name the rows that clash."""
+        return clashing_rows(self.parts, self._master_runner)
+
+
+def _linear(parts: Split) -> bool:
+    return all(t.polynomial_degree() in (0, 1) for t in parts.subproblem_terms if hasattr(t, "polynomial_degree"))
+
+
+def _listed(components: Any) -> Any:
+    return components if components is None or isinstance(components, list | tuple) else [components]

@@ -1,0 +1,391 @@
+r"""From a quadratic row to cones, and from the cone's dual vector back to the row's multiplier.
+
+Rows ``f(x) <= 0`` with f as in ``conic_body``; L is the second-order cone ``{(v0, v): v0 >= ||v||}``.
+
+====================================  ==============================================  =======
+row as written                        in L                                            kappa
+====================================  ==============================================  =======
+``||Fx+g||^2 + r <= a(x) b(x)``       (a + b, 2(Fx+g), 2 sqrt(r), a - b)              1/4
+``||Fx+g||^2 + r <= a(x)^2``          (a, Fx+g, sqrt(r))                              1
+``||Fx+g||^2 <= l(x)``                (l/k + 1, 2(Fx+g)/sqrt(k), l/k - 1)             k/4
+``||Fx+g||^2 <= r``, r > 0            (sqrt(r), Fx+g)                                 1
+``||Fx+g||^2 <= 0``                   none: the rows Fx + g = 0                       none
+====================================  ==============================================  =======
+
+with a, b >= 0, r >= 0, k the largest coefficient of l (it keeps ``w^2 <= s t`` in scale for any fixed s > 0). In each
+case ``f = kappa (||v||^2 - v0^2)``.
+
+**Multiplier of the row as written.** Let lambda in L be the cone's dual vector: at the optimum x minimises
+``objective - lambda0 v0(x) - lambda'v(x)``. The multiplier mu >= 0 of the scalar row makes x stationary for
+``objective + mu f``. Both gradients agree when ``lambda0 = 2 mu kappa v0`` and ``lambda = -2 mu kappa v``;
+complementarity in L makes the second follow from the first. So
+
+    mu = lambda0 / (2 kappa v0(x)),
+
+for instance ``2 lambda0 / (y + z)`` for ``x'x <= y z``. At the apex v0 = 0 the gradient of f vanishes, no mu need
+exist, and none is reported. Rows ``Fx + g = 0`` never have one: the optimum moves like the square root of the
+right-hand side. ``apex`` decides this at the accuracy an interior point has: v0 is noise, or it is below the smaller
+eigenvalue of lambda (only an apex leaves lambda in the interior of L).
+
+**Quotients.** ``c p(x) / d(x)`` with c p a sum of squares and d >= 0 is replaced by an auxiliary variable t of the
+conic form (not of the user's model), where ``c p(x) <= t d(x)`` is the first row of the table. Where d is fixed the
+quotient is a plain quadratic; where it is fixed at 0 its closure is taken, p(x) = 0, as the cone has it at d = 0.
+
+**Convexity** is decided on the numbers. Squares with a positive factor are rows of F. What is left of Q splits into
+blocks of connected variables; each must have a pivoted Cholesky factor. A row with one negative direction in all is a
+cone when the squares can be completed with r >= 0; then it is one of two nappes, and the model itself must say which:
+bounds, or a linear row, must imply a, b >= 0 (or a, b <= 0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import eigh, lapack
+from scipy.sparse.csgraph import connected_components
+
+from solvers.conic_body import Affine, Body, Product, affine
+from solvers.errors import ModelError
+
+_ROUNDING = (
+    1e-10  # relative size of an eigenvalue or a residual that is rounding in Q, far below any solver's tolerance
+)
+_NOTHING = 1e-12  # a right-hand side this small bounds a sum of squares by nothing: Fx + g = 0
+
+
+class Prover(Protocol):
+    """Knows the model's bounds and linear rows."""
+
+    def nonnegative(self, expression: Affine) -> bool:
+        """Whether ``expression >= 0`` follows from them."""
+
+    def show(self, expression: Affine) -> str:
+        """Write the expression with the user's names."""
+
+
+@dataclass(frozen=True)
+class Cone:
+    """``entries`` in L; ``kappa`` as in the module's table, None where no row of the user stands behind it."""
+
+    entries: tuple[Affine, ...]
+    kappa: float | None = None
+
+
+@dataclass
+class ConicRows:
+    """A row ``f(x) <= 0`` restated; auxiliary variable number t has the column ``-1 - t``."""
+
+    inequality: Affine | None = None  # <= 0; carries the row's multiplier
+    cone: Cone | None = None  # or this does
+    zeros: list[Affine] = field(default_factory=list)
+    quotients: list[Cone] = field(default_factory=list)
+
+    @property
+    def auxiliaries(self) -> int:
+        """How many auxiliary variables it needs: one a quotient."""
+        return len(self.quotients)
+
+
+def apex(v: np.ndarray, dual: np.ndarray) -> bool:
+    """Whether a cone is at its apex, to the accuracy of an interior point (see the module)."""
+    return v[0] <= 1e-9 or (v[0] <= 1e-4 and dual[0] - float(np.linalg.norm(dual[1:])) > v[0])
+
+
+def psd_factor(q: np.ndarray) -> np.ndarray | None:
+    """Return F (rank, n) with ``q = F'F`` for a symmetric (n, n) matrix, or None if q is not positive semidefinite.
+
+    Examples
+    --------
+    >>> psd_factor(np.array([[4.0, 2.0], [2.0, 1.0]]))
+    array([[2., 1.]])
+    >>> psd_factor(np.array([[1.0, 2.0], [2.0, 1.0]])) is None
+    True
+    """
+    diagonal = np.diag(q)
+    scale = float(np.abs(diagonal).max(initial=0.0))
+    if diagonal.min(initial=0.0) < -_ROUNDING * scale:
+        return None
+    lower, pivots, rank, _ = lapack.dpstrf(q, lower=1, tol=_ROUNDING * scale)
+    factor = np.zeros((rank, len(q)))
+    factor[:, pivots - 1] = np.tril(lower)[:, :rank].T
+    if np.abs(q - factor.T @ factor).max(initial=0.0) > 100 * _ROUNDING * max(scale, np.finfo(float).tiny):
+        return None
+    return factor
+
+
+def blocks(quad: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Split Q into (columns, dense symmetric matrix) by connected variables; (i, j, v) stands for ``v x_i x_j``."""
+    i, j, v = quad
+    if not len(i):
+        return []
+    cols, inverse = np.unique(np.concatenate((i, j)), return_inverse=True)
+    a, b = inverse[: len(i)], inverse[len(i) :]
+    half = sp.csr_matrix((v, (a, b)), shape=(len(cols), len(cols)))
+    matrix = ((half + half.T) * 0.5).tocsr()
+    matrix.eliminate_zeros()
+    if matrix.nnz == 0:
+        return []
+    _, part = connected_components(matrix, directed=False)
+    order = np.argsort(part, kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(part[order])) + 1)
+    dense = [(cols[m], matrix[m][:, m].toarray()) for m in members if len(m) > 1]
+    diagonal = matrix.diagonal()
+    return dense + [(cols[m], diagonal[m].reshape(1, 1)) for m in members if len(m) == 1 and diagonal[m[0]] != 0.0]
+
+
+def squares_of(product: Product) -> Affine | None:
+    """Return ``l`` with ``product = l^2``, or None."""
+    return product.left.times(product.coef**0.5) if product.left is product.right and product.coef > 0 else None
+
+
+def expand(products: list[Product] | tuple[Product, ...]) -> Body:
+    """Multiply products out."""
+    total = Body(affine())
+    for coef, a, b in products:
+        i, j = np.repeat(a.cols, len(b.cols)), np.tile(b.cols, len(a.cols))
+        quad = (np.minimum(i, j), np.maximum(i, j), coef * np.outer(a.coefs, b.coefs).ravel())
+        line = b.times(coef * a.const).plus(Affine(a.cols, a.coefs, 0.0), coef * b.const)
+        total = total.plus(Body(line, quad))
+    return total
+
+
+def conic_rows(body: Body, prover: Prover, label: str) -> ConicRows:
+    """Restate ``body <= 0`` with cones.
+
+    Parameters
+    ----------
+    body : Body
+        With the fixed values put in.
+    prover : Prover
+        Asked which nappe of a cone is meant.
+    label : str
+        Names the row in errors.
+
+    Raises
+    ------
+    ModelError
+        If the row is not convex, or the model does not say that it is.
+    """
+    rows = ConicRows()
+    body = take_quotients(body, rows, prover, label)
+    squares, heads, indefinite = _sort(body)
+    rest = body.linear.merged()
+    if heads or indefinite:
+        direct = None
+        if len(heads) == 1 and not indefinite and not len(rest.cols) and rest.const >= 0.0:
+            direct = _direct_cone(squares, *heads[0], rest.const, prover)
+        if direct is None:
+            squares, rest, direct = _complete(body, prover, label)
+        if direct is not None:
+            rows.cone = direct
+            return rows
+    _convex(squares, rest.times(-1.0), rows)
+    return rows
+
+
+def take_quotients(body: Body, rows: ConicRows, prover: Prover, label: str) -> Body:
+    """Move the quotients of ``body`` into cones of ``rows``; in their place the body has auxiliary variables."""
+    plain = Body(body.linear, body.quad, body.products)
+    for coef, top, bottom in body.quotients:
+        top = top.times(coef)
+        bottom = bottom.merged()
+        if not len(bottom.cols):
+            if bottom.const != 0.0:
+                plain = take_quotients(plain.plus(top, 1.0 / bottom.const), rows, prover, label)
+            else:
+                rows.zeros += _sum_of_squares(top, rows, prover, label)
+            continue
+        if not prover.nonnegative(bottom):
+            if not prover.nonnegative(bottom.times(-1.0)):
+                shown = prover.show(bottom)
+                msg = (
+                    f"{label} divides by {shown}, and nothing in the model says that {shown} >= 0: "
+                    "give it a lower bound of 0."
+                )
+                raise ModelError(msg)
+            top, bottom = top.times(-1.0), bottom.times(-1.0)
+        entries = _sum_of_squares(top, rows, prover, label)
+        if not entries:
+            continue
+        t = affine([-1 - len(rows.quotients)], [1.0])
+        sides = [entry.times(2.0) for entry in entries]
+        rows.quotients.append(Cone((t.plus(bottom), *sides, t.plus(bottom, -1.0))))
+        plain = plain.plus(Body(t))
+    return plain
+
+
+def _sum_of_squares(top: Body, rows: ConicRows, prover: Prover, label: str) -> list[Affine]:
+    msg = f"{label} is not convex: the numerator of a quotient is not a sum of squares (with its sign)."
+    if top.quotients:
+        raise ModelError(msg)
+    squares, heads, indefinite = _sort(top)
+    rest = top.linear.merged()
+    if heads or indefinite or len(rest.cols):
+        squares, rest, cone = _complete(top, prover, label, square_only=True)
+        if cone is not None or len(rest.cols):
+            raise ModelError(msg)
+    if rest.const < -_NOTHING:
+        raise ModelError(msg)
+    return squares + ([affine(const=rest.const**0.5)] if rest.const > 0.0 else [])
+
+
+def _sort(body: Body) -> tuple[list[Affine], list[tuple[Affine, Affine]], bool]:
+    """Write the quadratic part as ``sum of squares - sum of a b``, and say whether anything is left over."""
+    squares: list[Affine] = []
+    heads: list[tuple[Affine, Affine]] = []
+    indefinite = False
+    for product in body.products:
+        square = squares_of(product)
+        if square is not None:
+            squares.append(square)
+        elif product.left is product.right:
+            root = product.left.times((-product.coef) ** 0.5)
+            heads.append((root, root))
+        else:
+            heads.append((product.left.times(-product.coef), product.right))
+    for cols, matrix in blocks(body.quad):
+        if len(cols) == 1:
+            line = affine(cols, [abs(matrix[0, 0]) ** 0.5])
+            if matrix[0, 0] > 0:
+                squares.append(line)
+            else:
+                heads.append((line, line))
+        elif len(cols) == 2 and matrix[0, 0] == matrix[1, 1] == 0.0:
+            heads.append((affine(cols[:1], [-2.0 * matrix[0, 1]]), affine(cols[1:], [1.0])))
+        else:
+            factor = psd_factor(matrix)
+            if factor is None:
+                indefinite = True
+            else:
+                squares += [Affine(cols, row, 0.0) for row in factor]
+    return squares, heads, indefinite
+
+
+def _direct_cone(squares: list[Affine], a: Affine, b: Affine, r: float, prover: Prover) -> Cone | None:
+    """Return the cone of ``sum of squares + r <= a b`` if the model says that a, b >= 0 or a, b <= 0."""
+    for sign in (1.0, -1.0):
+        if prover.nonnegative(a.times(sign)) and (a is b or prover.nonnegative(b.times(sign))):
+            tail = [*squares, affine(const=r**0.5)] if r > 0.0 else squares
+            if a is b:
+                return Cone((a.times(sign), *tail), 1.0)
+            a, b = a.times(sign), b.times(sign)
+            return Cone((a.plus(b), *(entry.times(2.0) for entry in tail), a.plus(b, -1.0)), 0.25)
+    return None
+
+
+def _complete(
+    body: Body, prover: Prover, label: str, *, square_only: bool = False
+) -> tuple[list[Affine], Affine, Cone | None]:
+    """Decide by eigenvalues: a convex row (squares, linear rest), or one cone by completing the square."""
+    whole = Body(body.linear, body.quad).plus(expand(body.products))
+    line = whole.linear.merged()
+    cols = np.unique(np.concatenate((whole.quad[0], whole.quad[1])))
+    place = {int(col): k for k, col in enumerate(cols)}
+    matrix = np.zeros((len(cols), len(cols)))
+    for i, j, v in zip(*whole.quad, strict=True):
+        matrix[place[int(i)], place[int(j)]] += 0.5 * v
+        matrix[place[int(j)], place[int(i)]] += 0.5 * v
+    values, vectors = eigh(matrix)
+    size = float(np.abs(values).max(initial=0.0))
+    up, down = values > _ROUNDING * size, values < -_ROUNDING * size
+    factor = np.sqrt(values[up])[:, None] * vectors[:, up].T
+    if not down.any() and not square_only:
+        return [Affine(cols, row, 0.0) for row in factor], line, None
+    if down.sum() <= 1:
+        # x'Qx + q'x + c = ||Fx+g||^2 - (u'x+beta)^2 + r with M = [F; u], M'[g; -beta] = q/2
+        heads = np.sqrt(-values[down])[:, None] * vectors[:, down].T
+        q = np.zeros(len(cols))
+        outside = [(col, coef) for col, coef in zip(line.cols, line.coefs, strict=True) if int(col) not in place]
+        for col, coef in zip(line.cols, line.coefs, strict=True):
+            if int(col) in place:
+                q[place[int(col)]] = coef
+        both = np.vstack((factor, heads))
+        shift = np.linalg.lstsq(both.T, q / 2.0, rcond=None)[0]
+        missed = float(np.abs(both.T @ shift - q / 2.0).max(initial=0.0))
+        g, beta = shift[: len(factor)], -shift[len(factor) :]
+        r = line.const - float(g @ g) + float(beta @ beta)
+        scale = max(1.0, abs(line.const), float(shift @ shift))
+        if not outside and missed <= 1e-9 * max(1.0, float(np.abs(q).max(initial=0.0))) and r >= -1e-9 * scale:
+            squares = [Affine(cols, row, shift_) for row, shift_ in zip(factor, g, strict=True)]
+            if not down.any():
+                return squares, affine(const=max(r, 0.0)), None
+            a = Affine(cols, heads[0], float(beta[0]))
+            small = np.abs(heads[0]) > 1e-14 * np.abs(heads[0]).max()
+            a = Affine(cols[small], heads[0][small], a.const)
+            cone = _direct_cone(squares, a, a, max(r, 0.0), prover)
+            if cone is not None:
+                return squares, line, cone
+            msg = (
+                f"{label} is a second-order cone only where its right-hand side keeps one sign, and nothing in the "
+                f"model says so: add lower bounds of 0 on the factors, or a linear row {prover.show(a)} >= 0."
+            )
+            raise ModelError(msg)
+    msg = (
+        f"{label} is not convex: its quadratic part has {int(down.sum())} negative eigenvalue(s), the least "
+        f"{values.min(initial=0.0):.3g}. Clarabel needs convex rows; a global solver such as scip takes this one."
+    )
+    raise ModelError(msg)
+
+
+def _convex(squares: list[Affine], room: Affine, rows: ConicRows) -> None:
+    """Restate ``sum of squares <= room``."""
+    constant = sum(entry.const**2 for entry in squares if not len(entry.cols))
+    squares = [entry for entry in squares if len(entry.cols)]
+    room = room._replace(const=room.const - constant)
+    if not squares:
+        rows.inequality = room.times(-1.0)
+    elif len(room.cols):
+        k = float(np.abs(room.coefs).max())
+        one, ratio = affine(const=1.0), room.times(1.0 / k)
+        sides = [entry.times(2.0 / k**0.5) for entry in squares]
+        rows.cone = Cone((ratio.plus(one), *sides, ratio.plus(one, -1.0)), k / 4.0)
+    elif room.const > _NOTHING:
+        rows.cone = Cone((affine(const=room.const**0.5), *squares), 1.0)
+    elif room.const >= -_NOTHING:
+        rows.zeros += squares
+    else:
+        rows.inequality = room.times(-1.0)  # reads 0 < -room: infeasible, whatever the squares
+
+
+def objective_parts(body: Body, rows: ConicRows, prover: Prover, label: str) -> tuple[Affine, tuple, list[Affine]]:
+    """Write a convex objective as a linear part, a quadratic part (i, j, v) and a list of squares.
+
+    Quotients join ``rows``. Raises ``ModelError`` if the objective is not convex.
+    """
+    body = take_quotients(body, rows, prover, label)
+    squares, others = [], []
+    for product in body.products:
+        square = squares_of(product)
+        if square is None:
+            others.append(product)
+        else:
+            squares.append(square)
+    rest = Body(body.linear, body.quad).plus(expand(others))
+    least = _least_eigenvalue(rest.quad)
+    if least < 0.0 and squares:  # the squares may make up for it, as in (x + y)**2 - 2 * x * y
+        rest = rest.plus(expand(tuple(Product(1.0, s, s) for s in squares)))
+        squares = []
+        least = _least_eigenvalue(rest.quad)
+    if least < 0.0:
+        msg = (
+            f"{label} is not convex in the sense to be optimised (a curvature of {2 * least:.3g}). "
+            "Check its sign and sense; a global solver such as scip takes nonconvex ones."
+        )
+        raise ModelError(msg)
+    return rest.linear, rest.quad, squares
+
+
+def _least_eigenvalue(quad: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
+    """Return 0 if Q is positive semidefinite, else its least eigenvalue."""
+    least = 0.0
+    for _, matrix in blocks(quad):
+        if len(matrix) == 1:
+            least = min(least, float(matrix[0, 0]))
+        elif psd_factor(matrix) is None:
+            values = eigh(matrix, eigvals_only=True)
+            if values[0] < -_ROUNDING * np.abs(values).max():
+                least = min(least, float(values[0]))
+    return least

@@ -1,0 +1,218 @@
+"""What every driver shares: options, clock, table, incumbent, and leaving the user's model as it was found."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import pyomo.environ as pyo
+
+from solvers.errors import OptionError
+from solvers.registry import nearest
+from solvers.result import Result, SolutionStatus, StopReason, relative_gap
+from solvers.trace import Clock, Trace
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass
+class Config:
+    """The options that every driver has.
+
+    Attributes
+    ----------
+    time_limit : float, optional
+        Seconds for the whole run; what is left is handed to each solve inside.
+    gap : float
+        Relative gap at which to stop.
+    iteration_limit : int, optional
+    threads, seed : int, optional
+        For the solvers inside.
+    tee : bool
+        Show the iteration table while it grows.
+    callback : callable, optional
+        Called with each row of the table as a dict; returning True stops the run.
+    """
+
+    time_limit: float | None = None
+    gap: float = 1e-4
+    iteration_limit: int | None = None
+    threads: int | None = None
+    seed: int | None = None
+    tee: bool = False
+    callback: Callable[[dict[str, Any]], Any] | None = None
+
+
+def configure(config: type, options: dict[str, Any], name: str) -> Any:
+    """Return a filled ``config``.
+
+    Raises
+    ------
+    OptionError
+        For an unknown option (with the nearest match), or a limit that is not positive.
+    """
+    known = [f.name for f in dataclasses.fields(config)]
+    for option in options:
+        if option not in known:
+            raise OptionError(
+                f'Option "{option}" is not one of {name}.{nearest(option, known)} Its options: {", ".join(known)}.'
+            )
+    check_limits(options)
+    return config(**options)
+
+
+def check_limits(options: dict[str, Any]) -> None:
+    """Refuse limits and gaps that mean nothing.
+
+    Raises
+    ------
+    OptionError
+    """
+    for option, least in (("time_limit", 0), ("gap", 0), ("iteration_limit", 1), ("threads", 1), ("patience", 1)):
+        value = options.get(option)
+        if value is not None and not (isinstance(value, int | float) and value >= least):
+            raise OptionError(f"{option}={value!r} is not allowed: give a number of at least {least}, or leave it out.")
+
+
+class Driver:
+    """A decomposition algorithm over one model; a subclass gives ``prepare`` and ``loop``.
+
+    Inside, everything is minimised: a model that maximises enters with its objective negated.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    options_type: ClassVar[type[Config]]
+    config: Config
+    parts: Any  # the split model; gives ``sign``
+
+    def __init__(self, model: pyo.ConcreteModel, **options: Any) -> None:
+        self.model, self.options = model, options
+        self.config = configure(self.options_type, options, self.name)
+        self.clock = Clock(self.config.time_limit)
+        self.best: float | None = None  # least objective seen
+        self.bound: float | None = None
+        self._kept: tuple[float, float] | None = None  # (validation error, objective) of what will be loaded
+        self._load: Callable[[], None] = lambda: None
+        self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
+        self._timed("prepare", self.prepare)
+
+    def prepare(self) -> None:
+        """Take the model apart; sets ``parts``."""
+        raise NotImplementedError
+
+    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run; return why it stopped, and the status where it is not a matter of the gap."""
+        raise NotImplementedError
+
+    def why_infeasible(self) -> str:
+        """Name the rows that clash, for a model proven infeasible."""
+        return ""
+
+    def solve(self) -> Result:
+        """Run to the end; limits, Ctrl-C and a callback's stop return the incumbent and the bound."""
+        c = self.config
+        before = [(v, v.value) for v in self.model.component_data_objects(pyo.Var)]
+        minimize = self.parts.sign > 0
+        status: SolutionStatus | None = None
+        self.trace = Trace(self.clock, minimize=minimize, tee=c.tee, callback=c.callback)
+        with self.trace:
+            try:
+                stop, status = self.loop()
+            except KeyboardInterrupt:
+                stop = StopReason.INTERRUPTED
+            finally:
+                for v, value in before:
+                    v.set_value(value, skip_validation=True)
+        self._load()
+        objective = None if self._kept is None else self._kept[1]
+        if status is None:
+            status = self._status(objective)
+        message = self.why_infeasible() if status is SolutionStatus.INFEASIBLE else ""
+        structure = getattr(self.model, "structure", None)
+        selected = None
+        if structure is not None and structure.selected and objective is not None:
+            selected = structure.selected(self.model)
+        details: dict[str, Any] = {"driver": self, "seconds": dict(self.seconds)}
+        if self._kept is not None and getattr(c, "validation", None) is not None:
+            details["validation_error"] = self._kept[0]
+        return Result(
+            status=status,
+            stop_reason=stop,
+            objective=self._signed(objective),
+            bound=self._signed(self.bound),
+            minimize=minimize,
+            selected=selected,
+            iterations=self.trace.table(),
+            seconds=self.clock.elapsed,
+            solver=self.name,
+            options=self.options,
+            message=message,
+            details=details,
+        )
+
+    def _status(self, objective: float | None) -> SolutionStatus:
+        if objective is None:
+            return SolutionStatus.NO_SOLUTION
+        gap = relative_gap(objective, self.bound)
+        return SolutionStatus.OPTIMAL if gap is not None and gap <= self.config.gap else SolutionStatus.FEASIBLE
+
+    def _signed(self, x: float | None) -> float | None:
+        return None if x is None else self.parts.sign * x
+
+    def _timed(self, what: str, work: Callable[[], T]) -> T:
+        start = self.clock.elapsed
+        try:
+            return work()
+        finally:
+            self.seconds[what] += self.clock.elapsed - start
+
+    def raise_bound(self, bound: float | None) -> None:
+        """Raise the lower bound, never above the incumbent by more than rounding."""
+        if bound is not None and (self.bound is None or bound > self.bound):
+            self.bound = bound if self.best is None else min(bound, self.best)
+
+    def offer(
+        self, objective: float, variables: Sequence[Any], load: Callable[[], None], score: float | None = None
+    ) -> bool:
+        """Offer the point on the model as incumbent; return whether it is the best so far (by score where given)."""
+        key = (0.0 if score is None else score, objective)
+        if self.best is None or objective < self.best:
+            self.best = objective
+            if self.bound is not None:
+                self.bound = min(self.bound, objective)
+        if self._kept is not None and key >= self._kept:
+            return False
+        better = self._kept is None or score is None or key[0] < self._kept[0]
+        values = [(v, v.value) for v in variables]
+
+        def restore() -> None:
+            for v, value in values:
+                v.set_value(value, skip_validation=True)
+            load()
+
+        self._kept, self._load = key, restore
+        return better
+
+    def record(self, step: str, objective: float | None, *, cuts: int, support: int) -> None:
+        """Add a row to the table, in the model's sense."""
+        self.trace.row(
+            step,
+            objective=self._signed(objective),
+            bound=self._signed(self.bound),
+            incumbent=self._signed(self.best),
+            cuts=cuts,
+            support=support,
+        )
+
+    def closed(self, gap: float) -> bool:
+        """Tell whether the bounds have met."""
+        now = relative_gap(self.best, self.bound)
+        return now is not None and now <= gap
+
+    def stopped(self) -> StopReason | None:
+        """Return the reason to stop now, if there is one."""
+        if self.trace.stopped_by_callback:
+            return StopReason.CALLBACK
+        return StopReason.TIME_LIMIT if self.clock.over else None

@@ -1,0 +1,109 @@
+"""The linear rows of a subproblem as matrices, for cuts that are formed from their multipliers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.repn import generate_standard_repn
+from scipy import sparse
+
+from solvers.errors import ModelError
+
+
+@dataclass(frozen=True)
+class LinearRows:
+    """``lower <= A x <= upper``, ``x`` in ``[x_lower, x_upper]``, objective ``constant + cost . x`` (to be minimised).
+
+    Attributes
+    ----------
+    rows, variables : lists of Pyomo data, in the order of A's rows and columns.
+    matrix : csr_matrix, shape (rows, variables)
+    lower, upper : arrays over the rows; x_lower, x_upper : arrays over the variables (a fixed variable has both equal)
+    cost : array over the variables; constant : float
+    """
+
+    rows: list[Any]
+    variables: list[Any]
+    matrix: Any
+    lower: np.ndarray
+    upper: np.ndarray
+    x_lower: np.ndarray
+    x_upper: np.ndarray
+    cost: np.ndarray
+    constant: float
+
+    @classmethod
+    def of(cls, rows: Sequence[Any], variables: Sequence[Any], terms: Sequence[Any], sign: float) -> LinearRows:
+        """Extract rows and objective terms; ``sign`` is -1 for a model that maximises.
+
+        Raises
+        ------
+        ModelError
+            If a row or term is not linear; it is named.
+        """
+        column = {id(v): k for k, v in enumerate(variables)}
+        bounds = [(v.value, v.value) if v.fixed else v.bounds for v in variables]
+        coefficients: list[float] = []
+        columns: list[int] = []
+        starts = [0]
+        lower, upper = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
+        cost, fixed_cost = np.zeros(len(variables)), 0.0
+        with _free(variables):
+            for r, row in enumerate(rows):
+                constant, pairs = _affine(row.body, f'Row "{row.name}"')
+                columns += [column[id(v)] for _, v in pairs]
+                coefficients += [c for c, _ in pairs]
+                starts.append(len(columns))
+                lo, up = pyo.value(row.lower), pyo.value(row.upper)
+                lower[r] = -np.inf if lo is None else lo - constant
+                upper[r] = np.inf if up is None else up - constant
+            for term in terms:
+                constant, pairs = _affine(term, f'Objective term "{term}"')
+                fixed_cost += sign * constant
+                for c, v in pairs:
+                    cost[column[id(v)]] += sign * c
+        matrix = sparse.csr_matrix((coefficients, columns, starts), shape=(len(rows), len(variables)))
+        matrix.sum_duplicates()
+        return cls(
+            list(rows),
+            list(variables),
+            matrix,
+            lower,
+            upper,
+            np.array([-np.inf if lo is None else lo for lo, _ in bounds], dtype=float),
+            np.array([np.inf if up is None else up for _, up in bounds], dtype=float),
+            cost,
+            fixed_cost,
+        )
+
+
+def _affine(expression: Any, what: str) -> tuple[float, list[tuple[float, Any]]]:
+    if type(expression) is LinearExpression:  # a builder's dense row: no walk
+        pairs = zip(expression.linear_coefs, expression.linear_vars, strict=True)
+        return float(pyo.value(expression.constant)), [(float(pyo.value(c)), v) for c, v in pairs]
+    repn = generate_standard_repn(expression, compute_values=True, quadratic=False)
+    if not repn.is_linear():
+        raise ModelError(
+            f"{what} is not linear: the cut is formed from linear rows only. Solve with scip or gurobi instead, or "
+            "state it on the complicating variables."
+        )
+    return float(repn.constant), [(float(c), v) for c, v in zip(repn.linear_coefs, repn.linear_vars, strict=True)]
+
+
+@contextmanager
+def _free(variables: Sequence[Any]) -> Iterator[None]:
+    """Unfix variables for a while: Pyomo folds a fixed one into the constant, and its column would be lost."""
+    fixed = [v for v in variables if v.fixed]
+    for v in fixed:
+        v.unfix()
+    try:
+        yield
+    finally:
+        for v in fixed:
+            v.fix()

@@ -1,0 +1,168 @@
+"""What a model tells a decomposition driver about itself.
+
+A builder attaches a ``Structure`` to its model. The structure names the variables of the subproblem and the
+complicating variables that, once fixed, make it easy. It may also offer short cuts (a fast oracle, a closed-form cut,
+a proven big-M); those are facts about the model *as it was built*, so the structure remembers what the builder made
+and ``decomposition.split`` compares it, by identity, with what the model holds when it is solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import pyomo.environ as pyo
+
+from solvers.expressions import holds, terms
+from solvers.linear_rows import LinearRows
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The affine minorant ``constant + coefficients . x`` of the subproblem's value, x the complicating variables."""
+
+    constant: float
+    coefficients: np.ndarray
+
+    def at(self, point: np.ndarray) -> float:
+        """Return the cut's value at a point of shape (n,)."""
+        return float(self.constant + self.coefficients @ point)
+
+
+@dataclass(frozen=True)
+class SubAnswer:
+    """What a subproblem answers at one point of the complicating variables.
+
+    ``value`` is attained by the values ``load`` puts on the model, ``bound`` is proven; ``value`` is None when the
+    subproblem is infeasible there.
+    """
+
+    value: float | None
+    bound: float
+    cut: Cut | None
+    load: Callable[[], None]
+    values: Any = None
+
+
+class Oracle(Protocol):
+    """A fast replacement of the declarative subproblem, exact for the model as it was built."""
+
+    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
+        """Answer at a point of shape (n,) to a relative gap of ``tolerance``."""
+        ...
+
+
+@dataclass
+class Structure:
+    """Facts about a model that a driver may use.
+
+    Parameters
+    ----------
+    complicating : list of Var data
+        In the order of the coefficients of every ``Cut``.
+    subproblem : list of Var components
+        Variables solved while the complicating ones are fixed. Rows and objective terms without them go to the master.
+    rows : list of Constraint components
+        Rows known to hold subproblem variables only, so that nobody needs to walk them.
+    coupling : list of components or None
+        Rows or disjunctions that may hold both kinds; None allows every row (a textbook model without a builder).
+    switches : list of (binary, variable)
+        The variable is 0 while the binary is 0. With these variables fixed at 0 where the binary is 0, the coupling
+        rows read at binary = 1 are the subproblem at any binary point.
+    terms : list of named Expressions
+        Parts of the objective known to hold subproblem variables only, so that nobody needs to walk them.
+    core : named Expression, optional
+        The one of them that ``cut`` covers; every other term must be linear there.
+    oracle, cut, score, selected : callables, optional
+        Fast subproblem; cut from the linear rows of the subproblem and their multipliers; (model, data) -> validation
+        error of the values that the model holds; model -> names of what its values select.
+    floor : float, optional
+        A bound below the subproblem's value at every point, for the model as built.
+    starts : list of arrays
+        Points at which a first cut is worth having; they need not satisfy the master's rows.
+    only_as_built : str
+        What else holds for the model as built only (the proven big-M, say). Not empty: no solver may solve the model
+        after an edit of its subproblem.
+    default_solver : str
+    """
+
+    complicating: list[Any]
+    subproblem: list[Any]
+    rows: list[Any] = field(default_factory=list)
+    coupling: list[Any] | None = None
+    switches: list[tuple[Any, Any]] = field(default_factory=list)
+    terms: list[Any] = field(default_factory=list)
+    core: Any = None
+    oracle: Oracle | None = None
+    cut: Callable[[LinearRows, np.ndarray], Cut] | None = None
+    score: Callable[[Any, Any], float] | None = None
+    selected: Callable[[Any], list[str]] | None = None
+    floor: float | None = None
+    starts: list[np.ndarray] = field(default_factory=list)
+    only_as_built: str = ""
+    default_solver: str = "benders"
+    built: AsBuilt | None = None
+
+    def seal(self, model: pyo.ConcreteModel) -> Structure:
+        """Remember the subproblem as it stands, attach this structure to the model and return it; a builder's end."""
+        self.built = AsBuilt.of(model, self)
+        model.structure = self
+        return self
+
+    def variables(self) -> list[Any]:
+        """Return the data of every subproblem variable, in order."""
+        return [v for component in self.subproblem for v in component.values()]
+
+
+@dataclass
+class AsBuilt:
+    """The subproblem as the builder left it: objects to be compared by identity, which costs milliseconds.
+
+    Parallel lists and not dictionaries by ``id``: they survive ``model.clone()`` and pickling.
+    """
+
+    rows: list[Any]
+    expressions: list[Any]
+    variables: list[Any]
+    states: list[tuple[Any, ...]]
+    objective: list[Any]  # the terms of the objective that hold subproblem variables
+    terms: list[Any]  # the content of the named expressions
+
+    @classmethod
+    def of(cls, model: pyo.ConcreteModel, structure: Structure) -> AsBuilt:
+        """Take the snapshot."""
+        rows = [row for component in _constraints(structure) for row in component.values()]
+        variables = structure.variables()
+        objective = next(model.component_data_objects(pyo.Objective, active=True))
+        inside = {id(v) for v in variables}
+        return cls(
+            rows,
+            [row.expr for row in rows],
+            variables,
+            [state(v) for v in variables],
+            [t for t in terms(objective.expr, structure.terms) if holds(t, inside, structure.terms)],
+            [e.expr for e in structure.terms],
+        )
+
+    def changed_variables(self) -> list[Any]:
+        """Return the subproblem variables whose bounds, domain or fixing are no longer as built."""
+        return [v for v, before in zip(self.variables, self.states, strict=True) if state(v) != before]
+
+
+def state(variable: Any) -> tuple[Any, ...]:
+    """Return what restricts a variable: bounds, domain and the value it is fixed at."""
+    return (variable.lower, variable.upper, variable.domain, variable.value if variable.fixed else None)
+
+
+def _constraints(structure: Structure) -> list[Any]:
+    """Return the declared row components; a disjunction's rows are those of its disjuncts."""
+    components = []
+    for component in [*structure.rows, *(structure.coupling or ())]:
+        if component.ctype is pyo.Constraint:
+            components.append(component)
+        else:
+            blocks = {id(d): d for choice in component.values() for d in choice.disjuncts}
+            components += [c for d in blocks.values() for c in d.component_objects(pyo.Constraint, descend_into=True)]
+    return components

@@ -1,0 +1,220 @@
+r"""The subproblem of a decomposition, answered by a fast oracle or by a declarative model and any solver.
+
+Three sources of the same answer, value and cut (``SubAnswer``):
+
+``OracleSubproblem``
+    The structure's oracle. Only while the subproblem is as it was built.
+``SwitchedSubproblem``
+    For structures with switches (a variable is 0 while its binary is 0). The binaries are fixed at 1 in the coupling
+    rows and the switched variables are fixed at 0 where the binary is 0, so the compiled rows never change. The cut
+    comes from the multipliers of the linear rows through ``structure.cut``, never from multipliers of fixing rows:
+    those are worthless at the apex of a cone.
+``FixingSubproblem``
+    For any other model whose subproblem is linear, or convex quadratic with linear rows. A free copy z of the
+    complicating variables x is tied by z = x-bar; the rows' multipliers pi are a subgradient of the value
+    q(x) = min { f(y, z) : rows, z = x }, which is convex, so q(x) >= q(x-bar) + pi.(x - x-bar). Where no y exists,
+    the distance d(x) = min { |z - x|_1 : rows } is convex too and 0 exactly where q is finite, and the same
+    multipliers give d(x-bar) + pi.(x - x-bar) <= 0 (Geoffrion 1972 with Benders' dual replaced by the fixing rows).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr import replace_expressions
+
+from solvers.decomposition import Split, fixed
+from solvers.errors import ModelError, SolverError
+from solvers.interfaces import Answer, Runner
+from solvers.linear_rows import LinearRows
+from solvers.registry import Capability as C
+from solvers.registry import names
+from solvers.result import SolutionStatus, StopReason
+from solvers.structure import Cut, SubAnswer
+
+
+class Subproblem(Protocol):
+    """What a driver asks of a subproblem."""
+
+    model: pyo.ConcreteModel | None
+
+    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer | None:
+        """Answer at a point; None when the time ran out before."""
+        ...
+
+
+class OracleSubproblem:
+    """The structure's own oracle."""
+
+    model = None
+
+    def __init__(self, parts: Split) -> None:
+        assert parts.structure.oracle is not None
+        self._oracle = parts.structure.oracle
+
+    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer | None:
+        """Answer at a point of shape (n,)."""
+        return self._oracle.solve(point, tolerance, time_limit)
+
+
+class _Declarative:
+    """What both declarative subproblems share: a model of references, solved by name."""
+
+    def __init__(self, parts: Split, runner: Runner) -> None:
+        self.parts, self.runner = parts, runner
+        self.variables = parts.structure.variables()
+        model = self.model = pyo.ConcreteModel(name="subproblem")
+        model.variables = pyo.Reference(dict(enumerate(self.variables)), ctype=pyo.Var)
+        model.rows = pyo.Reference(dict(enumerate(parts.subproblem_rows)), ctype=pyo.Constraint)
+        model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+
+    def _objective(self) -> Any:
+        return self.parts.sign * pyo.quicksum(self.parts.subproblem_terms)
+
+    def _refuse(self, answer: Answer, model: pyo.ConcreteModel) -> SolverError:
+        if answer.status is SolutionStatus.UNBOUNDED:
+            return SolverError("The subproblem is unbounded below: no cut exists. Bound its variables.")
+        others = [n for n in names(C.QP | C.QP_DUALS) if n != self.runner.spec.name]
+        return SolverError(
+            f'sub_solver="{self.runner.spec.name}" did not solve the {model.name} ({answer.message}). '
+            f"Try {' or '.join(others)}."
+        )
+
+    def _load(self) -> Callable[[], None]:
+        values = [v.value for v in self.variables]
+
+        def load() -> None:
+            for v, x in zip(self.variables, values, strict=True):
+                v.set_value(x, skip_validation=True)
+
+        return load
+
+    @staticmethod
+    def _out_of_time(answer: Answer) -> bool:
+        return answer.stop_reason in (StopReason.TIME_LIMIT, StopReason.INTERRUPTED)
+
+
+class SwitchedSubproblem(_Declarative):
+    """The subproblem of a structure with switches; see the module's text."""
+
+    def __init__(self, parts: Split, runner: Runner) -> None:
+        super().__init__(parts, runner)
+        structure = parts.structure
+        if structure.cut is None:
+            raise ModelError("This model's structure gives no cut for an edited subproblem: solve it with scip.")
+        core = [t for t in parts.subproblem_terms if t is structure.core]
+        others = [t for t in parts.subproblem_terms if t is not structure.core]
+        if len(core) != 1 or parts.sign < 0:
+            raise ModelError(
+                f'The objective must keep the term "{structure.core.name}" once, as it was built, for a cut to exist; '
+                f"everything else in it may be linear. Or solve the whole model by name: {', '.join(names(C.MIQCP))}."
+            )
+        self._linear = LinearRows.of(parts.subproblem_rows, self.variables, others, parts.sign)
+        rows = [row for row in parts.coupling_rows if row.active]
+        self.model.coupling = pyo.Reference(dict(enumerate(rows)), ctype=pyo.Constraint)
+        self.model.objective = pyo.Objective(expr=self._objective())
+        self._own_fixings = {id(v): v.value for v in self.variables if v.fixed}
+
+    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer | None:
+        """Answer at a binary point of shape (n,)."""
+        structure = self.parts.structure
+        index = {id(v): k for k, v in enumerate(structure.complicating)}
+        off = [v for binary, v in structure.switches if point[index[id(binary)]] < 0.5]
+        if any(self._own_fixings.get(id(v), 0.0) != 0.0 for v in off):
+            return SubAnswer(None, np.inf, self._larger_support(point), lambda: None)
+        with fixed([(v, 1.0) for v in structure.complicating]), fixed([(v, 0.0) for v in off]):
+            answer = self.runner.solve(self.model, time_limit=time_limit, duals=self.parts.subproblem_rows)
+            if self._out_of_time(answer):
+                return None
+            if answer.status is SolutionStatus.INFEASIBLE:
+                return SubAnswer(None, np.inf, self._larger_support(point), lambda: None)
+            if not answer.has_point or len(answer.duals) < len(self.parts.subproblem_rows):
+                raise self._refuse(answer, self.model)
+            value = float(pyo.value(self.model.objective))
+            load = self._load()
+        multipliers = np.array([answer.duals[row] for row in self.parts.subproblem_rows])
+        cut = structure.cut(self._linear, multipliers)  # type: ignore[misc]
+        return SubAnswer(value, min(value, cut.at(point)), cut, load, multipliers)
+
+    @staticmethod
+    def _larger_support(point: np.ndarray) -> Cut:
+        """Exclude the point and every smaller support: they fix even more variables at 0."""
+        return Cut(1.0, np.where(point < 0.5, -1.0, 0.0))
+
+
+class FixingSubproblem(_Declarative):
+    """The subproblem of any model with linear rows; see the module's text."""
+
+    def __init__(self, parts: Split, runner: Runner) -> None:
+        super().__init__(parts, runner)
+        complicating = parts.structure.complicating
+        for row in [*parts.subproblem_rows, *parts.coupling_rows]:
+            if row.body.polynomial_degree() not in (0, 1):
+                raise ModelError(
+                    f'Row "{row.name}" is not linear: multipliers of fixing rows give a cut only where the subproblem '
+                    f"is linear, or convex quadratic with linear rows. Solve the whole model by name: "
+                    f"{', '.join(names(C.MIQCP))}."
+                )
+        model, keys = self.model, range(len(complicating))
+        model.copy = pyo.Var(keys, doc="free copy of the complicating variables")
+        model.above = pyo.Var(keys, domain=pyo.NonNegativeReals)
+        model.below = pyo.Var(keys, domain=pyo.NonNegativeReals)
+        model.level = pyo.Param(keys, initialize=0.0, mutable=True)
+        model.fixing = pyo.Constraint(
+            keys, rule=lambda m, k: m.copy[k] + m.above[k] - m.below[k] == m.level[k], doc="copy = given point"
+        )
+        copies = {id(v): model.copy[k] for k, v in enumerate(complicating)}
+        model.coupling = pyo.Constraint(
+            range(len(parts.coupling_rows)), rule=lambda m, r: replace_expressions(parts.coupling_rows[r].expr, copies)
+        )
+        model.objective = pyo.Objective(expr=self._objective())
+        model.distance = pyo.Objective(expr=pyo.quicksum([*model.above.values(), *model.below.values()]))
+        model.distance.deactivate()
+        self._phase_one: Runner | None = None
+
+    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer | None:
+        """Answer at a point of shape (n,), or with a feasibility cut."""
+        model = self.model
+        for k, x in enumerate(point):
+            model.level[k] = float(x)
+        slacks = [*model.above.values(), *model.below.values()]
+        with fixed([(s, 0.0) for s in slacks]):
+            answer = self._run(self.runner, time_limit)
+            if answer is None:
+                return None
+            if answer.status is not SolutionStatus.INFEASIBLE:
+                if not answer.has_point or len(answer.duals) < len(point):
+                    raise self._refuse(answer, model)
+                value = float(pyo.value(model.objective))
+                cut = self._supporting(value, answer, point)
+                return SubAnswer(value, cut.at(point), cut, self._load())
+        return self._feasibility(point, time_limit)
+
+    def _feasibility(self, point: np.ndarray, time_limit: float | None) -> SubAnswer | None:
+        model = self.model
+        if self._phase_one is None:
+            self._phase_one = Runner(self.runner.spec, self.runner.options)
+        model.objective.deactivate()
+        model.distance.activate()
+        try:
+            answer = self._run(self._phase_one, time_limit)
+            if answer is None:
+                return None
+            if not answer.has_point:
+                raise ModelError("The subproblem has no solution for any value of the complicating variables.")
+            distance = float(pyo.value(model.distance))
+            return SubAnswer(None, np.inf, self._supporting(distance, answer, point), lambda: None)
+        finally:
+            model.distance.deactivate()
+            model.objective.activate()
+
+    def _run(self, runner: Runner, time_limit: float | None) -> Answer | None:
+        answer = runner.solve(self.model, time_limit=time_limit, duals=list(self.model.fixing.values()))
+        return None if self._out_of_time(answer) else answer
+
+    def _supporting(self, value: float, answer: Answer, point: np.ndarray) -> Cut:
+        slope = np.array([answer.duals[row] for row in self.model.fixing.values()])
+        return Cut(value - float(slope @ point), slope)
