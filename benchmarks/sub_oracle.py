@@ -3,13 +3,13 @@
     OMP_NUM_THREADS=1 python benchmarks/sub_oracle.py            # a minute or two
     OMP_NUM_THREADS=1 python benchmarks/sub_oracle.py --full     # every C, three seeds, five repeats
 
-Instances: rows of unit length in n = 2k features, labels by a hyperplane with M = k coefficients uniform on [-1, 1]. Solved
-at two supports of k features: "planted" (the hyperplane's own: separable) and "mixed" (k drawn at random, about half of them
-planted: classes overlap, as at most nodes of a search).
+Instances: rows of unit length in n = 2k features, labels by a hyperplane with M = k coefficients uniform on [-1, 1].
+Solved at two supports of k features: "planted" (the hyperplane's own: separable) and "mixed" (k drawn at random, about
+half of them planted: the classes overlap, as at most nodes of a search).
 
-Every contender's ``(w, b)`` is evaluated by the same code, and its accuracy is ``(objective - bound) / objective`` with the
-proven bound of the oracle run to 1e-10. Seconds are medians over repeats and seeds; each contender starts from the dense X of
-the support, data preparation included. Write-up: ``--out`` (JSON and Markdown).
+Every contender's ``(w, b)`` is evaluated by the same code, and its accuracy is ``(objective - bound) / objective`` with
+the proven bound of the oracle run to 1e-10. Seconds are medians over repeats and seeds; each contender starts from the
+dense X of the support, data preparation included. "x" is a contender's time over the oracle's.
 """
 
 import argparse

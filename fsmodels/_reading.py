@@ -8,6 +8,7 @@ import csv
 import gzip
 import math
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,8 +143,8 @@ def without(table: pd.DataFrame, drop: Sequence[str], target: str, origin: Origi
 
 
 def _check_header(header: list[str], path: Path) -> None:
-    for name in header:
-        if header.count(name) > 1 and name:
+    for name, count in Counter(header).items():
+        if count > 1 and name:
             places = [str(k + 1) for k, other in enumerate(header) if other == name]
             raise DataError(
                 f'File "{path}" has {len(places)} columns named "{name}" (columns {", ".join(places)}): '

@@ -111,11 +111,7 @@ class Dataset:
 
     @classmethod
     def from_csv(
-        cls,
-        path: str | Path,
-        target: str = "target",
-        positive: object = None,
-        drop: str | Sequence[str] = (),
+        cls, path: str | Path, target: str = "target", positive: object = None, drop: str | Sequence[str] = ()
     ) -> "Dataset":
         r"""Read a CSV file (plain or .gz, UTF-8, commas) with a header and one sample a row.
 

@@ -99,7 +99,9 @@ class Benders(Driver):
         options = SolveOptions(threads=c.threads)
         if structure.switches:
             spec = require(c.sub_solver or "clarabel", C.QP | C.QCP | C.QP_DUALS)
-            return SwitchedSubproblem(self.parts, Runner(spec, options))
+            switched = SwitchedSubproblem(self.parts, Runner(spec, options))
+            switched.check_cut()
+            return switched
         needed = C.LP | C.LP_DUALS if _linear(self.parts) else C.QP | C.QP_DUALS
         default = "highs" if _linear(self.parts) else "clarabel"
         return FixingSubproblem(self.parts, Runner(require(c.sub_solver or default, needed), options))

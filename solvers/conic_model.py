@@ -203,8 +203,8 @@ class ConicModel:
         """Return the linear rows with the right-hand sides of now."""
         rows = self._linear
         assert rows is not None
-        for k in self._varying:
-            rows.lower[k], rows.upper[k] = rows.owners[k].bounds()
+        for i in self._varying:
+            rows.lower[i], rows.upper[i] = rows.owners[i].bounds()
         for name, sides in (("lower", rows.lower), ("upper", rows.upper)):
             for k in np.flatnonzero(np.isnan(sides)):
                 msg = f"{label(rows.owners[k].owner)} has a {name} bound that is not a number."
@@ -222,9 +222,9 @@ class ConicModel:
         variables = self.walker.variables
         n = len(variables)
         lower, upper, values = np.empty(n), np.empty(n), np.zeros(n)
-        for k, (lb, ub) in enumerate([var.bounds for var in variables]):
-            lower[k] = -np.inf if lb is None or lb <= -INFINITE else lb
-            upper[k] = np.inf if ub is None or ub >= INFINITE else ub
+        for i, (lb, ub) in enumerate([var.bounds for var in variables]):
+            lower[i] = -np.inf if lb is None or lb <= -INFINITE else lb
+            upper[i] = np.inf if ub is None or ub >= INFINITE else ub
         fixed = np.fromiter((var.fixed for var in variables), bool, n)
         pinned = fixed | (lower == upper)
         for k in np.flatnonzero(fixed):

@@ -106,8 +106,9 @@ class Program:
             has = at >= 0
             y[has] += sign * z[at[has]]
         y *= self.sense
-        duals = {row.owner: float(value) for row, value in zip(self.linear.owners, y, strict=True)}
         missing = {id(row) for row in self.undefined}
+        rows = zip(self.linear.owners, y, strict=True)
+        duals = {row.owner: float(value) for row, value in rows if id(row) not in missing}
         slack = self.b - self.A @ x if self.behind else self.b
         for item in self.behind:
             if id(item.row) in missing:
@@ -186,20 +187,11 @@ def _sides(row: Row, body: Body, lo: float, hi: float, prover: BoundProver) -> l
     return sides
 
 
-def assemble(model: ConicModel) -> Program:
-    """Put a compiled model in standard form, with the bounds, fixings and right-hand sides of now.
-
-    Raises
-    ------
-    ModelError
-        If a row or the objective is not convex, or a variable is integer.
-    """
-    columns, linear, used = model.columns(), model.linear(), model.used()
-    n = len(used)
-    prover = BoundProver(columns, linear, model.walker.variables)
+def _nonlinear(
+    model: ConicModel, columns: Columns, prover: BoundProver
+) -> tuple[list[tuple[Row, float, ConicRows, int]], list[tuple[Row, Affine, float, float]], int]:
+    """Restate the nonlinear rows: cones with their first auxiliary variable, rows now linear, number of auxiliaries."""
     pinned, values = columns.pinned, columns.values
-
-    # Nonlinear rows first: some are linear at the present fixings, and they count the auxiliary variables.
     behind: list[tuple[Row, float, ConicRows, int]] = []
     extra: list[tuple[Row, Affine, float, float]] = []
     auxiliaries = 0
@@ -220,6 +212,42 @@ def assemble(model: ConicModel) -> Program:
         for sign, rows in made:
             behind.append((row, sign, rows, auxiliaries))
             auxiliaries += rows.auxiliaries
+    return behind, extra, auxiliaries
+
+
+def assemble(model: ConicModel) -> Program:
+    """Put a compiled model in standard form, with the bounds, fixings and right-hand sides of now.
+
+    Raises
+    ------
+    ModelError
+        If a row or the objective is not convex, or a variable is integer.
+    """
+    columns, linear, used = model.columns(), model.linear(), model.used()
+    n = len(used)
+    prover = BoundProver(columns, linear, model.walker.variables)
+    pinned, values = columns.pinned, columns.values
+
+    # Nonlinear rows first: some are linear at the present fixings, some pin a variable, and they count the auxiliaries.
+    undefined: list[Row] = []
+    contradiction = ""
+    while True:
+        behind, extra, auxiliaries = _nonlinear(model, columns, prover)
+        pins = {
+            int(zero.cols[0]): (-zero.const / float(zero.coefs[0]), row, rows)
+            for row, _, rows, _ in behind
+            for zero in rows.zeros
+            if len(zero.cols) == 1 and zero.cols[0] >= 0
+        }
+        if not pins:
+            break
+        # w^2 <= s t with s fixed at 0 leaves w no choice; as a number it takes its dense column out of the problem.
+        for col, (value, row, rows) in pins.items():
+            pinned[col], values[col] = True, value
+            if rows.cone is None and rows.inequality is None:  # else only a quotient of the row is pinned
+                undefined.append(row)
+            if not columns.lower[col] - 1e-8 <= value <= columns.upper[col] + 1e-8:
+                contradiction = label(row.owner)
     linear = _extended(linear, extra)
 
     objective = model.objective
@@ -250,6 +278,8 @@ def assemble(model: ConicModel) -> Program:
 
     line = placed(line, cost_offset)
     q = np.bincount(line.cols, weights=line.coefs, minlength=size).astype(float)
+    if quad is not None:
+        quad = (place[quad[0]], place[quad[1]], quad[2])
     P, q, const, long = _quadratic(quad, [placed(s, 0) for s in squares], q, size)
     const += line.const
     if long:  # y = Fx + g, objective y'y
@@ -263,7 +293,7 @@ def assemble(model: ConicModel) -> Program:
     lower, upper = linear.lower - linear.const - gone, linear.upper - linear.const - gone
     index, cols, coefs = linear.index[keep], place[linear.cols[keep]], linear.coefs[keep]
     some = np.bincount(index, minlength=len(lower)) > 0
-    contradiction = _contradiction(linear, lower, upper, some)
+    contradiction = contradiction or _contradiction(linear, lower, upper, some)
 
     def take(which: np.ndarray, sign: float, sides: np.ndarray) -> np.ndarray:
         number = np.cumsum(which) - 1
@@ -288,7 +318,6 @@ def assemble(model: ConicModel) -> Program:
         has = np.flatnonzero(np.isfinite(sides))
         at[has] = A.put(np.arange(len(has)), has, np.full(len(has), sign), sign * sides[has])
     found: list[Behind] = []
-    undefined: list[Row] = []
     for row, sign, rows, offset in behind:
         if rows.inequality is not None and len(rows.inequality.cols):
             (at_row,) = A.put_affine([placed(rows.inequality, offset)], 1.0)
@@ -301,12 +330,12 @@ def assemble(model: ConicModel) -> Program:
             undefined.append(row)
     cones = [("zero", zero_rows), ("nonnegative", A.size - zero_rows)]
 
-    for row, sign, rows, offset in [*behind, (None, 0.0, costs, cost_offset)]:
+    for owner, sign, rows, offset in [*behind, (None, 0.0, costs, cost_offset)]:
         for cone in ([rows.cone] if rows.cone else []) + rows.quotients:
             at_cone = A.put_affine([placed(entry, offset) for entry in cone.entries], -1.0)
             cones.append(("second-order", len(at_cone)))
-            if cone.kappa is not None and row is not None:
-                found.append(Behind(row, sign, int(at_cone[0]), len(at_cone), cone.kappa))
+            if cone.kappa is not None and owner is not None:
+                found.append(Behind(owner, sign, int(at_cone[0]), len(at_cone), cone.kappa))
 
     size += len(long)
     triplets = (np.concatenate(A.coefs), (np.concatenate(A.rows), np.concatenate(A.cols)))

@@ -22,7 +22,7 @@ from solvers.registry import COMMON, SOLVERS, SolverSpec, describe, find, names
 from solvers.registry import Capability as C
 from solvers.result import Result, SolutionStatus, relative_gap
 from solvers.structure import Structure
-from solvers.subproblem import OracleSubproblem, Subproblem, SwitchedSubproblem
+from solvers.subproblem import OracleSubproblem, SwitchedSubproblem
 from solvers.trace import Clock
 
 DRIVERS: dict[str, type[Driver]] = {driver.name: driver for driver in [Benders]}
@@ -237,15 +237,13 @@ def _polish(model: Any, structure: Structure, parts: Split, clock: Clock) -> Non
     if any(x is None or abs(x - round(x)) > 1e-3 for x in values):
         return
     point = np.array([round(x) for x in values], dtype=float)
-    subproblem: Subproblem
     if parts.as_built and structure.oracle is not None:
-        subproblem = OracleSubproblem(parts)
+        answer = OracleSubproblem(parts).solve(point, 1e-9, clock.left)
     else:
         try:
-            subproblem = SwitchedSubproblem(parts, Runner(find("clarabel"), SolveOptions()))
-        except ModelError:  # an edit that no cut covers: the solver's own point stands
+            answer = SwitchedSubproblem(parts, Runner(find("clarabel"), SolveOptions())).evaluate(point, clock.left)
+        except (ModelError, SolverError):  # an edit that only the whole model's solver takes: its own point stands
             return
-    answer = subproblem.solve(point, 1e-9, clock.left)
     if answer is None or answer.value is None:
         return
     for v in parts.master_variables:

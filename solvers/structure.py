@@ -115,6 +115,11 @@ class Structure:
         """Return the data of every subproblem variable, in order."""
         return [v for component in self.subproblem for v in component.values()]
 
+    def core_intact(self) -> bool:
+        """Tell whether the content of ``core`` is still the builder's."""
+        contents = dict(zip(map(id, self.terms), self.built.terms, strict=True)) if self.built else {}
+        return self.core is not None and self.core.expr is contents.get(id(self.core))
+
 
 @dataclass
 class AsBuilt:

@@ -19,7 +19,7 @@ Three sources of the same answer, value and cut (``SubAnswer``):
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -102,42 +102,57 @@ class SwitchedSubproblem(_Declarative):
 
     def __init__(self, parts: Split, runner: Runner) -> None:
         super().__init__(parts, runner)
-        structure = parts.structure
-        if structure.cut is None:
-            raise ModelError("This model's structure gives no cut for an edited subproblem: solve it with scip.")
-        core = [t for t in parts.subproblem_terms if t is structure.core]
-        others = [t for t in parts.subproblem_terms if t is not structure.core]
-        if len(core) != 1 or parts.sign < 0:
-            raise ModelError(
-                f'The objective must keep the term "{structure.core.name}" once, as it was built, for a cut to exist; '
-                f"everything else in it may be linear. Or solve the whole model by name: {', '.join(names(C.MIQCP))}."
-            )
-        self._linear = LinearRows.of(parts.subproblem_rows, self.variables, others, parts.sign)
-        rows = [row for row in parts.coupling_rows if row.active]
-        self.model.coupling = pyo.Reference(dict(enumerate(rows)), ctype=pyo.Constraint)
+        self.model.coupling = pyo.Reference(dict(enumerate(parts.coupling_rows)), ctype=pyo.Constraint)
         self.model.objective = pyo.Objective(expr=self._objective())
         self._own_fixings = {id(v): v.value for v in self.variables if v.fixed}
+        self._linear: LinearRows | None = None
+
+    def check_cut(self) -> None:
+        """Refuse edits that no cut covers.
+
+        Raises
+        ------
+        ModelError
+            If the core of the objective is gone or changed, or a row or another term is not linear.
+        """
+        parts, structure = self.parts, self.parts.structure
+        others = [t for t in parts.subproblem_terms if t is not structure.core]
+        intact = structure.core_intact() and len(others) == len(parts.subproblem_terms) - 1 and parts.sign > 0
+        if structure.cut is None or not intact:
+            raise ModelError(
+                f'The objective must keep the term "{structure.core.name}" once, as it was built, for a cut to exist; '
+                f"the rest of it may be anything linear. Or solve the whole model by name: {', '.join(names(C.MIQCP))}."
+            )
+        self._linear = LinearRows.of(parts.subproblem_rows, self.variables, others, parts.sign)
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer | None:
         """Answer at a binary point of shape (n,)."""
+        if self._linear is None:
+            self.check_cut()
+        rows = self.parts.subproblem_rows
+        answer = self.evaluate(point, time_limit, duals=rows)
+        if answer is None or answer.value is None:
+            return answer
+        cut = self.parts.structure.cut(self._linear, answer.values)  # type: ignore[misc, arg-type]
+        return SubAnswer(answer.value, min(answer.value, cut.at(point)), cut, answer.load, answer.values)
+
+    def evaluate(self, point: np.ndarray, time_limit: float | None, duals: Sequence[Any] = ()) -> SubAnswer | None:
+        """Return the value at a binary point, and the multipliers asked for as ``values``, but no cut."""
         structure = self.parts.structure
         index = {id(v): k for k, v in enumerate(structure.complicating)}
         off = [v for binary, v in structure.switches if point[index[id(binary)]] < 0.5]
         if any(self._own_fixings.get(id(v), 0.0) != 0.0 for v in off):
             return SubAnswer(None, np.inf, self._larger_support(point), lambda: None)
         with fixed([(v, 1.0) for v in structure.complicating]), fixed([(v, 0.0) for v in off]):
-            answer = self.runner.solve(self.model, time_limit=time_limit, duals=self.parts.subproblem_rows)
+            answer = self.runner.solve(self.model, time_limit=time_limit, duals=duals)
             if self._out_of_time(answer):
                 return None
             if answer.status is SolutionStatus.INFEASIBLE:
                 return SubAnswer(None, np.inf, self._larger_support(point), lambda: None)
-            if not answer.has_point or len(answer.duals) < len(self.parts.subproblem_rows):
+            if not answer.has_point or len(answer.duals) < len(duals):
                 raise self._refuse(answer, self.model)
             value = float(pyo.value(self.model.objective))
-            load = self._load()
-        multipliers = np.array([answer.duals[row] for row in self.parts.subproblem_rows])
-        cut = structure.cut(self._linear, multipliers)  # type: ignore[misc]
-        return SubAnswer(value, min(value, cut.at(point)), cut, load, multipliers)
+            return SubAnswer(value, -np.inf, None, self._load(), np.array([answer.duals[row] for row in duals]))
 
     @staticmethod
     def _larger_support(point: np.ndarray) -> Cut:

@@ -231,6 +231,16 @@ def test_a_tolerance_below_rounding_ends_with_the_gap_it_reached():
     assert answer.iterations < 60
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_running_into_rounding_never_loses_the_accuracy_passed_on_the_way(seed):
+    rng = np.random.default_rng(seed)
+    X, y = overlapping(26, 18, seed=seed, noise=1.0)
+    X *= 10.0 ** rng.integers(-6, 6, 18)
+    oracle = SvmOracle(X, y, 2.0 ** rng.integers(0, 16))
+    assert oracle.solve(np.ones(18)).gap <= 1e-7
+    assert oracle.solve(np.ones(18), tolerance=1e-30).gap <= 1e-7
+
+
 @pytest.mark.parametrize("rows", [7, 10, 11])
 def test_b_is_optimal_for_w(rows):
     rng = np.random.default_rng(rows)

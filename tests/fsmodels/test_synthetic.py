@@ -4,13 +4,14 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsmodels.errors import ParameterError
 from fsmodels.synthetic import aytug, data_set_one, data_set_two
 
 
+@settings(deadline=None)
 @given(n=st.integers(1, 30), samples=st.integers(2, 60), seed=st.integers(0, 10**6), data=st.data())
 def test_parts_share_one_hyperplane_and_have_no_noise(n, samples, seed, data):
     relevant = data.draw(st.integers(1, n))
