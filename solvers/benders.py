@@ -16,53 +16,37 @@ point. Aytug 2015, table 1, is this algorithm for FSP, with maximisation in plac
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 
 from solvers.conflict import clashing_rows
-from solvers.decomposition import Master, Split, implied_structure, split
-from solvers.driver import Config, Driver
-from solvers.errors import OptionError
+from solvers.decomposition import Master
+from solvers.decomposition_driver import DecompositionConfig, DecompositionDriver
 from solvers.interfaces import Answer, Runner, SolveOptions
 from solvers.registry import Capability as C
 from solvers.registry import require
 from solvers.result import SolutionStatus, StopReason
 from solvers.structure import SubAnswer
-from solvers.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
 
 
 @dataclass
-class BendersConfig(Config):
-    """Options of ``benders``, besides those of every driver. Aytug 2015 used ``iteration_limit=250``.
+class BendersConfig(DecompositionConfig):
+    """Options of ``benders``, besides those of every Benders driver. Aytug 2015 used ``iteration_limit=250``.
 
     Attributes
     ----------
-    master_solver, sub_solver : str
-        Solvers of the master MILP and of the declarative subproblem.
-    oracle : "auto" or "pyomo"
-        "pyomo" runs the declarative subproblem even where a fast oracle is at hand.
-    validation : object, optional
-        Data the model's structure can score; the classifier with the least error is kept.
+    master_solver : str
+        Solver of the master MILP.
     patience : int, optional
         With ``validation``: stop after so many iterations without a lower error.
-    complicating, subproblem, coupling : lists, optional
-        For a model without a structure: which variables the master has, which the subproblem, and which rows may hold
-        both (default: everything else, and any row).
     """
 
     master_solver: str = "highs"
-    sub_solver: str | None = None
-    oracle: str = "auto"
-    validation: Any = None
     patience: int | None = None
-    complicating: Any = None
-    subproblem: Any = None
-    coupling: Any = None
 
 
-class Benders(Driver):
+class Benders(DecompositionDriver):
     """Generalised Benders decomposition of a Pyomo model; ``master`` and ``subproblem`` are Pyomo models to look at."""
 
     name = "benders"
@@ -70,51 +54,17 @@ class Benders(Driver):
     options_type = BendersConfig
     config: BendersConfig
 
-    def prepare(self) -> None:
-        """Split the model, choose the subproblem and build the master."""
+    def prepare_master(self, floor: float | None) -> None:
+        """Build the master as a Pyomo model of its own, and a runner that keeps its solver alive."""
         c = self.config
-        structure = getattr(self.model, "structure", None)
-        if c.complicating is not None or structure is None:
-            if c.complicating is None:
-                raise OptionError("benders needs to know the complicating variables: give complicating=[model.x].")
-            structure = implied_structure(self.model, _listed(c.complicating), _listed(c.subproblem))
-            structure.coupling = _listed(c.coupling)
-        if c.oracle not in ("auto", "pyomo"):
-            raise OptionError(f'oracle="{c.oracle}" is not known: use "auto" or "pyomo".')
-        if c.validation is not None and structure.score is None:
-            raise OptionError("validation= needs a model that can score data; this one has no structure that does.")
-        self.structure = structure
-        self.parts = split(self.model, structure)
-        self.parts.check_separable("scip, gurobi")
-        self._subproblem = self._choose_subproblem()
-        floor = structure.floor if self.parts.as_built else None
         self._master = Master(self.parts, floor)
-        master_options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed)
-        self._master_runner = Runner(require(c.master_solver, C.MILP), master_options)
-
-    def _choose_subproblem(self) -> Subproblem:
-        c, structure = self.config, self.structure
-        if structure.oracle is not None and self.parts.as_built and c.oracle == "auto" and c.sub_solver is None:
-            return OracleSubproblem(self.parts)
-        options = SolveOptions(threads=c.threads)
-        if structure.switches:
-            spec = require(c.sub_solver or "clarabel", C.QP | C.QCP | C.QP_DUALS)
-            switched = SwitchedSubproblem(self.parts, Runner(spec, options))
-            switched.check_cut()
-            return switched
-        needed = C.LP | C.LP_DUALS if _linear(self.parts) else C.QP | C.QP_DUALS
-        default = "highs" if _linear(self.parts) else "clarabel"
-        return FixingSubproblem(self.parts, Runner(require(c.sub_solver or default, needed), options))
+        options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed)
+        self._master_runner = Runner(require(c.master_solver, C.MILP), options)
 
     @property
     def master(self) -> pyo.ConcreteModel:
         """The relaxed master problem with its cuts."""
         return self._master.model
-
-    @property
-    def subproblem(self) -> pyo.ConcreteModel | None:
-        """The declarative subproblem; None where a fast oracle answers instead."""
-        return self._subproblem.model
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
@@ -178,11 +128,3 @@ class Benders(Driver):
     def why_infeasible(self) -> str:
         """Name the rows that clash."""
         return clashing_rows(self.parts, self._master_runner)
-
-
-def _linear(parts: Split) -> bool:
-    return all(t.polynomial_degree() in (0, 1) for t in parts.subproblem_terms if hasattr(t, "polynomial_degree"))
-
-
-def _listed(components: Any) -> Any:
-    return components if components is None or isinstance(components, list | tuple) else [components]

@@ -1,0 +1,104 @@
+"""What the Benders drivers share: the model in two parts, and the subproblem by oracle or by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyomo.environ as pyo
+
+from solvers.decomposition import Split, implied_structure, split
+from solvers.driver import Config, Driver
+from solvers.errors import OptionError
+from solvers.interfaces import Runner, SolveOptions
+from solvers.registry import Capability as C
+from solvers.registry import require
+from solvers.structure import Structure
+from solvers.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
+
+
+@dataclass
+class DecompositionConfig(Config):
+    """Options of every Benders driver, besides those of every driver.
+
+    Attributes
+    ----------
+    sub_solver : str
+        Solver of the declarative subproblem; naming one means ``oracle="pyomo"``.
+    oracle : "auto" or "pyomo"
+        "pyomo" runs the declarative subproblem even where a fast oracle is at hand.
+    validation : object, optional
+        Data the model's structure can score; the classifier with the least error is kept.
+    complicating, subproblem, coupling : lists, optional
+        For a model without a structure: which variables the master has, which the subproblem, and which rows may hold
+        both (default: everything else, and any row).
+    """
+
+    sub_solver: str | None = None
+    oracle: str = "auto"
+    validation: Any = None
+    complicating: Any = None
+    subproblem: Any = None
+    coupling: Any = None
+
+
+class DecompositionDriver(Driver):
+    """A driver over a master and a subproblem; a subclass builds its master in ``prepare_master``."""
+
+    config: DecompositionConfig
+    parts: Split
+
+    def prepare(self) -> None:
+        """Split the model, choose the subproblem and build the master."""
+        c = self.config
+        if c.oracle not in ("auto", "pyomo"):
+            raise OptionError(f'oracle="{c.oracle}" is not known: use "auto" or "pyomo".')
+        structure = self.structure = self._structure()
+        if c.validation is not None and structure.score is None:
+            raise OptionError("validation= needs a model that can score data; this one has no structure that does.")
+        self.parts = split(self.model, structure)
+        self.parts.check_separable("scip, gurobi")
+        self._subproblem = self._choose_subproblem()
+        self.prepare_master(structure.floor if self.parts.as_built else None)
+
+    def prepare_master(self, floor: float | None) -> None:
+        """Build the master; ``floor`` is a bound below the subproblem's value, where one is known."""
+        raise NotImplementedError
+
+    @property
+    def subproblem(self) -> pyo.ConcreteModel | None:
+        """The declarative subproblem; None where a fast oracle answers instead."""
+        return self._subproblem.model
+
+    def _structure(self) -> Structure:
+        c = self.config
+        structure: Structure | None = getattr(self.model, "structure", None)
+        if c.complicating is None:
+            if structure is None:
+                raise OptionError(f"{self.name} needs to know the complicating variables: give complicating=[model.x].")
+            return structure
+        implied = implied_structure(self.model, _listed(c.complicating), _listed(c.subproblem))
+        implied.coupling = _listed(c.coupling)
+        return implied
+
+    def _choose_subproblem(self) -> Subproblem:
+        c, structure = self.config, self.structure
+        if structure.oracle is not None and self.parts.as_built and c.oracle == "auto" and c.sub_solver is None:
+            return OracleSubproblem(self.parts)
+        options = SolveOptions(threads=c.threads)
+        if structure.switches:
+            spec = require(c.sub_solver or "clarabel", C.QP | C.QCP | C.QP_DUALS)
+            switched = SwitchedSubproblem(self.parts, Runner(spec, options))
+            switched.check_cut()
+            return switched
+        needed = C.LP | C.LP_DUALS if _linear(self.parts) else C.QP | C.QP_DUALS
+        default = "highs" if _linear(self.parts) else "clarabel"
+        return FixingSubproblem(self.parts, Runner(require(c.sub_solver or default, needed), options))
+
+
+def _linear(parts: Split) -> bool:
+    return all(t.polynomial_degree() in (0, 1) for t in parts.subproblem_terms if hasattr(t, "polynomial_degree"))
+
+
+def _listed(components: Any) -> Any:
+    return components if components is None or isinstance(components, list | tuple) else [components]
