@@ -13,11 +13,6 @@ dense X of the support, data preparation included. "x" is a contender's time ove
 """
 
 import argparse
-import datetime
-import importlib.metadata
-import json
-import os
-import platform
 import statistics
 import sys
 import time
@@ -26,6 +21,7 @@ from pathlib import Path
 
 import clarabel
 import numpy as np
+import report
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -114,26 +110,24 @@ def benchmark(sizes, prices, seeds, repeats):
                     "iterations": statistics.median(result["iterations"] for result in results),
                 }
             rows.append(row)
-            print(table_row(row), flush=True)
+            print(report.line(cells(row), [len(title) for title in HEADER]), flush=True)
     return rows
 
 
-HEADER = (
-    "| samples x features | C | support | oracle ms | rel. gap | "
-    "libsvm 1e-3 ms | accuracy | x | libsvm 1e-5 ms | accuracy | x | clarabel ms | accuracy | x |\n"
-    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
-)
+PEERS = ("libsvm 1e-3", "libsvm 1e-5", "clarabel")
+HEADER = ["samples x features", "C", "support", "oracle ms", "rel. gap"]
+HEADER += [title for peer in PEERS for title in (f"{peer} ms", "accuracy", "x")]
 
 
-def table_row(row):
+def cells(row):
     ours = row["contenders"]["oracle"]
-    cells = [f"{row['samples']} x {row['features']}", f"{row['C']:g}", row["support"]]
-    cells += [f"{1e3 * ours['seconds']:.1f}", f"{ours['accuracy']:.0e}"]
-    for name in ("libsvm 1e-3", "libsvm 1e-5", "clarabel"):
+    texts = [f"{row['samples']} x {row['features']}", f"{row['C']:g}", row["support"]]
+    texts += [f"{1e3 * ours['seconds']:.1f}", f"{ours['accuracy']:.0e}"]
+    for name in PEERS:
         peer = row["contenders"][name]
         ratio = peer["seconds"] / ours["seconds"]
-        cells += [f"{1e3 * peer['seconds']:.0f}", f"{peer['accuracy']:.0e}", f"{ratio:.1f}"]
-    return "| " + " | ".join(cells) + " |"
+        texts += [f"{1e3 * peer['seconds']:.0f}", f"{peer['accuracy']:.0e}", f"{ratio:.1f}"]
+    return texts
 
 
 def main():
@@ -142,28 +136,21 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results") / "sub_oracle.json")
     options = parser.parse_args()
     prices, seeds, repeats = ((1, 10, 32), (0, 1, 2), 5) if options.full else ((1, 32), (0,), 3)
-    about = {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "versions": {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "clarabel")},
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-        "threads": {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")},
-        "seeds": seeds,
-        "repeats": repeats,
-        "limits": {"time_limit_seconds": TIME_LIMIT, "libsvm_iterations": LIBSVM_ITERATIONS},
-        "tolerances": {"oracle": 1e-7, "libsvm": [1e-3, 1e-5], "clarabel": "default (1e-8)"},
-    }
+    facts = report.about(
+        "numpy",
+        "scipy",
+        "scikit-learn",
+        "clarabel",
+        seeds=seeds,
+        repeats=repeats,
+        limits={"time_limit_seconds": TIME_LIMIT, "libsvm_iterations": LIBSVM_ITERATIONS},
+        tolerances={"oracle": 1e-7, "libsvm": [1e-3, 1e-5], "clarabel": "default (1e-8)"},
+    )
     warnings.simplefilter("ignore", ConvergenceWarning)  # the accuracy column tells
-    print(HEADER)
+    print(report.table(HEADER, []))
     rows = benchmark(SIZES, prices, seeds, repeats)
-    path = options.out.with_suffix(".json")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
-    table = "\n".join([HEADER, *map(table_row, rows)])
-    facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
-    path.with_suffix(".md").write_text(f"# SUB at one support\n\n{__doc__.strip()}\n\n{table}\n\n{facts}\n")
-    print(f"Written: {path} and {path.with_suffix('.md')}")
+    text = f"{__doc__.strip()}\n\n{report.table(HEADER, list(map(cells, rows)))}"
+    report.write(options.out, "SUB at one support", text, facts, rows=rows)
 
 
 if __name__ == "__main__":

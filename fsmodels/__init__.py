@@ -12,9 +12,10 @@ if getattr(solvers, "OWNER", None) != "fsmodels":
         "that file, or start Python from another folder."
     )
 
-from fsmodels import fsp, svm
+from fsmodels import baselines, fsp, side_constraints, svm, synthetic
 from fsmodels.dataset import Dataset, list_datasets, load_dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, OptionError, ParameterError, SolverError
+from fsmodels.selection import Selection, select
 from solvers import Result, SolutionStatus, StopReason, available, solve
 
 __version__ = "0.1.0"
@@ -27,6 +28,7 @@ __all__ = [
     "OptionError",
     "ParameterError",
     "Result",
+    "Selection",
     "SolutionStatus",
     "SolverError",
     "StopReason",
@@ -35,6 +37,8 @@ __all__ = [
     "fsp",
     "list_datasets",
     "load_dataset",
+    "select",
+    "side_constraints",
     "solve",
     "svm",
     "synthetic",

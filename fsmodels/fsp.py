@@ -53,6 +53,7 @@ Certificate
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -64,10 +65,11 @@ from pyomo.gdp import Disjunct, Disjunction
 from fsmodels.checks import choice, positive
 from fsmodels.dataset import Dataset, check_known_features
 from fsmodels.errors import InfeasibleParameter, ParameterError
-from fsmodels.fsp_cuts import Cuts, FastSub, error_rate, selected
+from fsmodels.fsp_cuts import Cuts, FastSub, Reweighting, error_rate, selected
 from fsmodels.svm import C_MEANING, half_squares, soft_margin
 from solvers.structure import Structure
 
+ROUNDING = 1e-6  # what a solver's multipliers may miss of dual feasibility
 FORMS = ["perspective", "bilinear", "big-m", "indicator"]
 
 
@@ -260,9 +262,10 @@ def rmp(
     points = np.atleast_2d(np.asarray(alpha, dtype=float))
     if points.shape[1] != len(data.y):
         raise ParameterError(f"alpha has {points.shape[1]} entries a row for {len(data.y)} samples: one a sample.")
-    off_balance = np.abs(points @ data.y)
-    if points.min() < 0 or off_balance.max() > 1e-6 * max(1.0, points.max()):
+    off_balance, size = np.abs(points @ data.y), max(1.0, float(points.max()))
+    if not (points.min() >= -ROUNDING * size and off_balance.max() <= ROUNDING * size):
         raise ParameterError("alpha is not dual feasible: it must be at least 0 and satisfy sum_i y_i alpha_i = 0.")
+    points = np.maximum(points, 0.0)
     model = pyo.ConcreteModel(name="RMP")
     model.features = pyo.Set(initialize=list(data.features), doc="features")
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(10) 1 if feature j is selected")
@@ -290,7 +293,7 @@ def _penalties(data: Dataset, penalty: float | Mapping[str, float]) -> dict[str,
     else:
         prices = dict.fromkeys(data.features, penalty)
     for name, price in prices.items():
-        if not (isinstance(price, int | float) and math.isfinite(price) and price >= 0):
+        if not (isinstance(price, numbers.Real) and math.isfinite(price) and price >= 0):
             raise ParameterError(f"penalty={price!r} for feature {name!r} is not allowed: use a number of at least 0.")
     return {name: float(price) for name, price in prices.items()}
 
@@ -378,11 +381,13 @@ def _with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.C
         terms=[model.norm, model.loss],
         core=model.norm,
         oracle=FastSub(model, data, form),
-        cut=Cuts(model),
+        cut=Cuts(w, [v for component in auxiliary for v in component.values()]),
         score=error_rate,
         selected=selected,
+        suggest=Reweighting(model),
         floor=0.0,
         starts=[np.ones(len(sigma))],
+        default_solver="branch-and-cut",
         only_as_built="" if form == "perspective" else f'the bound |w_j| <= {pyo.value(model.W):.6g} of form="{form}"',
     ).seal(model)
     return model

@@ -15,11 +15,12 @@ The cut of an edited SUB
 
     each minimum over the variable's bounds. Without edits this is Aytug's (10): A'r on w is v, the minimum is
     -1/2 v_j^2, and the minima over b and xi are 0 exactly when y'alpha = 0 and alpha <= C. A solver's multipliers meet
-    these two only nearly, so ``Cuts`` lowers the alpha of margins, which it may do at will, until they hold exactly.
+    these two only nearly, so ``Cuts`` moves multipliers towards 0, which it may do at will, until they hold exactly.
 """
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,13 @@ class FastSub:
         self._svm = SvmOracle(data.X, data.y, float(model.C))
         self._X, self._y = data.X, data.y
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> FastSub:
+        """Return what belongs to the model's clone; the data, which nobody changes, are shared."""
+        copy = FastSub.__new__(FastSub)
+        memo[id(self)] = copy
+        copy.__dict__ = self.__dict__ | {"_model": deepcopy(self._model, memo)}
+        return copy
+
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
         """Answer at sigma of shape (n,), each in [0, 1]; Aytug 2015, (5)-(10)."""
         answer = self._svm.solve(point, tolerance=tolerance, time_limit=time_limit)
@@ -56,16 +64,15 @@ class FastSub:
             _set(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))
         elif self._form == "bilinear":
             _set(model.u, w)
-        elif self._form == "indicator":
-            for j, s in zip(model.features, sigma.tolist(), strict=True):
-                model.dropped[j].binary_indicator_var.set_value(round(1.0 - s))
 
 
 class Cuts:
     """The cut of SUB with any linear rows, from their multipliers; the module's text derives it."""
 
-    def __init__(self, model: pyo.ConcreteModel) -> None:
-        self._model = model
+    def __init__(self, w: list[Any], auxiliary: list[Any]) -> None:
+        """Take the effective weights, and the variables that belong to the form (t or u)."""
+        self._w, self._auxiliary = w, auxiliary
+        self._bounds = [v.bounds for v in auxiliary]
 
     def __call__(self, rows: LinearRows, multipliers: np.ndarray) -> Cut:
         """Return the cut over sigma, after repairing the multipliers.
@@ -73,52 +80,98 @@ class Cuts:
         Raises
         ------
         ModelError
-            If a row holds t or u, which belong to the form, or the multipliers cannot be repaired.
+            If a row, cost or bound is on t or u, which belong to the form, or the multipliers cannot be repaired.
         """
-        model = self._model
         column = {id(v): k for k, v in enumerate(rows.variables)}
-        w = np.array([column[id(v)] for v in model.w.values()])
-        xi = np.array([column[id(v)] for v in model.xi.values()])
-        b = column[id(model.b)]
-        others = np.setdiff1d(np.arange(len(rows.variables)), np.concatenate([w, xi, [b]]))
-        r = self._repaired(rows, np.asarray(multipliers, dtype=float).copy(), xi, b)
+        w = np.array([column[id(v)] for v in self._w], dtype=int)
+        auxiliary = np.array([column[id(v)] for v in self._auxiliary], dtype=int)
+        self._check_form(rows, auxiliary)
+        z = np.setdiff1d(np.arange(len(rows.variables)), np.concatenate([w, auxiliary]))
+        r = _dual_feasible(rows, np.asarray(multipliers, dtype=float), z)
         d = rows.cost - rows.matrix.T @ r
-        if np.any(rows.matrix[:, others].count_nonzero()) or np.any(rows.cost[others]):
-            raise ModelError(
-                "A row or cost on t or u edits how selection is written, which no cut covers: state it on w or sigma, "
-                "or solve the whole model with scip or gurobi."
-            )
-        z = np.append(xi, b)
         constant = rows.constant + _product(np.maximum(r, 0), rows.lower) - _product(np.maximum(-r, 0), rows.upper)
-        constant += _least(d[z], rows.x_lower[z], rows.x_upper[z])
+        constant += _least(rows, r, z)
         v = -d[w]
         best = np.clip(v, rows.x_lower[w], rows.x_upper[w])
         return Cut(constant, 0.5 * best**2 - v * best)
 
-    def _repaired(self, rows: LinearRows, r: np.ndarray, xi: np.ndarray, b: int) -> np.ndarray:
-        r = np.where(np.isfinite(rows.lower), r, np.minimum(r, 0.0))
-        r = np.where(np.isfinite(rows.upper), r, np.maximum(r, 0.0))
-        position = {id(row): k for k, row in enumerate(rows.rows)}
-        built = [(i, position[id(m)]) for i, m in enumerate(self._model.margin.values()) if id(m) in position]
-        sample = np.array([i for i, _ in built], dtype=int)
-        margin = np.array([k for _, k in built], dtype=int)
-        d = rows.cost - rows.matrix.T @ r
-        # xi_i without upper bound needs d >= 0, that is alpha_i <= C: lower alpha_i.
-        excess = np.where(np.isinf(rows.x_upper[xi[sample]]), np.maximum(0.0, -d[xi[sample]]), 0.0)
-        r[margin] = np.maximum(0.0, r[margin] - excess)
-        # A free b needs d_b = 0, that is y'alpha = 0: scale down the class that weighs more.
-        d_b = rows.cost[b] - (rows.matrix[:, [b]].T @ r).item()
-        side = np.sign(d_b) * -1.0  # d_b < 0: too much weight on y = +1
-        if (d_b < 0 and np.isinf(rows.x_upper[b])) or (d_b > 0 and np.isinf(rows.x_lower[b])):
-            signs = np.asarray(rows.matrix[margin][:, [b]].todense()).ravel()
-            heavy = margin[signs * side > 0]
-            weight = float(r[heavy].sum())
-            if weight < abs(d_b):
-                raise ModelError(
-                    "The multipliers of the edited subproblem are not dual feasible: try another sub_solver."
-                )
-            r[heavy] *= 1.0 - abs(d_b) / weight
-        return r
+    def _check_form(self, rows: LinearRows, auxiliary: np.ndarray) -> None:
+        touched = np.flatnonzero(np.diff(rows.matrix[:, auxiliary].tocsr().indptr))
+        named = [f'Row "{rows.rows[k].name}" is' for k in touched]
+        named += [f'The cost of "{rows.variables[k].name}" is' for k in auxiliary if rows.cost[k]]
+        now = zip(rows.x_lower[auxiliary].tolist(), rows.x_upper[auxiliary].tolist(), strict=True)
+        for v, (low, up), (lower, upper) in zip(self._auxiliary, self._bounds, now, strict=True):
+            if (lower, upper) != (-np.inf if low is None else low, np.inf if up is None else up):
+                named.append(f'The bound of "{v.name}" is')
+        if named:
+            raise ModelError(
+                f"{named[0]} on a variable that only writes selection down, which no cut covers: state it on w or "
+                "sigma, or solve the whole model with scip or gurobi."
+            )
+
+
+def _dual_feasible(rows: LinearRows, multipliers: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return multipliers of the right signs with reduced costs d >= 0 where z is unbounded above, <= 0 where below.
+
+    A multiplier may always be moved towards 0. Where d has the wrong sign, the rows that push it there are scaled down
+    just enough: first for all variables with one infinite bound, then for each free one.
+    """
+    r = np.where(np.isfinite(rows.lower), multipliers, np.minimum(multipliers, 0.0))
+    r = np.where(np.isfinite(rows.upper), r, np.maximum(r, 0.0))
+    up, down = np.isinf(rows.x_upper[z]), np.isinf(rows.x_lower[z])
+    groups = [z[up ^ down], *z[up & down][:, None]]
+    entries = rows.matrix.tocoo()
+    for _ in range(3):
+        for group in groups:
+            r = _scaled_down(rows, entries, r, group)
+    return r
+
+
+def _scaled_down(rows: LinearRows, entries: Any, r: np.ndarray, group: np.ndarray) -> np.ndarray:
+    d = rows.cost - rows.matrix.T @ r
+    wrong = np.zeros(len(d))
+    low, up = rows.x_lower[group], rows.x_upper[group]
+    wrong[group] = np.where(np.isinf(up), np.minimum(d[group], 0.0), 0.0)
+    wrong[group] += np.where(np.isinf(low), np.maximum(d[group], 0.0), 0.0)
+    push = entries.data * r[entries.row]
+    guilty = push * wrong[entries.col] < 0
+    at, push = entries.col[guilty], np.abs(push[guilty])
+    total = np.bincount(at, weights=push, minlength=len(d))
+    keep = np.ones(len(r))
+    np.minimum.at(keep, entries.row[guilty], np.maximum(0.0, 1.0 - np.abs(wrong[at]) / total[at]))
+    return r * keep
+
+
+class Reweighting:
+    r"""Where the relaxation's next cut is likely worth more: the best sigma for the present w.
+
+    q(sigma) = min over w of 1/2 sum w_j^2/sigma_j + ..., so for fixed w the best sigma in [0, 1]^n is
+    min(1, \|w_j\| / tau), with tau = sqrt(2 lambda_j) for a price, or such that the sum is M.
+    """
+
+    def __init__(self, model: pyo.ConcreteModel) -> None:
+        self._model = model
+
+    def __call__(self, point: np.ndarray, answer: SubAnswer) -> np.ndarray | None:
+        """Return sigma of shape (n,)."""
+        model, size = self._model, np.abs(answer.values.w)
+        if hasattr(model, "penalty"):
+            price = np.array([pyo.value(model.penalty[j]) for j in model.features])
+            return np.where(price > 0, np.minimum(1.0, size / np.sqrt(2.0 * np.maximum(price, 1e-300))), 1.0)
+        return fill(size, float(pyo.value(model.max_features)))
+
+
+def fill(size: np.ndarray, total: float) -> np.ndarray:
+    """Return min(1, size/tau) with tau such that the sum is ``total``, or all ones where size has fewer non-zeros."""
+    order = np.sort(size)[::-1]
+    if np.count_nonzero(order) <= total:
+        return np.where(size > 0, 1.0, 0.0)
+    rest = np.cumsum(order[::-1])[::-1]  # sum of the k-th largest and all smaller ones
+    full = np.arange(len(order))
+    left = total - full
+    tau = np.divide(rest, left, out=np.full_like(rest, np.inf), where=left > 0)
+    k = int(np.argmax(order <= tau))  # the first k where nothing else reaches 1
+    return np.minimum(1.0, size / tau[k])
 
 
 def error_rate(model: pyo.ConcreteModel, data: Dataset) -> float:
@@ -143,10 +196,16 @@ def _product(r: np.ndarray, side: np.ndarray) -> float:
     return float(r[used] @ side[used])
 
 
-def _least(d: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+def _least(rows: LinearRows, r: np.ndarray, z: np.ndarray) -> float:
     """Return the sum of min d_k z_k over the bounds; rounding of a repaired zero counts as zero."""
-    d = np.where(np.abs(d) <= 1e-12 * max(1.0, float(np.abs(d).max(initial=0.0))), 0.0, d)
-    at = np.where(d > 0, lower, np.where(d < 0, upper, 0.0))
+    d = (rows.cost - rows.matrix.T @ r)[z]
+    size = (np.abs(rows.cost) + np.abs(rows.matrix).T @ np.abs(r))[z]
+    d = np.where(np.abs(d) <= 1e-13 * size, 0.0, d)
+    at = np.where(d > 0, rows.x_lower[z], np.where(d < 0, rows.x_upper[z], 0.0))
     if np.any(np.isinf(at)):
-        raise ModelError("The multipliers of the edited subproblem are not dual feasible: try another sub_solver.")
+        name = rows.variables[z[np.argmax(np.isinf(at))]].name
+        raise ModelError(
+            f'The multipliers of the edited subproblem prove no bound, because variable "{name}" has none: bound it, '
+            "try another sub_solver, or solve the whole model with scip or gurobi."
+        )
     return float(d @ at)

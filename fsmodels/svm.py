@@ -97,7 +97,7 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     Returns
     -------
     pyo.ConcreteModel
-        ``alpha`` (samples), ``v`` (features; the primal's w at the optimum), rows ``balance`` (its dual is -b) and
+        ``alpha`` (samples), ``v`` (features; the primal's w at the optimum), rows ``balance`` (its dual is b) and
         ``weight``.
 
     Raises
@@ -223,7 +223,7 @@ def signed(data: Dataset) -> Any:
 def rows_of(matrix: Any) -> list[tuple[list[float], Sequence[int]]]:
     """Return each row's coefficients and columns as plain lists: all columns where dense, the stored ones of a CSR."""
     if sparse.issparse(matrix):
-        m = matrix.tocsr()
+        m = matrix.tocsr().sorted_indices()  # a full row is taken to be in the order of the columns
         spans = zip(m.indptr[:-1].tolist(), m.indptr[1:].tolist(), strict=True)
         return [(m.data[a:z].tolist(), m.indices[a:z].tolist()) for a, z in spans]
     columns = range(matrix.shape[1])

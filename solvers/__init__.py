@@ -1,6 +1,7 @@
 """HOW to optimise: every Pyomo solver and every decomposition driver by name. Knows nothing of what is modelled."""
 
 from solvers.benders import Benders
+from solvers.branch_and_cut import BranchAndCut
 from solvers.errors import Error, ModelError, OptionError, SolverError
 from solvers.registry import available
 from solvers.result import Result, SolutionStatus, StopReason
@@ -11,6 +12,7 @@ OWNER = "fsmodels"  # fsmodels looks for this mark, so that no other package nam
 
 __all__ = [
     "Benders",
+    "BranchAndCut",
     "Cut",
     "Error",
     "ModelError",

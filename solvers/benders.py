@@ -24,6 +24,7 @@ from solvers.conflict import clashing_rows
 from solvers.decomposition import Master
 from solvers.decomposition_driver import DecompositionConfig, DecompositionDriver
 from solvers.interfaces import Answer, Runner, SolveOptions
+from solvers.model_class import needs
 from solvers.registry import Capability as C
 from solvers.registry import require
 from solvers.result import SolutionStatus, StopReason
@@ -59,7 +60,8 @@ class Benders(DecompositionDriver):
         c = self.config
         self._master = Master(self.parts, floor)
         options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed)
-        self._master_runner = Runner(require(c.master_solver, C.MILP), options)
+        spec = require(c.master_solver, C.MILP | needs(self._master.model)[0])
+        self._master_runner = Runner(spec, options)
 
     @property
     def master(self) -> pyo.ConcreteModel:
@@ -73,14 +75,15 @@ class Benders(DecompositionDriver):
             answer = self._answer(point)
             if answer is not None and answer.cut is not None:
                 self._add(answer)
-        stale = 0
+        stale, visited = 0, set()
         for _ in trace.iterations(c.iteration_limit):
             proposal = self._timed("master", self._propose)  # 1
             if proposal.status is SolutionStatus.INFEASIBLE:
-                return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+                return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
             if self._master.bounded:
                 self.raise_bound(proposal.bound)
             if not proposal.has_point:
+                self.message = self._no_point(proposal)
                 return proposal.stop_reason, None
             point, cost = self._master.point(), self._master.cost()
             answer = self._answer(point)  # 2
@@ -95,10 +98,15 @@ class Benders(DecompositionDriver):
             stop = self.stopped()
             if stop is not None:
                 return stop, None
+            key = np.round(point, 9).tobytes()
+            if key in visited:
+                self.message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
+                return StopReason.CONVERGED, None
             if c.patience is not None and c.validation is not None and stale >= c.patience:
                 return StopReason.CONVERGED, None
             if proposal.stop_reason is not StopReason.CONVERGED:
                 return proposal.stop_reason, None
+            visited.add(key)
             self._add(answer)
         return StopReason.ITERATION_LIMIT, None
 
@@ -107,13 +115,22 @@ class Benders(DecompositionDriver):
 
     def _answer(self, point: np.ndarray) -> SubAnswer | None:
         return self._timed(
-            "subproblem", lambda: self._subproblem.solve(point, min(1e-7, self.config.gap / 10), self.clock.left)
+            "subproblem",
+            lambda: self._subproblem.solve(point, min(1e-7, max(1e-10, self.config.gap / 10)), self.clock.left),
         )
+
+    def _no_point(self, proposal: Answer) -> str:
+        """Say why the master gave no point."""
+        if proposal.stop_reason is StopReason.TIME_LIMIT:
+            return ""
+        if proposal.status is SolutionStatus.UNBOUNDED:
+            return "The master is unbounded: give bounds to the complicating variables."
+        return f"The master was not solved: {proposal.message}."
 
     def _add(self, answer: SubAnswer) -> None:
         assert answer.cut is not None
         add = self._master.add_feasibility_cut if answer.value is None else self._master.add_cut
-        add(answer.cut.constant, answer.cut.coefficients)
+        add(answer.cut)
 
     def _keep(self, objective: float | None, answer: SubAnswer) -> bool:
         """Keep the point if it is the best so far, by objective or by validation error; say whether it is."""

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.gdp import Disjunct, Disjunction
 
 from solvers.errors import ModelError
 from solvers.expressions import terms, variables
-from solvers.structure import AsBuilt, Structure
-
-TINY = 1e-8
+from solvers.model_class import INSIDE, UNSEEN, unknown_components
+from solvers.structure import AsBuilt, Cut, Structure, data_of
 
 
 @dataclass
@@ -29,19 +29,24 @@ class Split:
     """A model in two parts, and how its subproblem differs from what the builder made.
 
     ``sign`` is -1 for a model that maximises: both parts then minimise the negative. ``edits`` names what changed in
-    the subproblem; ``mixed`` names rows and terms that hold both kinds of variables without being a coupling.
+    the subproblem, ``coupling_edits`` those of them that change how the complicating variables act on it. ``mixed``
+    names rows and terms that hold both kinds of variables without being a coupling, ``unseen`` components that are no
+    rows at all.
     """
 
     structure: Structure
     sign: float
-    master_rows: list[Any]
-    subproblem_rows: list[Any]
-    coupling_rows: list[Any]
-    master_terms: list[Any]
-    subproblem_terms: list[Any]
-    master_variables: list[Any]
-    edits: list[str]
-    mixed: list[str]
+    master_rows: list[Any] = field(default_factory=list)
+    subproblem_rows: list[Any] = field(default_factory=list)
+    coupling_rows: list[Any] = field(default_factory=list)
+    master_terms: list[Any] = field(default_factory=list)
+    subproblem_terms: list[Any] = field(default_factory=list)
+    master_variables: list[Any] = field(default_factory=list)
+    edits: list[str] = field(default_factory=list)
+    coupling_edits: list[str] = field(default_factory=list)
+    mixed: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+    links: Any = None  # holds the rows that stand for disjunctions in the master
 
     @property
     def as_built(self) -> bool:
@@ -49,7 +54,7 @@ class Split:
         return self.structure.built is not None and not self.edits and not self.mixed
 
     def check_separable(self, solvers: str) -> None:
-        """Refuse rows and terms that mix master and subproblem.
+        """Refuse what no decomposition can take: mixed rows and terms, components that are no rows, relaxed switches.
 
         Raises
         ------
@@ -57,11 +62,23 @@ class Split:
             Naming the first of them and the solvers that can solve the whole model.
         """
         if self.mixed:
-            names = ", ".join(str(v) for v in self.structure.subproblem)
+            names = ", ".join({v.parent_component().name: None for v in self.structure.variables()})
             raise ModelError(
                 f"{self.mixed[0]} holds variables of the subproblem ({names}) together with others, and is not a "
                 f"declared coupling: no decomposition driver can take it. Solve the whole model by name: {solvers}."
             )
+        if self.unseen:
+            raise ModelError(
+                f"{self.unseen[0]} is no row, and no decomposition driver sees it. Write it as rows first, with a "
+                f"transformation of Pyomo's, or solve the whole model by name: {solvers}."
+            )
+        for binary, _ in self.structure.switches:
+            low, up = (binary.value, binary.value) if binary.fixed else binary.bounds
+            if not ((binary.fixed or binary.is_integer()) and {low, up} <= {0, 1}):
+                raise ModelError(
+                    f'Variable "{binary.name}" is not binary: what it selects is all or nothing. Solve the relaxed '
+                    "model whole, with clarabel where it is convex."
+                )
 
 
 def split(model: Any, structure: Structure) -> Split:
@@ -75,86 +92,141 @@ def split(model: Any, structure: Structure) -> Split:
         If the model has no single active objective, or was edited where a fact that holds only as built is in use.
     """
     objective = single_objective(model)
-    subproblem = structure.variables()
-    inside = {id(v) for v in subproblem}
     built = structure.built
-    known = dict(zip(map(id, built.rows), built.expressions, strict=True)) if built else {}
-    coupling = None if structure.coupling is None else {id(c) for c in structure.coupling}
+    inside = {id(v) for v in structure.variables()}
     complicating = {id(v) for v in structure.complicating}
-
-    parts = Split(structure, 1.0, [], [], [], [], [], list(structure.complicating), [], [])
-    parts.sign = 1.0 if objective.sense == pyo.minimize else -1.0
+    parts = Split(structure, 1.0 if objective.sense == pyo.minimize else -1.0)
+    parts.master_variables = list(structure.complicating)
     seen = set(complicating)
+
+    def to_master(held: list[Any]) -> None:
+        fresh = {id(v): v for v in held if id(v) not in seen}
+        seen.update(fresh)
+        parts.master_variables.extend(fresh.values())
+
+    known = dict(zip(map(id, built.rows), built.expressions, strict=True)) if built else {}
+    known_coupling = dict(zip(map(id, built.coupling), built.coupling_expressions, strict=True)) if built else {}
+    choices = [d for c in structure.coupling or () if c.ctype is Disjunction for d in c.values()]
+    written = {id(row) for d in choices for row in _written(d)} if built else set()
+    coupling = {id(c) for c in structure.coupling or ()}
     alive = set()
 
     for row in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
-        component = row.parent_component()
-        unchanged = id(row) in known and row.expr is known[id(row)]
-        if unchanged:
-            alive.add(id(row))
-        if coupling is not None and id(component) in coupling:
-            if not unchanged:
-                parts.edits.append(f'row "{row.name}"')
-            parts.coupling_rows.append(row)
-        elif unchanged:
+        key = id(row)
+        if key in known and row.expr is known[key]:
+            alive.add(key)
             parts.subproblem_rows.append(row)
-        else:
-            held = list(variables(row.body))
-            kind = {id(v) in inside for v in held}
-            if kind == {True}:
-                parts.subproblem_rows.append(row)
-                parts.edits.append(f'row "{row.name}"')
-            elif True not in kind:
-                parts.master_rows.append(row)
-                _collect(held, seen, parts.master_variables)
-            elif coupling is None:
-                parts.coupling_rows.append(row)
-            else:
-                parts.mixed.append(f'Row "{row.name}"')
-
-    for term in terms(objective.expr, structure.terms):
-        if any(term is t for t in (built.objective if built else ())):
-            parts.subproblem_terms.append(term)
             continue
-        held = list(variables(term))
+        if key in written:  # says the same as its disjunction, which the switches cover
+            continue
+        if key in known_coupling and row.expr is known_coupling[key]:
+            alive.add(key)
+            parts.coupling_rows.append(row)
+            continue
+        held = list(variables(row.body))
         kind = {id(v) in inside for v in held}
+        outside = {id(v) for v in held} - inside
         if kind == {True}:
+            parts.subproblem_rows.append(row)
+            parts.edits.append(f'row "{row.name}"')
+        elif True not in kind:
+            parts.master_rows.append(row)
+            to_master(held)
+        elif outside <= complicating and (structure.coupling is None or id(row.parent_component()) in coupling):
+            parts.coupling_rows.append(row)
+        else:
+            parts.mixed.append(f'Row "{row.name}"')
+
+    before = built.terms if built else [None] * len(structure.terms)
+    atoms = [e for e, b in zip(structure.terms, before, strict=True) if e.expr is b]
+    intact = built is not None and len(atoms) == len(structure.terms)
+    own = {id(t) for t in built.objective} if built and intact else set()
+    for term in terms(objective.expr, atoms):
+        held = [] if id(term) in own else list(variables(term))
+        kind = {id(v) in inside for v in held}
+        if id(term) in own or kind == {True}:
             parts.subproblem_terms.append(term)
         elif True not in kind:
             parts.master_terms.append(term)
-            _collect(held, seen, parts.master_variables)
+            to_master(held)
         else:
             parts.mixed.append(f"Objective term {term}")
 
     if built:
-        parts.edits += _edits(structure, built, parts, alive)
+        parts.coupling_edits = list(_coupling_edits(built, choices, alive))
+        parts.edits += [*_edits(structure, built, alive), *parts.coupling_edits]
+        same = intact and objective.sense == built.sense
+        if not (same and sorted(map(id, parts.subproblem_terms)) == sorted(own)):
+            parts.edits.append("objective")
     if structure.only_as_built and (parts.edits or parts.mixed):
         raise ModelError(
             f"{[*parts.edits, *parts.mixed][0]} edits the subproblem, but {structure.only_as_built} holds only for the "
             'model as it was built. Build it with form="perspective" and edit that.'
         )
+    parts.links = _links([d for d in choices if d.active])
+    for row in parts.links.disjunction.values():
+        parts.master_rows.append(row)
+        to_master(list(variables(row.body)))
+    parts.unseen = _unseen(model, coupling if built else set())
     return parts
 
 
-def _edits(structure: Structure, built: AsBuilt, parts: Split, alive: set[int]) -> Iterator[str]:
-    """Yield, in words, what of the builder's subproblem is gone or changed."""
+def _edits(structure: Structure, built: AsBuilt, alive: set[int]) -> Iterator[str]:
+    """Yield, in words, what of the builder's subproblem is gone or changed, the coupling aside."""
     for row in built.rows:
-        in_disjunct = row.parent_component() is not None and row.parent_block() is not row.model()
-        if id(row) not in alive and not in_disjunct:
-            yield f'row "{row.name}" (deactivated, deleted or replaced)'
-    for row, expression in zip(built.rows, built.expressions, strict=True):
-        if row.parent_block() is not row.model() and (row.expr is not expression or not row.active):
-            yield f'row "{row.name}"'
-    for component in structure.coupling or ():
-        if component.ctype is not pyo.Constraint and not component.active:
-            yield f'disjunction "{component.name}" (deactivated)'
+        if id(row) not in alive:
+            yield f'row "{row.name}" (changed, deactivated, deleted or replaced)'
     for v in built.changed_variables():
         yield f'variable "{v.name}" (bounds, domain or fixed value)'
-    same = len(parts.subproblem_terms) == len(built.objective)
-    same &= all(any(t is b for b in built.objective) for t in parts.subproblem_terms)
-    same &= all(e.expr is before for e, before in zip(structure.terms, built.terms, strict=True))
-    if not same:
-        yield "objective"
+
+
+def _coupling_edits(built: AsBuilt, choices: list[Any], alive: set[int]) -> Iterator[str]:
+    """Yield, in words, what of the builder's coupling is gone or changed, or has joined it inside a disjunct."""
+    own = set(map(id, built.coupling))
+    for choice in choices:
+        switched_off = not choice.active and choice.algebraic_constraint is None
+        if switched_off or not all(row.active for row in _written(choice)):
+            yield f'disjunction "{choice.name}" (deactivated)'
+        for disjunct in choice.disjuncts:
+            for row in disjunct.component_data_objects(pyo.Constraint):
+                if id(row) not in own and (row.active or disjunct.transformation_block is not None):
+                    yield f'row "{row.name}"'
+    for row, expression in zip(built.coupling, built.coupling_expressions, strict=True):
+        disjunct = row.parent_block()
+        if disjunct is None or disjunct.ctype is not Disjunct:
+            same = id(row) in alive
+        else:  # a transformation deactivates what it has written as rows
+            block = disjunct.transformation_block
+            rows = () if block is None else block.component_data_objects(pyo.Constraint)
+            same = row.expr is expression and (row.active or any(True for _ in rows))
+        if not same:
+            yield f'row "{row.name}" (changed, deactivated, deleted or replaced)'
+
+
+def _written(choice: Any) -> list[Any]:
+    """Return the rows that a transformation has written for a disjunction, its exclusive-or row aside."""
+    blocks = [d.transformation_block for d in choice.disjuncts if choice.algebraic_constraint is not None]
+    return [row for b in blocks if b is not None for row in b.component_data_objects(pyo.Constraint)]
+
+
+def _links(choices: list[Any]) -> Any:
+    """Return a model with one row for each disjunction: exactly one of its indicators, or at least one, is 1."""
+    links = pyo.ConcreteModel()
+    links.disjunction = pyo.Constraint(pyo.Any)
+    for choice in choices:
+        total = pyo.quicksum(d.binary_indicator_var for d in choice.disjuncts)
+        links.disjunction[choice.name] = total == 1 if choice.xor else total >= 1
+    return links
+
+
+def _unseen(model: Any, coupling: set[int]) -> list[str]:
+    """Name the active components that are neither rows nor a declared coupling."""
+    return unknown_components(model) + [
+        f'{name} "{c.name}"'
+        for kind, name in UNSEEN.items()
+        for c in model.component_objects(kind, active=True, descend_into=INSIDE)
+        if id(c) not in coupling
+    ]
 
 
 def single_objective(model: Any) -> Any:
@@ -181,22 +253,11 @@ def implied_structure(model: Any, complicating: Sequence[Any], subproblem: Seque
     subproblem : Var components, optional
         Default: all variables of active rows and of the objective that are not complicating.
     """
-    fixed_first = [d for c in complicating for d in (c.values() if c.is_indexed() else [c])]
-    outside = {id(v) for v in fixed_first}
+    first = data_of(complicating)
     if subproblem is None:
-        subproblem = [
-            c
-            for c in model.component_objects(pyo.Var, active=True, descend_into=True)
-            if not any(id(v) in outside for v in c.values())
-        ]
-    return Structure(complicating=fixed_first, subproblem=list(subproblem), coupling=None)
-
-
-def _collect(held: Sequence[Any], seen: set[int], into: list[Any]) -> None:
-    for v in held:
-        if id(v) not in seen:
-            seen.add(id(v))
-            into.append(v)
+        subproblem = list(model.component_objects(pyo.Var, active=True, descend_into=True))
+    outside = {id(v) for v in first}
+    return Structure(first, [v for v in data_of(subproblem) if id(v) not in outside])
 
 
 class Master:
@@ -232,36 +293,34 @@ class Master:
     def point(self) -> np.ndarray:
         """Return the complicating variables' values, discrete ones rounded, and put the rounded ones on the model."""
         for v in self.parts.master_variables:
+            if v.value is None:  # in no row and without cost: the solver did not see it
+                low, up = v.bounds
+                v.set_value(min(max(0.0, -np.inf if low is None else low), np.inf if up is None else up))
             if not v.is_continuous() and not v.fixed:
-                v.set_value(round(pyo.value(v)), skip_validation=True)
+                v.set_value(round(v.value), skip_validation=True)
         return np.array([pyo.value(v) for v in self.point_variables])
 
-    def add_cut(self, constant: float, coefficients: np.ndarray) -> None:
+    def add_cut(self, cut: Cut) -> None:
         """Add ``eta >= constant + coefficients . x``."""
         if not self._has_floor:
             self.model.eta.unfix()
             self._has_floor = True
-        self._add(constant, coefficients, with_eta=True)
+        self._add(cut, with_eta=True)
 
-    def add_feasibility_cut(self, constant: float, coefficients: np.ndarray) -> None:
+    def add_feasibility_cut(self, cut: Cut) -> None:
         """Add ``0 >= constant + coefficients . x``: there the subproblem has a solution."""
-        self._add(constant, coefficients, with_eta=False)
+        self._add(cut, with_eta=False)
 
-    def _add(self, constant: float, coefficients: np.ndarray, *, with_eta: bool) -> None:
-        # MILP solvers drop coefficients this small, which strengthens the cut: their least value goes to the constant.
-        bounded = np.array([None not in v.bounds for v in self.point_variables])
-        tiny = (np.abs(coefficients) <= TINY) & (coefficients != 0) & bounded
-        constant += sum(min(c * x for x in self.point_variables[k].bounds) for k, c in _at(coefficients, tiny))
-        where = np.flatnonzero((coefficients != 0) & ~tiny)
-        coefs, held = (-coefficients[where]).tolist(), [self.point_variables[k] for k in where]
+    def _add(self, cut: Cut, *, with_eta: bool) -> None:
+        bounds = np.array([[np.nan if x is None else x for x in v.bounds] for v in self.point_variables])
+        cut = cut.without_tiny(bounds[:, 0], bounds[:, 1])
+        where = np.flatnonzero(cut.coefficients)
+        coefs, held = (-cut.coefficients[where]).tolist(), [self.point_variables[k] for k in where]
         if with_eta:
             coefs, held = [1.0, *coefs], [self.model.eta, *held]
-        if held:
-            self.model.cuts.add((float(constant), LinearExpression(linear_coefs=coefs, linear_vars=held), None))
-
-
-def _at(values: np.ndarray, mask: np.ndarray) -> Iterator[tuple[int, float]]:
-    return ((int(k), float(values[k])) for k in np.flatnonzero(mask))
+        if not held:  # no choice has a solution: a row that no point satisfies
+            coefs, held = [0.0], [self.model.eta]
+        self.model.cuts.add((float(cut.constant), LinearExpression(linear_coefs=coefs, linear_vars=held), None))
 
 
 @contextmanager

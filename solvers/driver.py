@@ -9,11 +9,15 @@ from typing import Any, ClassVar, TypeVar
 import pyomo.environ as pyo
 
 from solvers.errors import OptionError
+from solvers.model_class import INSIDE, violation
 from solvers.registry import nearest
 from solvers.result import Result, SolutionStatus, StopReason, relative_gap
 from solvers.trace import Clock, Trace
 
 T = TypeVar("T")
+
+FEASIBLE = 1e-6  # largest violation of a point called optimal
+RESOLUTION = 1e-9  # absolute: solvers tell no smaller difference between objective and bound
 
 
 @dataclasses.dataclass
@@ -95,6 +99,7 @@ class Driver:
         self.bound: float | None = None
         self._kept: tuple[float, float] | None = None  # (validation error, objective) of what will be loaded
         self._load: Callable[[], None] = lambda: None
+        self.message = ""
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
         self._timed("prepare", self.prepare)
 
@@ -113,7 +118,7 @@ class Driver:
     def solve(self) -> Result:
         """Run to the end; limits, Ctrl-C and a callback's stop return the incumbent and the bound."""
         c = self.config
-        before = [(v, v.value) for v in self.model.component_data_objects(pyo.Var)]
+        before = [(v, v.value) for v in self.model.component_data_objects(pyo.Var, descend_into=INSIDE)]
         minimize = self.parts.sign > 0
         status: SolutionStatus | None = None
         self.trace = Trace(self.clock, minimize=minimize, tee=c.tee, callback=c.callback)
@@ -129,12 +134,19 @@ class Driver:
         objective = None if self._kept is None else self._kept[1]
         if status is None:
             status = self._status(objective)
-        message = self.why_infeasible() if status is SolutionStatus.INFEASIBLE else ""
+        message = self.why_infeasible() if status is SolutionStatus.INFEASIBLE else self.message
+        if status is SolutionStatus.NO_SOLUTION and not message:
+            message = "Stopped before the first incumbent: give it more time or iterations."
         structure = getattr(self.model, "structure", None)
         selected = None
         if structure is not None and structure.selected and objective is not None:
             selected = structure.selected(self.model)
         details: dict[str, Any] = {"driver": self, "seconds": dict(self.seconds)}
+        if objective is not None:
+            details["violation"] = error = violation(self.model)
+            if error > FEASIBLE:
+                status = SolutionStatus.FEASIBLE if error <= 1e-3 else SolutionStatus.NO_SOLUTION
+                message = f"The point misses the model's rows by {error:.1e}: not called optimal."
         if self._kept is not None and getattr(c, "validation", None) is not None:
             details["validation_error"] = self._kept[0]
         return Result(
@@ -155,8 +167,8 @@ class Driver:
     def _status(self, objective: float | None) -> SolutionStatus:
         if objective is None:
             return SolutionStatus.NO_SOLUTION
-        gap = relative_gap(objective, self.bound)
-        return SolutionStatus.OPTIMAL if gap is not None and gap <= self.config.gap else SolutionStatus.FEASIBLE
+        closed = _closed(objective, self.bound, self.config.gap)
+        return SolutionStatus.OPTIMAL if closed else SolutionStatus.FEASIBLE
 
     def _signed(self, x: float | None) -> float | None:
         return None if x is None else self.parts.sign * x
@@ -195,7 +207,7 @@ class Driver:
         self._kept, self._load = key, restore
         return better
 
-    def record(self, step: str, objective: float | None, *, cuts: int, support: int) -> None:
+    def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> None:
         """Add a row to the table, in the model's sense."""
         self.trace.row(
             step,
@@ -208,11 +220,17 @@ class Driver:
 
     def closed(self, gap: float) -> bool:
         """Tell whether the bounds have met."""
-        now = relative_gap(self.best, self.bound)
-        return now is not None and now <= gap
+        return _closed(self.best, self.bound, gap)
 
     def stopped(self) -> StopReason | None:
         """Return the reason to stop now, if there is one."""
         if self.trace.stopped_by_callback:
             return StopReason.CALLBACK
         return StopReason.TIME_LIMIT if self.clock.over else None
+
+
+def _closed(objective: float | None, bound: float | None, gap: float) -> bool:
+    distance = relative_gap(objective, bound)
+    if objective is None or bound is None or distance is None:
+        return False
+    return distance <= gap or objective - bound <= RESOLUTION

@@ -2,35 +2,38 @@
 
 Pyomo has two generations of solver interfaces with different words for options, statuses, bounds and duals. A
 ``Runner`` hides that, stays alive between solves where the interface is persistent, and guards what was measured to
-go wrong: options that outlive a solve, time limits counted from the first solve on, unknown options swallowed,
-multipliers of the opposite sign, infinite bounds reported as numbers.
+go wrong: unknown options swallowed, multipliers of the opposite sign, infinite bounds reported as numbers, bounds
+that prove nothing, limits reported as failures. What is particular to one solver is in its registry entry.
 """
 
 from __future__ import annotations
 
-import math
+import subprocess
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pyomo.environ as pyo
-from pyomo.common.errors import ApplicationError
-from pyomo.contrib.solver.common.base import SolverBase
+from pyomo.contrib.solver.common.base import LegacySolverWrapper, SolverBase
+from pyomo.contrib.solver.common.results import SolutionStatus as Claimed
 from pyomo.contrib.solver.common.results import TerminationCondition as Termination
 from pyomo.opt import TerminationCondition as Legacy
 
 from solvers.errors import Error, OptionError, SolverError
-from solvers.registry import SolverSpec, check_options
+from solvers.registry import SolverSpec, check_options, refused_option
 from solvers.result import SolutionStatus, StopReason
 
 _OPTIMAL = (StopReason.CONVERGED, SolutionStatus.OPTIMAL)
 _INFEASIBLE = (StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
 _UNBOUNDED = (StopReason.CONVERGED, SolutionStatus.UNBOUNDED)
-_ERROR = (StopReason.SOLVER_ERROR, SolutionStatus.NO_SOLUTION)
-_EITHER = (StopReason.CONVERGED, SolutionStatus.NO_SOLUTION)
+_EITHER = (StopReason.CONVERGED, SolutionStatus.NO_SOLUTION)  # infeasible or unbounded, or neither proven
 _TIME = (StopReason.TIME_LIMIT, SolutionStatus.FEASIBLE)
 _ITERATIONS = (StopReason.ITERATION_LIMIT, SolutionStatus.FEASIBLE)
 _INTERRUPTED = (StopReason.INTERRUPTED, SolutionStatus.FEASIBLE)
+_UNCLEAR = (StopReason.SOLVER_ERROR, SolutionStatus.FEASIBLE)  # an incumbent counts, if there is one
 
 MEANING = {
     Termination.convergenceCriteriaSatisfied: _OPTIMAL,
@@ -40,7 +43,7 @@ MEANING = {
     Termination.objectiveLimit: (StopReason.CONVERGED, SolutionStatus.FEASIBLE),
     Termination.unbounded: _UNBOUNDED,
     Termination.provenInfeasible: _INFEASIBLE,
-    Termination.locallyInfeasible: _ERROR,
+    Termination.locallyInfeasible: _EITHER,
     Termination.infeasibleOrUnbounded: _EITHER,
     Termination.interrupted: _INTERRUPTED,
     Legacy.optimal: _OPTIMAL,
@@ -49,14 +52,21 @@ MEANING = {
     Legacy.feasible: (StopReason.CONVERGED, SolutionStatus.FEASIBLE),
     Legacy.maxTimeLimit: _TIME,
     Legacy.maxIterations: _ITERATIONS,
+    Legacy.maxEvaluations: _ITERATIONS,
     Legacy.infeasible: _INFEASIBLE,
     Legacy.unbounded: _UNBOUNDED,
     Legacy.infeasibleOrUnbounded: _EITHER,
+    Legacy.intermediateNonInteger: (StopReason.SOLVER_ERROR, SolutionStatus.NO_SOLUTION),
     Legacy.userInterrupt: _INTERRUPTED,
 }
-
-# What makes a solver tell infeasible from unbounded when its presolve could not.
-TELL_APART: dict[str, dict[str, Any]] = {"highs": {"presolve": "off"}, "gurobi": {"DualReductions": 0}}
+_POINT = (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE, SolutionStatus.STATIONARY)
+_UNDECIDED = (Termination.infeasibleOrUnbounded, Legacy.infeasibleOrUnbounded)
+_EXPLAINED = {
+    Termination.locallyInfeasible: "found no feasible point near its start, which does not prove that there is none",
+    Termination.infeasibleOrUnbounded: "cannot tell infeasible from unbounded: bound the variables and solve again",
+    Legacy.infeasibleOrUnbounded: "cannot tell infeasible from unbounded: bound the variables and solve again",
+}
+_HUGE = 1e20  # what solvers write for infinity
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,19 @@ class Answer:
     has_point: bool
     bound: float | None
     message: str
+    duals: dict[Any, float] = field(default_factory=dict)
+    undecided: bool = False  # infeasible or unbounded: the solver cannot tell which
+
+
+@dataclass
+class _Native:
+    """An answer in the solver's words, its values loaded."""
+
+    condition: Any
+    has_point: bool
+    bound: float | None
     duals: dict[Any, float]
+    log: str = ""
 
 
 class Runner:
@@ -89,8 +111,11 @@ class Runner:
     def __init__(self, spec: SolverSpec, options: SolveOptions) -> None:
         check_options(spec, options.own)
         self.spec, self.options = spec, options
-        self.solver = spec.make()
-        self._threads: int | None = None
+
+    @cached_property
+    def solver(self) -> Any:
+        """The Pyomo solver, made when it is first needed."""
+        return self.spec.make()
 
     def solve(
         self, model: Any, *, time_limit: float | None = None, integer: bool = False, duals: Sequence[Any] = ()
@@ -100,146 +125,163 @@ class Runner:
         Parameters
         ----------
         time_limit : float, optional
-            Seconds for this solve; the smaller of this and the option counts.
+            Seconds for this solve; the smaller of this and the option counts. With none left the solver is not called.
         integer : bool
             Whether the model has integer variables.
         duals : rows whose multipliers are wanted, in Pyomo's sign: d objective / d right-hand side.
+
+        Raises
+        ------
+        OptionError
+            If the solver refuses an option.
+        SolverError
+            If it fails, with its own words.
         """
         limits = [t for t in (time_limit, self.options.time_limit) if t is not None]
-        limit = max(0.01, min(limits)) if limits else None
-        run = self._run_v2 if isinstance(self.solver, SolverBase) else self._run_legacy
+        end = time.perf_counter() + min(limits) if limits else None
+        answer = self._attempt(model, end, integer, duals, {})
+        if answer.undecided and self.spec.tell_apart:
+            answer = self._attempt(model, end, integer, duals, self.spec.tell_apart)
+        return answer
+
+    def _attempt(
+        self, model: Any, end: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
+    ) -> Answer:
+        limit = None if end is None else end - time.perf_counter()
+        if limit is not None and limit <= 0:
+            return Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
+        run = self._run_modern if isinstance(self.solver, SolverBase) else self._run_classic
         try:
-            answer = run(model, limit, integer, duals, {})
-            if (answer.stop_reason, answer.status) == _EITHER and self.spec.name in TELL_APART:
-                answer = run(model, limit, integer, duals, dict(TELL_APART[self.spec.name]))
-            return answer
+            with self.spec.around(self.solver, model, self.options, limit, integer) as attempt:
+                native = run(model, attempt.limit, integer, rows, extra)
         except KeyboardInterrupt:
-            return Answer(StopReason.INTERRUPTED, SolutionStatus.NO_SOLUTION, False, None, "interrupted", {})
+            return Answer(StopReason.INTERRUPTED, SolutionStatus.NO_SOLUTION, False, None, "interrupted")
+        except subprocess.TimeoutExpired:  # a program that overran its limit was killed
+            return Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "killed at its limit")
         except Error:
             raise
         except Exception as error:  # a foreign program: whatever it raises becomes one kind of error with its words
             raise self._explained(error) from error
+        late = end is not None and time.perf_counter() >= end
+        return self._answer(native, late=late, pressed=attempt.pressed.is_set(), integer=integer, model=model)
 
     def _explained(self, error: Exception) -> Error:
         text = str(error).strip() or type(error).__name__
-        for name in self.options.own:
-            if f"'{name}'" in text or f'"{name}"' in text:
-                return OptionError(f'{self.spec.name} does not take the option "{name}": {text}')
+        for name, value in self.options.own.items():
+            if name in text:
+                return refused_option(self.spec, name, value, text)
+        values = [str(value) for value in self.options.own.values()]
+        if values and (isinstance(error, TypeError | KeyError) or any(value in text for value in values)):
+            return OptionError(f"{self.spec.name} fails with its options {self.options.own}: {text}")
         hint = ""
         if "size-limited license" in text:
             hint = " Without a licence gurobi takes 2000 rows and columns: use scip, or a driver."
         return SolverError(f"{self.spec.name} failed: {text}{hint}")
 
-    def _own_options(self) -> dict[str, Any]:
-        own = dict(self.options.own)
-        if self.options.seed is not None and "seed" in self.spec.words:
-            own.setdefault(self.spec.words["seed"], self.options.seed)
-        return own
+    def _own_options(self, **words: Any) -> dict[str, Any]:
+        """Return the solver's own options, the common words among them in its language."""
+        own = {self.spec.words[k]: v for k, v in words.items() if v is not None and k in self.spec.words}
+        return {**own, **self.options.own}
 
-    def _run_v2(
+    def _run_modern(
         self, model: Any, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
-    ) -> Answer:
-        if self.spec.name == "highs":
-            limit = self._reset_highs(limit, integer)
-        words: dict[str, Any] = {"time_limit": limit, "tee": self.options.tee}
-        if integer:
-            words["rel_gap"] = self.options.gap
+    ) -> _Native:
+        o = self.options
+        words: dict[str, Any] = {"time_limit": limit, "tee": o.tee}
+        if integer and "rel_gap" in self.solver.config:
+            words["rel_gap"] = o.gap
         if "threads" in self.solver.config:
-            words["threads"] = self.options.threads
-        native = self.solver.solve(
+            words["threads"] = o.threads
+        if "writer_config" in self.solver.config:  # Pyomo's presolve loses multipliers, and fails on contradictions
+            words["writer_config"] = {"linear_presolve": False}
+        # A wrapper in the first generation's manners keeps options between solves: its inside does not.
+        wrapped = isinstance(self.solver, LegacySolverWrapper)
+        solve = super(LegacySolverWrapper, self.solver).solve if wrapped else self.solver.solve  # type: ignore[misc]
+        native = solve(
             model,
             load_solutions=False,
             raise_exception_on_nonoptimal_result=False,
-            solver_options={**self._own_options(), **extra},
+            solver_options={**self._own_options(seed=o.seed), **extra},
             **words,
         )
-        stop, status = MEANING.get(native.termination_condition, _ERROR)
-        message = f"{self.spec.name}: {native.termination_condition.name}"
-        if self._interrupted():
-            stop, status = _INTERRUPTED
-        if stop is StopReason.SOLVER_ERROR and native.termination_condition is Termination.error:
-            log = str(native.solver_log or "").strip().splitlines()
-            unknown = [n for n in self.options.own if any(n in line for line in log)]
-            if unknown or self.options.own:
-                raise OptionError(f"{self.spec.name} refused its options {sorted(self.options.own)}: {log[-3:]}")
-        has_point = (
-            status in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE)
-            and native.solution_loader.get_number_of_solutions() > 0
-            and not (self.spec.local and native.solution_status.name in ("noSolution", "infeasible"))
-        )
+        condition, loader = native.termination_condition, native.solution_loader
+        if condition is Termination.emptyModel:  # nothing to load: the model holds the point
+            return _Native(condition, True, native.objective_bound, {})
+        log = str(native.solver_log or "")
+        if condition is Termination.error:
+            said = log.strip().splitlines()
+            for name, value in o.own.items():
+                if any(name in line for line in said):
+                    raise refused_option(self.spec, name, value, " ".join(said[-3:]))
+        good = native.solution_status not in (Claimed.noSolution, Claimed.infeasible)
+        has_point = good and loader is not None and loader.get_number_of_solutions() > 0
         multipliers: dict[Any, float] = {}
         if has_point:
-            native.solution_loader.load_vars()
-            if rows:
-                multipliers = dict(native.solution_loader.get_duals(cons_to_load=list(rows)))
-        return self._answer(stop, status, has_point, native.objective_bound, message, multipliers)
+            loader.load_vars()
+            if rows and condition is Termination.convergenceCriteriaSatisfied:
+                multipliers = dict(loader.get_duals(cons_to_load=list(rows)))
+        said_last = str(getattr(native.extra_info, "solver_message", ""))
+        if condition is Termination.iterationLimit and "time" in said_last.lower():  # the ASL has one code for both
+            condition = Termination.maxTimeLimit
+        return _Native(condition, has_point, native.objective_bound, multipliers, log)
 
-    def _run_legacy(
+    def _run_classic(
         self, model: Any, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
-    ) -> Answer:
-        words = self.spec.words
-        options: dict[str, Any] = {**self._own_options(), **extra}
-        if limit is not None and "time_limit" in words:
-            options[words["time_limit"]] = math.ceil(limit) if self.spec.name == "glpk" else limit
-        if integer and self.options.gap is not None and "gap" in words:
-            options[words["gap"]] = self.options.gap
-        if self.options.threads is not None and "threads" in words:
-            options[words["threads"]] = self.options.threads
-        if rows and model.component("dual") is None:
+    ) -> _Native:
+        o = self.options
+        words = {"threads": o.threads, "seed": o.seed, "gap": o.gap if integer else None}
+        options = {**self._own_options(**words), **extra}
+        arguments: dict[str, Any] = {}
+        if limit is not None and "time_limit" in self.spec.words:
+            options[self.spec.words["time_limit"]] = self.spec.seconds(limit)
+        elif limit is not None:
+            arguments["timelimit"] = self.spec.seconds(limit)
+        ours = bool(rows) and model.component("dual") is None
+        if ours:
             model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
         try:
-            native = self.solver.solve(model, load_solutions=False, tee=self.options.tee, options=options)
-        except (ApplicationError, TypeError) as error:
-            raise SolverError(f"{self.spec.name} failed: {error}") from error
-        stop, status = MEANING.get(native.solver.termination_condition, _ERROR)
-        message = f"{self.spec.name}: {native.solver.termination_condition}"
-        has_point = status in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE, SolutionStatus.STATIONARY) and bool(
-            len(native.solution)
-        )
-        multipliers: dict[Any, float] = {}
-        if has_point:
-            model.solutions.load_from(native)
-            sign = -1.0 if self.spec.flip_duals else 1.0
-            multipliers = {r: sign * model.dual[r] for r in rows if model.dual.get(r) is not None}
-        problem = native.problem
-        minimize = str(problem.sense) != "maximize"
-        return self._answer(
-            stop, status, has_point, problem.lower_bound if minimize else problem.upper_bound, message, multipliers
-        )
+            native = self.solver.solve(model, load_solutions=False, tee=o.tee, options=options, **arguments)
+            claimed = MEANING.get(native.solver.termination_condition, _UNCLEAR)[1]
+            has_point = bool(len(native.solution)) and claimed in _POINT
+            multipliers: dict[Any, float] = {}
+            if has_point:
+                model.solutions.load_from(native)
+                sign = -1.0 if self.spec.flip_duals else 1.0
+                multipliers = {r: sign * model.dual[r] for r in rows if model.dual.get(r) is not None}
+        finally:
+            if ours:
+                model.del_component("dual")
+        minimize = _objective(model).sense == pyo.minimize
+        bound = native.problem.lower_bound if minimize else native.problem.upper_bound
+        return _Native(native.solver.termination_condition, has_point, bound, multipliers)
 
-    def _answer(
-        self,
-        stop: StopReason,
-        status: SolutionStatus,
-        has_point: bool,
-        bound: Any,
-        message: str,
-        duals: dict[Any, float],
-    ) -> Answer:
-        if self.spec.local:
+    def _answer(self, native: _Native, *, late: bool, pressed: bool, integer: bool, model: Any) -> Answer:
+        """Judge a solver's words: what it may claim, and what its bound is worth."""
+        spec = self.spec
+        stop, status = MEANING.get(native.condition, _UNCLEAR)
+        if pressed and status is not SolutionStatus.OPTIMAL:
+            stop, status = _INTERRUPTED
+        elif late and (stop is StopReason.SOLVER_ERROR or native.condition is Legacy.feasible):
+            stop, status = _TIME
+        bound = native.bound if native.bound is None else float(pyo.value(native.bound))
+        if spec.proves_optimum:
+            bound = None
+            if status is SolutionStatus.OPTIMAL and native.has_point:
+                with suppress(ValueError):  # a variable that the solver has dropped has no value yet
+                    bound = float(pyo.value(_objective(model)))
+        if bound is not None and not abs(bound) < _HUGE:
+            bound = None
+        if spec.local:
             bound = None
             if status is SolutionStatus.OPTIMAL:
                 status = SolutionStatus.STATIONARY
-        elif (bound is not None and not math.isfinite(pyo.value(bound))) or (bound is not None and abs(bound) >= 1e20):
-            bound = None
-        if not has_point and status in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE, SolutionStatus.STATIONARY):
+        if not native.has_point and status in _POINT:
             status = SolutionStatus.NO_SOLUTION
-        return Answer(stop, status, has_point, None if bound is None else float(bound), message, duals)
+        has_point = native.has_point and status in _POINT
+        message = _EXPLAINED.get(native.condition, str(getattr(native.condition, "name", native.condition)))
+        undecided = native.condition in _UNDECIDED
+        return Answer(stop, status, has_point, bound, message, native.duals, undecided)
 
-    def _reset_highs(self, limit: float | None, integer: bool) -> float | None:
-        """Undo what HiGHS keeps from one solve to the next, and return the time limit as it counts it."""
-        import highspy
 
-        if self.options.threads != self._threads:  # otherwise ignored within a process, silently
-            highspy.Highs.resetGlobalScheduler(True)
-            self._threads = self.options.threads
-        highs = getattr(self.solver, "_solver_model", None)
-        if highs is None:
-            return limit
-        highs.resetOptions()
-        # An LP's time limit counts from the first solve of the object, a MILP's from this one.
-        return limit if limit is None or integer else highs.getRunTime() + limit
-
-    def _interrupted(self) -> bool:
-        highs = getattr(self.solver, "_solver_model", None)
-        return self.spec.name == "highs" and highs is not None and "Interrupt" in str(highs.getModelStatus())
+def _objective(model: Any) -> Any:
+    return next(model.component_data_objects(pyo.Objective, active=True))

@@ -2,56 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from operator import mul
 from typing import Any
 
 import pyomo.environ as pyo
+from pyomo.common.numeric_types import native_numeric_types
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 from pyomo.mpec import Complementarity
 
+from solvers.expressions import variables
 from solvers.registry import Capability as C
+
+INSIDE = (pyo.Block, Disjunct)
+SMOOTH, NONCONVEX, GENERAL = 2, 3, 4  # quadratic and perhaps convex; quadratic and surely not; anything else
 
 # Components that some solvers skip in silence, and then say "optimal".
 UNSEEN = {Disjunction: "Disjunction", pyo.LogicalConstraint: "LogicalConstraint", Complementarity: "Complementarity"}
 UNSEEN |= {pyo.SOSConstraint: "SOSConstraint"}
+_HARMLESS = {pyo.Var, pyo.Constraint, pyo.Objective, pyo.Block, pyo.Expression, pyo.Suffix, pyo.BooleanVar, Disjunct}
+_HARMLESS |= {pyo.Param, pyo.Set, pyo.RangeSet, pyo.SetOf, pyo.BuildCheck, pyo.BuildAction, pyo.ExternalFunction}
 
 
 def needs(model: Any) -> list[C]:
     """Return what a solver must be able to do, as alternatives: any one of them is enough.
 
-    Convexity is not decided here: a convex solver that meets a nonconvex row names it.
+    Convexity is not decided here, but for a quadratic row with two sides, which cannot be convex: a convex solver that
+    meets any other nonconvex row names it.
     """
-    integer = any(not v.is_continuous() and not v.fixed for v in model.component_data_objects(pyo.Var))
+    integer = has_integers(model)
     rows = [_row_degree(row) for row in model.component_data_objects(pyo.Constraint, active=True)]
     objectives = [_degree(o.expr) for o in model.component_data_objects(pyo.Objective, active=True)]
-    degree = max([*objectives, 0])
-    row_degree = max([*rows, 0])
-    if degree > 3 or row_degree > 3:
+    degree, row_degree = max([*objectives, 0]), max([*rows, 0])
+    if GENERAL in (degree, row_degree):
         return [C.MINLP] if integer else [C.NLP]
-    if row_degree == 3:  # a quadratic equality
+    if row_degree == NONCONVEX:
         return [C.NONCONVEX] if integer else [C.NONCONVEX, C.NLP]
-    if row_degree == 2:
+    if row_degree == SMOOTH:
         return [C.MIQCP] if integer else [C.QCP]
-    if degree == 2:
+    if degree == SMOOTH:
         return [C.MIQP] if integer else [C.QP]
     return [C.MILP] if integer else [C.LP]
 
 
+def has_integers(model: Any) -> bool:
+    """Tell whether an active row or the objective holds an integer variable that is free."""
+    integer = {id(v) for v in _all_variables(model) if not v.is_continuous() and not v.fixed}
+    return bool(integer) and any(id(v) in integer for v in used_variables(model))
+
+
+def used_variables(model: Any) -> Iterator[Any]:
+    """Yield the variables of the objective and the active rows and sets, fixed ones too, as often as they occur."""
+    for objective in model.component_data_objects(pyo.Objective, active=True):
+        yield from variables(objective.expr)
+    for row in model.component_data_objects(pyo.Constraint, active=True):
+        yield from variables(row.body)
+    for ordered in model.component_data_objects(pyo.SOSConstraint, active=True):
+        yield from ordered.get_variables()
+
+
+def _all_variables(model: Any) -> Iterator[Any]:
+    return model.component_data_objects(pyo.Var, descend_into=INSIDE)
+
+
 def _degree(expression: Any) -> int:
-    """Return 0..2, or 4 for anything that is not quadratic."""
+    """Return 0, 1, SMOOTH or GENERAL."""
     if type(expression) is LinearExpression:
         return 1
-    if isinstance(expression, int | float):
+    if type(expression) in native_numeric_types:
         return 0
     degree = expression.polynomial_degree()
     if degree is None and _conic(expression):
-        return 2
-    return degree if degree is not None and degree <= 2 else 4
+        return SMOOTH
+    return degree if degree is not None and degree <= SMOOTH else GENERAL
 
 
 def _row_degree(row: Any) -> int:
     degree = _degree(row.body)
-    return 3 if degree == 2 and row.equality else degree
+    return NONCONVEX if degree == SMOOTH and row.has_lb() and row.has_ub() else degree
 
 
 def _conic(expression: Any) -> bool:
@@ -65,32 +94,80 @@ def unseen(model: Any) -> list[str]:
     """Return the kinds of active components that a solver of plain rows does not see."""
     kinds = []
     for kind, name in UNSEEN.items():
-        if any(True for _ in model.component_data_objects(kind, active=True, descend_into=(pyo.Block, Disjunct))):
+        if any(True for _ in model.component_data_objects(kind, active=True, descend_into=INSIDE)):
             kinds.append(name)
     return kinds
 
 
-def violation(model: Any) -> float:
-    """Return the largest violation of active rows, bounds and integrality at the model's values.
+def unknown_components(model: Any) -> list[str]:
+    """Name the active components of kinds that nobody here knows, such as a network's arcs."""
+    known = _HARMLESS | set(UNSEEN)
+    return [
+        f'{c.ctype.__name__} "{c.name}"'
+        for c in model.component_objects(active=True, descend_into=INSIDE)
+        if c.ctype not in known and not issubclass(c.ctype, tuple(_HARMLESS))
+    ]
 
-    A row's violation is relative to 1 or its right-hand side, whichever is larger.
+
+def violation(model: Any) -> float:
+    """Return the largest violation of active rows, ordered sets, bounds and integrality at the model's values.
+
+    A row's violation is relative to 1 or its right-hand side, whichever is larger. Fixed variables are constants, whose
+    bounds and domain no solver checks; variables in no active row and not in the objective do not count.
     """
     worst = 0.0
     for row in model.component_data_objects(pyo.Constraint, active=True):
-        body = pyo.value(row.body, exception=False)
+        body = _body(row.body)
         if body is None:
             return float("inf")
-        lower, upper = pyo.value(row.lower), pyo.value(row.upper)
-        for side, sign in ((lower, 1.0), (upper, -1.0)):
-            if side is not None:
-                worst = max(worst, sign * (side - body) / max(1.0, abs(side)))
-    for v in model.component_data_objects(pyo.Var):
-        if v.value is None:
-            continue
-        if v.lb is not None:
-            worst = max(worst, (v.lb - v.value) / max(1.0, abs(v.lb)))
-        if v.ub is not None:
-            worst = max(worst, (v.value - v.ub) / max(1.0, abs(v.ub)))
-        if not v.is_continuous():
-            worst = max(worst, abs(v.value - round(v.value)))
+        if row.lower is not None:
+            worst = max(worst, _short(pyo.value(row.lower), body, 1.0))
+        if row.upper is not None:
+            worst = max(worst, _short(pyo.value(row.upper), body, -1.0))
+    for ordered in model.component_data_objects(pyo.SOSConstraint, active=True):
+        worst = max(worst, _sos_violation(ordered))
+    outside = {}
+    for v in _all_variables(model):
+        if v.value is not None and not v.fixed:
+            off = _outside(v)
+            if off > worst:
+                outside[id(v)] = off
+    if outside:
+        used = {id(v) for v in used_variables(model)}
+        worst = max([worst, *(off for key, off in outside.items() if key in used)])
     return worst
+
+
+def _body(body: Any) -> float | None:
+    """Return a row's value, None where a variable has none; a dense row is read, not walked."""
+    if type(body) is LinearExpression:
+        try:
+            values = (v.value for v in body.linear_vars)
+            return float(sum(map(mul, body.linear_coefs, values), body.constant))
+        except TypeError:  # a missing value, or a coefficient that is a parameter
+            pass
+    value = pyo.value(body, exception=False)
+    return None if value is None else float(value)
+
+
+def _short(side: float, body: float, sign: float) -> float:
+    off = sign * (side - body) / max(1.0, abs(side))
+    return off if off == off else float("inf")  # nan satisfies nothing
+
+
+def _outside(v: Any) -> float:
+    lower, upper = v.bounds
+    off = 0.0 if v.value == v.value else float("inf")
+    if lower is not None:
+        off = max(off, (lower - v.value) / max(1.0, abs(lower)))
+    if upper is not None:
+        off = max(off, (v.value - upper) / max(1.0, abs(upper)))
+    return off if v.is_continuous() else max(off, abs(v.value - round(v.value)))
+
+
+def _sos_violation(ordered: Any) -> float:
+    """Return how far an ordered set is from at most ``level`` neighbours that are not 0."""
+    by_weight = sorted(ordered.get_items(), key=lambda item: item[1])
+    sizes = [abs(v.value or 0.0) for v, _ in by_weight]
+    starts = range(max(1, len(sizes) - ordered.level + 1))
+    return min(max([0.0, *sizes[:k], *sizes[k + ordered.level :]]) for k in starts)

@@ -1,26 +1,26 @@
 """Every solver by name: what it can solve, how it is found, how it is installed.
 
 A name of this table leads to one Pyomo interface or one driver. Any other name goes to ``pyo.SolverFactory`` as it is.
-The traps of the field that the entries guard against stand beside the code that does so, here and in ``interfaces``.
+The traps of the field that the entries guard against stand beside the code that does so: the facts here, what must be
+done about them in ``quirks``, what holds for every solver in ``interfaces``.
 """
 
 from __future__ import annotations
 
 import difflib
 import enum
-import importlib.metadata
-import importlib.util
-import shutil
-import subprocess
+import io
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 import pyomo.environ as pyo
-from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
+from pyomo.common.log import LoggingIntercept
 
+from solvers import quirks
 from solvers.errors import OptionError, SolverError
 
 
@@ -36,117 +36,86 @@ class Capability(enum.Flag):
     NONCONVEX = enum.auto()  # global optimum of a nonconvex quadratic model
     NLP = enum.auto()
     MINLP = enum.auto()
+    SOS = enum.auto()  # special ordered sets, beside any of these
     LP_DUALS = enum.auto()
     QP_DUALS = enum.auto()
     LAZY_CUTS = enum.auto()
 
 
 C = Capability
-LABELS = {C.QP: "convex QP", C.QCP: "SOCP/QCQP", C.MIQCP: "MISOCP", C.LP_DUALS: "LP duals", C.QP_DUALS: "QP duals"}
-LABELS |= {C.LAZY_CUTS: "lazy cuts", C.NONCONVEX: "nonconvex QCQP"}
-_MIXED_INTEGER = C.LP | C.MILP | C.QP | C.MIQP | C.QCP | C.MIQCP
+LABELS = {C.QP: "convex QP", C.QCP: "SOCP/QCQP", C.MIQCP: "MISOCP", C.NONCONVEX: "nonconvex QCQP"}
+LABELS |= {C.LP_DUALS: "LP duals", C.QP_DUALS: "QP duals", C.LAZY_CUTS: "lazy cuts"}
+DUALS = C.LP_DUALS | C.QP_DUALS
+_MIXED_INTEGER = C.LP | C.MILP | C.QP | C.MIQP | C.QCP | C.MIQCP | C.NONCONVEX | C.SOS
+_LOCAL = C.LP | C.QP | C.QCP | C.NLP | DUALS
+COMMON = ["time_limit", "gap", "threads", "seed", "tee"]
 
 
 @dataclass(frozen=True)
 class SolverSpec:
-    """One solver: how to make it and what it can do.
+    """One solver: how to make it, what it can do, and what is particular about it.
 
-    ``words`` maps the common option words (time_limit, gap, threads, seed) to the solver's own, for what its interface
-    does not take itself; ``known_options`` lists the solver's own names where it would swallow an unknown one.
+    Attributes
+    ----------
+    version : callable
+        Returns the version found, or None.
+    words : dict
+        The common option words (``time_limit``, ``gap``, ``threads``, ``seed``, ``iteration_limit``) in the solver's
+        own language, for what its interface does not take itself. A word without meaning for a registered solver (the
+        seed of a solver that draws nothing, the gap of one without a bound) has no effect.
+    option_names : callable, optional
+        The solver's own options: for the nearest match, and, unless ``checks_options``, to refuse what it would
+        swallow.
+    checks_options : bool
+        The solver refuses unknown options itself.
+    around : callable
+        A context around each solve (see ``quirks``).
+    tell_apart : dict
+        Options with which it tells infeasible from unbounded when its presolve could not.
+    local : bool
+        It proves nothing about the optimum: its answer is stationary, its bound none.
+    proves_optimum : bool
+        Its interface reports no trustworthy bound, but its "optimal" is a proof, because no gap is passed to it.
+    flip_duals : bool
+        It returns multipliers of the opposite sign.
+    stand_in : str
+        The entry that serves under this name where this one is not found: the same program by another way.
+    interface : str
+        Qualified name of its interface's class, by which a solver object is recognised.
+    ours : bool
+        In this table. Of any other solver we know nothing, and refuse words that we cannot pass on.
     """
 
     name: str
     capabilities: Capability
     install: str
     make: Callable[[], Any]
-    version: Callable[[], str | None]  # None: not found
+    version: Callable[[], str | None]
     words: dict[str, str] = field(default_factory=dict)
-    known_options: Callable[[], list[str]] | None = None
-    local: bool = False  # proves nothing about the optimum: its answer is stationary
+    option_names: Callable[[], list[str]] | None = None
+    checks_options: bool = False
+    around: Callable[..., AbstractContextManager[quirks.Attempt]] = quirks.plain
+    seconds: Callable[[float], float] = float
+    tell_apart: dict[str, Any] = field(default_factory=dict)
+    local: bool = False
+    proves_optimum: bool = False
     flip_duals: bool = False
+    stand_in: str = ""
+    interface: str = ""
+    ours: bool = True
 
-
-def _package(module: str, distribution: str) -> Callable[[], str | None]:
-    def version() -> str | None:
-        return importlib.metadata.version(distribution) if importlib.util.find_spec(module) else None
-
-    return version
-
-
-def _executable(command: str, flag: str) -> Callable[[], str | None]:
-    def version() -> str | None:
-        path = shutil.which(command)
-        if path is None:
-            return None
-        try:
-            out = subprocess.run([path, flag], capture_output=True, text=True, timeout=10, stdin=subprocess.DEVNULL)
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        digits = [word.strip(",;:") for word in out.stdout.split() if word[:1].isdigit() and "." in word]
-        return digits[0] if digits else "unknown"
-
-    return version
-
-
-def _v2(name: str) -> Callable[[], Any]:
-    return lambda: SolverFactoryV2(name)
-
-
-def _pounce() -> Any:
-    import pyomo_pounce  # noqa: F401  importing registers the solver
-
-    return SolverFactoryV2("pounce")
-
-
-def _clarabel() -> Any:
-    import solvers.clarabel  # noqa: F401  importing registers the solver
-
-    return pyo.SolverFactory("clarabel")
-
-
-def _cyipopt_version() -> str | None:
-    """Find cyipopt together with its ASL library: without the library Pyomo says available, and solving raises."""
-    if importlib.util.find_spec("cyipopt") is None:
-        return None
-    from pyomo.contrib.pynumero.asl import AmplInterface
-
-    return importlib.metadata.version("cyipopt") if AmplInterface.available() else None
-
-
-def _ipopt_version() -> str | None:
-    return _executable("ipopt", "-v")() or _cyipopt_version()
-
-
-def _ipopt() -> Any:
-    return SolverFactoryV2("ipopt") if shutil.which("ipopt") else pyo.SolverFactory("cyipopt")
-
-
-@cache
-def _scip_options() -> list[str]:
-    import pyscipopt
-
-    return list(pyscipopt.Model().getParams())
-
-
-@cache
-def _highs_options() -> list[str]:
-    import io
-    from contextlib import redirect_stdout
-    from tempfile import NamedTemporaryFile
-
-    import highspy
-
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    with redirect_stdout(io.StringIO()), NamedTemporaryFile("r", suffix=".opt") as file:
-        highs.writeOptions(file.name)
-        return [line.split("=")[0].strip() for line in file if "=" in line and not line.startswith("#")]
+    @property
+    def found(self) -> str | None:
+        """The version found here, under this entry or its stand-in; None where there is none."""
+        version = self.version()
+        return version if version or not self.stand_in else SOLVERS[self.stand_in].found
 
 
 _CYIPOPT = (
-    "Debian: apt-get install coinor-libipopt-dev libamplsolver-dev, then pip install cyipopt and build Pyomo's ASL "
-    "library; conda: conda install -c conda-forge cyipopt pynumero_libraries"
+    "conda install -c conda-forge cyipopt pynumero_libraries; Debian: apt-get install coinor-libipopt-dev "
+    "libamplsolver-dev, pip install cyipopt, then build Pyomo's ASL library"
 )
+_V2 = "pyomo.contrib.solver.solvers."
 
 SOLVERS: dict[str, SolverSpec] = {
     spec.name: spec
@@ -156,79 +125,110 @@ SOLVERS: dict[str, SolverSpec] = {
             "highs",
             C.LP | C.MILP | C.LP_DUALS,
             "pip install highspy",
-            _v2("highs"),
-            _package("highspy", "highspy"),
-            {"seed": "random_seed"},
-            _highs_options,
+            quirks.modern("highs"),
+            quirks.package("highspy", "highspy"),
+            words={"seed": "random_seed"},
+            option_names=quirks.highs_options,
+            around=quirks.highs,
+            tell_apart={"presolve": "off"},
+            interface=_V2 + "highs.Highs",
         ),
         SolverSpec(
             "clarabel",
-            C.LP | C.QP | C.QCP | C.LP_DUALS | C.QP_DUALS,
+            C.LP | C.QP | C.QCP | DUALS,
             "pip install clarabel",
-            _clarabel,
-            _package("clarabel", "clarabel"),
-            {"time_limit": "time_limit"},
+            quirks.clarabel,
+            quirks.package("clarabel", "clarabel"),
+            words={"time_limit": "time_limit", "threads": "threads", "iteration_limit": "iteration_limit"},
+            option_names=quirks.clarabel_options,
+            checks_options=True,
+            interface="solvers.clarabel.Clarabel",
         ),
         SolverSpec(
             "pounce",
-            C.LP | C.QP | C.QCP | C.NLP | C.LP_DUALS | C.QP_DUALS,
+            _LOCAL,
             "pip install pyomo-pounce",
-            _pounce,
-            _package("pyomo_pounce", "pyomo-pounce"),
+            quirks.pounce,
+            quirks.package("pyomo_pounce", "pyomo-pounce"),
+            words={"iteration_limit": "max_iter"},
+            option_names=quirks.ipopt_options,
+            checks_options=True,
             local=True,
+            interface="pyomo_pounce.v2.Pounce",
         ),
         SolverSpec(
             "scip",
-            _MIXED_INTEGER | C.NONCONVEX | C.NLP | C.MINLP,
+            _MIXED_INTEGER | C.NLP | C.MINLP,
             "pip install pyscipopt",
-            _v2("scip_direct"),
-            _package("pyscipopt", "pyscipopt"),
-            {"seed": "randomization/randomseedshift"},
-            _scip_options,
+            quirks.Scip,
+            quirks.package("pyscipopt", "pyscipopt"),
+            words={"seed": "randomization/randomseedshift"},
+            option_names=quirks.scip_options,
+            tell_apart={"presolving/maxrounds": 0},
+            interface=_V2 + "scip.scip_direct.ScipDirect",
         ),
         SolverSpec(
             "gurobi",
-            _MIXED_INTEGER | C.NONCONVEX | C.LP_DUALS | C.LAZY_CUTS,
-            "pip install gurobipy (2000 rows and columns without a licence)",
-            _v2("gurobi_persistent"),
-            _package("gurobipy", "gurobipy"),
-            {"seed": "Seed"},
+            _MIXED_INTEGER | C.LP_DUALS | C.LAZY_CUTS,
+            "pip install gurobipy (without a licence: at most 2000 rows and columns)",
+            quirks.modern("gurobi_persistent"),
+            quirks.package("gurobipy", "gurobipy"),
+            words={"seed": "Seed"},
+            option_names=quirks.gurobi_options,
+            checks_options=True,
+            tell_apart={"DualReductions": 0},
+            interface=_V2 + "gurobi.gurobi_persistent.GurobiPersistent",
         ),
         SolverSpec(
             "ipopt",
-            C.LP | C.QP | C.QCP | C.NLP | C.LP_DUALS | C.QP_DUALS,
-            "an ipopt executable on the PATH, or cyipopt. " + _CYIPOPT,
-            _ipopt,
-            _ipopt_version,
-            {"time_limit": "max_wall_time"},
+            _LOCAL,
+            f"an ipopt executable on the PATH (conda install -c conda-forge ipopt), or cyipopt ({_CYIPOPT})",
+            quirks.modern("ipopt"),
+            quirks.executable("ipopt", "-v", r"Ipopt (\S+)"),
+            words={"iteration_limit": "max_iter"},
+            option_names=quirks.ipopt_options,
+            checks_options=True,
             local=True,
+            stand_in="cyipopt",
+            interface=_V2 + "ipopt.Ipopt",
         ),
         SolverSpec(
             "cyipopt",
-            C.LP | C.QP | C.QCP | C.NLP | C.LP_DUALS | C.QP_DUALS,
+            _LOCAL,
             _CYIPOPT,
-            lambda: pyo.SolverFactory("cyipopt"),
-            _cyipopt_version,
-            {"time_limit": "max_wall_time"},
+            quirks.classic("cyipopt"),
+            quirks.cyipopt_version,
+            words={"time_limit": "max_wall_time", "iteration_limit": "max_iter"},
+            option_names=quirks.ipopt_options,
+            checks_options=True,
             local=True,
             flip_duals=True,
+            interface="pyomo.contrib.pynumero.algorithms.solvers.cyipopt_solver.PyomoCyIpoptSolver",
         ),
-        # PyPI's cbcbox returns wrong LP duals: no cbc is trusted with them.
+        # PyPI's cbcbox returns wrong LP duals: no cbc is trusted with them. A gap would make its bound the LP
+        # relaxation's, and when maximising of either sign: it always solves to its own proof.
         SolverSpec(
             "cbc",
             C.LP | C.MILP,
-            "Debian: apt-get install coinor-cbc; conda: coin-or-cbc",
-            lambda: pyo.SolverFactory("cbc"),
-            _executable("cbc", "-stop"),
-            {"time_limit": "sec", "gap": "ratio", "threads": "threads", "seed": "randomCbcSeed"},
+            "Debian: apt-get install coinor-cbc; conda: conda install -c conda-forge coin-or-cbc",
+            quirks.classic("cbc"),
+            quirks.executable("cbc", "-stop", r"^(?:Version:|CBC) (\S+)"),
+            words={"threads": "threads", "seed": "randomCbcSeed", "iteration_limit": "maxIterations"},
+            option_names=quirks.cbc_options,
+            proves_optimum=True,
+            interface="pyomo.solvers.plugins.solvers.CBCplugin.CBCSHELL",
         ),
+        # A MIP gap ends in "feasible" without a bound: it always solves to its own proof.
         SolverSpec(
             "glpk",
             C.LP | C.MILP | C.LP_DUALS,
-            "Debian: apt-get install glpk-utils; conda: glpk",
-            lambda: pyo.SolverFactory("glpk"),
-            _executable("glpsol", "--version"),
-            {"time_limit": "tmlim", "gap": "mipgap"},
+            "Debian: apt-get install glpk-utils; conda: conda install -c conda-forge glpk",
+            quirks.Glpk,
+            quirks.executable("glpsol", "--version", r"Solver,?\s+v?(\d\S*)"),
+            option_names=quirks.glpk_options,
+            seconds=math.ceil,
+            proves_optimum=True,
+            interface="pyomo.solvers.plugins.solvers.GLPK.GLPKSHELL",
         ),
     ]
 }
@@ -242,7 +242,7 @@ def nearest(name: str, allowed: list[str]) -> str:
 
 def names(capability: Capability, *, installed: bool = True) -> list[str]:
     """Return the solvers with every part of a capability."""
-    return [s.name for s in SOLVERS.values() if capability in s.capabilities and (s.version() or not installed)]
+    return [s.name for s in SOLVERS.values() if capability in s.capabilities and (s.found or not installed)]
 
 
 def find(name: str) -> SolverSpec:
@@ -253,23 +253,48 @@ def find(name: str) -> SolverSpec:
     SolverError
         If the name is known neither here nor to Pyomo, or the solver is not installed; the message says what is.
     """
-    spec = SOLVERS.get(name)
-    if spec is None:
-        factory = pyo.SolverFactory(name)
-        if type(factory).__name__ == "UnknownSolver":
-            from solvers.run import DRIVERS
+    from solvers.run import DRIVERS
 
-            known = [*SOLVERS, *DRIVERS]
-            here = ", ".join([*(s.name for s in SOLVERS.values() if s.version()), *DRIVERS])
-            raise SolverError(f'Solver "{name}" is not known.{nearest(name, known)} Installed here: {here}.')
-        every = ~(C.LAZY_CUTS | C.LP_DUALS | C.QP_DUALS)  # Pyomo's own: we know nothing against it
-        return SolverSpec(name, every, "see Pyomo's documentation", lambda: pyo.SolverFactory(name), lambda: "unknown")
-    if spec.version() is None:
-        others = [n for n in names(C.LP) if n != name]
-        raise SolverError(
-            f'Solver "{name}" is not installed. To get it: {spec.install}. Installed here: {", ".join(others)}.'
-        )
-    return spec
+    spec = SOLVERS.get(name)
+    here = ", ".join([*(s.name for s in SOLVERS.values() if s.found), *DRIVERS])
+    if spec is None:
+        with LoggingIntercept(io.StringIO(), "pyomo"):  # it logs a traceback for a name that is no executable
+            made = pyo.SolverFactory(name)
+        if type(made).__name__ == "UnknownSolver":
+            close = nearest(name, [*SOLVERS, *DRIVERS])
+            raise SolverError(f'Solver "{name}" is not known.{close} Installed here: {here}.')
+        if not made.available(exception_flag=False):
+            raise SolverError(f'Pyomo knows "{name}", but does not find it here. Installed here: {here}.')
+        return _stranger(name, lambda: pyo.SolverFactory(name))
+    if spec.version() is not None:
+        return spec
+    if spec.found:
+        return replace(SOLVERS[spec.stand_in], name=name)
+    raise SolverError(f'Solver "{name}" is not installed. To get it: {spec.install}. Installed here: {here}.')
+
+
+def recognise(solver: Any) -> SolverSpec:
+    """Return the entry of a solver object: ours where its interface is one of the table's, so that its traps are met.
+
+    Raises
+    ------
+    SolverError
+        If it is no solver.
+    """
+    if not callable(getattr(solver, "solve", None)):
+        raise SolverError(f"solver={solver!r} is neither a name nor a Pyomo solver: use one of {', '.join(SOLVERS)}.")
+    known = {spec.interface: spec for spec in SOLVERS.values()}
+    for kind in type(solver).__mro__:
+        spec = known.get(f"{kind.__module__}.{kind.__qualname__}")
+        if spec is not None:
+            return replace(spec, make=lambda: solver)
+    return _stranger(str(getattr(solver, "name", type(solver).__name__)), lambda: solver)
+
+
+def _stranger(name: str, make: Callable[[], Any]) -> SolverSpec:
+    """Return an entry for a solver of Pyomo's own, of which we know nothing against it."""
+    can = ~(C.LAZY_CUTS | DUALS | C.SOS)
+    return SolverSpec(name, can, "see Pyomo's documentation", make, lambda: "unknown", checks_options=True, ours=False)
 
 
 def require(name: str, needed: Capability) -> SolverSpec:
@@ -301,19 +326,26 @@ def check_options(spec: SolverSpec, options: dict[str, Any]) -> None:
     OptionError
         Naming the option and its nearest match.
     """
-    if spec.known_options is None:
+    if not options or spec.option_names is None or spec.checks_options:
         return
-    known = spec.known_options()
+    known = spec.option_names()
+    lower = {n.lower() for n in known}
     for name in options:
-        if name not in known:
-            raise OptionError(f'Option "{name}" is not one of {spec.name}.{nearest(name, [*COMMON, *known])}')
+        if name.lower() not in lower:
+            raise refused_option(spec, name, options[name])
 
 
-COMMON = ["time_limit", "gap", "threads", "seed", "tee"]
+def refused_option(spec: SolverSpec, name: str, value: Any, words: str = "") -> OptionError:
+    """Return the error for an option that a solver does not have, or whose value it refuses, with its own words."""
+    known = spec.option_names() if spec.option_names else []
+    said = f" It says: {words}" if words else ""
+    if name in known:
+        return OptionError(f"{name}={value!r} is not allowed by {spec.name}.{said}")
+    return OptionError(f'Option "{name}" is not one of {spec.name}.{nearest(name, [*COMMON, *known])}{said}')
 
 
 def available() -> pd.DataFrame:
-    """Return a table of all solvers and drivers: name, version, how to get it, what it can solve.
+    """Return a table of all solvers and drivers: name, kind, found, version, how to get it, what it can solve.
 
     Examples
     --------
@@ -324,9 +356,8 @@ def available() -> pd.DataFrame:
 
     rows = []
     for spec in SOLVERS.values():
-        version = spec.version()
-        rows.append(
-            (spec.name, "solver", version is not None, version or "", spec.install, describe(spec.capabilities))
-        )
+        version = spec.found
+        can = describe(spec.capabilities)
+        rows.append((spec.name, "solver", version is not None, version or "", spec.install, can))
     rows += [(name, "driver", True, "", "", driver.title) for name, driver in DRIVERS.items()]
     return pd.DataFrame(rows, columns=["name", "kind", "found", "version", "install", "solves"])

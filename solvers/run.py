@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.common.errors import PyomoException
-from pyomo.gdp import Disjunct
 
 from solvers.benders import Benders
+from solvers.branch_and_cut import BranchAndCut
 from solvers.conflict import clashing_rows
 from solvers.decomposition import Split, single_objective, split
 from solvers.driver import Driver, check_limits
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.interfaces import Answer, Runner, SolveOptions
-from solvers.model_class import needs, unseen, violation
-from solvers.registry import COMMON, SOLVERS, SolverSpec, describe, find, names
+from solvers.model_class import INSIDE, has_integers, needs, unseen, used_variables, violation
+from solvers.registry import COMMON, SOLVERS, SolverSpec, describe, find, names, recognise
 from solvers.registry import Capability as C
-from solvers.result import Result, SolutionStatus, relative_gap
+from solvers.result import Result, SolutionStatus, StopReason
+from solvers.rewriting import Visible, visible
 from solvers.structure import Structure
 from solvers.subproblem import OracleSubproblem, SwitchedSubproblem
 from solvers.trace import Clock
 
-DRIVERS: dict[str, type[Driver]] = {driver.name: driver for driver in [Benders]}
+DRIVERS: dict[str, type[Driver]] = {driver.name: driver for driver in [Benders, BranchAndCut]}
 FEASIBLE = 1e-6  # largest violation of a point called optimal
+HOPELESS = 1e-3  # largest violation of a point worth keeping
+ALMOST_INTEGER = 1e-4
 DEFAULT_GAP = 1e-4
-_DEFAULTS = [("highs", C.LP), ("highs", C.MILP), ("clarabel", C.QP), ("clarabel", C.QCP), ("pounce", C.NLP)]
-_DEFAULTS += [("scip", C.MIQP), ("scip", C.MIQCP), ("scip", C.NONCONVEX), ("scip", C.MINLP)]
+CONVEX = C.QP | C.QCP
+_DEFAULTS = [("highs", C.LP), ("highs", C.MILP), ("clarabel", C.QP), ("clarabel", C.QCP), ("scip", C.NONCONVEX)]
+_DEFAULTS += [("scip", C.MIQP), ("scip", C.MIQCP), ("scip", C.MINLP), ("pounce", C.NLP)]
 
 
 def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Result:
@@ -69,55 +75,158 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Resul
     -3.0
     """
     structure = getattr(model, "structure", None)
+    if solver is None and structure is not None:
+        solver = structure.default_solver
     if solver is None:
-        solver = structure.default_solver if structure is not None else _default(model)
+        return _solve_by_class(model, options)
     if isinstance(solver, str) and solver in DRIVERS:
         return DRIVERS[solver](model, **options).solve()
-    if isinstance(solver, str):
-        spec = find(solver)
-    elif callable(getattr(solver, "solve", None)):
-        spec = SolverSpec(getattr(solver, "name", type(solver).__name__), ~C.LAZY_CUTS, "", lambda: solver, lambda: "")
-    else:
-        raise SolverError(f"solver={solver!r} is neither a name nor a Pyomo solver: use one of {', '.join(SOLVERS)}.")
-    return _solve_whole(model, spec, options)
+    return _solve_whole(model, find(solver) if isinstance(solver, str) else recognise(solver), options)
 
 
-def _default(model: Any) -> str:
+def _solve_by_class(model: Any, options: dict[str, Any]) -> Result:
+    """Solve with the default solver of the model's class.
+
+    Whether a quadratic model is convex only Clarabel finds out, by its factors, before it solves: what it refuses goes
+    to SCIP, which is slower and needs no convexity.
+    """
     hidden = unseen(model)
     if hidden:
-        return "pounce" if hidden == ["Complementarity"] else "scip"
+        return _solve_whole(model, find("pounce" if hidden == ["Complementarity"] else "scip"), options)
     needed = needs(model)
-    return next(name for name, capability in _DEFAULTS if capability in needed)
+    name = next(name for name, capability in _DEFAULTS if capability in needed)
+    try:
+        return _solve_whole(model, find(name), options)
+    except ModelError as refusal:
+        if not any(n & CONVEX for n in needed):
+            raise
+        result = _solve_whole(model, find("scip"), options)
+        result.message = f"{result.message} Not by {name}: {refusal}".strip()
+        return result
 
 
 def _solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result:
     """Solve the monolith with one Pyomo solver."""
     clock = Clock(options.get("time_limit"))
     words = _words(spec, options)
-    objective = single_objective(model)
-    minimize = objective.sense == pyo.minimize
+    single_objective(model)
     structure: Structure | None = getattr(model, "structure", None)
     parts = split(model, structure) if structure is not None else None  # refuses a big-M that no longer holds
-    before = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=(pyo.Block, Disjunct))]
-    target, copies = _visible(model, spec)
-    needed = needs(target)
+    before = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)]
+    seen = visible(model, spec)
+    needed = needs(seen.model)
     if not any(n in spec.capabilities for n in needed):
-        able = sorted({name for n in needed for name in names(n)})
-        raise SolverError(
-            f'Solver "{spec.name}" cannot solve this model, which needs {describe(needed[0])}. '
-            f"Installed solvers that can: {', '.join(able) or 'none'}."
-        )
-    integer = any(n & (C.MILP | C.MIQP | C.MIQCP | C.MINLP) for n in needed) or _has_integers(target)
-    answer = Runner(spec, words).solve(target, time_limit=clock.left, integer=integer)
+        raise _cannot(spec, seen, needed)
+    if all(v.fixed for v in used_variables(seen.model)):
+        answer = _constant(seen.model)
+    else:
+        integer = has_integers(seen.model)
+        _start(seen.model)
+        try:
+            with _plain_domains(seen.model, spec):
+                answer = Runner(spec, words).solve(seen.model, time_limit=clock.left, integer=integer)
+        except ModelError as refusal:
+            raise _refused(spec, needed, refusal) from refusal
+    error: float | None = None
     if answer.has_point:
-        for v, copy in copies:
-            v.set_value(copy.value, skip_validation=True)
+        _round(seen.model)
+        seen.bring_back()
         if structure is not None and parts is not None:
             _polish(model, structure, parts, clock)
-    else:
+        error = max(violation(model), violation(seen.model) if seen.pairs else 0.0)
+        if error > HOPELESS:
+            answer = replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, bound=None)
+            answer = replace(answer, message=f"its point misses the model's rows by {error:.1e} and is not kept")
+            error = None
+    if error is None:
         for v, value in before:
             v.set_value(value, skip_validation=True)
-    return _judged(model, spec, answer, options, minimize=minimize, seconds=clock, structure=structure, parts=parts)
+    return _judged(model, spec, answer, options, error=error, seconds=clock, structure=structure, parts=parts)
+
+
+def _cannot(spec: SolverSpec, seen: Visible, needed: list[C]) -> SolverError:
+    able = sorted({name for n in needed for name in names(n)})
+    written = f", once its {' and '.join(seen.written)} is written as rows" if seen.written else ""
+    return SolverError(
+        f'Solver "{spec.name}" cannot solve this model, which needs {describe(needed[0])}{written}. '
+        f"Installed solvers that can: {', '.join(able) or 'none'}."
+    )
+
+
+def _refused(spec: SolverSpec, needed: list[C], error: ModelError) -> ModelError:
+    """Add to a convex solver's refusal who needs no convexity."""
+    if not any(n & CONVEX for n in needed):
+        return error
+    anywhere, local = names(C.NONCONVEX), [n for n in names(C.NLP) if SOLVERS[n].local]
+    return ModelError(
+        f"{error} Installed solvers that need no convexity: {', '.join(anywhere) or 'none'} (global); "
+        f"{', '.join(local) or 'none'} (a local optimum)."
+    )
+
+
+def _constant(model: Any) -> Answer:
+    """Answer without a solver where nothing is left to decide: some of them fail on such a model."""
+    if violation(model) > FEASIBLE:
+        return Answer(StopReason.CONVERGED, SolutionStatus.INFEASIBLE, False, None, "every variable is fixed")
+    value = float(pyo.value(single_objective(model)))
+    return Answer(StopReason.CONVERGED, SolutionStatus.OPTIMAL, True, value, "")
+
+
+def _start(model: Any) -> None:
+    """Put variables without a value, or out of bounds, within their bounds.
+
+    An interface drops a variable whose coefficients are all 0, and leaves it as it is; where it has no value some of
+    them fail. Any value within the bounds will do.
+    """
+    off = {id(v): v for v in model.component_data_objects(pyo.Var, descend_into=INSIDE) if _off(v)}
+    for v in used_variables(model) if off else ():
+        if id(v) in off and _off(v):
+            lower, upper = v.bounds
+            whole = math.ceil if not v.is_continuous() else float
+            least = -math.inf if lower is None else whole(lower)
+            v.set_value(min(max(v.value or 0.0, least), math.inf if upper is None else upper), skip_validation=True)
+
+
+def _off(v: Any) -> bool:
+    if v.fixed:
+        return False
+    lower, upper = v.bounds
+    return v.value is None or (lower is not None and v.value < lower) or (upper is not None and v.value > upper)
+
+
+@contextmanager
+def _plain_domains(model: Any, spec: SolverSpec) -> Iterator[None]:
+    """Hide, during a solve, what is integer by name only.
+
+    A variable fixed at a fraction is a constant to Pyomo, and makes the model infeasible for interfaces that pass it on
+    as an integer; a continuous solver refuses an integer variable even where no row holds it.
+    """
+    before = []
+    continuous = C.MILP not in spec.capabilities
+    for v in model.component_data_objects(pyo.Var, descend_into=INSIDE):
+        fraction = v.fixed and v.value is not None and v.value != round(v.value)
+        if not v.is_continuous() and (fraction or (continuous and not v.fixed)):
+            before.append((v, v.domain))
+    try:
+        for v, _ in before:
+            v.domain = pyo.Reals
+        yield
+    finally:
+        for v, domain in before:
+            v.domain = domain
+
+
+def _round(model: Any) -> None:
+    """Round integers, which come back within 1e-5 of one, where the rounded point satisfies the rows as well."""
+    held = {id(v): v for v in used_variables(model) if not v.is_continuous() and not v.fixed}
+    off = [(v, v.value) for v in held.values() if 0 < abs(v.value - round(v.value)) < ALMOST_INTEGER]
+    if off:
+        error = violation(model)
+        for v, x in off:
+            v.set_value(round(x), skip_validation=True)
+        if violation(model) > max(error, FEASIBLE):
+            for v, x in off:
+                v.set_value(x, skip_validation=True)
 
 
 def _judged(
@@ -126,39 +235,63 @@ def _judged(
     answer: Answer,
     options: dict[str, Any],
     *,
-    minimize: bool,
+    error: float | None,
     seconds: Clock,
     structure: Structure | None,
     parts: Split | None,
 ) -> Result:
     """Recompute the objective from the model and say what is proven of it."""
+    minimize = single_objective(model).sense == pyo.minimize
     result = Result(answer.status, answer.stop_reason, minimize=minimize, solver=spec.name, options=options)
-    result.message = "" if answer.status is SolutionStatus.OPTIMAL else answer.message
-    if answer.has_point:
+    result.bound = answer.bound if answer.status not in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED) else None
+    if error is not None:
         result.objective = float(pyo.value(single_objective(model)))
-        result.bound = answer.bound
-        error = violation(model)
         result.details["violation"] = error
-        gap = relative_gap(result.objective, result.bound, minimize=minimize)
-        asked = options.get("gap", DEFAULT_GAP)
+        gap, asked = result.gap, options.get("gap", DEFAULT_GAP)
         if error > FEASIBLE:
-            result.status = SolutionStatus.INFEASIBLE if error > 1e-3 else SolutionStatus.FEASIBLE
+            result.status = SolutionStatus.FEASIBLE
             result.message = f"{spec.name}'s point misses the model's rows by {error:.1e}: not called optimal."
-            if result.status is SolutionStatus.INFEASIBLE:
-                result.status = SolutionStatus.NO_SOLUTION
         elif result.status is SolutionStatus.OPTIMAL and (gap is None or gap > asked):
             result.status = SolutionStatus.FEASIBLE
-            result.message = (
-                f"{spec.name} says optimal; its bound proves the objective to {gap:.1e} only." if gap else ""
-            )
+            proven = "it reports no bound that proves it" if gap is None else f"its bound proves it to {gap:.1e} only"
+            result.message = f"{spec.name} says optimal; {proven}."
         elif result.status is SolutionStatus.FEASIBLE and gap is not None and gap <= asked:
             result.status = SolutionStatus.OPTIMAL
+        else:
+            result.message = _sentence(spec, answer, gap)
         if structure is not None and structure.selected is not None:
             result.selected = structure.selected(model)
     elif result.status is SolutionStatus.INFEASIBLE and parts is not None:
         result.message = clashing_rows(parts, Runner(find("highs"), SolveOptions()))
+    else:
+        result.message = _sentence(spec, answer, None)
     result.seconds = seconds.elapsed
     return result
+
+
+_STOPPED = {
+    StopReason.TIME_LIMIT: "stopped at the time limit",
+    StopReason.ITERATION_LIMIT: "stopped at an iteration limit",
+    StopReason.INTERRUPTED: "was interrupted",
+}
+_CONVERGED = {
+    SolutionStatus.OPTIMAL: "",
+    SolutionStatus.STATIONARY: "found a stationary point, and proves nothing about better ones elsewhere",
+    SolutionStatus.INFEASIBLE: "proves that no point satisfies the model",
+    SolutionStatus.UNBOUNDED: "finds no end to the objective: a bound or a row is missing",
+}
+
+
+def _sentence(spec: SolverSpec, answer: Answer, gap: float | None) -> str:
+    """Say in a sentence what came out."""
+    if answer.stop_reason in _STOPPED:
+        proven = "" if gap is None else f", with an objective proven within {gap:.1%}"
+        nothing = "" if answer.has_point else f", without a point ({answer.message})"
+        return f"{spec.name} {_STOPPED[answer.stop_reason]}{proven}{nothing}."
+    if answer.stop_reason is StopReason.SOLVER_ERROR:
+        return f"{spec.name} failed: {answer.message}."
+    said = _CONVERGED.get(answer.status, answer.message)
+    return f"{spec.name} {said}." if said else ""
 
 
 def _words(spec: SolverSpec, options: dict[str, Any]) -> SolveOptions:
@@ -166,63 +299,21 @@ def _words(spec: SolverSpec, options: dict[str, Any]) -> SolveOptions:
     check_limits(options)
     drivers_own = {f.name for driver in DRIVERS.values() for f in dataclasses.fields(driver.options_type)}
     own = {k: v for k, v in options.items() if k not in COMMON}
+    if "iteration_limit" in own and "iteration_limit" in spec.words:
+        own[spec.words["iteration_limit"]] = own.pop("iteration_limit")
+    elif not spec.ours:
+        for word in ("gap", "threads", "seed"):
+            if options.get(word) is not None:
+                raise OptionError(
+                    f'Option "{word}" cannot be passed to {spec.name}, a solver of Pyomo\'s own: '
+                    "give the solver's own option for it by name."
+                )
     for name in own:
-        if name in drivers_own:
+        if name in drivers_own and name not in spec.words.values():
             raise OptionError(f'Option "{name}" belongs to the drivers ({", ".join(DRIVERS)}), not to {spec.name}.')
     common = {k: options[k] for k in COMMON if k in options}
     common.setdefault("gap", DEFAULT_GAP)
     return SolveOptions(**common, own=own)
-
-
-def _has_integers(model: Any) -> bool:
-    return any(not v.is_continuous() and not v.fixed for v in model.component_data_objects(pyo.Var))
-
-
-def _visible(model: Any, spec: SolverSpec) -> tuple[Any, Sequence[tuple[Any, Any]]]:
-    """Return a model whose rows the solver sees all, and pairs (user's variable, its copy) to bring values back.
-
-    Disjunctions, logical constraints and complementarities are transformed on a clone.
-
-    Raises
-    ------
-    ModelError
-        If a component cannot be transformed, for example a disjunction without bounds for its big-M.
-    """
-    hidden = unseen(model)
-    if not hidden:
-        return model, ()
-    if "SOSConstraint" in hidden and spec.name not in ("scip", "gurobi"):
-        raise ModelError(f"The model has SOS constraints, which {spec.name} does not see. Solve with scip or gurobi.")
-    descend = (pyo.Block, Disjunct)
-    clone = model.clone()
-    pairs = list(
-        zip(
-            model.component_data_objects(pyo.Var, descend_into=descend),
-            clone.component_data_objects(pyo.Var, descend_into=descend),
-            strict=True,
-        )
-    )
-    smooth = spec.local
-    steps = {"Complementarity": "mpec.simple_nonlinear" if smooth else "mpec.simple_disjunction"}
-    steps |= {"LogicalConstraint": "core.logical_to_linear", "Disjunction": "gdp.bigm"}
-    try:
-        if "Complementarity" in hidden:
-            pyo.TransformationFactory(steps["Complementarity"]).apply_to(clone)
-            if not smooth:
-                hidden.append("Disjunction")
-        if "Disjunction" in hidden:
-            pyo.TransformationFactory(steps["Disjunction"]).apply_to(clone)
-        elif "LogicalConstraint" in hidden:
-            pyo.TransformationFactory(steps["LogicalConstraint"]).apply_to(clone)
-    except (PyomoException, ValueError) as error:
-        raise ModelError(
-            f"{spec.name} does not see the model's {', '.join(hidden)}, and the transformation failed: {error} "
-            "Bound the variables in it, or apply a transformation of your own before solving."
-        ) from error
-    left = [kind for kind in unseen(clone) if kind != "SOSConstraint"]
-    if left:
-        raise ModelError(f"{spec.name} does not see {', '.join(left)}: transform them before solving.")
-    return clone, pairs
 
 
 def _polish(model: Any, structure: Structure, parts: Split, clock: Clock) -> None:

@@ -8,7 +8,7 @@ and ``decomposition.split`` compares it, by identity, with what the model holds 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,6 +17,8 @@ import pyomo.environ as pyo
 
 from solvers.expressions import holds, terms
 from solvers.linear_rows import LinearRows
+
+TINY = 1e-8  # HiGHS drops coefficients below 1e-9
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,17 @@ class Cut:
     def at(self, point: np.ndarray) -> float:
         """Return the cut's value at a point of shape (n,)."""
         return float(self.constant + self.coefficients @ point)
+
+    def without_tiny(self, lower: np.ndarray, upper: np.ndarray) -> Cut:
+        """Return a cut, weaker by next to nothing, without coefficients that solvers would drop.
+
+        A solver that drops ``c x`` strengthens the cut; here the least value of ``c x`` over the bounds joins the
+        constant instead. Coefficients of unbounded variables stay.
+        """
+        tiny = (np.abs(self.coefficients) <= TINY) & np.isfinite(lower) & np.isfinite(upper)
+        small = np.where(tiny, self.coefficients, 0.0)
+        least = np.minimum(small * np.where(tiny, lower, 0.0), small * np.where(tiny, upper, 0.0))
+        return Cut(self.constant + float(least.sum()), np.where(tiny, 0.0, self.coefficients))
 
 
 @dataclass(frozen=True)
@@ -62,7 +75,7 @@ class Structure:
     ----------
     complicating : list of Var data
         In the order of the coefficients of every ``Cut``.
-    subproblem : list of Var components
+    subproblem : list of Var components or data
         Variables solved while the complicating ones are fixed. Rows and objective terms without them go to the master.
     rows : list of Constraint components
         Rows known to hold subproblem variables only, so that nobody needs to walk them.
@@ -78,6 +91,8 @@ class Structure:
     oracle, cut, score, selected : callables, optional
         Fast subproblem; cut from the linear rows of the subproblem and their multipliers; (model, data) -> validation
         error of the values that the model holds; model -> names of what its values select.
+    suggest : callable, optional
+        (fractional point, answer there) -> a point where the next cut is likely worth more.
     floor : float, optional
         A bound below the subproblem's value at every point, for the model as built.
     starts : list of arrays
@@ -99,6 +114,7 @@ class Structure:
     cut: Callable[[LinearRows, np.ndarray], Cut] | None = None
     score: Callable[[Any, Any], float] | None = None
     selected: Callable[[Any], list[str]] | None = None
+    suggest: Callable[[np.ndarray, SubAnswer], np.ndarray | None] | None = None
     floor: float | None = None
     starts: list[np.ndarray] = field(default_factory=list)
     only_as_built: str = ""
@@ -113,7 +129,7 @@ class Structure:
 
     def variables(self) -> list[Any]:
         """Return the data of every subproblem variable, in order."""
-        return [v for component in self.subproblem for v in component.values()]
+        return data_of(self.subproblem)
 
     def core_intact(self) -> bool:
         """Tell whether the content of ``core`` is still the builder's."""
@@ -130,23 +146,30 @@ class AsBuilt:
 
     rows: list[Any]
     expressions: list[Any]
+    coupling: list[Any]
+    coupling_expressions: list[Any]
     variables: list[Any]
     states: list[tuple[Any, ...]]
+    sense: Any
     objective: list[Any]  # the terms of the objective that hold subproblem variables
     terms: list[Any]  # the content of the named expressions
 
     @classmethod
     def of(cls, model: pyo.ConcreteModel, structure: Structure) -> AsBuilt:
         """Take the snapshot."""
-        rows = [row for component in _constraints(structure) for row in component.values()]
+        rows = [row for component in structure.rows for row in component.values()]
+        coupling = [row for component in _coupling_constraints(structure) for row in component.values()]
         variables = structure.variables()
         objective = next(model.component_data_objects(pyo.Objective, active=True))
         inside = {id(v) for v in variables}
         return cls(
             rows,
             [row.expr for row in rows],
+            coupling,
+            [row.expr for row in coupling],
             variables,
             [state(v) for v in variables],
+            objective.sense,
             [t for t in terms(objective.expr, structure.terms) if holds(t, inside, structure.terms)],
             [e.expr for e in structure.terms],
         )
@@ -158,13 +181,19 @@ class AsBuilt:
 
 def state(variable: Any) -> tuple[Any, ...]:
     """Return what restricts a variable: bounds, domain and the value it is fixed at."""
-    return (variable.lower, variable.upper, variable.domain, variable.value if variable.fixed else None)
+    return (variable.bounds, variable.domain, variable.fixed, variable.value if variable.fixed else None)
 
 
-def _constraints(structure: Structure) -> list[Any]:
-    """Return the declared row components; a disjunction's rows are those of its disjuncts."""
+def data_of(components: Iterable[Any]) -> list[Any]:
+    """Return the data of components, indexed or not, in order and each once; data stand for themselves."""
+    found = {id(d): d for c in components for d in (c.values() if c.is_indexed() else [c])}
+    return list(found.values())
+
+
+def _coupling_constraints(structure: Structure) -> list[Any]:
+    """Return the coupling row components; a disjunction's rows are those of its disjuncts."""
     components = []
-    for component in [*structure.rows, *(structure.coupling or ())]:
+    for component in structure.coupling or ():
         if component.ctype is pyo.Constraint:
             components.append(component)
         else:

@@ -25,7 +25,9 @@ from typing import Any, Protocol
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr import replace_expressions
+from pyomo.repn import generate_standard_repn
 
+from solvers.conic_form import blocks, psd_factor
 from solvers.decomposition import Split, fixed
 from solvers.errors import ModelError, SolverError
 from solvers.interfaces import Answer, Runner
@@ -35,11 +37,14 @@ from solvers.registry import names
 from solvers.result import SolutionStatus, StopReason
 from solvers.structure import Cut, SubAnswer
 
+TIGHT = 1e-5  # relative: what a cut may miss at its own point
+
 
 class Subproblem(Protocol):
     """What a driver asks of a subproblem."""
 
     model: pyo.ConcreteModel | None
+    fractional: bool  # whether it answers at fractional points too
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer | None:
         """Answer at a point; None when the time ran out before."""
@@ -50,6 +55,7 @@ class OracleSubproblem:
     """The structure's own oracle."""
 
     model = None
+    fractional = True
 
     def __init__(self, parts: Split) -> None:
         assert parts.structure.oracle is not None
@@ -66,6 +72,12 @@ class _Declarative:
     def __init__(self, parts: Split, runner: Runner) -> None:
         self.parts, self.runner = parts, runner
         self.variables = parts.structure.variables()
+        for v in self.variables:
+            if not v.is_continuous() and not v.fixed:
+                raise ModelError(
+                    f'Variable "{v.name}" of the subproblem is integer, and then no multipliers give a cut: make it '
+                    f"complicating, or solve the whole model by name: {', '.join(names(C.MIQCP))}."
+                )
         model = self.model = pyo.ConcreteModel(name="subproblem")
         model.variables = pyo.Reference(dict(enumerate(self.variables)), ctype=pyo.Var)
         model.rows = pyo.Reference(dict(enumerate(parts.subproblem_rows)), ctype=pyo.Constraint)
@@ -77,11 +89,13 @@ class _Declarative:
     def _refuse(self, answer: Answer, model: pyo.ConcreteModel) -> SolverError:
         if answer.status is SolutionStatus.UNBOUNDED:
             return SolverError("The subproblem is unbounded below: no cut exists. Bound its variables.")
-        others = [n for n in names(C.QP | C.QP_DUALS) if n != self.runner.spec.name]
         return SolverError(
             f'sub_solver="{self.runner.spec.name}" did not solve the {model.name} ({answer.message}). '
-            f"Try {' or '.join(others)}."
+            f"Try {self._others()}."
         )
+
+    def _others(self) -> str:
+        return " or ".join(n for n in names(C.QP | C.QP_DUALS) if n != self.runner.spec.name)
 
     def _load(self) -> Callable[[], None]:
         values = [v.value for v in self.variables]
@@ -94,17 +108,26 @@ class _Declarative:
 
     @staticmethod
     def _out_of_time(answer: Answer) -> bool:
-        return answer.stop_reason in (StopReason.TIME_LIMIT, StopReason.INTERRUPTED)
+        if answer.stop_reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt  # a solver swallowed it; the driver ends the run
+        return answer.stop_reason is StopReason.TIME_LIMIT
 
 
 class SwitchedSubproblem(_Declarative):
     """The subproblem of a structure with switches; see the module's text."""
 
+    fractional = False
+
     def __init__(self, parts: Split, runner: Runner) -> None:
         super().__init__(parts, runner)
+        if parts.coupling_edits:
+            raise ModelError(
+                f"{parts.coupling_edits[0]} changes how selection is written, which no cut covers: state what you want "
+                f"on other rows, or solve the whole model by name: {', '.join(names(C.MIQCP))}."
+            )
         self.model.coupling = pyo.Reference(dict(enumerate(parts.coupling_rows)), ctype=pyo.Constraint)
         self.model.objective = pyo.Objective(expr=self._objective())
-        self._own_fixings = {id(v): v.value for v in self.variables if v.fixed}
+        self._never_off = {id(v) for _, v in parts.structure.switches if not _may_be_zero(v)}
         self._linear: LinearRows | None = None
 
     def check_cut(self) -> None:
@@ -134,6 +157,12 @@ class SwitchedSubproblem(_Declarative):
         if answer is None or answer.value is None:
             return answer
         cut = self.parts.structure.cut(self._linear, answer.values)  # type: ignore[misc, arg-type]
+        slack = answer.value - cut.at(point)
+        if slack > TIGHT * max(1.0, abs(answer.value)):
+            raise SolverError(
+                f'sub_solver="{self.runner.spec.name}" gave multipliers of too little accuracy: their cut misses the '
+                f"subproblem's value {answer.value:.6g} by {slack:.1e}. Try {self._others()}."
+            )
         return SubAnswer(answer.value, min(answer.value, cut.at(point)), cut, answer.load, answer.values)
 
     def evaluate(self, point: np.ndarray, time_limit: float | None, duals: Sequence[Any] = ()) -> SubAnswer | None:
@@ -141,7 +170,7 @@ class SwitchedSubproblem(_Declarative):
         structure = self.parts.structure
         index = {id(v): k for k, v in enumerate(structure.complicating)}
         off = [v for binary, v in structure.switches if point[index[id(binary)]] < 0.5]
-        if any(self._own_fixings.get(id(v), 0.0) != 0.0 for v in off):
+        if any(id(v) in self._never_off for v in off):
             return SubAnswer(None, np.inf, self._larger_support(point), lambda: None)
         with fixed([(v, 1.0) for v in structure.complicating]), fixed([(v, 0.0) for v in off]):
             answer = self.runner.solve(self.model, time_limit=time_limit, duals=duals)
@@ -149,10 +178,12 @@ class SwitchedSubproblem(_Declarative):
                 return None
             if answer.status is SolutionStatus.INFEASIBLE:
                 return SubAnswer(None, np.inf, self._larger_support(point), lambda: None)
-            if not answer.has_point or len(answer.duals) < len(duals):
+            if not answer.has_point or (duals and not answer.duals):
                 raise self._refuse(answer, self.model)
             value = float(pyo.value(self.model.objective))
-            return SubAnswer(value, -np.inf, None, self._load(), np.array([answer.duals[row] for row in duals]))
+            # A row that the solver did not see, because all its variables are fixed, has the multiplier 0.
+            multipliers = np.array([answer.duals.get(row, 0.0) for row in duals])
+            return SubAnswer(value, -np.inf, None, self._load(), multipliers)
 
     @staticmethod
     def _larger_support(point: np.ndarray) -> Cut:
@@ -160,8 +191,17 @@ class SwitchedSubproblem(_Declarative):
         return Cut(1.0, np.where(point < 0.5, -1.0, 0.0))
 
 
+def _may_be_zero(v: Any) -> bool:
+    if v.fixed:
+        return bool(v.value == 0.0)
+    low, up = v.bounds
+    return (low is None or low <= 0.0) and (up is None or up >= 0.0)
+
+
 class FixingSubproblem(_Declarative):
     """The subproblem of any model with linear rows; see the module's text."""
+
+    fractional = True
 
     def __init__(self, parts: Split, runner: Runner) -> None:
         super().__init__(parts, runner)
@@ -181,7 +221,8 @@ class FixingSubproblem(_Declarative):
         model.fixing = pyo.Constraint(
             keys, rule=lambda m, k: m.copy[k] + m.above[k] - m.below[k] == m.level[k], doc="copy = given point"
         )
-        copies = {id(v): model.copy[k] for k, v in enumerate(complicating)}
+        self._check_convex()
+        copies = {id(v): model.copy[k] for k, v in enumerate(complicating) if not v.fixed}
         model.coupling = pyo.Constraint(
             range(len(parts.coupling_rows)), rule=lambda m, r: replace_expressions(parts.coupling_rows[r].expr, copies)
         )
@@ -189,6 +230,26 @@ class FixingSubproblem(_Declarative):
         model.distance = pyo.Objective(expr=pyo.quicksum([*model.above.values(), *model.below.values()]))
         model.distance.deactivate()
         self._phase_one: Runner | None = None
+
+    def _check_convex(self) -> None:
+        """Refuse an objective that is not convex quadratic: a local solver would answer, with a cut that is wrong.
+
+        Raises
+        ------
+        ModelError
+        """
+        repn = generate_standard_repn(self._objective(), compute_values=True, quadratic=True)
+        column: dict[int, int] = {}
+        for v in [v for pair in repn.quadratic_vars for v in pair]:
+            column.setdefault(id(v), len(column))
+        pairs = np.array([(column[id(v)], column[id(w)]) for v, w in repn.quadratic_vars], dtype=int).reshape(-1, 2)
+        quadratic = pairs[:, 0], pairs[:, 1], np.array(repn.quadratic_coefs, dtype=float)
+        convex = all(psd_factor(matrix) is not None for _, matrix in blocks(quadratic))
+        if repn.nonlinear_expr is not None or not convex:
+            raise ModelError(
+                "The objective of the subproblem is not convex quadratic, and then no multipliers give a cut. Solve "
+                f"the whole model by name: {', '.join(names(C.MIQCP | C.NONCONVEX))}."
+            )
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer | None:
         """Answer at a point of shape (n,), or with a feasibility cut."""

@@ -162,7 +162,7 @@ class _Terminal:
 class _Lines:
     """One line a row, for a pipe or a file."""
 
-    WIDTHS = (5, 10, 12, 12, 12, 9, 6, 5, 9)
+    WIDTHS = (5, 12, 12, 12, 12, 9, 5, 5, 8)
 
     def __init__(self, console: Console) -> None:
         self._file = console.file

@@ -1,0 +1,60 @@
+"""What every benchmark writes: one JSON and one Markdown file with the same facts about the run."""
+
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+from pathlib import Path
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def about(*packages, **facts):
+    """Return when, where and with which versions the run took place, followed by its own facts (seeds, limits)."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "versions": {name: importlib.metadata.version(name) for name in packages},
+        "machine": f"{platform.system()} {platform.machine()}, {_processor()}",
+        "cores": os.cpu_count(),
+        "load average at the start": _load(),
+        "threads": {name: os.environ.get(name) for name in THREAD_VARIABLES},
+        **facts,
+    }
+
+
+def _load():
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None  # Windows has none
+
+
+def _processor():
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:  # not Linux
+        return platform.processor() or "unknown processor"
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown processor")
+
+
+def line(cells, widths=()):
+    """Return one row of a Markdown table, padded to the widths so that it reads well as plain text too."""
+    widths = [*widths, *[0] * (len(cells) - len(widths))]
+    return "| " + " | ".join(str(cell).rjust(width) for cell, width in zip(cells, widths, strict=True)) + " |"
+
+
+def table(header, rows):
+    """Return a Markdown table."""
+    widths = [max(len(str(row[k])) for row in [header, *rows]) for k in range(len(header))]
+    rule = "|" + "|".join("-" * (width + 1) + ":" for width in widths) + "|"
+    return "\n".join([line(header, widths), rule, *(line(row, widths) for row in rows)])
+
+
+def write(path, title, text, facts, **data):
+    """Write ``data`` and the facts as JSON, and the text and the facts as Markdown beside it; say where."""
+    path = Path(path).with_suffix(".json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"about": facts, **data}, indent=1) + "\n")
+    listed = "\n".join(f"- {key}: {value}" for key, value in facts.items())
+    page = path.with_suffix(".md")
+    page.write_text(f"# {title}\n\n{text.strip()}\n\n## The run\n\n{listed}\n")
+    print(f"Written: {path} and {page}")

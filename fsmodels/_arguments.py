@@ -1,0 +1,137 @@
+"""What the words of the command line mean: pairs of features, budgets, penalties, typed solver options.
+
+Feature names may hold ``:`` and ``=``; they are matched against the names that the data have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fsmodels._messages import check_known_features, listed
+from fsmodels.errors import OptionError, ParameterError
+
+
+def pair(text: str, features: Sequence[str], option: str) -> tuple[str, str]:
+    """Split ``A:B`` where both sides are features.
+
+    Raises
+    ------
+    ParameterError
+        No colon, or several splits that fit.
+    DataError
+        A side is no feature.
+    """
+    cuts = [k for k, letter in enumerate(text) if letter == ":"]
+    if not cuts:
+        raise ParameterError(f'{option} "{text}" has no ":": write A:B, for example {option} {features[0]}:...')
+    known = set(features)
+    splits = [(text[:k].strip(), text[k + 1 :].strip()) for k in cuts]
+    fitting = [split for split in splits if known.issuperset(split)]
+    if not fitting:
+        check_known_features(splits[0], features, f"{option} {text}")
+    if len(fitting) > 1:
+        raise ParameterError(
+            f'{option} "{text}" can be read as {listed(" and ".join(split) for split in fitting)}: rename a column.'
+        )
+    return fitting[0]
+
+
+def budget(text: str, features: Sequence[str]) -> tuple[dict[str, float], float]:
+    """Read ``COSTS.csv:LIMIT``.
+
+    Raises
+    ------
+    ParameterError
+        No limit, or one that is no number.
+    DataError
+        The file cannot be read, or names something that is no feature.
+    """
+    from fsmodels.dataset import read_costs
+
+    path, colon, limit = text.rpartition(":")
+    if not colon or not path:
+        raise ParameterError(f'--budget "{text}" has no limit: write COSTS.csv:LIMIT, for example costs.csv:20.')
+    number = _number(limit)
+    if number is None:
+        raise ParameterError(f'--budget "{text}" has the limit "{limit}": write a number of at least 0 after the ":".')
+    costs = read_costs(path)
+    check_known_features(costs, features, f'Costs file "{path}"')
+    return costs, number
+
+
+def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, float] | None:
+    """Read numbers, ``FEATURE=VALUE`` and cost files into one number or one for each feature.
+
+    Raises
+    ------
+    ParameterError
+        A word that is none of them.
+    DataError
+        A name that is no feature, or a file that cannot be read.
+    """
+    from fsmodels.dataset import read_costs
+
+    everywhere: float | None = None
+    single: dict[str, float] = {}
+    for word in words:
+        plain = _number(word)
+        name, equals, value = word.rpartition("=")
+        if plain is not None:
+            everywhere = plain
+        elif equals and (price := _number(value)) is not None:
+            check_known_features([name.strip()], features, f"--penalty {word}")
+            single[name.strip()] = price
+        elif word.endswith((".csv", ".csv.gz")) or Path(word).is_file():
+            costs = read_costs(word)
+            check_known_features(costs, features, f'Costs file "{word}"')
+            single |= costs
+        else:
+            raise ParameterError(
+                f'--penalty "{word}" is not understood: give a number, FEATURE=NUMBER, or a CSV file with the header '
+                "feature,cost."
+            )
+    if not single:
+        return everywhere
+    return {name: single.get(name, everywhere or 0.0) for name in features}
+
+
+def solver_options(words: Sequence[str]) -> dict[str, Any]:
+    """Read ``K=V`` with V as int, float, bool or text.
+
+    Raises
+    ------
+    OptionError
+        A word without ``=``, or an option given twice.
+    """
+    options: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise OptionError(f'--solver-option "{word}" has no "=": write NAME=VALUE, for example threads=2.')
+        if name in options:
+            raise OptionError(f'--solver-option "{name}" is given twice: keep one of them.')
+        options[name] = _typed(value.strip())
+    return options
+
+
+def _typed(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

@@ -1,0 +1,85 @@
+"""What to try next: commands that follow from how a run ended."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fsmodels.recipes import MODELS
+from solvers import SolutionStatus
+from solvers.registry import SOLVERS
+from solvers.run import DRIVERS
+
+if TYPE_CHECKING:
+    from fsmodels.selection import Selection
+
+CLOSERS = ["branch-and-cut", "scip"]  # what closes gaps fastest, best first
+
+
+def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
+    """Return lines: a heading, then sentences each followed by a command to copy."""
+    steps: list[tuple[str, list[str]]] = []
+    recipe = MODELS[found.name]
+    limit = found.result.options.get("time_limit")
+    if recipe.objective is not None and found.status is not SolutionStatus.OPTIMAL:
+        others = [name for name in CLOSERS if name in DRIVERS or SOLVERS[name].version()]
+        others = [name for name in others if name != found.result.solver] if recipe.selects else []
+        if others:
+            steps.append(("Another solver may close the gap", changed(words, "--solver", others[0])))
+        if limit:
+            steps.append(("More time", changed(words, "--time-limit", f"{5 * limit:g}")))
+    k = found.parameters.get("max_features")
+    if k is not None and k < found.data.n_features:
+        steps.append(("One feature more", changed(words, "--max-features", str(k + 1))))
+    elif isinstance(found.parameters.get("penalty"), float) and found.parameters["penalty"] > 0:
+        half = f"{found.parameters['penalty'] / 2:g}"
+        steps.append(("A lower price for more features", changed(words, "--penalty", half)))
+    if not recipe.selects:
+        best = max(1, min(len(found.selected), found.data.n_features, 5))
+        plain = without(words, "--penalty")
+        exact = changed(changed(plain, "--model", "fsp-m"), "--max-features", str(best))
+        steps.append(("The best selection of that size, with a proof" if k else "The best few features", exact))
+    if "--json" not in words and not any(word.startswith("--json=") for word in words):
+        steps.append(("The result as a file", changed(words, "--json", "result.json")))
+    if not steps:
+        return []
+    return ["", "What to try next", *(f"  {why}:\n    {_line(command)}" for why, command in steps)]
+
+
+def changed(words: Sequence[str], option: str, value: str) -> list[str]:
+    """Return the words with an option set to a value, in place where it stands already."""
+    kept = list(words)
+    for k, word in enumerate(kept):
+        if word == option and k + 1 < len(kept):
+            kept[k + 1] = value
+            return kept
+        if word.startswith(f"{option}="):
+            kept[k] = f"{option}={value}"
+            return kept
+    return [*kept, option, value]
+
+
+def without(words: Sequence[str], option: str) -> list[str]:
+    """Return the words without an option and its value."""
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+        elif word == option:
+            skip = True
+        elif not word.startswith(f"{option}="):
+            kept.append(word)
+    return kept
+
+
+def _line(words: Sequence[str]) -> str:
+    command = ["fsmodels", *words]
+    if sys.platform == "win32" or os.name == "nt":
+        import subprocess
+
+        return subprocess.list2cmdline(command)
+    return shlex.join(command)

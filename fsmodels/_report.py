@@ -1,0 +1,233 @@
+"""How a ``Selection`` shows itself: the JSON contract, text, HTML, and the report of the command line."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+import platform
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from solvers import SolutionStatus, StopReason
+from solvers.registry import SOLVERS
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from fsmodels.selection import Selection
+
+
+def contract(found: Selection) -> dict[str, Any]:
+    """Return the content of the JSON file."""
+    solved, result, data = found.has_solution, found.result, found.data
+    content = {
+        "model": found.name,
+        "data": {
+            "name": data.name,
+            "samples": data.n_samples,
+            "features": data.n_features,
+            "positives": int((data.y > 0).sum()),
+            "positive_label": data.positive_label,
+            "negative_label": data.negative_label,
+        },
+        "parameters": found.parameters,
+        "solver": {"name": result.solver, "options": {k: v for k, v in result.options.items() if k != "tee"}},
+        "stop_reason": found.stop_reason.value,
+        "status": found.status.value,
+        "objective": found.objective,
+        "bound": found.bound,
+        "gap": found.gap,
+        "selected": list(found.selected) if solved else None,
+        "weights": found.weights if solved else None,
+        "bias": found.bias,
+        "weights_original": found.weights_original if solved else None,
+        "bias_original": found.bias_original,
+        "training_error": found.training_error,
+        "validation_error": found.validation_error,
+        "message": found.message,
+        "scale": data.scale.as_dict(data.features),
+        "iterations": len(result.iterations) if len(result.iterations) else None,
+        "seconds": found.seconds,
+        "seed": result.options.get("seed", found.parameters.get("seed")),
+        "versions": versions(found),
+    }
+    plain: dict[str, Any] = _plain(content)
+    return plain
+
+
+def versions(found: Selection) -> dict[str, str | None]:
+    """Versions of the packages and solvers that had a part in the result."""
+    packages = ["fsmodels", "pyomo", "numpy"]
+    known: dict[str, str | None] = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            known[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:  # run from a source tree
+            import fsmodels
+
+            known[package] = fsmodels.__version__
+    driver = found.result.details.get("driver")
+    used = {found.result.solver} | {
+        value for key, value in vars(getattr(driver, "config", object)).items() if key.endswith("_solver")
+    }
+    for name in sorted(name for name in used if isinstance(name, str)):
+        if name in SOLVERS:
+            known[name] = SOLVERS[name].version()
+        elif name == "scikit-learn":
+            known[name] = importlib.metadata.version(name)
+    return known
+
+
+def _plain(value: Any) -> Any:
+    """Turn a value into what JSON holds; numbers that are not finite become null."""
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | np.ndarray):
+        return [_plain(item) for item in value]
+    return str(value)
+
+
+def headline(found: Selection) -> str:
+    """Say in one sentence what came out."""
+    if not found.has_solution:
+        reason = {
+            SolutionStatus.INFEASIBLE: "Infeasible." if found.message else "No selection satisfies the constraints.",
+            SolutionStatus.UNBOUNDED: "The model is unbounded.",
+        }.get(found.status)
+        if reason is None and found.stop_reason is StopReason.TIME_LIMIT:
+            limit = found.result.options.get("time_limit", 0)
+            reason = f"No solution within {limit:g} s: give more time (--time-limit, Python: time_limit=)."
+        reason = reason or f"No solution: {found.result.solver} stopped with {found.stop_reason.value}."
+        return f"{reason} {found.message}".strip()
+    what = f"{len(found.selected)} of {found.data.n_features} features"
+    if found.objective is not None:
+        what += f", objective {number(found.objective)}"
+    if found.status is SolutionStatus.OPTIMAL:
+        proof = "proven optimal"
+        if found.gap is not None and found.gap > 5e-7:
+            proof += f" within {percent(found.gap)}"
+        return f"Solved: {what}, {proof}."
+    if found.status is SolutionStatus.STATIONARY:
+        return f"Solved: {what}, by a local solver: nothing is proven."
+    stopped = {
+        StopReason.TIME_LIMIT: f"Stopped at {found.result.options.get('time_limit') or 0:g} s",
+        StopReason.ITERATION_LIMIT: "Stopped at the iteration limit",
+        StopReason.INTERRUPTED: "Stopped by Ctrl-C",
+        StopReason.CALLBACK: "Stopped by the callback",
+    }.get(found.stop_reason, "Done")
+    if found.gap is not None and found.bound is not None:
+        what += f", proven within {percent(found.gap)} of the best (bound {number(found.bound)})"
+    return f"{stopped}: {what}."
+
+
+def number(x: float | None) -> str:
+    """Return a number for people, six digits."""
+    return "none" if x is None else f"{x:.6g}"
+
+
+def percent(x: float | None) -> str:
+    """Return a share for people."""
+    if x is None:
+        return "none"
+    return f"{100 * x:.1f}%" if x >= 0.1 else f"{100 * x:.2g}%" if x > 5e-7 else "0%"
+
+
+def facts(found: Selection) -> list[tuple[str, str]]:
+    """Return what is known besides the weights: (name, value) for people."""
+    rows = []
+    if found.objective is not None:
+        rows += [("Objective", number(found.objective)), ("Proven bound", number(found.bound))]
+        rows += [("Gap", percent(found.gap))]
+    wrong = found.training_error
+    if wrong is not None:
+        samples = found.data.n_samples
+        rows.append(("Training error", f"{percent(wrong)} ({round(wrong * samples)} of {samples} samples)"))
+    if found.validation_error is not None:
+        rows.append(("Validation error", percent(found.validation_error)))
+    rows.append(("Status", f"{found.status.value} ({found.stop_reason.value})"))
+    steps = len(found.result.iterations)
+    rows.append(("Time", f"{found.seconds:.1f} s by {found.result.solver}{f', {steps} iterations' if steps else ''}"))
+    return rows
+
+
+def rows_of_weights(found: Selection) -> list[tuple[str, str, str]]:
+    """Return (feature, weight in original units, weight as scaled), the largest scaled weight first, then the bias."""
+    order = sorted(found.weights, key=lambda name: -abs(found.weights[name]))
+    original = found.weights_original
+    rows = [(name, number(original[name]), number(found.weights[name])) for name in order if name in found.selected]
+    return [*rows, ("(bias)", number(found.bias_original), number(found.bias))]
+
+
+def text(found: Selection) -> str:
+    """Return a few lines for a terminal."""
+    lines = [f"{found.name} on {found.data.name}. {headline(found)}"]
+    if found.has_solution:
+        scaled = found.data.scale.method != "none"
+        rows = [("feature", "weight", "weight as scaled"), *rows_of_weights(found)]
+        rows = rows if len(rows) <= 32 else [*rows[:31], ("...", "", ""), rows[-1]]
+        widths = [max(len(row[k]) for row in rows) for k in range(3)]
+        for name, original, as_scaled in rows:
+            line = f"  {name:<{widths[0]}}  {original:>{widths[1]}}"
+            lines.append(f"{line}  {as_scaled:>{widths[2]}}" if scaled else line)
+        lines += [f"{key}: {value}" for key, value in facts(found) if key not in ("Objective", "Proven bound", "Gap")]
+        if found.message:
+            lines.append(found.message)
+    return "\n".join(lines)
+
+
+def html(found: Selection) -> str:
+    """Return tables for Jupyter."""
+    head = f"<p><b>{escape(found.name)}</b> on {escape(found.data.name)}. {escape(headline(found))}</p>"
+    if not found.has_solution:
+        return head
+    weights = "".join(
+        f"<tr><td style='text-align:left'>{escape(name)}</td><td>{original}</td><td>{scaled}</td></tr>"
+        for name, original, scaled in rows_of_weights(found)
+    )
+    known = "".join(
+        f"<tr><td>{escape(k)}</td><td style='text-align:left'>{escape(v)}</td></tr>" for k, v in facts(found)
+    )
+    return (
+        f"{head}<table><tr><th>feature</th><th>weight, original units</th><th>weight, as scaled</th></tr>"
+        f"<tbody>{weights}</tbody></table><table><tbody>{known}</tbody></table>"
+        + (f"<p>{escape(found.message)}</p>" if found.message else "")
+    )
+
+
+def report(found: Selection) -> list[RenderableType]:
+    """Return the parts of the command line's report, for a rich console."""
+    from rich.table import Table
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(headline(found), style="bold" if found.has_solution else "bold red")]
+    if not found.has_solution:
+        return parts
+    scaled = found.data.scale.method != "none"
+    weights = Table(box=None, padding=(0, 2, 0, 0))
+    weights.add_column("Feature", overflow="fold")
+    weights.add_column("Weight, original units" if scaled else "Weight", justify="right", no_wrap=True)
+    if scaled:
+        weights.add_column(f"Weight, {found.data.scale.method} scale", justify="right", no_wrap=True)
+    for name, original, as_scaled in rows_of_weights(found):
+        weights.add_row(Text(name), original, *([as_scaled] if scaled else []))
+    known = Table.grid(padding=(0, 2, 0, 0))
+    for key, value in facts(found):
+        known.add_row(key, Text(value))
+    parts += ["", weights, "", known]
+    if found.message:
+        parts += ["", Text(found.message)]
+    return parts
+
+
+def one_line(found: Selection) -> str:
+    """Return the headline and the selected features."""
+    return f"{found.name} on {found.data.name}. {headline(found).rstrip('.')}: {', '.join(found.selected) or 'none'}"

@@ -1,0 +1,322 @@
+"""The command line: ``fsmodels select DATA --model NAME``, ``fsmodels list``.
+
+Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input or an uninstalled solver; 3 no
+solution. Reports go to standard output, errors and warnings to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fsmodels.dataset import Dataset
+
+SOLVED, BAD_INPUT, NO_SOLUTION = 0, 2, 3
+TIME_LIMIT = 120.0  # s, of a solve for which nobody gave a limit
+SCALES = ["standard", "none", "unit-ball", "minmax"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words after ``fsmodels``; by default those of the process.
+
+    Examples
+    --------
+    >>> main(["select", "bupa", "--model", "fsp-m", "--max-features", "2", "--quiet"])
+    fsp-m on bupa. Solved: 2 of 6 features, objective 275.843, proven optimal: sgpt, sgot
+    0
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        asked = _parser().parse_args(words)
+    except SystemExit as stop:  # --help, --version, or words that argparse refused
+        return int(stop.code or 0)
+    if asked.command == "list":
+        return _list()
+
+    from fsmodels.errors import Error
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        try:
+            return _select(asked, words, caught)
+        except Error as error:
+            _complain("Error", str(error))
+            return BAD_INPUT
+        except KeyboardInterrupt:
+            _complain("Error", "stopped by Ctrl-C before there was a solution.")
+            return NO_SOLUTION
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fsmodels", description="Feature selection for support vector machines, with proofs of optimality."
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and stop")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("list", help="show data sets, models and solvers", description="Show what there is to use.")
+    select = commands.add_parser(
+        "select",
+        help="select features of a data set",
+        description="Select features of a data set and report the classifier and what is proven about it.",
+        epilog="Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input or a solver "
+        "that is not installed; 3 no solution. Example: fsmodels select wdbc --model fsp-m --max-features 5",
+    )
+    add = select.add_argument
+    add("data", metavar="DATA", help="CSV file with a header and one sample a row, or a name from fsmodels list")
+    add("--model", required=True, metavar="NAME", help="a model from fsmodels list, for example fsp-m")
+    group = select.add_argument_group("data")
+    group.add_argument("--target", default="target", metavar="COL", help='column of the labels (default "target")')
+    group.add_argument("--positive", metavar="LABEL", help="label that becomes +1 (default: the larger of two)")
+    group.add_argument("--drop", action="append", default=[], metavar="COL", help="leave a column out; may be repeated")
+    group.add_argument("--scale", default="standard", metavar="HOW", help=f"{', '.join(SCALES)} (default standard)")
+    group = select.add_argument_group("parameters of the model")
+    group.add_argument("--max-features", type=int, metavar="K", help="the most features to select")
+    group.add_argument("-C", type=float, metavar="X", help="weight of the sum of slacks (default 1)")
+    group.add_argument(
+        "--penalty",
+        action="append",
+        default=[],
+        metavar="X",
+        help="price of a feature in the objective: a number, FEATURE=NUMBER, or a CSV file with the header "
+        "feature,cost; may be repeated",
+    )
+    group = select.add_argument_group("side constraints (models fsp-m, fsp-lambda); each may be repeated")
+    group.add_argument(
+        "--budget",
+        action="append",
+        default=[],
+        metavar="COSTS.csv:LIMIT",
+        help="the selected features cost at most LIMIT; the file has the header feature,cost, and a feature without "
+        "a cost is free",
+    )
+    group.add_argument("--requires", action="append", default=[], metavar="A:B", help="A only together with B")
+    group.add_argument("--excludes", action="append", default=[], metavar="A:B", help="not both A and B")
+    group.add_argument("--force-in", action="append", default=[], metavar="A", help="A is selected")
+    group = select.add_argument_group("solver")
+    group.add_argument("--solver", metavar="NAME", help="a solver or driver from fsmodels list")
+    group.add_argument(
+        "--solver-option", action="append", default=[], metavar="K=V", help="an option of the solver; may be repeated"
+    )
+    group.add_argument("--gap", type=float, metavar="X", help="relative gap at which to stop (default 1e-4)")
+    group.add_argument(
+        "--time-limit",
+        type=_seconds,
+        default=TIME_LIMIT,
+        metavar="S",
+        help=f'seconds for the solve, or "none" (default {TIME_LIMIT:g})',
+    )
+    group.add_argument("--seed", type=int, metavar="N", help="seed of the solver")
+    group = select.add_argument_group("output")
+    group.add_argument("--json", type=Path, metavar="FILE", help="write the result to a JSON file")
+    group.add_argument("--quiet", action="store_true", help="print one line instead of table and report")
+    return parser
+
+
+class _Version(argparse.Action):
+    """Look the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from fsmodels import __version__
+
+        print(f"fsmodels {__version__}")
+        parser.exit()
+
+
+def _seconds(text: str) -> float | None:
+    if text.lower() == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is no number of seconds: give one, or "none"') from None
+
+
+def _complain(what: str, text: str) -> None:
+    print(f"{what}: {text}", file=sys.stderr)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
+    import json
+
+    from fsmodels import _arguments, _hints, _report
+    from fsmodels.recipes import MODELS
+    from fsmodels.selection import select
+
+    _check_writable(asked.json)
+    console = _console()
+    data, facts = _load(asked)
+    _show_warnings(caught)
+    if not asked.quiet:
+        console.print(_describe(data), soft_wrap=True)
+    parameters = {"max_features": asked.max_features, "C": asked.C}
+    parameters["penalty"] = _arguments.penalty(asked.penalty, data.features)
+    sides = {
+        "budget": [_arguments.budget(text, data.features) for text in asked.budget],
+        "requires": [_arguments.pair(text, data.features, "--requires") for text in asked.requires],
+        "excludes": [_arguments.pair(text, data.features, "--excludes") for text in asked.excludes],
+        "force_in": asked.force_in,
+    }
+    runs_solver = asked.model not in MODELS or MODELS[asked.model].objective is not None
+    options = _options(asked, words, runs_solver)
+    if not asked.quiet and runs_solver:
+        limit = "" if options.get("time_limit") is None else f" for at most {options['time_limit']:g} s"
+        console.print(f"Solving {asked.model}{limit}; Ctrl-C stops and keeps the best so far")
+    found = select(data, asked.model, **parameters, **sides, solver=asked.solver, progress=not asked.quiet, **options)
+    _show_warnings(caught)
+
+    if asked.json is not None:
+        content = found.to_dict()
+        content["data"] = {**facts, **content["data"]}
+        try:
+            asked.json.write_text(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n", "utf-8")
+        except OSError as error:
+            _complain("Error", f'cannot write "{asked.json}" ({error.strerror}): give another file with --json.')
+            _print(console, _report.report(found))
+            return BAD_INPUT
+    if not found.has_solution:
+        _complain("Error", _report.headline(found))
+        return NO_SOLUTION
+    if asked.quiet:
+        console.print(_report.one_line(found), soft_wrap=True)
+        return SOLVED
+    _print(console, ["", *_report.report(found)])
+    if asked.json is not None:
+        console.print(f"\nWritten to {asked.json}", soft_wrap=True)
+    _print(console, _hints.next_steps(found, words))
+    return SOLVED
+
+
+def _print(console: Console, parts: Sequence[Any]) -> None:
+    for part in parts:
+        console.print(part, soft_wrap=isinstance(part, str))
+
+
+def _options(asked: argparse.Namespace, words: list[str], runs_solver: bool) -> dict[str, Any]:
+    """Return the solver's options; those that were not given only where they make sense."""
+    from fsmodels import _arguments
+    from fsmodels.errors import OptionError
+
+    options = _arguments.solver_options(asked.solver_option)
+    given = {"gap": asked.gap, "seed": asked.seed}
+    limited = any(word == "--time-limit" or word.startswith("--time-limit=") for word in words)
+    if limited or runs_solver:
+        given["time_limit"] = asked.time_limit
+    for name, value in given.items():
+        if value is not None and name in options and (name != "time_limit" or limited):
+            raise OptionError(f"{name} is given twice, by --{name.replace('_', '-')} and --solver-option: keep one.")
+        if value is not None:
+            options.setdefault(name, value)
+    return options
+
+
+def _load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any]]:
+    """Read a file or a shipped data set, scaled; and the facts about it that the JSON file should hold."""
+    from fsmodels._scaling import METHODS
+    from fsmodels._shipped import list_datasets, shipped_file
+    from fsmodels.dataset import Dataset
+    from fsmodels.errors import DataError, ParameterError
+
+    if asked.scale not in METHODS:
+        raise ParameterError(f'--scale "{asked.scale}" is not known: use one of {", ".join(SCALES)}.')
+    shipped = set(list_datasets()["name"])
+    path = Path(asked.data)
+    if path.is_file():
+        if asked.data in shipped:
+            _complain("Note", f'reading the file "{asked.data}" here, not the shipped data set of that name.')
+    elif asked.data in shipped or not (path.suffix or path.exists() or len(path.parts) > 1):
+        try:
+            path = shipped_file(asked.data)
+        except DataError as error:
+            raise DataError(
+                str(error).replace("A file of your own is read with Dataset.from_csv(path)", _NO_FILE)
+            ) from None
+    data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop).scaled(asked.scale)
+    return data, {"path": str(path), "target": asked.target, "dropped": asked.drop}
+
+
+_NO_FILE = "Nor is there a file of that name: give the path of a CSV file"
+
+
+def _check_writable(path: Path | None) -> None:
+    from fsmodels.errors import ParameterError
+
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise ParameterError(f'--json "{path}" cannot be written: give a file in a folder that exists.')
+
+
+def _describe(data: Dataset) -> str:
+    positives = int((data.y > 0).sum())
+    return (
+        f"{data.name}: {data.n_samples} samples x {data.n_features} features, scale {data.scale.method}; class +1 is "
+        f"{data.positive_label} ({positives} samples)"
+    )
+
+
+def _show_warnings(caught: list[warnings.WarningMessage]) -> None:
+    from fsmodels.dataset import DataWarning
+
+    for warning in caught:
+        if issubclass(warning.category, DataWarning):
+            _complain("Note", str(warning.message))
+    caught.clear()
+
+
+def _list() -> int:
+    from rich.table import Table
+    from rich.text import Text
+
+    from fsmodels.dataset import list_datasets
+    from fsmodels.recipes import MODELS, PARAMETERS
+    from solvers import available
+
+    console = _console()
+
+    def table(title: str, *columns: str, right: Sequence[str] = ()) -> Table:
+        made = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+        for k, column in enumerate(columns):
+            made.add_column(column, justify="right" if column in right else "left", no_wrap=k == 0, overflow="fold")
+        return made
+
+    numbers = ("samples", "features", "class +1")
+    data = table("Data sets (or the path of a CSV file)", "name", *numbers, right=numbers)
+    for row in list_datasets().itertuples():
+        data.add_row(row.name, str(row.samples), str(row.features), str(row.positives))
+    models = table("Models", "name", "parameters", "what it is")
+    for name, recipe in MODELS.items():
+        flags = [
+            PARAMETERS[p][0] if required else f"[{PARAMETERS[p][0]}]"
+            for p, required in sorted(recipe.parameters.items(), key=lambda item: not item[1])
+            if p in PARAMETERS
+        ]
+        models.add_row(name, Text(" ".join(flags)), recipe.title)
+    found = table("Solvers and drivers found", "name", "version", "solves")
+    missing = table("Solvers not found", "name", "how to get it")
+    for row in available().itertuples():
+        if row.found:
+            found.add_row(row.name, row.version or "built in", Text(row.solves))
+        else:
+            missing.add_row(row.name, Text(row.install))
+    _print(console, [data, "", models, "", found, *(["", missing] if missing.row_count else [])])
+    return SOLVED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

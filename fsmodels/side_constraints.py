@@ -1,0 +1,303 @@
+"""What a selection must also satisfy, as ordinary Pyomo constraints on ``model.sigma``.
+
+Each function returns a new constraint that belongs to no model yet. Assign it, under a name of your choice, and treat
+it as any other Pyomo constraint: print it, deactivate it, delete it. With sigma_j = 1 for a selected feature:
+
+=================  =========================================  ======================================
+function           in words                                   constraint
+=================  =========================================  ======================================
+``budget``         what is selected costs ``limit`` at most   sum_j cost_j sigma_j <= limit
+``requires``       a only together with b                     sigma_a <= sigma_b
+``excludes``       not both a and b                           sigma_a + sigma_b <= 1
+``all_or_none``    the whole group or nothing of it           sigma_j == sigma_first for j in group
+``at_most``        at most k of a group                       sum_{j in group} sigma_j <= k
+``at_least``       at least k of a group                      sum_{j in group} sigma_j >= k
+``force_in``       these are selected                         sigma_j == 1
+``force_out``      these are not                              sigma_j == 0
+=================  =========================================  ======================================
+
+Anything else linear in ``model.sigma`` is stated in Pyomo itself: ``model.odd = pyo.Constraint(expr=...)``. Solvers and
+drivers honour such rows, or refuse them by name.
+
+Examples
+--------
+>>> import fsmodels as fs
+>>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=3)
+>>> model.pair = fs.side_constraints.requires(model, "sgpt", "sgot")
+>>> print(model.pair.expr)
+sigma[sgpt]  <=  sigma[sgot]
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyomo.environ as pyo
+
+from fsmodels._messages import check_known_features, listed
+from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
+
+__all__ = ["all_or_none", "at_least", "at_most", "budget", "excludes", "force_in", "force_out", "requires"]
+
+
+def budget(model: pyo.ConcreteModel, costs: Mapping[str, float], limit: float) -> pyo.Constraint:
+    """Bound what the selected features cost together.
+
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+        A model with ``sigma`` over features.
+    costs : mapping feature -> number
+        At least 0 each, in any unit; a feature that is left out is free.
+    limit : float
+        At least 0, in the unit of the costs.
+
+    Returns
+    -------
+    pyo.Constraint
+        ``sum_j cost_j sigma_j <= limit``, to be assigned to the model.
+
+    Raises
+    ------
+    DataError
+        A cost for something that is no feature.
+    ParameterError
+        A cost or the limit is negative or not finite, or there are no costs.
+    ModelError
+        The model has no ``sigma``.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=6)
+    >>> model.budget = fs.side_constraints.budget(model, {"sgpt": 3, "sgot": 2.5, "drinks": 0}, limit=4)
+    >>> len(fs.solve(model).selected) <= 5
+    True
+    """
+    sigma = _sigma(model)
+    check_known_features(costs, list(sigma), "budget")
+    for name, cost in costs.items():
+        if not _is_number(cost) or cost < 0:
+            raise ParameterError(f'budget: the cost {cost!r} of "{name}" is not allowed: give a number of at least 0.')
+    if not _is_number(limit):
+        raise ParameterError(f"budget: limit={limit!r} is not allowed: give a number of at least 0.")
+    if limit < 0:
+        raise InfeasibleParameter(
+            f"budget: limit={limit:g} is below 0, which not even the empty selection satisfies: give at least 0."
+        )
+    priced = [(float(cost), sigma[name]) for name, cost in costs.items() if cost]
+    if not priced:
+        raise ParameterError("budget: no feature has a cost above 0, so nothing would be bounded: give the costs.")
+    return pyo.Constraint(
+        expr=pyo.quicksum(cost * s for cost, s in priced) <= float(limit), doc="cost of the selected features"
+    )
+
+
+def requires(model: pyo.ConcreteModel, a: str, b: str) -> pyo.Constraint:
+    """Allow feature ``a`` only together with feature ``b``: ``sigma_a <= sigma_b``.
+
+    Raises
+    ------
+    DataError
+        ``a`` or ``b`` is no feature, or they are the same.
+    ModelError
+        The model has no ``sigma``.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.fsp.fsp_m(fs.load_dataset("wdbc").scaled("standard"), max_features=3)
+    >>> model.pair = fs.side_constraints.requires(model, "mean_radius", "mean_area")
+    """
+    sigma = _sigma(model)
+    _check_pair("requires", a, b, list(sigma))
+    return pyo.Constraint(expr=sigma[a] <= sigma[b], doc=f"{a} requires {b}")
+
+
+def excludes(model: pyo.ConcreteModel, a: str, b: str) -> pyo.Constraint:
+    """Allow at most one of the features ``a`` and ``b``: ``sigma_a + sigma_b <= 1``.
+
+    Raises
+    ------
+    DataError
+        ``a`` or ``b`` is no feature, or they are the same.
+    ModelError
+        The model has no ``sigma``.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.fsp.fsp_m(fs.load_dataset("wdbc").scaled("standard"), max_features=3)
+    >>> model.not_both = fs.side_constraints.excludes(model, "mean_radius", "worst_radius")
+    """
+    sigma = _sigma(model)
+    _check_pair("excludes", a, b, list(sigma))
+    return pyo.Constraint(expr=sigma[a] + sigma[b] <= 1, doc=f"not both {a} and {b}")
+
+
+def all_or_none(model: pyo.ConcreteModel, features: Iterable[str]) -> pyo.Constraint:
+    """Select all features of a group or none, such as the dummies of one category.
+
+    Returns
+    -------
+    pyo.Constraint
+        Indexed by the group without its first feature: ``sigma_j == sigma_first``.
+
+    Raises
+    ------
+    DataError
+        A name is no feature or stands twice, or there are fewer than two.
+    ModelError
+        The model has no ``sigma``.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.fsp.fsp_lambda(fs.load_dataset("bupa").scaled("standard"), penalty=1.0)
+    >>> model.liver = fs.side_constraints.all_or_none(model, ["sgpt", "sgot", "gammagt"])
+    >>> {"sgpt", "sgot", "gammagt"}.isdisjoint(fs.solve(model).selected)
+    False
+    """
+    sigma = _sigma(model)
+    first, *others = _group("all_or_none", features, list(sigma), least=2)
+    return pyo.Constraint(others, rule=lambda m, j: sigma[j] == sigma[first], doc=f"as {first}: all of them or none")
+
+
+def at_most(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.Constraint:
+    """Select at most ``k`` features of a group: ``sum sigma_j <= k``.
+
+    Raises
+    ------
+    DataError
+        A name is no feature or stands twice, or there is none.
+    ParameterError
+        ``k`` is no whole number from 0 on.
+    ModelError
+        The model has no ``sigma``.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=3)
+    >>> model.one_enzyme = fs.side_constraints.at_most(model, ["sgpt", "sgot", "gammagt"], 1)
+    """
+    sigma = _sigma(model)
+    group = _group("at_most", features, list(sigma), least=1)
+    if not _is_whole(k) or k < 0:
+        raise InfeasibleParameter(f"at_most: k={k!r} is not allowed: use 0..{len(group)}, the size of the group.")
+    return pyo.Constraint(expr=pyo.quicksum(sigma[j] for j in group) <= int(k), doc=f"at most {k} of the group")
+
+
+def at_least(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.Constraint:
+    """Select at least ``k`` features of a group: ``sum sigma_j >= k``.
+
+    Raises
+    ------
+    DataError
+        A name is no feature or stands twice, or there is none.
+    ParameterError
+        ``k`` is no whole number from 0 to the size of the group.
+    ModelError
+        The model has no ``sigma``.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=2)
+    >>> model.an_enzyme = fs.side_constraints.at_least(model, ["sgpt", "sgot", "gammagt"], 1)
+    """
+    sigma = _sigma(model)
+    group = _group("at_least", features, list(sigma), least=1)
+    if not _is_whole(k) or not 0 <= k <= len(group):
+        raise InfeasibleParameter(f"at_least: k={k!r} is not allowed: use 0..{len(group)}, the size of the group.")
+    return pyo.Constraint(expr=pyo.quicksum(sigma[j] for j in group) >= int(k), doc=f"at least {k} of the group")
+
+
+def force_in(model: pyo.ConcreteModel, *features: str) -> pyo.Constraint:
+    """Select these features: ``sigma_j == 1``, one row each.
+
+    Raises
+    ------
+    DataError
+        A name is no feature or stands twice, or there is none.
+    ModelError
+        The model has no ``sigma``.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=2)
+    >>> model.wanted = fs.side_constraints.force_in(model, "drinks")
+    >>> "drinks" in fs.solve(model).selected
+    True
+    """
+    return _forced(model, "force_in", features, 1)
+
+
+def force_out(model: pyo.ConcreteModel, *features: str) -> pyo.Constraint:
+    """Do not select these features: ``sigma_j == 0``, one row each.
+
+    Raises
+    ------
+    DataError
+        A name is no feature or stands twice, or there is none.
+    ModelError
+        The model has no ``sigma``.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=2)
+    >>> model.unwanted = fs.side_constraints.force_out(model, "drinks", "mcv")
+    """
+    return _forced(model, "force_out", features, 0)
+
+
+def _forced(model: pyo.ConcreteModel, what: str, features: tuple[Any, ...], value: int) -> pyo.Constraint:
+    sigma = _sigma(model)
+    if len(features) == 1 and not isinstance(features[0], str) and isinstance(features[0], Iterable):
+        features = tuple(features[0])  # a list instead of separate names
+    group = _group(what, features, list(sigma), least=1)
+    return pyo.Constraint(group, rule=lambda m, j: sigma[j] == value, doc="selected" if value else "not selected")
+
+
+def _sigma(model: pyo.ConcreteModel) -> Any:
+    sigma = model.component("sigma") if isinstance(model, pyo.ConcreteModel) else None
+    if sigma is None:
+        name = getattr(model, "name", type(model).__name__)
+        raise ModelError(
+            f'Model "{name}" has no sigma, so there is no selection to constrain: use fsp_m or fsp_lambda, or state '
+            "the constraint on the model's own variables."
+        )
+    return sigma
+
+
+def _check_pair(what: str, a: str, b: str, known: list[str]) -> None:
+    check_known_features([a, b], known, what)
+    if a == b:
+        raise DataError(f'{what}: "{a}" stands on both sides: name two features.')
+
+
+def _group(what: str, features: Iterable[str], known: list[str], *, least: int) -> list[str]:
+    if isinstance(features, str):
+        raise DataError(f'{what}: got the text "{features}": give a list of features, for example ["{features}"].')
+    group = list(features)
+    check_known_features(group, known, what)
+    twice = [name for name, count in Counter(group).items() if count > 1]
+    if twice:
+        raise DataError(f"{what}: these features stand twice: {listed(twice)}. Name each once.")
+    if len(group) < least:
+        raise DataError(f"{what}: got {len(group)} features: give at least {least}.")
+    return group
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, numbers.Real) and not isinstance(x, bool) and math.isfinite(x)
+
+
+def _is_whole(x: Any) -> bool:
+    return isinstance(x, numbers.Integral) and not isinstance(x, bool)

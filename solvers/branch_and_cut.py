@@ -1,0 +1,377 @@
+r"""Branch-and-Benders-cut: generalised Benders cuts in a single tree over one persistent LP.
+
+For min { c.z + q(x) : z = (x, u) in P, some of z integer }, q convex, given by values and cuts:
+
+    0. Root: cutting planes on the continuous relaxation, incumbents by rounding and exchange, fixing by reduced cost.
+    1. Take the child just made (plunge), else the open node with the least bound.
+    2. Solve its LP. Prune where the bound is within the gap of the incumbent.
+    3. Integral: ask the subproblem there. Above the LP's eta: add its cut, back to 2; else the node is solved.
+    4. Fractional: once a node, ask a little inside, towards the root's solution. A violated cut: add it, back to 2.
+    5. Branch on the variable with the best pseudo-costs.
+
+Finite for integer x: each point is asked once and its cut is tight there. The bound is the least of the open nodes and
+of what was pruned or fixed. Naoum-Sawaya and Elhedhli 2013 for the single tree; Achterberg, Koch and Martin 2005 for
+pseudo-costs; step 4's point is in-out separation (Ben-Ameur and Neto 2007).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from solvers.branching import Node, PseudoCosts, Tree, product
+from solvers.conflict import clashing_rows
+from solvers.cutting_plane import solve_relaxation
+from solvers.decomposition_driver import DecompositionConfig, DecompositionDriver
+from solvers.interfaces import Runner, SolveOptions
+from solvers.local_search import improve
+from solvers.lp import LpStatus
+from solvers.master_lp import MasterLP, Relaxed
+from solvers.registry import find
+from solvers.result import SolutionStatus, StopReason
+from solvers.structure import Cut, SubAnswer
+
+ROWS = 400  # cuts kept in the LP besides one for each column
+OUT = 0.6  # step 4 asks at this share of the LP's point, the rest of the root's
+LOOSE = 1e-5  # relative gap of fractional answers: their cuts need not be tight
+LOOKAHEAD = 8  # variables compared when branching
+RELIABLE = 4  # observations on each side before pseudo-costs are believed (Achterberg, Koch and Martin 2005)
+PAYS = 0.2  # share of fractional cuts that must be violated for step 4 to go on at every node
+
+
+@dataclass
+class BranchAndCutConfig(DecompositionConfig):
+    """Options of ``branch-and-cut``, besides those of every Benders driver; ``iteration_limit`` counts nodes.
+
+    Attributes
+    ----------
+    root_limit : int
+        Most cuts at the root.
+    """
+
+    root_limit: int = 300
+
+
+class BranchAndCut(DecompositionDriver):
+    """Single-tree generalised Benders over a persistent LP."""
+
+    name = "branch-and-cut"
+    title = "models with declared complicating variables (generalised Benders, one tree)"
+    options_type = BranchAndCutConfig
+    config: BranchAndCutConfig
+
+    def prepare_master(self, floor: float | None) -> None:
+        """Build the relaxed master as an LP."""
+        self._lp = MasterLP(self.parts, floor, seed=self.config.seed or 0)
+        self._asked: dict[bytes, SubAnswer] = {}
+        self._tree = Tree()
+        self._costs = PseudoCosts(self._lp.size)
+        self._excluded = np.inf  # least bound of what was pruned or fixed away
+        self._nodes = 0
+        self._tried = self._paid = 0
+        self._best_choice: np.ndarray | None = None
+        self._bound_of_root: Relaxed | None = None
+
+    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run the algorithm box; the numbers are its steps."""
+        status = self._root()  # 0
+        if status is not None:
+            return status
+        for _ in self.trace.iterations(self.config.iteration_limit):
+            node = self._tree.pop()  # 1
+            if node is None:
+                break
+            if node.bound < self._cutoff:
+                stop = self._visit(node)
+                if stop is not None:
+                    self._tree.put_back(node)
+                    self._raise_tree_bound()
+                    return stop, None
+            else:
+                self._excluded = min(self._excluded, node.bound)
+            self._raise_tree_bound()
+            if self.closed(self.config.gap):
+                break
+            stop = self.stopped()
+            if stop is not None:
+                return stop, None
+            if self._nodes % 100 == 0:
+                self._row("tree")
+        else:
+            return StopReason.ITERATION_LIMIT, None
+        self._row("end")
+        if self.best is None:
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+        return StopReason.CONVERGED, None
+
+    # ---- the root
+
+    def _root(self) -> tuple[StopReason, SolutionStatus | None] | None:
+        lp = self._lp
+        centre = lp.first_point()
+        if centre is None:
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+        self._centre = centre
+        status = self._relax(centre) if self._subproblem.fractional else self._first_cut(centre)
+        if status is not None or self.stopped():
+            return status or (self.stopped() or StopReason.TIME_LIMIT, None)
+        if self._bound_of_root is None:
+            return StopReason.TIME_LIMIT, None
+        self._round(self._centre)
+        self._exchange()
+        self._fix()
+        if lp.cuts:
+            lp.drop_slack_cuts()
+        self._tree.add(self._bound_of_root.bound)
+        self._row("root")
+        return None
+
+    def _relax(self, centre: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
+        def report(bound: float, value: float) -> None:
+            self.raise_bound(bound)
+            if self._lp.added % 10 == 0:
+                self._row("root", value)
+
+        root = solve_relaxation(
+            self._lp,
+            lambda x: self._ask(x, LOOSE / 10),
+            centre,
+            tolerance=min(1e-4, self.config.gap),
+            iteration_limit=self.config.root_limit,
+            clock=self.clock,
+            suggest=self.structure.suggest if self.parts.as_built else None,
+            report=report,
+        )
+        self._centre, self._bound_of_root = root.centre, root.relaxed
+        if root.status is LpStatus.INFEASIBLE:
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+        return None
+
+    def _first_cut(self, centre: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
+        """Give the LP one optimality cut from integral points, where fractional ones cannot be asked."""
+        lp = self._lp
+        choice = lp.greedy(np.argsort(-centre[: lp.n], kind="stable"))
+        for _ in range(lp.n + 1):
+            answer = self._ask(choice, 1e-7)
+            if answer is None:
+                return StopReason.TIME_LIMIT, None
+            if not lp.started:
+                lp.start(1.0 if answer.value is None else answer.value)
+            lp.add(answer)
+            if answer.value is not None:
+                break
+            choice = np.ones(lp.n)  # nothing is fixed at 0 there
+        relaxed = self._solve_lp(lp.lower, lp.upper)
+        if relaxed is LpStatus.INFEASIBLE:
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+        if isinstance(relaxed, Relaxed):
+            self._bound_of_root = relaxed
+            self.raise_bound(relaxed.bound)
+        return None
+
+    def _exchange(self) -> None:
+        """Improve the incumbent by exchanges."""
+        if self._best_choice is None or self.best is None:
+            return
+        answer = self._asked[self._best_choice.tobytes()]
+        if answer.cut is None:
+            return
+        lp = self._lp
+        movable = (lp.lower[: lp.n] == 0) & (lp.upper[: lp.n] == 1) & lp.integer[: lp.n]
+        improve(
+            self._best_choice.copy(),
+            self.best,
+            answer.cut,
+            self._evaluate,
+            movable,
+            lp.cost[: lp.n],
+            lambda: self.stopped() is not None,
+        )
+
+    def _fix(self) -> None:
+        """Fix variables whose other value would cost more than the incumbent allows, by the root's reduced costs."""
+        root, lp = self._bound_of_root, self._lp
+        if root is None or self.best is None:
+            return
+        d = root.reduced_costs
+        least = root.bound + np.abs(d)  # for a move by one, the least an integer variable can make
+        at_lower = lp.integer & (d > 0) & (root.point <= lp.lower + 1e-9) & (least >= self._cutoff)
+        at_upper = lp.integer & (d < 0) & (root.point >= lp.upper - 1e-9) & (least >= self._cutoff)
+        changed = (at_lower | at_upper) & (lp.lower < lp.upper)
+        if np.any(changed):
+            self._excluded = min(self._excluded, float(least[changed].min()))
+            lp.upper[at_lower] = lp.lower[at_lower]
+            lp.lower[at_upper] = lp.upper[at_upper]
+
+    # ---- the tree
+
+    @property
+    def _cutoff(self) -> float:
+        """Nodes from this bound on hold nothing that is better by more than the gap."""
+        return np.inf if self.best is None else self.best - self.config.gap * abs(self.best)
+
+    def _raise_tree_bound(self) -> None:
+        bound = min(self._tree.bound, self._excluded)
+        if np.isfinite(bound):
+            self.raise_bound(bound)
+        elif self.best is not None:
+            self.raise_bound(self.best)
+
+    def _visit(self, node: Node) -> StopReason | None:
+        """Bound a node and branch, or close it; a reason where the run must stop."""
+        lp = self._lp
+        self._nodes += 1
+        lower, upper = lp.lower.copy(), lp.upper.copy()
+        for column, least, most in node.changes:
+            lower[column], upper[column] = max(lower[column], least), min(upper[column], most)
+        if np.any(lower > upper):
+            return None
+        bound, asked_inside, first = node.bound, False, True
+        closed_by: set[bytes] = set()  # integral points whose cut the LP has: asking again would not end
+        while True:
+            relaxed = self._solve_lp(lower, upper)  # 2
+            if relaxed is LpStatus.INFEASIBLE:
+                return None
+            if isinstance(relaxed, LpStatus):
+                return StopReason.TIME_LIMIT if relaxed is LpStatus.LIMIT else StopReason.SOLVER_ERROR
+            bound = max(bound, relaxed.bound)
+            if first:
+                first = False
+                if node.column >= 0:
+                    self._costs.learn(node.column, node.up, node.distance, bound - node.bound)
+            if bound >= self._cutoff:
+                self._excluded = min(self._excluded, bound)
+                return None
+            fractional = lp.fractional(relaxed.point)
+            if not len(fractional):  # 3
+                point = np.where(lp.integer, np.round(relaxed.point), relaxed.point)
+                answer = self._ask(point[: lp.n], 1e-7)
+                if answer is None:
+                    return StopReason.TIME_LIMIT
+                objective = self._offer(point, answer)
+                key = point[: lp.n].tobytes()
+                solved = objective is not None and not self._violated(answer.cut, relaxed, 1e-7)
+                if answer.cut is None or solved or key in closed_by:
+                    self._excluded = min(self._excluded, bound)
+                    return None
+                closed_by.add(key)
+                lp.add(answer)
+                continue
+            if not asked_inside and self._worth_asking():  # 4
+                asked_inside = True
+                inside = OUT * relaxed.point + (1 - OUT) * np.clip(self._centre, lower, upper)
+                answer = self._ask(inside[: lp.n], LOOSE)
+                if answer is None:
+                    return StopReason.TIME_LIMIT
+                self._tried += 1
+                if self._violated(answer.cut, relaxed, 1e-4):
+                    self._paid += 1
+                    lp.add(answer)
+                    continue
+            break
+        if self._nodes % 50 == 1:
+            self._round(relaxed.point)
+        column = self._choose(relaxed, fractional, lower, upper)
+        self._tree.branch(node, bound, column, float(relaxed.point[column]))
+        return None
+
+    def _choose(self, relaxed: Relaxed, fractional: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> int:
+        """Reliability branching: try both sides of promising variables in the LP until their pseudo-costs are known."""
+        costs, point = self._costs, relaxed.point
+        best, best_score = -1, -1.0
+        for column in costs.ranked(point, fractional)[:LOOKAHEAD].tolist():
+            if costs.reliable(column, RELIABLE):
+                score = costs.expected(point, column)
+            else:
+                gains = []
+                for up in (False, True):
+                    lo, hi, x = lower.copy(), upper.copy(), float(point[column])
+                    distance = np.ceil(x) - x if up else x - np.floor(x)
+                    lo[column], hi[column] = (np.ceil(x), hi[column]) if up else (lo[column], np.floor(x))
+                    side = self._solve_lp(lo, hi)
+                    gain = side.bound - relaxed.bound if isinstance(side, Relaxed) else abs(relaxed.bound)
+                    if isinstance(side, Relaxed):
+                        costs.learn(column, up, float(distance), gain)
+                    gains.append(gain)
+                score = float(product(*gains))
+            if score > best_score:
+                best, best_score = column, score
+        return best
+
+    def _worth_asking(self) -> bool:
+        if not self._subproblem.fractional:
+            return False
+        return self._tried < 20 or self._paid > PAYS * self._tried or self._nodes % 10 == 0
+
+    def _violated(self, cut: Cut | None, relaxed: Relaxed, tolerance: float) -> bool:
+        if cut is None:
+            return False
+        value = cut.at(relaxed.point[: self._lp.n])
+        return value > relaxed.eta + tolerance * max(1.0, abs(value))
+
+    # ---- points
+
+    def _ask(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
+        """Ask the subproblem; integral points are remembered."""
+        integral = bool(np.all(point == np.round(point)))
+        key = point.tobytes()
+        if integral and key in self._asked:
+            return self._asked[key]
+        answer = self._timed("subproblem", lambda: self._subproblem.solve(point, tolerance, self.clock.left))
+        if integral and answer is not None:
+            self._asked[key] = answer
+        return answer
+
+    def _solve_lp(self, lower: np.ndarray, upper: np.ndarray) -> Relaxed | LpStatus:
+        if self._lp.cuts > ROWS + self._lp.size:
+            self._lp.drop_slack_cuts(keep_last=100)
+        return self._timed("master", lambda: self._lp.solve(lower, upper, self.clock.left))
+
+    def _offer(self, point: np.ndarray, answer: SubAnswer) -> float | None:
+        """Offer an integral point of the master as incumbent; return its objective."""
+        if answer.value is None:
+            return None
+        objective = self._lp.value(point) + answer.value
+        improves = self.best is None or objective < self.best
+        if not improves and self.config.validation is None:
+            return objective
+        for v, x in zip(self._lp.variables, point.tolist(), strict=True):
+            v.set_value(x, skip_validation=True)
+        score = None
+        if self.config.validation is not None and self.structure.score is not None:
+            answer.load()
+            score = self.structure.score(self.model, self.config.validation)
+        self.offer(objective, self._lp.variables, answer.load, score)
+        if improves:
+            self._best_choice = point[: self._lp.n].copy()
+            self._row("incumbent", objective)
+            self._fix()
+        return objective
+
+    def _evaluate(self, choice: np.ndarray) -> tuple[float, Cut] | None:
+        """Evaluate a 0/1 choice for real; None where it breaks a row, has no value, or time is up."""
+        point = self._lp.complete(choice, self.clock.left)
+        if point is None:
+            return None
+        answer = self._ask(point[: self._lp.n], 1e-7)
+        objective = None if answer is None else self._offer(point, answer)
+        if answer is None or answer.cut is None or objective is None:
+            return None
+        return objective, answer.cut
+
+    def _round(self, point: np.ndarray) -> None:
+        """Try two roundings of a fractional point: to the nearest, and greedily by size."""
+        x = point[: self._lp.n]
+        order = np.argsort(-x, kind="stable")
+        for choice in (np.round(x), self._lp.greedy(order[x[order] > 0.01])):
+            if choice.tobytes() not in self._asked:
+                self._evaluate(choice)
+
+    def _row(self, step: str, objective: float | None = None) -> None:
+        support = None if self._best_choice is None else int(np.sum(self._best_choice > 0.5))
+        self.record(step, objective, cuts=self._lp.added, support=support)
+
+    def why_infeasible(self) -> str:
+        """Name the rows that clash."""
+        return clashing_rows(self.parts, Runner(find("highs"), SolveOptions()))

@@ -1,0 +1,108 @@
+"""Nodes of a search tree, and which variable to branch on."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(order=True)
+class Node:
+    """A subtree: its bound, the order it was made in, and the bounds it adds to the root's."""
+
+    bound: float
+    number: int
+    changes: tuple[tuple[int, float, float], ...] = field(compare=False, default=())
+    column: int = field(compare=False, default=-1)  # branched on to get here; -1 at the root
+    up: bool = field(compare=False, default=False)
+    distance: float = field(compare=False, default=0.0)  # by which the branching moved the variable
+
+
+class Tree:
+    """Open nodes: plunge into a child while that pays, else take the best bound."""
+
+    def __init__(self) -> None:
+        self._heap: list[Node] = []
+        self._next: Node | None = None
+        self._made = 0
+
+    def add(self, bound: float, changes: tuple[tuple[int, float, float], ...] = ()) -> None:
+        """Add a node without a parent."""
+        heapq.heappush(self._heap, Node(bound, self._made, changes))
+        self._made += 1
+
+    def branch(self, node: Node, bound: float, column: int, value: float) -> None:
+        """Split a node at a fractional value; the nearer side is visited next."""
+        below = (*node.changes, (column, -np.inf, float(np.floor(value))))
+        above = (*node.changes, (column, float(np.ceil(value)), np.inf))
+        fraction = value - np.floor(value)
+        down = Node(bound, self._made, below, column, False, fraction)
+        up = Node(bound, self._made + 1, above, column, True, 1.0 - fraction)
+        self._made += 2
+        first, second = (up, down) if fraction > 0.5 else (down, up)
+        if self._next is not None:
+            heapq.heappush(self._heap, self._next)
+        self._next = first
+        heapq.heappush(self._heap, second)
+
+    def pop(self) -> Node | None:
+        """Return the next node, or None where none is open."""
+        if self._next is not None:
+            node, self._next = self._next, None
+            return node
+        return heapq.heappop(self._heap) if self._heap else None
+
+    def put_back(self, node: Node) -> None:
+        """Return a node unfinished."""
+        heapq.heappush(self._heap, node)
+
+    @property
+    def bound(self) -> float:
+        """Least bound of the open nodes; infinite where none is open."""
+        bounds = [self._heap[0].bound] if self._heap else []
+        if self._next is not None:
+            bounds.append(self._next.bound)
+        return min(bounds, default=np.inf)
+
+    def __len__(self) -> int:
+        return len(self._heap) + (self._next is not None)
+
+
+class PseudoCosts:
+    """Mean gain of the bound per unit by which branching moved a variable, down and up."""
+
+    def __init__(self, columns: int) -> None:
+        self._sum = np.zeros((2, columns))
+        self._count = np.zeros((2, columns))
+
+    def learn(self, column: int, up: bool, distance: float, gain: float) -> None:
+        """Record that moving a variable by ``distance`` gained so much."""
+        if distance > 1e-9:
+            self._sum[int(up), column] += max(0.0, gain) / distance
+            self._count[int(up), column] += 1
+
+    def ranked(self, point: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+        """Return candidates by the product of their expected gains, best first; unseen ones take the mean."""
+        mean = self._sum.sum(axis=1) / np.maximum(self._count.sum(axis=1), 1.0)
+        seen = self._count[:, candidates]
+        costs = np.where(seen > 0, self._sum[:, candidates] / np.maximum(seen, 1.0), mean[:, None])
+        fraction = point[candidates] - np.floor(point[candidates])
+        score = product(costs[0] * fraction, costs[1] * (1 - fraction))
+        return candidates[np.argsort(-score, kind="stable")]
+
+    def reliable(self, column: int, times: int) -> bool:
+        """Tell whether a variable has been seen often enough on both sides."""
+        return bool(self._count[:, column].min() >= times)
+
+    def expected(self, point: np.ndarray, column: int) -> float:
+        """Return the product of a variable's expected gains."""
+        fraction = point[column] - np.floor(point[column])
+        down, up = self._sum[:, column] / np.maximum(self._count[:, column], 1.0)
+        return float(product(down * fraction, up * (1 - fraction)))
+
+
+def product(down: np.ndarray | float, up: np.ndarray | float) -> np.ndarray | float:
+    """Return the score of two gains; a side that gains nothing does not hide the other."""
+    return np.maximum(down, 1e-6) * np.maximum(up, 1e-6)

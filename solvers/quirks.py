@@ -1,0 +1,278 @@
+"""What particular solvers need beside their Pyomo interface: how they are found and made, and what keeps them honest.
+
+Small functions and classes that the registry's table names; nothing here is looked up by a solver's name. Each one
+guards against something measured (Pyomo 6.10.1, highspy 1.15.1, pyscipopt 6.3, glpsol 5.0, cbc 2.10.8).
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import io
+import re
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from functools import cache
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
+from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
+from pyomo.opt import TerminationCondition as Legacy
+from pyomo.solvers.plugins.solvers.GLPK import GLPKSHELL
+
+from solvers.errors import OptionError
+
+# ---------------------------------------------------------------------------------------------------- found and made
+
+
+def package(module: str, distribution: str) -> Callable[[], str | None]:
+    """Return a function that tells the version of a Python package, or None."""
+
+    def version() -> str | None:
+        return importlib.metadata.version(distribution) if importlib.util.find_spec(module) else None
+
+    return version
+
+
+def executable(command: str, flag: str, pattern: str) -> Callable[[], str | None]:
+    """Return a function that tells the version of a program on the PATH, or None."""
+
+    def version() -> str | None:
+        path = shutil.which(command)
+        text = None if path is None else _output(path, flag)
+        if text is None:
+            return None
+        found = re.search(pattern, text, re.MULTILINE)
+        return found.group(1) if found else "unknown"
+
+    return version
+
+
+@cache
+def _output(path: str, flag: str) -> str | None:
+    """Run a program once in a process's life, and return what it says."""
+    try:
+        done = subprocess.run([path, flag], capture_output=True, text=True, timeout=10, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout + done.stderr
+
+
+def cyipopt_version() -> str | None:
+    """Find cyipopt together with its ASL library: without the library Pyomo says available, and solving raises."""
+    if importlib.util.find_spec("cyipopt") is None:
+        return None
+    from pyomo.contrib.pynumero.asl import AmplInterface
+
+    return importlib.metadata.version("cyipopt") if AmplInterface.available() else None
+
+
+def modern(name: str) -> Callable[[], Any]:
+    """Return a function that makes a solver of Pyomo's second generation."""
+    return lambda: SolverFactoryV2(name)
+
+
+def classic(name: str) -> Callable[[], Any]:
+    """Return a function that makes a solver of Pyomo's first generation."""
+    return lambda: pyo.SolverFactory(name)
+
+
+def pounce() -> Any:
+    """Make POUNCE, which Pyomo knows only once its package is imported."""
+    import pyomo_pounce  # noqa: F401
+
+    return SolverFactoryV2("pounce")
+
+
+def clarabel() -> Any:
+    """Make our interface to Clarabel."""
+    from solvers.clarabel import Clarabel
+
+    return Clarabel()
+
+
+class _WithoutGil:
+    """A SCIP model that lets other threads run while it optimises.
+
+    Pyomo captures SCIP's log in a pipe that a thread empties. ``optimize()`` keeps the GIL, so that thread sleeps: past
+    64 kB of log, some seconds of a hard model, SCIP waits for the pipe and the process for SCIP, for ever.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def optimize(self) -> None:
+        self._model.optimizeNogil()
+
+
+class Scip(ScipDirect):
+    """Pyomo's ``scip_direct``, with the log read while it grows."""
+
+    def _create_solver_model(self, model: Any, config: Any) -> tuple[Any, Any, bool]:
+        scip, loader, has_objective = super()._create_solver_model(model, config)
+        return _WithoutGil(scip), loader, has_objective
+
+
+class Glpk(GLPKSHELL):
+    """Pyomo's ``glpk``, with its answer taken from what it says.
+
+    The solution file calls an infeasible LP "unbounded" or "undefined", and a time limit "feasible".
+    """
+
+    _SAID = (
+        ("TIME LIMIT EXCEEDED", Legacy.maxTimeLimit),
+        ("HAS NO PRIMAL FEASIBLE SOLUTION", Legacy.infeasible),
+        ("HAS NO INTEGER FEASIBLE SOLUTION", Legacy.infeasible),
+        ("HAS UNBOUNDED PRIMAL SOLUTION", Legacy.unbounded),
+        ("HAS NO DUAL FEASIBLE SOLUTION", Legacy.infeasibleOrUnbounded),
+    )
+
+    def process_soln_file(self, results: Any) -> None:
+        """Read the solution, then correct the termination condition from the log."""
+        super().process_soln_file(results)
+        with open(self._log_file, encoding="utf-8", errors="replace") as file:
+            log = file.read()
+        for words, condition in self._SAID:
+            if words in log:
+                results.solver.termination_condition = condition
+                return
+
+
+# ------------------------------------------------------------------------------------------------------ option lists
+
+
+@cache
+def scip_options() -> list[str]:
+    """Return SCIP's parameters."""
+    import pyscipopt
+
+    return list(pyscipopt.Model().getParams())
+
+
+@cache
+def highs_options() -> list[str]:
+    """Return HiGHS' options."""
+    import highspy
+
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    with redirect_stdout(io.StringIO()), NamedTemporaryFile("r", suffix=".opt") as file:
+        highs.writeOptions(file.name)
+        return [line.split("=")[0].strip() for line in file if "=" in line and not line.startswith("#")]
+
+
+@cache
+def gurobi_options() -> list[str]:
+    """Return Gurobi's parameters."""
+    import gurobipy
+
+    return [name for name in dir(gurobipy.GRB.Param) if not name.startswith("_")]
+
+
+@cache
+def clarabel_options() -> list[str]:
+    """Return the settings of our Clarabel interface."""
+    import clarabel
+
+    settings = [name for name in dir(clarabel.DefaultSettings()) if not name.startswith("_")]
+    return [*settings, "iteration_limit", "tolerance"]
+
+
+@cache
+def ipopt_options() -> list[str]:
+    """Return the options of the Ipopt family that are common enough to be set on a command line."""
+    from pyomo.contrib.solver.solvers.ipopt import ipopt_command_line_options
+
+    return sorted(ipopt_command_line_options)
+
+
+def cbc_options() -> list[str]:
+    """Return every spelling of cbc's commands: ``ratio(Gap)`` may be cut anywhere after ``ratio``."""
+    path = shutil.which("cbc")
+    text = (path and _output(path, "-?")) or ""
+    spellings = []
+    for stem, rest in re.findall(r"([A-Za-z]\w*)(?:\((\w+)\))?", text):
+        spellings += [stem + rest[:k] for k in range(len(rest) + 1)]
+    return sorted({s.lower() for s in spellings})
+
+
+def glpk_options() -> list[str]:
+    """Return glpsol's long options."""
+    path = shutil.which("glpsol")
+    return re.findall(r"--(\w+)", (path and _output(path, "--help")) or "")
+
+
+# --------------------------------------------------------------------------------------------------- around a solve
+
+
+@dataclass
+class Attempt:
+    """One call of a solver: the time limit as the solver counts it, and whether Ctrl-C was pressed meanwhile."""
+
+    limit: float | None
+    pressed: threading.Event = field(default_factory=threading.Event)
+
+
+@contextmanager
+def plain(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
+    """Do nothing around a solve: the interface is well behaved."""
+    yield Attempt(limit)
+
+
+_highs_threads: list[int | None] = [None]  # of this process: HiGHS has one pool of threads for all its objects
+
+
+@contextmanager
+def highs(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
+    """Undo what HiGHS keeps from one solve to the next, and let Ctrl-C keep the incumbent.
+
+    An option outlives its solve; another number of threads is refused while the pool of the last one lives, which
+    Pyomo does not see; an LP's time limit counts from the first solve of the object; a wrong value is one line in the
+    log. Ctrl-C raised inside HiGHS' callback loses the incumbent, so it only sets a flag that the callbacks read.
+    """
+    import highspy
+
+    if options.threads != _highs_threads[0]:
+        highspy.Highs.resetGlobalScheduler(True)
+        _highs_threads[0] = options.threads
+    if solver._model is not model:
+        solver.set_instance(model)
+    native = solver._solver_model
+    native.resetOptions()
+    native.setOptionValue("output_flag", bool(options.tee))  # before set options speak
+    for name, value in options.own.items():
+        if native.setOptionValue(name, value) == highspy.HighsStatus.kError:
+            raise OptionError(f"{name}={value!r} is not a value that HiGHS allows for this option.")
+    native.setOptionValue("output_flag", True)
+    if limit is not None and not integer:
+        limit += native.getRunTime()
+    attempt = Attempt(limit)
+
+    def stop(event: Any) -> None:
+        if attempt.pressed.is_set():
+            event.interrupt()
+
+    moments = (native.cbSimplexInterrupt, native.cbIpmInterrupt, native.cbMipInterrupt)
+    main = threading.current_thread() is threading.main_thread()
+    if main:
+        before = signal.signal(signal.SIGINT, lambda *_: attempt.pressed.set())
+        for moment in moments:
+            moment.subscribe(stop)
+    try:
+        yield attempt
+    finally:
+        native.HandleKeyboardInterrupt = False  # Pyomo adds one more handler at each solve
+        if main:
+            for moment in moments:
+                moment.unsubscribe(stop)
+            signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)

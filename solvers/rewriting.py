@@ -1,0 +1,85 @@
+"""Components that solvers do not see, such as disjunctions, written as plain rows on a clone.
+
+Pyomo's solvers skip what they do not know, and then say "optimal". Before a solve the active component types are
+listed; what the solver would not see is transformed on a clone, and the values are mapped back to the user's model,
+whose components and active flags stay as they are. What cannot be transformed is refused by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.common.errors import PyomoException
+
+from solvers.errors import ModelError
+from solvers.model_class import INSIDE, unknown_components, unseen
+from solvers.registry import Capability as C
+from solvers.registry import SolverSpec, names
+
+
+@dataclass
+class Visible:
+    """A model whose rows the solver sees all: the user's own, or a clone of it with everything written as rows."""
+
+    model: Any
+    written: list[str] = field(default_factory=list)  # kinds of components that became rows
+    pairs: list[tuple[Any, Any]] = field(default_factory=list)  # (user's variable, its copy)
+    logical: list[tuple[Any, Any]] = field(default_factory=list)
+
+    def bring_back(self) -> None:
+        """Put the copy's values on the user's model, truth values too."""
+        for v, copy in self.pairs:
+            v.set_value(copy.value, skip_validation=True)
+        for v, copy in self.logical:
+            binary = copy.get_associated_binary()
+            if binary is not None and binary.value is not None and not v.fixed:
+                v.set_value(binary.value > 0.5, skip_validation=True)
+
+
+def visible(model: Any, spec: SolverSpec) -> Visible:
+    """Return a model that the solver sees all of.
+
+    Raises
+    ------
+    ModelError
+        If a component is of a kind nobody here knows, or cannot be transformed, for example a disjunction of
+        variables without bounds for its big-M.
+    """
+    strange = unknown_components(model)
+    if strange:
+        raise ModelError(f"No solver here sees {', '.join(strange)}: transform or deactivate it before solving.")
+    hidden = unseen(model)
+    if "SOSConstraint" in hidden:
+        if C.SOS not in spec.capabilities:
+            able = ", ".join(names(C.SOS)) or "none"
+            raise ModelError(
+                f"The model has SOS constraints, which {spec.name} does not see. Installed solvers that do: {able}."
+            )
+        hidden.remove("SOSConstraint")
+    if not hidden:
+        return Visible(model)
+    clone = model.clone()
+    answer = Visible(clone, hidden, _pairs(model, clone, pyo.Var), _pairs(model, clone, pyo.BooleanVar))
+    steps = {"Complementarity": "mpec.simple_nonlinear" if spec.local else "mpec.simple_disjunction"}
+    steps |= {"LogicalConstraint": "contrib.logical_to_disjunctive", "Disjunction": "gdp.bigm"}
+    try:
+        for kind, transformation in steps.items():  # the first may leave disjunctions, the second rows only
+            if kind in unseen(clone):
+                pyo.TransformationFactory(transformation).apply_to(clone)
+    except (PyomoException, ValueError) as error:
+        said = " ".join(str(error).split())
+        raise ModelError(
+            f"{spec.name} does not see the model's {', '.join(hidden)}, and {transformation} failed: {said} "
+            "Bound the variables in it, or apply a transformation of your own before solving."
+        ) from error
+    left = [kind for kind in unseen(clone) if kind != "SOSConstraint"]
+    if left:
+        raise ModelError(f"{spec.name} does not see {', '.join(left)}: transform them before solving.")
+    return answer
+
+
+def _pairs(model: Any, clone: Any, kind: Any) -> list[tuple[Any, Any]]:
+    mine, copies = (m.component_data_objects(kind, descend_into=INSIDE) for m in (model, clone))
+    return list(zip(mine, copies, strict=True))

@@ -1,0 +1,208 @@
+"""Small selection problems whose optimum is found by trying every support, and edits of their models.
+
+Fixtures give functions, because tests are collected without packages and cannot import one another.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import fsmodels as fs
+from fsmodels.svm_oracle import SvmOracle
+from solvers.interfaces import Runner, SolveOptions
+from solvers.registry import SOLVERS, find
+
+
+def noisy(rows, n, seed, noise=0.5):
+    """Two classes that no hyperplane separates, features a, b, c, ..."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, n))
+    y = np.where(X @ rng.uniform(-1, 1, n) + noise * rng.normal(size=rows) > 0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return fs.Dataset.from_arrays(X, y, features=list("abcdefgh")[:n])
+
+
+def supports(n, most=None):
+    """Every 0/1 vector of length n with at most so many ones."""
+    return [np.array(s, dtype=float) for s in itertools.product((0, 1), repeat=n) if most is None or sum(s) <= most]
+
+
+def values(data, C=1.0):
+    """SUB's value at every support, certified to 1e-9."""
+    oracle = SvmOracle(data.X, data.y, C)
+    return {tuple(s): oracle.solve(s, tolerance=1e-9).value for s in supports(len(data.features))}
+
+
+def best(data, *, C=1.0, max_features=None, penalty=None, allowed=lambda s: True):
+    """The optimum of FSP by trying every support."""
+    n = len(data.features)
+    prices = np.array([0.0 if penalty is None else penalty[j] for j in data.features])
+    return min(
+        q + prices @ np.array(s)
+        for s, q in values(data, C).items()
+        if sum(s) <= (n if max_features is None else max_features) and allowed(dict(zip(data.features, s, strict=True)))
+    )
+
+
+@pytest.fixture(scope="session")
+def make_data():
+    return noisy
+
+
+@pytest.fixture(scope="session")
+def data():
+    """18 samples, 4 features."""
+    return noisy(18, 4, seed=1)
+
+
+@pytest.fixture(scope="session")
+def every_support():
+    return supports
+
+
+@pytest.fixture(scope="session")
+def enumerated():
+    return best
+
+
+@pytest.fixture(scope="session")
+def values_of():
+    return values
+
+
+# What an analyst may do to the subproblem. Each edit changes the value at some support, so none can be lost in silence.
+LINEAR_EDITS = {
+    "row on w": lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] >= m.w["b"] + 0.5)),
+    "equation on w": lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] + m.w["d"] == 0.3)),
+    "row on b": lambda m: m.add_component("e", pyo.Constraint(expr=m.b >= 0.7)),
+    "range on w and b": lambda m: m.add_component("e", pyo.Constraint(expr=(-0.2, m.b + m.w["c"], 0.1))),
+    "bound on w": lambda m: m.w["a"].setub(0.3),
+    "bound that forces w": lambda m: m.w["d"].setlb(0.5),
+    "sign of w": lambda m: setattr(m.w["b"], "domain", pyo.NonPositiveReals),
+    "bound on b": lambda m: m.b.setlb(0.4),
+    "fixed b": lambda m: m.b.fix(0.7),
+    "bound on xi": lambda m: [m.xi[i].setub(0.8) for i in (3, 5)],
+    "fixed xi": lambda m: m.xi[2].fix(0.0),
+    "w fixed at 0": lambda m: m.w["c"].fix(0.0),
+    "w fixed at 0.7": lambda m: m.w["c"].fix(0.7),
+    "sum of xi": lambda m: m.add_component("e", pyo.Constraint(expr=sum(m.xi[i] for i in range(18)) <= 11.5)),
+    "least sum of xi": lambda m: m.add_component("e", pyo.Constraint(expr=sum(m.xi[i] for i in range(6)) >= 5)),
+    "margins deactivated": lambda m: [m.margin[i].deactivate() for i in range(5)],
+    "margin deleted": lambda m: m.margin.__delitem__(3),
+    "margins deleted": lambda m: [m.margin.__delitem__(i) for i in (0, 4, 7)],
+    "margin changed": lambda m: m.margin[0].set_value(m.w["a"] * 2 + m.b + 2 * m.xi[0] >= 3),
+    "margin turned": lambda m: m.margin[1].set_value(m.w["a"] + m.b <= -0.5),
+    "another C": lambda m: m.objective.set_value(m.norm + 10 * m.loss),
+    "own loss": lambda m: m.loss.set_value(sum(2.0 * x for x in m.xi.values())),
+    "linear costs": lambda m: m.objective.set_value(m.objective.expr + 2 * m.w["a"] - 0.5 * m.b + 0.3 * m.xi[1]),
+    "negative cost of xi": lambda m: (m.xi[1].setub(3), m.objective.set_value(m.objective.expr - 2 * m.xi[1])),
+    "mutable parameter": lambda m: (
+        m.add_component("p", pyo.Param(initialize=0.2, mutable=True)),
+        m.w["a"].setub(m.p),
+    ),
+    "block of rows": lambda m: (
+        m.add_component("side", pyo.Block()),
+        m.side.add_component("e", pyo.Constraint(expr=m.w["a"] + m.w["b"] <= 0.1)),
+    ),
+    "new objective": lambda m: (
+        m.objective.deactivate(),
+        m.add_component("mine", pyo.Objective(expr=m.norm + 3.0 * m.xi[0] + sum(m.xi.values()))),
+    ),
+}
+# Edits that no cut covers: the driver refuses, naming what is given here; the whole model's solver takes them.
+REFUSED_EDITS = {
+    "nonlinear row": (lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] ** 2 + m.b**2 <= 0.1)), '"e"'),
+    "mixed row": (lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] <= 0.1 * m.sigma["a"])), '"e"'),
+    "mixed term": (lambda m: m.objective.set_value(m.objective.expr + m.b * m.sigma["a"]), "sigma"),
+    "norm changed": (lambda m: m.norm.set_value(sum(m.w[j] ** 2 for j in m.features)), '"norm"'),
+    "norm twice": (lambda m: m.objective.set_value(m.objective.expr + m.norm), '"norm"'),
+    "integer w": (lambda m: setattr(m.w["a"], "domain", pyo.Integers), '"w[a]"'),
+    "selection deactivated": (lambda m: m.only_selected["a"].deactivate(), "only_selected[a]"),
+    "row on t": (lambda m: m.add_component("e", pyo.Constraint(expr=sum(m.t.values()) <= 1)), '"e"'),
+    "bound on t": (lambda m: m.t["a"].setub(0.1), '"t[a]"'),
+    "cost of t": (lambda m: m.objective.set_value(m.objective.expr + m.t["a"]), '"t[a]"'),
+    "selection changed": (
+        lambda m: m.only_selected["a"].set_value(m.w["a"] ** 2 <= 4 * m.t["a"] * m.sigma["a"]),
+        "only_selected[a]",
+    ),
+}
+# Edits of the master: every solver and driver takes them.
+MASTER_EDITS = {
+    "requires": lambda m: m.add_component("e", pyo.Constraint(expr=m.sigma["a"] <= m.sigma["d"])),
+    "forced in": lambda m: m.sigma["d"].fix(1),
+    "forced out": lambda m: m.sigma["a"].fix(0),
+    "fixed cost": lambda m: m.objective.set_value(m.objective.expr + 2 * m.sigma["a"] + 1.5),
+    "constant": lambda m: m.objective.set_value(m.objective.expr + np.int64(3)),
+    "group binary": lambda m: (
+        m.add_component("g", pyo.Var(domain=pyo.Binary)),
+        m.add_component("e", pyo.Constraint(expr=m.sigma["a"] + m.sigma["b"] + m.sigma["c"] <= 3 * m.g)),
+        m.objective.set_value(m.objective.expr + 3 * m.g),
+    ),
+    "more features": lambda m: m.max_features.set_value(3),
+    "no cardinality": lambda m: m.cardinality.deactivate(),
+}
+
+
+@pytest.fixture(params=list(LINEAR_EDITS))
+def linear_edit(request):
+    return LINEAR_EDITS[request.param]
+
+
+@pytest.fixture(params=list(REFUSED_EDITS))
+def refused_edit(request):
+    return REFUSED_EDITS[request.param]
+
+
+@pytest.fixture(params=list(MASTER_EDITS))
+def master_edit(request):
+    return MASTER_EDITS[request.param]
+
+
+@pytest.fixture(scope="session")
+def need():
+    """Skip a test whose solver is not installed."""
+
+    def check(name):
+        spec = SOLVERS.get(name)
+        if spec is not None and not spec.found:
+            pytest.skip(f"{name} is not installed: {spec.install}")
+        return name
+
+    return check
+
+
+def value_at(model, support):
+    """SUB's value at one support, by Clarabel on the whole model with sigma and the dropped weights fixed."""
+    for sigma, w, on in zip(model.sigma.values(), model.w.values(), support, strict=True):
+        sigma.fix(on)
+        low, up = (w.value, w.value) if w.fixed else (w.lb, w.ub)
+        if not on and ((low or 0.0) > 0 or (up or 0.0) < 0):
+            return np.inf
+        if not on:
+            w.fix(0.0)  # which the cone says too, but no solver finds its apex to 1e-6
+    answer = Runner(find("clarabel"), SolveOptions()).solve(model)
+    assert answer.has_point or answer.status is fs.SolutionStatus.INFEASIBLE
+    objective = next(model.component_data_objects(pyo.Objective, active=True))
+    return float(pyo.value(objective)) if answer.has_point else np.inf
+
+
+@pytest.fixture(scope="session")
+def edited_values():
+    """SUB's value at every support of an edited perspective model without master costs."""
+
+    @cache
+    def evaluate(build, edit):
+        found = {}
+        for support in supports(4):
+            model = build()
+            model.cardinality.deactivate()
+            edit(model)
+            found[tuple(support)] = value_at(model, support.tolist())
+        return found
+
+    return evaluate

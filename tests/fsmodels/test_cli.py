@@ -1,0 +1,344 @@
+"""The command line as outside programs see it: output, JSON file, exit codes, messages."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fsmodels as fs
+from fsmodels import cli
+from fsmodels.svm_oracle import SvmOracle
+
+COSTS = {"dose": 4.0, "ratio: a/b": 3.0, "age": 2.0, "k=1": 2.5, "site 2": 1.0, "weight": 5.0, "height": 0.0}
+PRICES = {"dose": 0.4, "ratio: a/b": 0.3, "age": 1.2, "k=1": 0.1, "site 2": 0.9, "weight": 2.0, "height": 0.6}
+C = 0.5
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder to work in, with a CSV file of seven features and text labels, and a cost file."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(36, 7)) * [1, 2, 0.5, 1, 3, 1, 1] + [0, 1, 0, -2, 0, 0, 5]
+    ill = X @ [1, -0.5, 1.5, 0.7, 0.1, 0, 0.3] + rng.normal(size=36) > 1.0
+    frame = pd.DataFrame(X, columns=list(COSTS)).assign(group=np.where(ill, "ill", "well"))
+    frame.to_csv("patients.csv", index=False)
+    pd.DataFrame({"feature": COSTS.keys(), "cost": COSTS.values()}).to_csv("costs.csv", index=False)
+    pd.DataFrame({"feature": PRICES.keys(), "cost": PRICES.values()}).to_csv("prices.csv", index=False)
+    return tmp_path
+
+
+SELECT = ["select", "patients.csv", "--target", "group", "--positive", "ill", "--scale", "none"]
+LIMITED = ["--budget", "costs.csv:7", "--requires", "age:site 2", "--excludes", "dose:ratio: a/b"]
+
+
+def run(capsys, *words):
+    """Exit code, standard output and standard error of a command."""
+    code = cli.main([str(word) for word in words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def allowed(support):
+    cheap = sum(COSTS[j] for j in support) <= 7
+    return cheap and ("age" not in support or "site 2" in support) and not {"dose", "ratio: a/b"} <= set(support)
+
+
+def enumerated(data, cost, most):
+    """The least objective over all allowed supports."""
+    oracle = SvmOracle(data.X, data.y, C)
+    best = np.inf
+    for k in range(most + 1):
+        for support in combinations(range(len(data.features)), k):
+            names = [data.features[j] for j in support]
+            if allowed(names):
+                sigma = np.zeros(len(data.features))
+                sigma[list(support)] = 1.0
+                best = min(best, oracle.solve(sigma, 1e-9).value + cost(names))
+    return best
+
+
+@pytest.mark.parametrize(
+    "solver", [[], ["--solver", "benders"], ["--solver", "scip"]], ids=["default", "benders", "scip"]
+)
+@pytest.mark.parametrize("model", ["fsp-m", "fsp-lambda"])
+def test_json_holds_the_enumerated_optimum(model, solver, folder, capsys):
+    data = fs.Dataset.from_csv("patients.csv", target="group", positive="ill")
+    if model == "fsp-m":
+        own, best = ["--max-features", "3"], enumerated(data, lambda names: 0.0, 3)
+    else:
+        own, best = ["--penalty", "prices.csv"], enumerated(data, lambda names: sum(PRICES[j] for j in names), 7)
+    code, _, err = run(capsys, *SELECT, "--model", model, "-C", C, *own, *LIMITED, *solver, "--json", "out.json")
+    content = json.loads((folder / "out.json").read_text("utf-8"))
+    assert (code, err) == (0, "")
+    assert content["status"] == "optimal"
+    assert content["stop_reason"] == "converged"
+    assert content["objective"] == pytest.approx(best, rel=1e-4)
+    assert content["bound"] <= best * (1 + 1e-8)
+    assert allowed(content["selected"])
+    w = np.array([content["weights"].get(name, 0.0) for name in data.features])
+    loss = np.maximum(0, 1 - data.y * (data.X @ w + content["bias"])).sum()
+    price = sum(PRICES[j] for j in content["selected"]) if model == "fsp-lambda" else 0.0
+    assert content["objective"] == pytest.approx(0.5 * w @ w + C * loss + price, rel=1e-9)
+    assert content["parameters"]["budget"] == [{"costs": COSTS, "limit": 7.0}]
+    assert content["parameters"]["excludes"] == [["dose", "ratio: a/b"]]
+    assert content["data"]["path"] == "patients.csv"
+
+
+def test_the_report_says_what_was_found_and_what_is_proven(folder, capsys):
+    words = [*SELECT[:-2], "--model", "fsp-m", "--max-features", "2", "--json", "out.json"]
+    code, out, err = run(capsys, *words)
+    content = json.loads((folder / "out.json").read_text("utf-8"))
+    assert (code, err) == (0, "")
+    assert max(map(len, out[: out.index("What to try next")].splitlines())) <= 80
+    for name in content["selected"]:
+        assert f"{content['weights'][name]:.6g}" in out
+        assert f"{content['weights_original'][name]:.6g}" in out
+    for fact in ("Iter", "Objective", "Proven bound", "Gap", "Training error", "Time", "What to try next"):
+        assert fact in out
+    assert "--max-features 3" in out
+    assert "--json" not in out.split("What to try next")[1].replace("--json out.json", "")
+
+
+def test_what_to_try_next_runs(folder, capsys):
+    _, out, _ = run(capsys, *SELECT, "--model", "one-norm-svm")
+    commands = [shlex.split(line)[1:] for line in out.splitlines() if line.strip().startswith("fsmodels ")]
+    assert len(commands) == 2
+    for command in commands:
+        assert run(capsys, *command)[0] == 0
+
+
+def test_quiet_prints_one_line(folder, capsys):
+    code, out, _ = run(capsys, *SELECT, "--model", "fsp-m", "--max-features", "2", "--quiet")
+    assert code == 0
+    assert len(out.splitlines()) == 1
+    assert "proven optimal" in out
+
+
+def test_penalties_add_up(folder, capsys):
+    words = [*SELECT, "--model", "fsp-lambda", "--quiet", "--json", "out.json"]
+
+    def penalty(*more):
+        assert run(capsys, *words, *more)[0] == 0
+        return json.loads((folder / "out.json").read_text("utf-8"))["parameters"]["penalty"]
+
+    assert penalty("--penalty", "2") == 2.0
+    assert penalty("--penalty", "prices.csv", "--penalty", "k=1=7") == PRICES | {"k=1": 7.0}
+    assert penalty("--penalty", "3", "--penalty", "age=0.5") == dict.fromkeys(COSTS, 3.0) | {"age": 0.5}
+
+
+def test_options_of_the_solver_are_typed_and_reach_it(folder, capsys):
+    words = [*SELECT, "--model", "fsp-m", "--max-features", "2", "--quiet", "--json", "out.json"]
+    more = ["--solver-option", "oracle=pyomo", "--solver-option", "iteration_limit=400", "--gap", "0.01", "--seed", "5"]
+    assert run(capsys, *words, *more)[0] == 0
+    content = json.loads((folder / "out.json").read_text("utf-8"))
+    expected = {"oracle": "pyomo", "iteration_limit": 400, "gap": 0.01, "seed": 5, "time_limit": cli.TIME_LIMIT}
+    assert content["solver"] == {"name": "benders", "options": expected}
+    assert content["seed"] == 5
+
+
+def test_a_file_wins_over_a_shipped_name_and_says_so(folder, capsys):
+    (folder / "patients.csv").rename(folder / "bupa")
+    code, out, err = run(capsys, "select", "bupa", "--target", "group", "--model", "svm")
+    assert code == 0
+    assert "36 samples" in out
+    assert err.startswith('Note: reading the file "bupa"')
+
+
+def test_constant_columns_are_one_line_of_warning(folder, capsys):
+    pd.read_csv("patients.csv").assign(batch=7).to_csv("more.csv", index=False)
+    code, _, err = run(capsys, "select", "more.csv", "--target", "group", "--model", "svm", "--quiet")
+    assert code == 0
+    assert len(err.splitlines()) == 1
+    assert err.startswith("Note: ")
+    assert '"batch"' in err
+    assert "Warning" not in err
+
+
+def test_drop_leaves_columns_out(folder, capsys):
+    code, out, _ = run(capsys, *SELECT, "--model", "svm", "--drop", "age", "--drop", "site 2")
+    assert code == 0
+    assert "5 features" in out
+    assert "age" not in out.split("What to try next")[0]
+
+
+def text(**columns):
+    return pd.DataFrame(columns).to_csv(index=False)
+
+
+FILES = {
+    "cell.csv": text(a=[1, 2, "n/a"], b=[1, 2, 3], target=[1, -1, 1]),
+    "blank.csv": text(a=[1, 2, None], b=[1, 2, 3], target=[1, -1, 1]),
+    "infinite.csv": text(a=[1, 2, float("inf")], target=[1, -1, 1]),
+    "one.csv": text(a=[1, 2, 3], target=[1, 1, 1]),
+    "three.csv": text(a=[1, 2, 3], target=["x", "y", "z"]),
+    "twice.csv": "a,a,target\n1,2,1\n2,3,-1\n",
+    "empty.csv": "",
+    "good.csv": text(a=[1, 2, 3.5, 5], b=[3, 1, 2, 2], target=[1, -1, 1, -1]),
+    "unknown_cost.csv": "feature,cost\naa,3\n",
+    "header_cost.csv": "name,price\na,3\n",
+    "negative_cost.csv": "feature,cost\na,-3\n",
+    "cost.csv": "feature,cost\na,3\n",
+}
+GOOD = ["good.csv", "--model", "fsp-m", "--max-features", "1"]
+BAD = [
+    (["missing.csv", "--model", "svm"], 'no file "missing.csv"'),
+    (["wdbd", "--model", "svm"], 'Did you mean "wdbc".*path of a CSV file'),
+    (["good.csv", "--model", "svm", "--target", "b2"], 'no column "b2".*--target'),
+    (["good.csv", "--model", "svm", "--drop", "c"], 'no column "c" to drop'),
+    (["cell.csv", "--model", "svm"], 'Column "a" has text in row 3.*"n/a".*--drop a'),
+    (["blank.csv", "--model", "svm"], 'Column "a" has no value.*row 3'),
+    (["infinite.csv", "--model", "svm"], 'Column "a" has an infinite value'),
+    (["one.csv", "--model", "svm"], "one label 1"),
+    (["three.csv", "--model", "svm"], "3 labels.*--positive"),
+    (["three.csv", "--model", "svm", "--positive", "w"], 'positive="w" is not a label'),
+    (["twice.csv", "--model", "svm"], 'named "a"'),
+    (["empty.csv", "--model", "svm"], "is empty"),
+    ([".", "--model", "svm"], "is a folder"),
+    (["good.csv", "--model", "fspm"], 'Did you mean "fsp-m"'),
+    (["good.csv", "--model", "svm", "--scale", "standart"], 'Scaling "standart"|--scale "standart"'),
+    (["good.csv", "--model", "svm", "-C", "0"], "C=0.0 is not allowed"),
+    (["good.csv", "--model", "svm", "-C", "-2"], "C=-2.0 is not allowed"),
+    (["good.csv", "--model", "fsp-m"], "needs max_features.*--max-features"),
+    (["good.csv", "--model", "fsp-m", "--max-features", "3"], r"max_features=3.*1\.\.2"),
+    (["good.csv", "--model", "fsp-lambda"], "needs penalty.*--penalty"),
+    (["good.csv", "--model", "fsp-lambda", "--penalty", "1", "--max-features", "1"], "does not use max_features"),
+    (["good.csv", "--model", "fsp-lambda", "--penalty", "-1"], "penalty=-1"),
+    (["good.csv", "--model", "fsp-lambda", "--penalty", "cheap"], '"cheap" is not understood'),
+    (["good.csv", "--model", "fsp-lambda", "--penalty", "c=1"], '"c" is not a feature'),
+    (["good.csv", "--model", "fsp-lambda", "--penalty", "unknown_cost.csv"], '"aa" is not a feature'),
+    (["good.csv", "--model", "svm", "--requires", "a:b"], '"svm" has no sigma'),
+    (["good.csv", "--model", "rfe", "--max-features", "1", "--gap", "0.1"], "does not use gap"),
+    (["good.csv", "--model", "rfe", "--max-features", "1", "--time-limit", "5"], "does not use time_limit"),
+    ([*GOOD, "--requires", "a"], 'has no ":"'),
+    ([*GOOD, "--requires", "a:c"], '"c" is not a feature'),
+    ([*GOOD, "--excludes", "a:a"], "both sides"),
+    ([*GOOD, "--force-in", "c"], '"c" is not a feature'),
+    ([*GOOD, "--budget", "cost.csv"], "has no limit.*COSTS.csv:LIMIT"),
+    ([*GOOD, "--budget", "cost.csv:much"], 'limit "much"'),
+    ([*GOOD, "--budget", "cost.csv:-1"], "below 0"),
+    ([*GOOD, "--budget", "nothing.csv:3"], 'no file "nothing.csv"'),
+    ([*GOOD, "--budget", "unknown_cost.csv:3"], '"aa" is not a feature of the data. Did you mean "a"'),
+    ([*GOOD, "--budget", "header_cost.csv:3"], 'header "name,price".*feature,cost'),
+    ([*GOOD, "--budget", "negative_cost.csv:3"], 'cost "-3"'),
+    ([*GOOD, "--solver", "higs"], 'Did you mean "highs"'),
+    ([*GOOD, "--solver", "highs"], 'Solver "highs" cannot solve this model.*scip'),
+    ([*GOOD, "--solver-option", "patiense=3"], 'Option "patiense".*Did you mean "patience"'),
+    ([*GOOD, "--solver-option", "patience"], 'has no "="'),
+    ([*GOOD, "--solver-option", "gap=1", "--gap", "1"], "gap is given twice"),
+    ([*GOOD, "--solver", "scip", "--solver-option", "limits/node=3"], '"limits/node".*limits/nodes'),
+    ([*GOOD, "--gap", "-1"], "gap=-1"),
+    ([*GOOD, "--json", "no/such/folder.json"], "folder that exists"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD, ids=lambda x: " ".join(x) if isinstance(x, list) else "")
+def test_bad_input_is_one_message_and_exit_code_2(words, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, content in FILES.items():
+        (tmp_path / name).write_text(content)
+    code, _, err = run(capsys, "select", *words)
+    assert code == 2
+    assert err.count("Error: ") == 1
+    assert len(err.strip().splitlines()) == 1
+    assert re.search(message, err), err
+
+
+def test_an_uninstalled_solver_says_how_to_get_it(folder, capsys, monkeypatch):
+    from dataclasses import replace
+
+    from solvers.registry import SOLVERS
+
+    monkeypatch.setitem(SOLVERS, "gurobi", replace(SOLVERS["gurobi"], version=lambda: None))
+    code, _, err = run(capsys, *SELECT, "--model", "fsp-m", "--max-features", "2", "--solver", "gurobi")
+    assert code == 2
+    assert 'Solver "gurobi" is not installed' in err
+    assert "pip install gurobipy" in err
+
+
+@pytest.mark.parametrize("words", [[], ["select"], ["select", "wdbc"], ["select", "wdbc", "--model", "svm", "--oops"]])
+def test_words_that_are_no_command_are_exit_code_2(words, capsys):
+    code, _, err = run(capsys, *words)
+    assert code == 2
+    assert "usage: fsmodels" in err
+
+
+def test_infeasible_side_constraints_are_exit_code_3_and_named(folder, capsys):
+    words = [*SELECT, "--model", "fsp-m", "--max-features", "3", "--json", "out.json"]
+    code, _, err = run(capsys, *words, "--force-in", "dose", "--force-in", "age", "--excludes", "dose:age")
+    assert code == 3
+    assert "excludes_dose_age" in err
+    assert "force_in[dose]" in err
+    assert "cardinality" not in err
+    content = json.loads((folder / "out.json").read_text("utf-8"))
+    assert content["status"] == "infeasible"
+    assert content["objective"] is content["weights"] is None
+
+
+def test_no_solution_within_the_time_limit_is_exit_code_3(folder, capsys):
+    words = ["select", "musk1", "--model", "fsp-m", "--max-features", "5", "--solver", "scip", "--time-limit", "0"]
+    code, _, err = run(capsys, *words, "--json", "out.json")
+    assert code == 3
+    assert "No solution within 0 s: give more time (--time-limit" in err
+    content = json.loads((folder / "out.json").read_text("utf-8"))
+    assert content["status"] == "no_solution"
+    assert content["stop_reason"] == "time_limit"
+
+
+def test_a_limit_with_an_incumbent_is_exit_code_0_with_gap_and_next_steps(capsys):
+    words = ["select", "wdbc", "--model", "fsp-m", "--max-features", "5", "--solver", "benders"]
+    code, out, _ = run(capsys, *words, "--solver-option", "iteration_limit=3")
+    assert code == 0
+    assert "Stopped at the iteration limit: " in out
+    assert "proven within" in " ".join(out.split())
+    assert "Another solver may close the gap" in out
+
+
+def test_ctrl_c_with_an_incumbent_is_exit_code_0(folder, capsys, monkeypatch):
+    from solvers.trace import Trace
+
+    row = Trace.row
+
+    def interrupted(self, *arguments, **values):
+        row(self, *arguments, **values)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trace, "row", interrupted)
+    words = ["select", "wdbc", "--model", "fsp-m", "--max-features", "5", "--solver", "benders", "--json", "out.json"]
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    assert "Stopped by Ctrl-C: 5 of 30 features" in out
+    assert json.loads((folder / "out.json").read_text("utf-8"))["stop_reason"] == "interrupted"
+
+
+def test_list_shows_data_sets_models_and_solvers(capsys):
+    from fsmodels.recipes import MODELS
+
+    code, out, _ = run(capsys, "list")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    for name in [*MODELS, *fs.list_datasets()["name"], *fs.available()["name"]]:
+        assert f"\n{name} " in out
+
+
+def test_version(capsys):
+    assert run(capsys, "--version") == (0, f"fsmodels {fs.__version__}\n", "")
+
+
+def test_as_a_program_from_another_folder(folder):
+    command = [sys.executable, "-m", "fsmodels.cli", *SELECT, "--model", "fsp-m", "--max-features", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "proven optimal" in done.stdout
+    assert "\x1b" not in done.stdout  # piped: no colours
+    wrong = subprocess.run([*command, "--solver", "nope"], capture_output=True, text=True, timeout=120, cwd=folder)
+    assert wrong.returncode == 2
+    assert "Traceback" not in wrong.stdout + wrong.stderr
+    assert len(wrong.stderr.splitlines()) == 1

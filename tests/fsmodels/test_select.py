@@ -1,0 +1,237 @@
+"""Named models end to end: the enumerated optimum, an objective recomputed from data, refusals by name."""
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fsmodels as fs
+from fsmodels import fsp
+from fsmodels.recipes import MODELS, Recipe
+from fsmodels.svm_oracle import SvmOracle
+
+N = 7
+COSTS = {"x1": 4.0, "x2": 3.0, "x3": 2.0, "x4": 2.5, "x5": 1.0, "x6": 5.0}  # x7 is free
+PENALTY = {f"x{j + 1}": 0.3 + 0.2 * j for j in range(N)}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(40, N)) * [1, 2, 0.5, 1, 3, 1, 1] + [0, 1, 0, -2, 0, 0, 5]
+    y = np.where(X @ [1, -0.5, 1.5, 0.7, 0.1, 0, 0.3] + rng.normal(size=40) > 1.0, 1, -1)
+    return fs.Dataset.from_arrays(X, y, name="seven")
+
+
+@pytest.fixture(scope="module")
+def value_of(data):
+    """Support -> optimum of the SVM on it with C = 0.5, for all 2^7."""
+    oracle = SvmOracle(data.X, data.y, 0.5)
+    values = {}
+    for k in range(N + 1):
+        for support in combinations(range(N), k):
+            sigma = np.zeros(N)
+            sigma[list(support)] = 1.0
+            values[frozenset(data.features[j] for j in support)] = oracle.solve(sigma, 1e-9).value
+    return values
+
+
+def side(support):
+    """The side constraints used throughout."""
+    cheap = sum(COSTS.get(j, 0.0) for j in support) <= 7.0
+    return cheap and ("x3" not in support or "x5" in support) and not {"x1", "x2"} <= support
+
+
+SIDES = {"budget": (COSTS, 7.0), "requires": [("x3", "x5")], "excludes": [("x1", "x2")]}
+
+
+@pytest.mark.parametrize("solver", [None, "benders", "scip"])
+@pytest.mark.parametrize("constrained", [False, True])
+@pytest.mark.parametrize("model", ["fsp-m", "fsp-lambda"])
+def test_reaches_the_enumerated_optimum(model, constrained, solver, data, value_of):
+    parameters = {"max_features": 3} if model == "fsp-m" else {"penalty": PENALTY}
+
+    def cost(support):
+        price = 0.0 if model == "fsp-m" else sum(PENALTY[j] for j in support)
+        return value_of[support] + price
+
+    choices = [s for s in value_of if (model == "fsp-lambda" or len(s) <= 3) and (not constrained or side(s))]
+    best = min(choices, key=cost)
+    found = fs.select(data, model, C=0.5, solver=solver, **parameters, **(SIDES if constrained else {}))
+    assert found.status is fs.SolutionStatus.OPTIMAL
+    assert found.objective == pytest.approx(cost(best), rel=1e-4)
+    assert found.objective >= cost(best) * (1 - 1e-8)
+    assert found.bound <= cost(best) * (1 + 1e-8)
+    assert not constrained or side(frozenset(found.selected))
+    assert found.result.objective == pytest.approx(found.objective, rel=1e-6)
+
+
+def test_the_constraints_bind_in_these_tests(value_of):
+    free = min((s for s in value_of if len(s) <= 3), key=value_of.get)
+    assert not side(free)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_of_the_table_runs_and_can_be_recomputed(model, data):
+    values = {"max_features": 2, "penalty": 1.5}
+    parameters = {name: values[name] for name, required in MODELS[model].parameters.items() if required}
+    scaled = data.scaled("standard")
+    found = fs.select(scaled, model, C=2.0, **parameters)
+    content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+
+    w = np.array([content["weights"].get(name, 0.0) for name in scaled.features])
+    margin = scaled.y * (scaled.X @ w + content["bias"])
+    assert content["training_error"] == pytest.approx(np.mean(margin <= 0))
+    w_original = np.array([content["weights_original"].get(name, 0.0) for name in data.features])
+    assert data.X @ w_original + content["bias_original"] == pytest.approx(scaled.X @ w + content["bias"])
+    if MODELS[model].objective is None:
+        assert content["objective"] is content["bound"] is content["gap"] is None
+        assert content["status"] == "feasible"
+        return
+    norm = np.abs(w).sum() if model == "one-norm-svm" else 0.5 * w @ w
+    price = 1.5 * len(content["selected"]) if model == "fsp-lambda" else 0.0
+    again = norm + 2.0 * np.maximum(0.0, 1.0 - margin).sum() + price
+    assert content["objective"] == pytest.approx(again, rel=1e-9)
+    assert found.result.objective == pytest.approx(again, rel=1e-6)
+    assert content["status"] == "optimal"
+    assert content["bound"] <= content["objective"]
+    gap = (content["objective"] - content["bound"]) / max(abs(content["objective"]), 1e-10)
+    assert content["gap"] == pytest.approx(gap)
+
+
+def test_a_new_formulation_is_one_new_entry(monkeypatch, data):
+    def half(data, *, max_features, C=1.0):
+        return fsp.fsp_m(data, max_features=max_features, C=C / 2)
+
+    entry = Recipe("FSP-M at half C", half, lambda w, loss, price, C: 0.5 * w @ w + C / 2 * loss, selects=True)
+    monkeypatch.setitem(MODELS, "fsp-half", entry)
+    half_c = fs.select(data, "fsp-half", max_features=2, C=1.0, requires=[("x1", "x2")])
+    assert half_c.objective == pytest.approx(
+        fs.select(data, "fsp-m", max_features=2, C=0.5, requires=[("x1", "x2")]).objective, rel=1e-4
+    )
+
+
+def test_json_keys_are_those_of_the_contract(data):
+    content = fs.select(data, "fsp-m", max_features=2, seed=4).to_dict()
+    contract = (
+        "model data parameters solver stop_reason status objective bound gap selected weights bias scale iterations "
+        "seconds seed versions weights_original bias_original"
+    )
+    assert set(contract.split()) <= set(content)
+    assert content["seed"] == 4
+    assert content["iterations"] >= 1
+    assert content["parameters"] == {"max_features": 2, "C": 1.0}
+    assert {"fsmodels", "pyomo", "numpy", "highs"} <= set(content["versions"])
+    assert content["scale"]["method"] == "none"
+
+
+def test_the_live_model_holds_the_selection_and_the_side_constraints(data):
+    found = fs.select(
+        data, max_features=3, budget=[(COSTS, 9), ({"x1": 1.0}, 1)], requires=[("x1", "x2"), ("x1", "x2")]
+    )
+    rows = [found.model.component(name) for name in ("budget", "budget_2", "requires_x1_x2", "requires_x1_x2_2")]
+    assert all(row is not None for row in rows)
+    assert [j for j in found.model.features if found.model.sigma[j].value > 0.5] == list(found.selected)
+    assert found.parameters["budget"][0] == {"costs": COSTS, "limit": 9.0}
+    found.model.budget.deactivate()
+    assert fs.solve(found.model).objective <= found.objective * (1 + 1e-4)
+
+
+def test_infeasible_side_constraints_are_named(data):
+    found = fs.select(data, max_features=1, force_in=["x1", "x2"])
+    assert found.status is fs.SolutionStatus.INFEASIBLE
+    assert "cardinality" in found.message
+    assert "force_in[x1]" in found.message
+    content = found.to_dict()
+    assert content["selected"] is content["weights"] is content["bias"] is content["objective"] is None
+    assert "Infeasible" in repr(found)
+    with pytest.raises(fs.ModelError, match="no classifier"):
+        found.predict(data)
+
+
+def test_predicts_data_under_any_scaling_and_tables_in_original_units(data):
+    found = fs.select(data.scaled("standard"), max_features=3)
+    frame = pd.DataFrame(data.X, columns=list(data.features))
+    expected = found.predict(data.scaled("standard"))
+    assert np.array_equal(found.predict(data), expected)
+    assert np.array_equal(found.predict(data.scaled("minmax")), expected)
+    assert np.array_equal(found.predict(frame[list(found.selected)]), expected)
+    assert found.error(data) == found.training_error
+    with pytest.raises(fs.DataError, match="predict"):
+        found.predict(frame.drop(columns=list(found.selected)))
+
+
+def test_the_benders_driver_keeps_the_classifier_of_least_validation_error(data):
+    train, validation, _ = data.split(0.5, 0.5, 0.0, seed=1)
+    train = train.scaled("standard")
+    free = fs.select(train, max_features=2)
+    kept = fs.select(train, max_features=2, validation=validation)
+    assert kept.validation_error == pytest.approx(kept.error(validation))
+    assert kept.validation_error <= free.error(validation)
+    reported = fs.select(train, max_features=2, validation=validation, solver="scip")
+    assert reported.validation_error == pytest.approx(reported.error(validation))
+    assert reported.objective == pytest.approx(free.objective, rel=1e-4)
+
+
+def test_an_objective_that_does_not_recompute_is_not_called_optimal(monkeypatch, data):
+    monkeypatch.setitem(MODELS, "fsp-m", Recipe("wrong", fsp.fsp_m, lambda w, loss, price, C: 1.0, selects=True))
+    found = fs.select(data, max_features=2)
+    assert found.status is fs.SolutionStatus.FEASIBLE
+    assert "its weights give 1" in found.message
+
+
+@pytest.mark.filterwarnings("ignore:Data")
+def test_selected_features_without_weight_are_pointed_out():
+    data = fs.Dataset.from_arrays(np.column_stack([[0, 1, 2, 3.0], [1, 1, 1, 1.0]]), [-1, -1, 1, 1], ["useful", "idle"])
+    found = fs.select(data, max_features=2, force_in=["idle"])
+    assert set(found.selected) >= {"idle"}
+    assert "weight 0): idle" in found.message
+    assert found.weights["idle"] == 0.0
+
+
+def test_shows_itself_in_a_terminal_and_in_a_notebook(data):
+    found = fs.select(data.scaled("standard"), max_features=2)
+    shown = repr(found)
+    assert all(name in shown for name in found.selected)
+    assert "proven optimal" in shown
+    assert max(map(len, shown.splitlines())) <= 100
+    assert "<table>" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"model": "fsp"}, fs.ParameterError, 'Did you mean "fsp-m".*svm, one-norm-svm'),
+        ({"model": "fsp-m"}, fs.ParameterError, r"needs max_features \(--max-features\)"),
+        ({"model": "fsp-lambda"}, fs.ParameterError, r"needs penalty \(--penalty\)"),
+        ({"model": "fsp-lambda", "penalty": 1, "max_features": 2}, fs.ParameterError, "does not use max_features.*-C"),
+        (
+            {"model": "svm", "penalty": 1},
+            fs.ParameterError,
+            "does not use penalty.*that use penalty: fsp-lambda",
+        ),
+        ({"model": "svm", "requires": [("x1", "x2")]}, fs.ModelError, "no sigma.*requires.*fsp-m, fsp-lambda"),
+        ({"model": "rfe", "max_features": 2, "budget": (COSTS, 1)}, fs.ModelError, "budget"),
+        ({"model": "rfe", "max_features": 2, "solver": "scip"}, fs.ParameterError, "runs no solver.*solver"),
+        ({"model": "rfe", "max_features": 2, "gap": 0.1}, fs.ParameterError, "does not use gap"),
+        ({"max_features": 0}, fs.ParameterError, r"use 1\.\.7"),
+        ({"max_features": 2, "C": 0}, fs.ParameterError, "C=0"),
+        ({"max_features": 2, "C": -1.0}, fs.ParameterError, "C=-1"),
+        ({"max_features": 2, "requires": ["x1"]}, fs.ParameterError, "no pair"),
+        ({"max_features": 2, "requires": [("x1", "x9")]}, fs.DataError, '"x9" is not a feature'),
+        ({"max_features": 2, "budget": ({"x1": 1.0}, -3)}, fs.ParameterError, "below 0"),
+        ({"max_features": 2, "solver": "higs"}, fs.SolverError, 'Did you mean "highs"'),
+        ({"max_features": 2, "solver": "highs"}, fs.SolverError, "cannot solve this model.*scip"),
+        ({"max_features": 2, "time_limt": 3}, fs.OptionError, 'Did you mean "time_limit"'),
+    ],
+)
+def test_refuses_by_name(arguments, error, message, data):
+    with pytest.raises(error, match=message):
+        fs.select(data, **arguments)
+
+
+def test_wants_a_dataset():
+    with pytest.raises(fs.ParameterError, match=r"DataFrame.*from_csv"):
+        fs.select(pd.DataFrame({"a": [1.0]}), max_features=1)

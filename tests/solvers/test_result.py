@@ -1,0 +1,66 @@
+"""What a solve returns: the gap, the words, and the record of a driver."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solvers import Result, SolutionStatus, StopReason
+from solvers.result import relative_gap
+
+FINITE = st.floats(-1e6, 1e6)
+
+
+def test_the_gap_is_relative_to_the_objective():
+    assert relative_gap(10.0, 9.0) == pytest.approx(0.1)
+    assert relative_gap(-10.0, -11.0) == pytest.approx(0.1)
+    assert relative_gap(10.0, 11.0, minimize=False) == pytest.approx(0.1)
+    assert relative_gap(0.0, -1e-11) == pytest.approx(0.1)  # never divided by less than 1e-10
+
+
+def test_the_gap_of_an_unknown_is_unknown():
+    assert relative_gap(None, 1.0) is None
+    assert relative_gap(1.0, None) is None
+
+
+def test_a_bound_past_the_objective_by_rounding_is_a_gap_of_nothing():
+    assert relative_gap(1.0, 1.0 + 1e-12) == 0
+    assert relative_gap(1.0, 1.0 - 1e-12, minimize=False) == 0
+
+
+@given(FINITE, FINITE)
+def test_the_gap_does_not_depend_on_the_sense(objective, bound):
+    gap = relative_gap(objective, bound)
+    assert gap >= 0
+    assert gap == relative_gap(-objective, -bound, minimize=False)
+
+
+def test_the_words_are_those_of_the_json_contract():
+    assert {s.value for s in SolutionStatus} == {
+        "optimal", "stationary", "feasible", "infeasible", "unbounded", "no_solution",
+    }  # fmt: skip
+    assert {s.value for s in StopReason} == {
+        "converged", "time_limit", "iteration_limit", "interrupted", "callback", "solver_error",
+    }  # fmt: skip
+
+
+def test_a_result_knows_whether_there_is_a_solution():
+    assert not Result(SolutionStatus.NO_SOLUTION, StopReason.TIME_LIMIT, bound=3.0).has_solution
+    held = Result(SolutionStatus.FEASIBLE, StopReason.TIME_LIMIT, objective=4.0, bound=3.0)
+    assert held.has_solution
+    assert held.gap == pytest.approx(0.25)
+    assert isinstance(held.iterations, pd.DataFrame)
+
+
+def test_a_result_reads_as_sentences():
+    result = Result(SolutionStatus.FEASIBLE, StopReason.TIME_LIMIT, objective=4.0, bound=3.0, solver="scip")
+    result.selected, result.message = ["age", "size"], "scip stopped at the time limit."
+    lines = str(result).splitlines()
+    assert lines[0] == "feasible (time_limit) by scip in 0.00 s"
+    assert lines[1] == "objective 4, bound 3, gap 25.00%"
+    assert lines[2:] == ["selected 2: age, size", "scip stopped at the time limit."]
+
+
+def test_a_result_without_a_solution_shows_no_selection():
+    result = Result(SolutionStatus.INFEASIBLE, StopReason.CONVERGED, solver="highs", selected=[])
+    assert str(result).splitlines()[1:] == ["objective none, bound none, gap unknown"]

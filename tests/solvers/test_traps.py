@@ -1,0 +1,306 @@
+"""Every known trap of the solvers (DESIGN, section 4), one test or more each, through the public calls."""
+
+import subprocess
+import sys
+import textwrap
+
+import pyomo.environ as pyo
+import pytest
+from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
+from pyomo.gdp import Disjunct, Disjunction
+from pyomo.network import Arc, Port
+
+import solvers
+from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
+from solvers.interfaces import Runner, SolveOptions
+from solvers.registry import SOLVERS, find
+from solvers.registry import Capability as C
+
+
+def state(model):
+    """Return what a solve must not change: components, active flags, bounds, fixings."""
+    inside = (pyo.Block, Disjunct)
+    components = [(c.name, c.ctype, c.active) for c in model.component_objects(descend_into=inside)]
+    kinds = (pyo.Constraint, Disjunction, Disjunct, pyo.LogicalConstraint)
+    data = [(d.name, d.active) for kind in kinds for d in model.component_data_objects(kind, descend_into=inside)]
+    variables = model.component_data_objects(pyo.Var, descend_into=inside)
+    return components, data, [(v.name, v.bounds, v.fixed, v.domain) for v in variables]
+
+
+# ------------------------------------------------------------------------------------------------ quadratic models
+
+
+@pytest.mark.parametrize("kind", ["qp", "qcp", "nonconvex"])
+@pytest.mark.parametrize("domain", [pyo.Reals, pyo.Integers])
+def test_highs_is_refused_on_every_quadratic_model(kind, domain, textbook):
+    model = getattr(textbook, kind)(*() if kind == "nonconvex" else (domain,))
+    with pytest.raises(SolverError, match=r'"highs" cannot solve this model.*Installed solvers that can: .*scip'):
+        solvers.solve(model, "highs")
+    with pytest.raises(SolverError, match='"highs" cannot solve this model'):
+        solvers.solve(model, SolverFactoryV2("highs"))  # the same interface, handed over as an object
+
+
+def test_clarabel_refuses_a_nonconvex_model_and_names_who_can(textbook):
+    with pytest.raises(ModelError, match=r'"product".*need no convexity: scip.* \(global\); pounce.* \(a local'):
+        solvers.solve(textbook.nonconvex(), "clarabel")
+
+
+def test_without_a_name_a_nonconvex_model_is_solved_globally_and_the_result_says_by_whom(textbook):
+    result = solvers.solve(textbook.nonconvex())
+    assert (result.solver, result.status) == ("scip", SolutionStatus.OPTIMAL)
+    assert result.objective == pytest.approx(-2, abs=1e-5)
+    assert "Not by clarabel" in result.message
+
+
+def test_a_convex_model_gets_clarabel_without_a_name(textbook):
+    assert solvers.solve(textbook.qp()).solver == "clarabel"
+    assert solvers.solve(textbook.qcp()).solver == "clarabel"
+
+
+# ---------------------------------------------------------------------------------------- components nobody looks at
+
+HIDDEN = {"complementarity": 5, "disjunction": 1, "logical": 5, "sos": 12}
+
+
+def refuses(solver, kind):
+    """Tell whether a solver cannot take what the component becomes: an ordered set, an NLP, or binaries."""
+    needed = {"sos": C.SOS, "complementarity": C.NLP if SOLVERS[solver].local else C.MILP}.get(kind, C.MILP)
+    return needed not in SOLVERS[solver].capabilities
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+@pytest.mark.solver_with(*C)
+def test_no_component_is_ignored(solver, kind, textbook):
+    """The optimum that counts the component, or a refusal that says which and who can."""
+    model = getattr(textbook, kind)()
+    before = state(model)
+    if refuses(solver, kind):
+        with pytest.raises((SolverError, ModelError), match="Installed solvers that"):
+            solvers.solve(model, solver)
+    else:
+        result = solvers.solve(model, solver)
+        assert result.objective == pytest.approx(HIDDEN[kind], abs=1e-4)
+        assert result.status is (SolutionStatus.STATIONARY if SOLVERS[solver].local else SolutionStatus.OPTIMAL)
+        assert pyo.value(next(model.component_data_objects(pyo.Objective))) == result.objective
+    assert state(model) == before
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_truth_values_come_back_too(solver, textbook):
+    model = textbook.logical()
+    solvers.solve(model, solver)
+    large, small = (d.indicator_var.value for d in model.choice.disjuncts)
+    assert (large, small, model.paid.value) == (False, True, True)
+    assert (model.x.value, model.price.value) == pytest.approx((1, 1))
+
+
+def test_without_a_name_hidden_components_are_solved_too(textbook):
+    for kind in ("disjunction", "logical", "sos"):
+        result = solvers.solve(getattr(textbook, kind)())
+        assert (result.solver, result.objective) == ("scip", pytest.approx(HIDDEN[kind]))
+
+
+def test_a_disjunction_without_bounds_for_its_big_m_is_an_error_that_says_so(textbook):
+    model = textbook.disjunction()
+    model.x.setub(None)
+    with pytest.raises(ModelError, match=r"highs does not see the model's Disjunction.*Bound the variables"):
+        solvers.solve(model, "highs")
+
+
+def test_a_component_of_a_kind_nobody_knows_is_refused_by_name(textbook):
+    model = textbook.lp()
+    model.left, model.right = Port(), Port()
+    model.left.add(model.x, "flow"), model.right.add(model.y, "flow")
+    model.pipe = Arc(source=model.left, destination=model.right)
+    with pytest.raises(ModelError, match='Arc "pipe"'):
+        solvers.solve(model, "highs")
+
+
+def test_an_inactive_component_does_not_count(textbook):
+    model = textbook.disjunction()
+    model.choice.deactivate()
+    for disjunct in model.choice.disjuncts:
+        disjunct.deactivate()
+    assert solvers.solve(model, "highs").objective == pytest.approx(0)
+
+
+# ---------------------------------------------------------------------------------------------- options and limits
+
+
+def test_highs_keeps_no_option_from_one_solve_to_the_next(textbook):
+    model, highs = textbook.milp(), SolverFactoryV2("highs")
+    solvers.solve(model, highs, gap=0.5, presolve="off", time_limit=100, seed=7)
+
+    def option(name):
+        return highs._solver_model.getOptionValue(name)[1]
+
+    assert (option("mip_rel_gap"), option("presolve"), option("random_seed")) == (0.5, "off", 7)
+    assert solvers.solve(model, highs).objective == pytest.approx(21)
+    assert (option("mip_rel_gap"), option("presolve"), option("random_seed")) == (1e-4, "choose", 0)
+    assert option("time_limit") == float("inf")
+
+
+def test_the_time_limit_of_an_lp_counts_from_its_own_solve(textbook):
+    n = 40
+    model = pyo.ConcreteModel()
+    model.ship = pyo.Var(range(n), range(n), bounds=(0, None))
+    model.supply = pyo.Constraint(range(n), rule=lambda m, i: sum(m.ship[i, j] for j in range(n)) <= 2)
+    model.demand = pyo.Constraint(range(n), rule=lambda m, j: sum(m.ship[i, j] for i in range(n)) >= 1)
+    costs = [sum(((i * 7 + j * 13 + k) % 29) * model.ship[i, j] for i in range(n) for j in range(n)) for k in (0, 11)]
+    model.cost = pyo.Objective(expr=costs[0])
+    highs = SolverFactoryV2("highs")
+    solvers.solve(model, highs)
+    limit = 20 * highs._solver_model.getRunTime()
+    for k in range(1000):
+        model.cost.set_value(costs[k % 2])
+        assert solvers.solve(model, highs, time_limit=limit).status is SolutionStatus.OPTIMAL
+        if highs._solver_model.getRunTime() > 1.2 * limit:
+            break
+    assert highs._solver_model.getRunTime() > limit  # a cumulative limit would have been reached
+
+
+MISSPELT = {"highs": "mip_rel_gp", "clarabel": "tol_fea", "pounce": "max_itr", "scip": "limits/tme", "gurobi": "MIPGp"}
+MISSPELT |= {"cbc": "rati", "glpk": "nocut", "ipopt": "max_itr", "cyipopt": "max_itr"}
+MEANT = {"highs": "mip_rel_gap", "clarabel": "tol_feas", "pounce": "max_iter", "scip": "limits/time"}
+MEANT |= {"gurobi": "MIPGap", "cbc": "ratio", "glpk": "cuts", "ipopt": "max_iter", "cyipopt": "max_iter"}
+
+
+@pytest.mark.solver_with(C.LP)
+def test_an_unknown_option_is_an_error_with_the_nearest_match(solver, textbook):
+    with pytest.raises(OptionError) as error:
+        solvers.solve(textbook.lp(), solver, **{MISSPELT[solver]: 1})
+    assert MISSPELT[solver] in str(error.value)
+    assert MEANT[solver] in str(error.value)
+
+
+@pytest.mark.solver_with(C.LP)
+def test_a_misspelt_common_word_is_an_error_for_every_solver(solver, textbook):
+    with pytest.raises(OptionError, match="time_limt"):
+        solvers.solve(textbook.lp(), solver, time_limt=5)
+
+
+@pytest.mark.parametrize(
+    ("solver", "option"), [("highs", "mip_rel_gap"), ("scip", "limits/gap"), ("gurobi", "MIPGap"), ("pounce", "tol")]
+)
+def test_a_value_that_the_solver_refuses_is_an_error(solver, option, textbook):
+    if not SOLVERS[solver].found:
+        pytest.skip(f"{solver} is not installed")
+    with pytest.raises(OptionError, match=option):
+        solvers.solve(textbook.lp(), solver, **{option: "much"})
+
+
+def test_an_option_of_the_drivers_is_named_as_such(textbook):
+    with pytest.raises(OptionError, match=r'"callback" belongs to the drivers \(benders'):
+        solvers.solve(textbook.lp(), "highs", callback=print)
+
+
+@pytest.mark.solver_with(C.LP)
+def test_the_common_words_are_taken_by_every_solver(solver, textbook):
+    result = solvers.solve(textbook.lp(), solver, time_limit=60, gap=1e-3, threads=1, seed=3, tee=False)
+    assert result.objective == pytest.approx(11, abs=1e-4)
+
+
+@pytest.mark.solver_with(C.MILP)
+def test_the_number_of_threads_may_change_within_a_process(solver, textbook):
+    for threads in (1, 2, None, 1):
+        options = {} if threads is None else {"threads": threads}
+        assert solvers.solve(textbook.milp(), solver, **options).objective == pytest.approx(21)
+
+
+def test_highs_really_gets_the_other_number_of_threads(textbook):
+    runner = Runner(find("highs"), SolveOptions(threads=1))
+    runner.solve(textbook.milp(), integer=True)
+    runner.options = SolveOptions(threads=2)
+    assert runner.solve(textbook.milp(), integer=True).status is SolutionStatus.OPTIMAL
+    assert runner.solver._solver_model.getOptionValue("threads")[1] == 2
+
+
+def test_a_log_longer_than_a_pipe_does_not_block_scip():
+    """Pyomo empties the pipe in a thread that could not run while SCIP held the interpreter's lock."""
+    program = """
+        import importlib.util, sys
+        spec = importlib.util.spec_from_file_location("models", sys.argv[1])
+        models = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(models)
+        import solvers
+        from solvers.interfaces import Runner, SolveOptions
+        from solvers.registry import find
+        runner = Runner(find("scip"), SolveOptions(own={"display/freq": 1, "limits/nodes": 1500}))
+        native = runner._run_modern(models.market_split(), 60, True, (), {})
+        assert len(native.log) > 65536, len(native.log)
+        print("ended")
+    """
+    models = __file__.replace("test_traps", "conftest")
+    command = [sys.executable, "-c", textwrap.dedent(program), models]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+    assert done.stdout.strip() == "ended", done.stderr
+
+
+# -------------------------------------------------------------------------------------------------- what is claimed
+
+
+def test_a_local_solver_claims_no_optimum_and_no_bound(textbook):
+    result = solvers.solve(textbook.qp(), "pounce")
+    assert (result.status, result.stop_reason, result.bound) == (SolutionStatus.STATIONARY, StopReason.CONVERGED, None)
+    assert result.objective == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
+@pytest.mark.parametrize("solver", ["clarabel", "pounce"])
+def test_an_interior_point_solver_stopped_early_proves_nothing(solver, sense):
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(20), bounds=(-10, 10), initialize=9)
+    model.rows = pyo.Constraint(range(19), rule=lambda m, i: m.x[i] + (i + 1) * m.x[i + 1] >= 1)
+    cost = sum((i + 1) * (v - i) ** 2 for i, v in model.x.items())
+    model.cost = pyo.Objective(expr=cost if sense == pyo.minimize else -cost, sense=sense)
+    result = solvers.solve(model, solver, iteration_limit=2)
+    assert result.stop_reason is StopReason.ITERATION_LIMIT
+    assert result.bound is None
+    assert result.status in (SolutionStatus.NO_SOLUTION, SolutionStatus.FEASIBLE)
+
+
+@pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
+@pytest.mark.solver_with(C.MILP)
+def test_a_bound_at_a_limit_is_proven_or_none(solver, sense, textbook):
+    model = textbook.market_split(exact=False, sense=sense)
+    result = solvers.solve(model, solver, time_limit=0.5, threads=1)
+    assert (result.stop_reason, result.status) == (StopReason.TIME_LIMIT, SolutionStatus.FEASIBLE), result
+    sign = 1 if sense == pyo.minimize else -1
+    assert sign * result.objective > 0  # the optimum is 0 or a little more
+    if result.bound is not None:
+        assert sign * result.bound <= 1e-6
+        assert result.gap > 0.5
+
+
+@pytest.mark.parametrize("kind", ["LP", "MILP"])
+@pytest.mark.parametrize("feasible", [True, False])
+@pytest.mark.solver_with(C.LP)
+def test_infeasible_and_unbounded_are_told_apart(solver, feasible, kind):
+    if kind == "MILP" and C.MILP not in SOLVERS[solver].capabilities:
+        return
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, None), domain=pyo.Integers if kind == "MILP" else pyo.Reals)
+    model.y = pyo.Var(bounds=(0, None))
+    model.first = pyo.Constraint(expr=model.x - model.y <= 1)
+    if not feasible:
+        model.second = pyo.Constraint(expr=model.x - model.y >= 2)
+    model.cost = pyo.Objective(expr=-model.x - model.y)
+    result = solvers.solve(model, solver)
+    assert result.stop_reason is StopReason.CONVERGED
+    assert result.objective is None
+    assert result.bound is None
+    if SOLVERS[solver].local and not feasible:  # it cannot prove that there is no point, and says so
+        assert result.status is SolutionStatus.NO_SOLUTION
+        assert "does not prove" in result.message
+    else:
+        assert result.status is (SolutionStatus.UNBOUNDED if feasible else SolutionStatus.INFEASIBLE)
+
+
+def test_no_cbc_is_trusted_with_multipliers():
+    assert not SOLVERS["cbc"].capabilities & (C.LP_DUALS | C.QP_DUALS)
+
+
+def test_numpy_is_seen_by_pyomo():
+    from pyomo.common.dependencies import numpy_available
+
+    assert numpy_available
