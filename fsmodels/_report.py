@@ -70,9 +70,11 @@ def versions(found: Selection) -> dict[str, str | None]:
 
             known[package] = fsmodels.__version__
     driver = found.result.details.get("driver")
-    used = {found.result.solver} | {
-        value for key, value in vars(getattr(driver, "config", object)).items() if key.endswith("_solver")
-    }
+    used = {found.result.solver}
+    if driver is not None:  # its LPs run in highs unless an option names another solver
+        options = vars(driver.config)
+        used |= {value for key, value in options.items() if key.endswith("_solver")}
+        used |= set() if options.get("master_solver") else {"highs"}
     for name in sorted(name for name in used if isinstance(name, str)):
         if name in SOLVERS:
             known[name] = SOLVERS[name].version()

@@ -210,8 +210,8 @@ def select(
         Any of ``fs.available()``; by default the one that the model's structure names, or one for its class. A solver
         that takes the whole model gets fsp-m and fsp-lambda with ``form="big-m"``, unless ``form`` is given.
     validation : Dataset, optional
-        Other data; the error on it is reported. Driver "benders" then also keeps the classifier of least error on it
-        (Aytug 2015) and not that of least objective.
+        Other data; the error on it is reported. A driver with an option ``validation`` then also keeps, of the
+        classifiers it meets, that of least error on it (Aytug 2015) and not that of least objective.
     progress : bool
         Show the iteration table of a driver while it grows (``tee=True`` shows a solver's own log too).
     **options

@@ -73,7 +73,7 @@ def solve_relaxation(
         if answer is None or answer.cut is None:
             break
         if not lp.started:
-            lp.start(answer.cut.constant)
+            lp.start(1.0 if answer.value is None else answer.value)
         lp.add(answer)
         value = np.inf if answer.value is None else lp.value(point) + answer.value
         improved = value < root.value * (1 - GAIN) if np.isfinite(root.value) else np.isfinite(value)
@@ -84,7 +84,8 @@ def solve_relaxation(
             root.status = relaxed
             break
         root.relaxed = relaxed
-        report(relaxed.bound, root.value)
+        if np.isfinite(relaxed.bound):
+            report(relaxed.bound, root.value)
         history.append(max(relaxed.bound, history[-1]))
         closed = root.value - relaxed.bound <= tolerance * max(abs(root.value), 1e-10)
         # Early on the bound may rest for long on the subproblem's floor: it has to have moved once to stall.

@@ -18,7 +18,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 
-from solvers.errors import ModelError
+from solvers.errors import ModelError, OptionError
 from solvers.expressions import terms, variables
 from solvers.model_class import INSIDE, UNSEEN, unknown_components
 from solvers.structure import AsBuilt, Cut, Structure, data_of
@@ -251,9 +251,17 @@ def implied_structure(model: Any, complicating: Sequence[Any], subproblem: Seque
     ----------
     complicating : Var components or data
     subproblem : Var components, optional
-        Default: all variables of active rows and of the objective that are not complicating.
+        Default: all variables that are not complicating.
+
+    Raises
+    ------
+    OptionError
+        If a complicating variable belongs to another model.
     """
     first = data_of(complicating)
+    for v in first:
+        if v.model() is not model.model():
+            raise OptionError(f'complicating= holds "{v.name}" of another model: give variables of this one.')
     if subproblem is None:
         subproblem = list(model.component_objects(pyo.Var, active=True, descend_into=True))
     outside = {id(v) for v in first}

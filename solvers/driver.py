@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -182,7 +183,7 @@ class Driver:
 
     def raise_bound(self, bound: float | None) -> None:
         """Raise the lower bound, never above the incumbent by more than rounding."""
-        if bound is not None and (self.bound is None or bound > self.bound):
+        if bound is not None and math.isfinite(bound) and (self.bound is None or bound > self.bound):
             self.bound = bound if self.best is None else min(bound, self.best)
 
     def offer(

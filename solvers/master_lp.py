@@ -48,16 +48,18 @@ class MasterLP:
         self.added = 0
         self._lp: HighsLP | None = None
         self._scale = 1.0
+        self._bounded = floor is not None  # before the first optimality cut nothing may hold eta
         self._activity = np.abs(rows.matrix) @ np.ones(self.size) if len(rows.rows) else np.zeros(0)
 
     def start(self, scale: float) -> None:
         """Build the LP with ``eta`` in units of ``scale``."""
         self._scale = max(abs(scale), 1e-6)
-        floor = -np.inf if self._floor is None else self._floor / self._scale
+        self._bounded = self._floor is not None
+        floor, ceiling = (0.0, 0.0) if self._floor is None else (self._floor / self._scale, np.inf)
         self._lp = HighsLP(
             np.append(self.cost / self._scale, 1.0),
             np.append(self.lower, floor),
-            np.append(self.upper, np.inf),
+            np.append(self.upper, ceiling),
             seed=self._seed,
         )
         if self._fixed_rows:
@@ -83,6 +85,9 @@ class MasterLP:
         assert self._lp is not None
         cut = answer.cut.without_tiny(self.lower[: self.n], self.upper[: self.n])
         eta = 0.0 if answer.value is None else 1.0
+        if eta and not self._bounded:
+            self._bounded = True
+            self._lp.set_bounds(np.array([self.size]), np.array([-np.inf]), np.array([np.inf]))
         scale = self._scale if eta else max(1.0, float(np.abs(cut.coefficients).max(initial=0.0)))
         row = np.concatenate([-cut.coefficients / scale, np.zeros(self.size - self.n), [eta]])
         self._lp.add_rows(row[None], np.array([cut.constant / scale]), np.array([np.inf]))
@@ -112,10 +117,11 @@ class MasterLP:
         answer = self._lp.solve(time_limit)
         if answer.status is not LpStatus.OPTIMAL:
             return answer.status
+        eta = answer.point[-1] * self._scale if self._bounded else -np.inf
         return Relaxed(
-            answer.objective * self._scale + self.constant,
+            answer.objective * self._scale + self.constant if self._bounded else -np.inf,
             np.clip(answer.point[:-1], lower, upper),
-            answer.point[-1] * self._scale,
+            eta,
             answer.reduced_costs[:-1] * self._scale,
         )
 

@@ -70,6 +70,8 @@ class SolverSpec:
         The solver refuses unknown options itself.
     around : callable
         A context around each solve (see ``quirks``).
+    seconds : callable
+        A time limit as it takes it.
     tell_apart : dict
         Options with which it tells infeasible from unbounded when its presolve could not.
     local : bool
@@ -164,7 +166,6 @@ SOLVERS: dict[str, SolverSpec] = {
             quirks.package("pyscipopt", "pyscipopt"),
             words={"seed": "randomization/randomseedshift"},
             option_names=quirks.scip_options,
-            tell_apart={"presolving/maxrounds": 0},
             interface=_V2 + "scip.scip_direct.ScipDirect",
         ),
         SolverSpec(

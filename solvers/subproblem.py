@@ -222,7 +222,7 @@ class FixingSubproblem(_Declarative):
             keys, rule=lambda m, k: m.copy[k] + m.above[k] - m.below[k] == m.level[k], doc="copy = given point"
         )
         self._check_convex()
-        copies = {id(v): model.copy[k] for k, v in enumerate(complicating) if not v.fixed}
+        copies = {id(v): v.value if v.fixed else model.copy[k] for k, v in enumerate(complicating)}
         model.coupling = pyo.Constraint(
             range(len(parts.coupling_rows)), rule=lambda m, r: replace_expressions(parts.coupling_rows[r].expr, copies)
         )

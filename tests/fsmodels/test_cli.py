@@ -135,7 +135,18 @@ def test_penalties_add_up(folder, capsys):
 
 def test_options_of_the_solver_are_typed_and_reach_it(folder, capsys):
     words = [*SELECT, "--model", "fsp-m", "--max-features", "2", "--quiet", "--json", "out.json"]
-    more = ["--solver-option", "oracle=pyomo", "--solver-option", "iteration_limit=400", "--gap", "0.01", "--seed", "5"]
+    more = [
+        "--solver",
+        "benders",
+        "--solver-option",
+        "oracle=pyomo",
+        "--solver-option",
+        "iteration_limit=400",
+        "--gap",
+        "0.01",
+        "--seed",
+        "5",
+    ]
     assert run(capsys, *words, *more)[0] == 0
     content = json.loads((folder / "out.json").read_text("utf-8"))
     expected = {"oracle": "pyomo", "iteration_limit": 400, "gap": 0.01, "seed": 5, "time_limit": cli.TIME_LIMIT}
@@ -229,7 +240,7 @@ BAD = [
     ([*GOOD, "--budget", "negative_cost.csv:3"], 'cost "-3"'),
     ([*GOOD, "--solver", "higs"], 'Did you mean "highs"'),
     ([*GOOD, "--solver", "highs"], 'Solver "highs" cannot solve this model.*scip'),
-    ([*GOOD, "--solver-option", "patiense=3"], 'Option "patiense".*Did you mean "patience"'),
+    ([*GOOD, "--solver", "benders", "--solver-option", "patiense=3"], 'Option "patiense".*Did you mean "patience"'),
     ([*GOOD, "--solver-option", "patience"], 'has no "="'),
     ([*GOOD, "--solver-option", "gap=1", "--gap", "1"], "gap is given twice"),
     ([*GOOD, "--solver", "scip", "--solver-option", "limits/node=3"], '"limits/node".*limits/nodes'),

@@ -139,9 +139,7 @@ def test_value_of_the_relaxation(form, data):
     dual.top, dual.rest = pyo.Var(bounds=(0, None)), pyo.Var(data.features, bounds=(0, None))
     dual.cover = pyo.Constraint(data.features, rule=lambda m, j: m.base.v[j] ** 2 <= m.top + m.rest[j])
     alpha = pyo.quicksum(dual.base.alpha.values())
-    dual.value = pyo.Objective(
-        expr=alpha - 0.5 * (2 * dual.top + pyo.quicksum(dual.rest.values())), sense=pyo.maximize
-    )
+    dual.value = pyo.Objective(expr=alpha - 0.5 * (2 * dual.top + pyo.quicksum(dual.rest.values())), sense=pyo.maximize)
     assert Runner(find("clarabel"), SolveOptions()).solve(dual).has_point
     best = pyo.value(dual.value)
     assert best == pytest.approx(10.84361, abs=1e-4)

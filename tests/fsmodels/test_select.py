@@ -163,11 +163,12 @@ def test_predicts_data_under_any_scaling_and_tables_in_original_units(data):
         found.predict(frame.drop(columns=list(found.selected)))
 
 
-def test_the_benders_driver_keeps_the_classifier_of_least_validation_error(data):
+@pytest.mark.parametrize("solver", [None, "benders"])
+def test_drivers_keep_the_classifier_of_least_validation_error(solver, data):
     train, validation, _ = data.split(0.5, 0.5, 0.0, seed=1)
     train = train.scaled("standard")
     free = fs.select(train, max_features=2)
-    kept = fs.select(train, max_features=2, validation=validation)
+    kept = fs.select(train, max_features=2, solver=solver, validation=validation)
     assert kept.validation_error == pytest.approx(kept.error(validation))
     assert kept.validation_error <= free.error(validation)
     reported = fs.select(train, max_features=2, validation=validation, solver="scip")

@@ -151,3 +151,13 @@ def textbook():
     """The models above, by name."""
     functions = (lp, milp, qp, qcp, nonconvex, nlp, sos, complementarity, disjunction, logical, market_split)
     return SimpleNamespace(**{f.__name__: f for f in functions})
+
+
+@pytest.fixture
+def line():
+    """Minimum 2 at x = 2."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, 5), initialize=4)
+    m.row = pyo.Constraint(expr=m.x >= 2)
+    m.cost = pyo.Objective(expr=m.x)
+    return m

@@ -1,0 +1,649 @@
+"""Generalised Benders: equal to enumeration and to the monolith, bounds at every row, limits, edits, textbook models."""
+
+import itertools
+import time
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import fsmodels as fs
+import solvers
+from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
+from solvers.model_class import violation
+from solvers.registry import DUALS, names
+from solvers.registry import Capability as C
+from solvers.run import DRIVERS
+
+MASTERS = names(C.MILP, installed=False)
+SUBS = names(C.QP | C.QCP | DUALS, installed=False)
+
+
+@pytest.fixture(scope="module")
+def eight(make_data):
+    """40 samples, 8 features: several iterations, 256 supports."""
+    return make_data(40, 8, seed=3)
+
+
+@pytest.fixture(scope="module")
+def optimum(eight, enumerated):
+    return enumerated(eight, max_features=3)
+
+
+@pytest.fixture
+def model(eight):
+    return fs.fsp.fsp_m(eight, max_features=3, C=1.0)
+
+
+def state(model):
+    """Everything of a model but its values."""
+    variables = list(model.component_data_objects(pyo.Var))
+    rows = list(model.component_data_objects((pyo.Constraint, pyo.Objective)))
+    return (
+        [(v.name, v.fixed, v.bounds, v.domain.name) for v in variables],
+        [(r.name, r.active, id(r.expr)) for r in rows],
+        [c.name for c in model.component_objects()],
+    )
+
+
+def assert_brackets(table, truth):
+    """Bound <= optimum <= incumbent at every row of a minimisation, and both only improve."""
+    bound, incumbent = (table[c].dropna().to_numpy(dtype=float) for c in ("Bound", "Incumbent"))
+    assert (bound <= truth + 1e-9 * max(1.0, abs(truth))).all()
+    assert (incumbent >= truth - 1e-7 * max(1.0, abs(truth))).all()
+    assert (np.diff(bound) >= 0).all()
+    assert (np.diff(incumbent) <= 0).all()
+
+
+# Against enumeration and the monolith.
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_equals_the_monolith_on_seeded_instances(seed, make_data, enumerated):
+    data = make_data(25, 6, seed=seed)
+    truth = enumerated(data, C=2.0, max_features=3)
+    model = fs.fsp.fsp_m(data, max_features=3, C=2.0)
+    whole = fs.solve(model, "scip")
+    result = fs.solve(model, "benders", gap=1e-6)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(truth, rel=1e-6)
+    assert whole.objective == pytest.approx(truth, rel=1e-4)
+    assert_brackets(result.iterations, truth)
+    assert violation(model) <= 1e-6
+    assert pyo.value(model.objective) == pytest.approx(result.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("master", MASTERS)
+def test_every_master_solver(master, model, optimum, need):
+    result = fs.solve(model, "benders", master_solver=need(master), gap=1e-5)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(optimum, rel=1e-5)
+    assert_brackets(result.iterations, optimum)
+
+
+@pytest.mark.parametrize("sub", SUBS)
+@pytest.mark.parametrize("form", fs.fsp.FORMS)
+def test_every_subproblem_solver(sub, form, eight, optimum, need):
+    model = fs.fsp.fsp_m(eight, max_features=3, C=1.0, form=form)
+    result = fs.solve(model, "benders", sub_solver=need(sub), gap=1e-5)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(optimum, rel=1e-5)
+    assert_brackets(result.iterations, optimum)
+
+
+def test_a_gap_of_zero_ends(model, optimum):
+    result = fs.solve(model, "benders", gap=0.0)
+    assert result.stop_reason is StopReason.CONVERGED
+    assert result.objective == pytest.approx(optimum, rel=1e-8)
+    assert result.gap <= 1e-7
+
+
+def test_two_seeds_one_answer(model):
+    first, second = (fs.solve(model, "benders", seed=seed, gap=1e-7) for seed in (1, 2))
+    assert first.objective == pytest.approx(second.objective, rel=1e-7)
+    assert first.selected == second.selected
+
+
+def test_master_and_subproblem_can_be_inspected(model):
+    driver = solvers.Benders(model, oracle="pyomo", gap=1e-6)
+    assert driver.subproblem is not None
+    result = driver.solve()
+    assert len(driver.master.cuts) == result.iterations["Cuts"].iloc[-1]
+    assert pyo.value(driver.master.objective) <= result.objective * (1 + 1e-6)
+    assert solvers.Benders(model).subproblem is None  # a fast oracle answers
+    assert result.details["driver"] is driver
+
+
+# Limits, and leaving the model as it was found.
+
+
+def stops(model, **options):
+    """Solve and return the result, checking that nothing but values changed."""
+    before = state(model)
+    result = fs.solve(model, "benders", gap=1e-6, **options)
+    assert state(model) == before
+    return result
+
+
+def assert_incumbent(result, model, truth):
+    assert result.status in (SolutionStatus.FEASIBLE, SolutionStatus.OPTIMAL)
+    assert result.bound <= truth <= result.objective * (1 + 1e-7)
+    assert pyo.value(model.objective) == pytest.approx(result.objective, rel=1e-6)
+    assert violation(model) <= 1e-6
+    assert [j for j in model.features if model.sigma[j].value > 0.5] == result.selected
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_iteration_limit(limit, model, optimum):
+    result = stops(model, iteration_limit=limit)
+    assert result.stop_reason is StopReason.ITERATION_LIMIT
+    assert len(result.iterations) == limit
+    assert_incumbent(result, model, optimum)
+
+
+def test_time_limit_of_nothing(model):
+    model.sigma["a"].set_value(1)
+    result = stops(model, time_limit=0.0)
+    assert result.stop_reason is StopReason.TIME_LIMIT
+    assert result.status is SolutionStatus.NO_SOLUTION
+    assert result.objective is None
+    assert "more time" in result.message
+    assert model.sigma["a"].value == 1  # no incumbent: the user's values
+
+
+def test_time_limit_during_the_run(model, optimum):
+    """The clock runs out in the third subproblem."""
+    oracle, calls = model.structure.oracle, []
+
+    class Slow:
+        def solve(self, point, tolerance, time_limit):
+            calls.append(time_limit)
+            if len(calls) == 3:
+                time.sleep(max(0.0, time_limit))
+            return oracle.solve(point, tolerance, None)
+
+    model.structure.oracle = Slow()
+    result = stops(model, time_limit=3.0)
+    assert result.stop_reason is StopReason.TIME_LIMIT
+    assert calls == sorted(calls, reverse=True)  # what is left is handed on
+    assert_incumbent(result, model, optimum)
+
+
+@pytest.mark.parametrize("sub", [None, "clarabel"])
+def test_callback_stops(sub, model, optimum):
+    seen = []
+    result = stops(model, callback=lambda row: seen.append(row) or len(seen) == 2, sub_solver=sub)
+    assert result.stop_reason is StopReason.CALLBACK
+    assert [row["Iter"] for row in seen] == [0, 1]
+    assert_incumbent(result, model, optimum)
+
+
+def test_ctrl_c_in_a_callback(model, optimum):
+    def press(row):
+        if row["Iter"] == 1:
+            raise KeyboardInterrupt
+
+    result = stops(model, callback=press)
+    assert result.stop_reason is StopReason.INTERRUPTED
+    assert_incumbent(result, model, optimum)
+
+
+@pytest.mark.parametrize("sub", [None, "clarabel"])
+@pytest.mark.parametrize("call", [1, 4])
+def test_ctrl_c_in_a_subproblem(sub, call, model, optimum):
+    """At the first call there is nothing to give; later the incumbent comes back."""
+    driver = solvers.Benders(model, gap=1e-9, sub_solver=sub)
+    before, asked, solve = state(model), [], driver._subproblem.solve
+    inner = driver._subproblem._oracle if sub is None else driver._subproblem.runner.solver
+    original = inner.solve
+
+    def press(*args, **kwargs):
+        asked.append(1)
+        if len(asked) == call:
+            raise KeyboardInterrupt
+        return original(*args, **kwargs)
+
+    inner.solve = press
+    result = driver.solve()
+    inner.solve = original
+    assert callable(solve)
+    assert result.stop_reason is StopReason.INTERRUPTED
+    assert state(model) == before
+    if call == 1:
+        assert result.status is SolutionStatus.NO_SOLUTION
+    else:
+        assert_incumbent(result, model, optimum)
+
+
+def test_an_error_in_a_callback_comes_through_and_leaves_the_model(model):
+    model.w["a"].set_value(7.0)
+    before = state(model)
+    with pytest.raises(ZeroDivisionError):
+        fs.solve(model, "benders", callback=lambda row: 1 / 0)
+    assert state(model) == before
+    assert model.w["a"].value == 7.0
+
+
+def test_options_are_checked_before_anything_is_solved(model):
+    with pytest.raises(OptionError, match='Did you mean "iteration_limit"'):
+        fs.solve(model, "benders", iteration_limits=3)
+    for wrong in ({"gap": -1}, {"time_limit": -1}, {"iteration_limit": 0}, {"patience": 0}, {"oracle": "fast"}):
+        with pytest.raises(OptionError, match=next(iter(wrong))):
+            fs.solve(model, "benders", **wrong)
+    with pytest.raises(SolverError, match="MILP"):
+        fs.solve(model, "benders", master_solver="clarabel")
+    with pytest.raises(SolverError, match="clarabel"):
+        fs.solve(model, "benders", sub_solver="highs")
+    with pytest.raises(SolverError, match='Did you mean "highs"'):
+        fs.solve(model, "benders", master_solver="higs")
+
+
+# Validation.
+
+
+def test_validation_keeps_the_classifier_with_the_least_error(model, make_data):
+    other = make_data(30, 8, seed=33)
+    score, seen = model.structure.score, []
+
+    def recorded(m, data):
+        seen.append(score(m, data))
+        return seen[-1]
+
+    model.structure.score = recorded
+    result = fs.solve(model, "benders", validation=other, gap=1e-6)
+    assert len(seen) == len(result.iterations)
+    assert result.details["validation_error"] == min(seen)
+    assert score(model, other) == min(seen)
+    assert pyo.value(model.objective) == pytest.approx(result.objective, rel=1e-6)
+
+
+def test_patience_stops(model, make_data):
+    other = make_data(30, 8, seed=33)
+    patient = fs.solve(model, "benders", validation=other, gap=1e-6)
+    hasty = fs.solve(model, "benders", validation=other, gap=1e-6, patience=1)
+    assert hasty.stop_reason is StopReason.CONVERGED
+    assert len(hasty.iterations) < len(patient.iterations)
+
+
+# Edits: each ends at the monolith's optimum, or in an error that names it.
+
+
+@pytest.fixture(scope="module")
+def build(data):
+    return lambda form="perspective": fs.fsp.fsp_m(data, max_features=2, C=1.0, form=form)
+
+
+@pytest.mark.parametrize("driver", list(DRIVERS))
+def test_edits_of_the_subproblem(driver, linear_edit, build, edited_values):
+    truth = min(q for s, q in edited_values(build, linear_edit).items() if sum(s) <= 2)
+    model = build()
+    linear_edit(model)
+    before = state(model)
+    result = fs.solve(model, driver, gap=1e-6)
+    assert state(model) == before
+    if not np.isfinite(truth):
+        assert result.status is SolutionStatus.INFEASIBLE
+        return
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(truth, rel=1e-6)
+    assert result.bound <= truth * (1 + 1e-6)
+    assert violation(model) <= 1e-6
+
+
+def test_edits_of_the_subproblem_reach_what_scip_finds(linear_edit, build, edited_values):
+    truth = min(q for s, q in edited_values(build, linear_edit).items() if sum(s) <= 2)
+    model = build()
+    linear_edit(model)
+    result = fs.solve(model, "scip")
+    if np.isfinite(truth):
+        assert result.objective == pytest.approx(truth, rel=1e-4)
+    else:
+        assert result.status is SolutionStatus.INFEASIBLE
+
+
+@pytest.mark.parametrize("form", [form for form in fs.fsp.FORMS if form != "perspective"])
+@pytest.mark.parametrize("solver", [*DRIVERS, "scip"])
+def test_forms_with_a_bound_refuse_edits_of_the_subproblem(form, solver, linear_edit, build):
+    model = build(form)
+    linear_edit(model)
+    with pytest.raises(ModelError, match=r'edits the subproblem.*form="perspective"'):
+        fs.solve(model, solver)
+
+
+@pytest.mark.parametrize("driver", list(DRIVERS))
+def test_edits_that_no_cut_covers_are_named(driver, refused_edit, build):
+    edit, name = refused_edit
+    model = build()
+    edit(model)
+    before = state(model)
+    with pytest.raises(ModelError) as caught:
+        fs.solve(model, driver)
+    assert name in str(caught.value)
+    assert "scip" in str(caught.value)
+    assert state(model) == before
+
+
+@pytest.mark.parametrize("driver", list(DRIVERS))
+@pytest.mark.parametrize("form", fs.fsp.FORMS)
+def test_edits_of_the_master(driver, form, master_edit, build):
+    model = build(form)
+    master_edit(model)
+    whole = fs.solve(model, "scip")
+    model = build(form)
+    master_edit(model)
+    result = fs.solve(model, driver, gap=1e-6)
+    assert solvers.Benders(model).parts.as_built
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(whole.objective, rel=1e-4)
+    assert pyo.value(model.objective) == pytest.approx(result.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("driver", list(DRIVERS))
+def test_maximising_turns_the_subproblem(driver, build):
+    model = build()
+    model.objective.sense = pyo.maximize
+    with pytest.raises(ModelError, match="objective"):
+        fs.solve(model, driver)
+
+
+@pytest.mark.parametrize("driver", list(DRIVERS))
+def test_what_is_no_row_is_refused_by_name(driver, build):
+    model = build()
+    model.one = pyo.SOSConstraint(var=model.sigma, sos=1)
+    with pytest.raises(ModelError, match='SOSConstraint "one"'):
+        fs.solve(model, driver)
+    model = build("indicator")
+    model.implied = pyo.LogicalConstraint(
+        expr=model.selected["a"].indicator_var.implies(model.selected["b"].indicator_var)
+    )
+    with pytest.raises(ModelError, match='LogicalConstraint "implied"'):
+        fs.solve(model, driver)
+    model = build()
+    model.sigma["a"].domain = pyo.UnitInterval
+    with pytest.raises(ModelError, match=r'"sigma\[a\]" is not binary'):
+        fs.solve(model, driver)
+
+
+def test_a_quadratic_master_needs_a_solver_for_it(build, need):
+    model = build()
+    model.objective.set_value(model.objective.expr + 2 * model.sigma["b"] * model.sigma["c"])
+    with pytest.raises(SolverError, match="MIQP"):
+        fs.solve(model, "benders")
+    whole = fs.solve(model, "scip")
+    result = fs.solve(model, "benders", master_solver="scip")
+    assert result.objective == pytest.approx(whole.objective, rel=1e-4)
+
+
+@pytest.mark.parametrize("driver", list(DRIVERS))
+@pytest.mark.parametrize("form", fs.fsp.FORMS)
+def test_clashing_rows_are_named(driver, form, build):
+    model = build(form)
+    model.pair = pyo.Constraint(expr=model.sigma["a"] >= 1)
+    model.not_both = pyo.Constraint(expr=model.sigma["a"] + model.sigma["b"] <= 1)
+    model.harmless = pyo.Constraint(expr=model.sigma["c"] <= model.sigma["d"])
+    model.sigma["b"].fix(1)
+    result = fs.solve(model, driver)
+    assert result.status is SolutionStatus.INFEASIBLE
+    assert result.objective is None
+    assert '"pair"' in result.message
+    assert '"not_both"' in result.message
+    assert "fixed at 1" in result.message
+    assert "harmless" not in result.message
+    assert "cardinality" not in result.message
+
+
+def test_a_subproblem_without_solution_anywhere(build):
+    model = build()
+    model.e = pyo.Constraint(expr=sum(model.xi.values()) <= 1)
+    result = fs.solve(model, "benders")
+    assert result.status is SolutionStatus.INFEASIBLE
+    model.cardinality.deactivate()  # nothing but the subproblem is left
+    assert fs.solve(model, "benders").status is SolutionStatus.INFEASIBLE
+
+
+def test_an_unbounded_subproblem_is_said_to_be_so(build):
+    model = build()
+    model.objective.set_value(model.objective.expr - 300 * model.b)
+    with pytest.raises(SolverError, match="unbounded below"):
+        fs.solve(model, "benders")
+
+
+# Textbook models that have nothing to do with SVMs.
+
+DEMAND = [3, 5, 4, 2]
+OPEN = [8, 7, 6]
+SHIP = [[1, 4, 6], [5, 1, 3], [6, 2, 1], [2, 6, 3]]
+
+
+def facility(capacity=None, sense=pyo.minimize):
+    """Facility location: OPEN costs, SHIP costs a unit, demand DEMAND."""
+    m = pyo.ConcreteModel()
+    customers, sites = range(4), range(3)
+    m.open = pyo.Var(sites, domain=pyo.Binary)
+    m.share = pyo.Var(customers, sites, bounds=(0, None))
+    m.served = pyo.Constraint(customers, rule=lambda m, i: sum(m.share[i, j] for j in sites) == 1)
+    m.only_open = pyo.Constraint(customers, sites, rule=lambda m, i, j: m.share[i, j] <= m.open[j])
+    if capacity is not None:
+        m.capacity = pyo.Constraint(
+            sites, rule=lambda m, j: sum(DEMAND[i] * m.share[i, j] for i in customers) <= capacity * m.open[j]
+        )
+    cost = sum(OPEN[j] * m.open[j] for j in sites)
+    cost += sum(DEMAND[i] * SHIP[i][j] * m.share[i, j] for i in customers for j in sites)
+    m.cost = pyo.Objective(expr=cost if sense == pyo.minimize else 100 - cost, sense=sense)
+    return m
+
+
+def cheapest():
+    """Uncapacitated: every customer goes to the cheapest open site."""
+    subsets = (s for k in (1, 2, 3) for s in itertools.combinations(range(3), k))
+    return min(sum(OPEN[j] for j in s) + sum(DEMAND[i] * min(SHIP[i][j] for j in s) for i in range(4)) for s in subsets)
+
+
+def agrees(model, complicating, truth=None, **options):
+    """Solve by Benders and whole; return the result."""
+    whole = fs.solve(model, "scip").objective
+    before = state(model)
+    result = fs.solve(model, "benders", complicating=complicating, gap=1e-6, **options)
+    assert state(model) == before
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(whole, rel=1e-5)
+    assert truth is None or result.objective == pytest.approx(truth, rel=1e-6)
+    assert violation(model) <= 1e-6
+    objective = next(model.component_data_objects(pyo.Objective, active=True))
+    assert pyo.value(objective) == pytest.approx(result.objective, rel=1e-6)
+    if objective.sense == pyo.minimize:
+        assert_brackets(result.iterations, result.objective)
+    return result
+
+
+@pytest.mark.parametrize("sub", names(C.LP | C.LP_DUALS, installed=False))
+def test_facility_location(sub, need):
+    if sub in ("pounce", "ipopt", "cyipopt"):  # with no site open a local solver proves nothing, and is refused by name
+        model = facility()
+        model.some = pyo.Constraint(expr=sum(model.open.values()) >= 1)
+    else:
+        model = facility()
+    agrees(model, [model.open], truth=cheapest(), sub_solver=need(sub))
+
+
+@pytest.mark.parametrize("capacity", [6, 7, 14])
+@pytest.mark.parametrize("master", ["highs", "scip"])
+def test_masters_whose_subproblem_is_infeasible(capacity, master):
+    model = facility(capacity)
+    result = agrees(model, model.open, master_solver=master)
+    assert result.iterations["Objective"].isna().any()  # a feasibility cut was needed
+    assert result.objective >= cheapest() - 1e-6
+
+
+def test_no_master_has_a_subproblem_with_a_solution():
+    model = facility(capacity=4)
+    result = fs.solve(model, "benders", complicating=model.open)
+    assert result.status is SolutionStatus.INFEASIBLE
+    assert "subproblem has no solution" in result.message
+
+
+def test_maximisation():
+    model = facility(7, sense=pyo.maximize)
+    result = agrees(model, model.open)
+    least = fs.solve(facility(7), "highs").objective
+    assert result.objective == pytest.approx(100 - least, rel=1e-6)
+    bound, incumbent = (result.iterations[c].dropna().to_numpy(dtype=float) for c in ("Bound", "Incumbent"))
+    assert (bound >= result.objective - 1e-6).all()
+    assert (incumbent <= result.objective + 1e-6).all()
+    assert (np.diff(bound) <= 0).all()
+
+
+def test_a_fixed_complicating_variable():
+    model = facility(7)
+    model.open[1].fix(0)
+    agrees(model, model.open)
+    model = facility()
+    model.open[0].fix(1)
+    model.product = pyo.Constraint(expr=model.open[0] * model.share[0, 0] <= 0.5)  # linear while open[0] is fixed
+    agrees(model, model.open)
+
+
+def test_single_variables_may_complicate():
+    """x[2] stays with the subproblem, though x[1] complicates."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([1, 2], bounds=(0, 4))
+    m.x[1].domain = pyo.Integers
+    m.row = pyo.Constraint(expr=2 * m.x[1] + 3 * m.x[2] <= 11)
+    m.value = pyo.Objective(expr=3 * m.x[1] + 4 * m.x[2], sense=pyo.maximize)
+    agrees(m, [m.x[1]], truth=16.0)
+
+
+def quadratic_plan(domain):
+    """Track targets with capacity bought in units (QP subproblem with linear rows)."""
+    m = pyo.ConcreteModel()
+    target, price = [1.3, 2.6, 0.4], [0.5, 0.2, 0.9]
+    m.units = pyo.Var(range(3), domain=domain, bounds=(0, 3))
+    m.make = pyo.Var(range(3), bounds=(0, None))
+    m.capacity = pyo.Constraint(range(3), rule=lambda m, k: m.make[k] <= 0.9 * m.units[k])
+    m.total = pyo.Constraint(expr=sum(m.make.values()) >= 2)
+    m.few = pyo.Constraint(expr=sum(m.units.values()) <= 4)
+    error = sum((m.make[k] - target[k]) ** 2 for k in range(3))
+    m.cost = pyo.Objective(expr=error + sum(price[k] * m.units[k] for k in range(3)))
+    return m
+
+
+@pytest.mark.parametrize("sub", names(C.QP | C.QP_DUALS, installed=False))
+def test_general_integers_and_a_quadratic_subproblem(sub, need):
+    model = quadratic_plan(pyo.Integers)
+    need(sub)
+    if sub != "clarabel":  # a local solver proves no infeasibility: start where there is a plan
+        model.enough = pyo.Constraint(expr=0.9 * sum(model.units.values()) >= 2)
+    agrees(model, model.units, sub_solver=sub)
+
+
+@pytest.mark.parametrize("build", [lambda: quadratic_plan(pyo.Reals), lambda: capacity_plan()])
+def test_continuous_complicating_variables(build):
+    model = build()
+    agrees(model, model.units)
+
+
+def capacity_plan():
+    """Two-stage LP: capacity now, recourse in three scenarios; the newsvendor with two products."""
+    m = pyo.ConcreteModel()
+    demand = {(0, 0): 3, (0, 1): 5, (1, 0): 6, (1, 1): 2, (2, 0): 4, (2, 1): 4}
+    m.units = pyo.Var([0, 1], bounds=(0, 10))
+    m.sold = pyo.Var(list(demand), bounds=(0, None))
+    m.limit = pyo.Constraint(list(demand), rule=lambda m, s, k: m.sold[s, k] <= m.units[k])
+    m.demand = pyo.Constraint(list(demand), rule=lambda m, s, k: m.sold[s, k] <= demand[s, k])
+    m.cost = pyo.Objective(expr=sum(m.units.values()) - sum(m.sold.values()) * 1.8 / 3)
+    return m
+
+
+def test_what_the_fixing_rows_cannot_do_is_refused_by_name():
+    model = quadratic_plan(pyo.Integers)
+    model.cone = pyo.Constraint(expr=model.make[0] ** 2 <= model.make[1] * model.make[2])
+    with pytest.raises(ModelError, match='"cone" is not linear'):
+        fs.solve(model, "benders", complicating=model.units)
+    model = quadratic_plan(pyo.Integers)
+    model.bilinear = pyo.Constraint(expr=model.make[0] * model.units[1] <= 1)
+    with pytest.raises(ModelError, match='"bilinear" is not linear'):
+        fs.solve(model, "benders", complicating=model.units)
+    model = facility()
+    model.share[0, 0].domain = pyo.Binary
+    with pytest.raises(ModelError, match=r'"share\[0,0\]" of the subproblem is integer'):
+        fs.solve(model, "benders", complicating=model.open)
+    model = quadratic_plan(pyo.Integers)
+    model.cost.set_value(model.cost.expr + model.make[0] * model.make[1] * 5)
+    for sub in ("clarabel", "pounce"):
+        with pytest.raises(ModelError, match="not convex"):
+            fs.solve(model, "benders", complicating=model.units, sub_solver=sub)
+    model = quadratic_plan(pyo.Integers)
+    model.cost.set_value(model.cost.expr + pyo.exp(model.make[0]))
+    with pytest.raises(ModelError, match="not convex quadratic"):
+        fs.solve(model, "benders", complicating=model.units, sub_solver="pounce")
+    model = quadratic_plan(pyo.Integers)
+    model.cost.set_value(model.cost.expr + model.make[0] * model.units[1])
+    with pytest.raises(ModelError, match="Objective term"):
+        fs.solve(model, "benders", complicating=model.units)
+
+
+def test_rows_with_variables_of_neither_part_are_refused():
+    model = facility()
+    model.extra = pyo.Var(bounds=(0, 1))
+    model.mixed = pyo.Constraint(expr=model.share[0, 0] <= model.extra)
+    with pytest.raises(ModelError, match='Row "mixed"'):
+        fs.solve(model, "benders", complicating=model.open, subproblem=model.share)
+    with pytest.raises(OptionError, match=r'"open\[0\]".*another model'):
+        fs.solve(model, "benders", complicating=facility().open)
+
+
+def test_declared_coupling_rows():
+    model = facility(7)
+    result = fs.solve(model, "benders", complicating=model.open, coupling=[model.only_open, model.capacity])
+    assert result.objective == pytest.approx(fs.solve(facility(7), "highs").objective, rel=1e-4)
+    with pytest.raises(ModelError, match=r'Row "capacity\[0\]"'):
+        fs.solve(model, "benders", complicating=model.open, coupling=model.only_open)
+
+
+def test_an_unbounded_linear_subproblem():
+    model = facility()
+    model.free = pyo.Var()
+    model.below = pyo.Constraint(expr=model.free <= model.share[0, 0])
+    model.cost.set_value(model.cost.expr + model.free)
+    with pytest.raises(SolverError, match="unbounded below"):
+        fs.solve(model, "benders", complicating=model.open)
+
+
+def test_an_unbounded_master_is_explained():
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(domain=pyo.Integers), pyo.Var(bounds=(0, None))
+    m.row = pyo.Constraint(expr=m.y >= m.x)
+    m.cost = pyo.Objective(expr=2 * m.y - m.x)
+    result = fs.solve(m, "benders", complicating=m.x, time_limit=10)
+    assert result.status is SolutionStatus.NO_SOLUTION
+    assert "bounds" in result.message
+
+
+def test_an_optimum_of_zero_is_recognised():
+    model = facility()
+    model.cost.set_value(model.cost.expr - cheapest())
+    result = fs.solve(model, "benders", complicating=model.open)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(0, abs=1e-6)
+
+
+def test_a_model_without_declared_variables():
+    with pytest.raises(OptionError, match="complicating"):
+        fs.solve(facility(), "benders")
+    with pytest.raises(OptionError, match="validation"):
+        fs.solve(model := facility(), "benders", complicating=model.open, validation=object())
+
+
+@pytest.mark.parametrize("nothing", ["rows", "costs"])
+def test_masters_with_nothing_of_their_own(nothing):
+    """No master rows, no master costs: variables that the solver never sees get a value all the same."""
+    model = facility()
+    if nothing == "costs":
+        model.cost.set_value(sum(SHIP[i][j] * model.share[i, j] for i in range(4) for j in range(3)))
+        model.unused = pyo.Var([0, 1], domain=pyo.Binary)
+        model.about = pyo.Constraint(expr=model.unused[0] + model.unused[1] <= 1)
+    result = fs.solve(
+        model, "benders", complicating=[c for c in (model.open, model.component("unused")) if c is not None]
+    )
+    assert result.status is SolutionStatus.OPTIMAL
+    assert violation(model) <= 1e-6

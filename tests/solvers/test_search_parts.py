@@ -1,0 +1,107 @@
+"""The parts of the tree search, each on an instance small enough to see."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from fsmodels.fsp_cuts import fill
+from solvers.branching import PseudoCosts, Tree
+from solvers.local_search import improve
+from solvers.lp import HighsLP, LpStatus
+from solvers.structure import Cut
+
+
+def test_the_lp_follows_rows_and_bounds():
+    lp = HighsLP(np.array([1.0, 2.0]), np.zeros(2), np.full(2, np.inf))
+    lp.add_rows(np.array([[1.0, 1.0]]), np.array([3.0]), np.array([np.inf]))
+    assert lp.solve().objective == pytest.approx(3.0)
+    lp.set_bounds(np.array([0]), np.array([0.0]), np.array([1.0]))
+    answer = lp.solve()
+    assert answer.objective == pytest.approx(5.0)
+    assert answer.point == pytest.approx([1.0, 2.0])
+    assert answer.reduced_costs == pytest.approx([-1.0, 0.0])
+    lp.add_rows(np.array([[0.0, 1.0], [1.0, 0.0]]), np.full(2, -np.inf), np.array([9.0, 9.0]))
+    lp.solve()
+    assert lp.slack_rows().tolist() == [False, True, True]
+    lp.delete_rows(np.array([1]))
+    assert lp.rows == 2
+    lp.set_bounds(np.array([1]), np.array([0.0]), np.array([1.0]))
+    assert lp.solve().status is LpStatus.INFEASIBLE
+
+
+def test_the_lp_agrees_with_scipy_after_many_changes():
+    rng = np.random.default_rng(0)
+    cost = rng.uniform(-1, 1, 8)
+    lp = HighsLP(cost, np.zeros(8), np.ones(8))
+    rows = np.empty((0, 8))
+    for _ in range(10):
+        row = rng.uniform(0, 1, (1, 8))
+        rows = np.vstack([rows, row])
+        lp.add_rows(row, np.array([-np.inf]), np.array([1.5]))
+        upper = rng.integers(0, 2, 8).astype(float)
+        lp.set_bounds(np.arange(8), np.zeros(8), upper)
+        want = linprog(cost, A_ub=rows, b_ub=np.full(len(rows), 1.5), bounds=list(zip(np.zeros(8), upper, strict=True)))
+        assert lp.solve().objective == pytest.approx(want.fun, abs=1e-7)
+
+
+def test_an_lp_time_limit_is_for_one_solve():
+    lp = HighsLP(np.ones(1), np.zeros(1), np.ones(1))
+    for _ in range(5):
+        assert lp.solve(time_limit=1.0).status is LpStatus.OPTIMAL
+
+
+def test_the_tree_plunges_into_the_nearer_side_and_then_takes_the_best_bound():
+    tree = Tree()
+    tree.add(1.0)
+    tree.branch(tree.pop(), 2.0, column=0, value=0.7)
+    first = tree.pop()
+    assert first.up
+    assert first.changes == ((0, 1.0, np.inf),)
+    tree.branch(first, 5.0, column=1, value=0.2)
+    tree.pop()
+    assert tree.bound == 2.0
+    assert tree.pop().bound == 2.0
+    assert tree.pop().bound == 5.0
+    assert tree.pop() is None
+    assert tree.bound == np.inf
+
+
+def test_pseudo_costs_prefer_what_gains_on_both_sides():
+    costs = PseudoCosts(2)
+    for column, gains in ((0, (10.0, 0.0)), (1, (2.0, 2.0))):
+        for up in (False, True):
+            costs.learn(column, up, 0.5, gains[up])
+    assert costs.ranked(np.array([0.5, 0.5]), np.array([0, 1])).tolist() == [1, 0]
+    assert costs.reliable(1, 1)
+    assert not costs.reliable(1, 2)
+
+
+def test_exchange_finds_the_best_pair_of_a_modular_function():
+    weight = np.array([-1.0, -5.0, -2.0, -4.0])
+    seen = []
+
+    def evaluate(choice):
+        if choice.sum() > 2:
+            return None
+        seen.append((float(weight @ choice), choice))
+        return seen[-1][0], Cut(0.0, weight)
+
+    start = np.array([1.0, 0.0, 1.0, 0.0])
+    improve(start, -3.0, Cut(0.0, weight), evaluate, np.ones(4, bool), np.zeros(4), lambda: False)
+    assert min(value for value, _ in seen) == -9.0
+
+
+@pytest.mark.parametrize("total", [1, 2, 3, 4])
+def test_fill_minimises_the_weighted_sum_of_inverses(total):
+    size = np.array([3.0, 0.5, 1.0, 0.1])
+    sigma = fill(size, total)
+    assert sigma.sum() == pytest.approx(total)
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        other = np.clip(sigma + rng.normal(scale=0.1, size=4), 1e-9, 1)
+        if other.sum() <= total:
+            assert np.sum(size**2 / other) >= np.sum(size**2 / sigma) - 1e-9
+
+
+def test_fill_with_fewer_weights_than_features_allowed():
+    assert fill(np.array([0.0, 2.0, 0.0]), 2).tolist() == [0.0, 1.0, 0.0]
