@@ -175,7 +175,7 @@ class Runner:
             return OptionError(f"{self.spec.name} fails with its options {self.options.own}: {text}")
         hint = ""
         if "size-limited license" in text:
-            hint = " Without a licence gurobi takes 2000 rows and columns: use scip, or a driver."
+            hint = ". Without a licence gurobi takes 2000 rows and columns: use scip, or a driver."
         return SolverError(f"{self.spec.name} failed: {text}{hint}")
 
     def _own_options(self, **words: Any) -> dict[str, Any]:
