@@ -119,7 +119,7 @@ def information_gain(data: Dataset, *, max_features: int, C: float = 1.0) -> Bas
     data : Dataset
         Dense or sparse; the ranking does not depend on scaling, the fitted SVM does.
     max_features : int
-        How many features to keep, 1..n_features; fewer are kept when fewer have a positive gain, but at least one.
+        How many features to keep, 1..n_features; among equal gains the earlier column, as WEKA's ranker does.
     C : float
         Cost of slack, above 0, of the linear SVM fitted on the selected features.
 
@@ -293,7 +293,7 @@ def _fit(data: Dataset, kept: NDArray[np.bool_], C: float, ranking: pd.Series, s
 
 def _filtered(data: Dataset, scores: FloatArray, name: str, max_features: int, C: float, started: float) -> Baseline:
     ranking = _ranked(data, scores, name)
-    best = ranking.index[: max(1, min(max_features, int((ranking > 0).sum())))]
+    best = ranking.index[:max_features]
     return _fit(data, np.isin(np.array(data.features), list(best)), C, ranking, started)
 
 

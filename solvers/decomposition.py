@@ -225,7 +225,7 @@ def _unseen(model: Any, coupling: set[int]) -> list[str]:
         f'{name} "{c.name}"'
         for kind, name in UNSEEN.items()
         for c in model.component_objects(kind, active=True, descend_into=INSIDE)
-        if id(c) not in coupling
+        if id(c) not in coupling and any(d.active for d in c.values())
     ]
 
 

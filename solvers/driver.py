@@ -150,6 +150,7 @@ class Driver:
                 message = f"The point misses the model's rows by {error:.1e}: not called optimal."
         if self._kept is not None and getattr(c, "validation", None) is not None:
             details["validation_error"] = self._kept[0]
+            details["best_objective"] = self._signed(self.best)  # the bound is about this one
         return Result(
             status=status,
             stop_reason=stop,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyomo.core.expr.numeric_expr import (
+    DivisionExpression,
     LinearExpression,
     MonomialTermExpression,
     NegationExpression,
@@ -30,25 +31,37 @@ def terms(expression: Any, atoms: Sequence[Any] = ()) -> Iterator[Any]:
             yield expression
         else:
             yield from terms(expression.expr, atoms)
-    elif kind in (NegationExpression, ProductExpression) and _factor(expression, atoms) is not None:
-        factor, inner = _factor(expression, atoms)  # type: ignore[misc]
+    elif (split := _factor(expression, atoms)) is not None:
+        factor, inner = split
         yield from (factor * term for term in terms(inner, atoms))
     else:
         yield expression
 
 
 def _factor(expression: Any, atoms: Sequence[Any]) -> tuple[Any, Any] | None:
-    """Split ``c * sum`` into factor and sum; None where there is nothing to distribute."""
-    *constant, inner = (-1.0, *expression.args) if type(expression) is NegationExpression else expression.args
-    content = inner
-    while _is_named(content):
-        if any(content is atom for atom in atoms):
-            return None
-        content = content.expr
-    constant_factor = constant[0] if constant else 1.0
-    if getattr(constant_factor, "is_potentially_variable", lambda: False)():
+    """Split ``c * sum``, ``sum / c`` or ``-sum`` into factor and sum; None where there is nothing to distribute."""
+    kind = type(expression)
+    if kind is NegationExpression:
+        factor, inner = -1.0, expression.args[0]
+    elif kind is ProductExpression:
+        factor, inner = expression.args
+    elif kind is DivisionExpression:
+        inner, divisor = expression.args
+        factor = 1.0 / divisor if _is_constant(divisor) else divisor
+    else:
         return None
-    return (constant_factor, content) if type(content) in (SumExpression, LinearExpression) else None
+    if not _is_constant(factor):
+        return None
+    while _is_named(inner):
+        if any(inner is atom for atom in atoms):
+            return None
+        inner = inner.expr
+    is_sum = type(inner) in (SumExpression, LinearExpression) or _factor(inner, atoms) is not None
+    return (factor, inner) if is_sum else None
+
+
+def _is_constant(expression: Any) -> bool:
+    return not getattr(expression, "is_potentially_variable", lambda: False)()
 
 
 def variables(expression: Any, atoms: Sequence[Any] = ()) -> Iterator[Any]:

@@ -40,7 +40,7 @@ def improve(
         price = cut.coefficients + cost
         drops = _cheapest(-price, (choice > 0.5) & movable)
         adds = _cheapest(price, (choice < 0.5) & movable)
-        moves = [(price[k] - price[j], (j, k)) for j in drops for k in adds]
+        moves: list[tuple[float, tuple[int, ...]]] = [(price[k] - price[j], (j, k)) for j in drops for k in adds]
         moves += [(-price[j], (j,)) for j in drops] + [(price[k], (k,)) for k in adds]
         for _, switched in sorted(moves, key=lambda move: move[0])[:TRIED]:
             candidate = choice.copy()

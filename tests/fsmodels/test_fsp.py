@@ -15,9 +15,8 @@ from scipy import sparse
 import fsmodels as fs
 from fsmodels.svm_oracle import SvmOracle
 from solvers.interfaces import Runner, SolveOptions
-from solvers.registry import find
 from solvers.registry import Capability as C
-from solvers.registry import names
+from solvers.registry import find, names
 
 FORMS = fs.fsp.FORMS
 GLOBAL = ["benders", *names(C.MIQCP | C.NONCONVEX, installed=False)]
@@ -36,7 +35,6 @@ SHARED = {
     "margin[1]": (1, {"w[f]": -1, "w[g]": 1, "b": -1, "xi[1]": 1}, None),
     "margin[2]": (1, {"w[f]": 3, "b": 1, "xi[2]": 1}, None),
 }
-CARDINALITY = {"cardinality": (None, {"sigma[f]": 1, "sigma[g]": 1}, 1)}
 SELECTION = {
     "perspective": {
         f"only_selected[{j}]": (None, {(f"w[{j}]", f"w[{j}]"): 1, (f"t[{j}]", f"sigma[{j}]"): -1}, 0) for j in "fg"
@@ -76,15 +74,15 @@ def _ordered(pair):
 @pytest.mark.parametrize("form", FORMS)
 def test_fsp_m_by_hand(form, three):
     model = fs.fsp.fsp_m(three, max_features=1, C=4, form=form)
-    names = {row.name: sides(row) for row in model.component_data_objects(pyo.Constraint, active=True)}
+    found = {row.name: sides(row) for row in model.component_data_objects(pyo.Constraint, active=True)}
     sigma = "selected[{}].binary_indicator_var" if form == "indicator" else "sigma[{}]"
     cardinality = {"cardinality": (None, {sigma.format(j): 1 for j in "fg"}, 1)}
     expected = SHARED | SELECTION[form] | cardinality
-    assert set(names) == set(expected)
+    assert set(found) == set(expected)
     for name, (low, terms, up) in expected.items():
-        assert names[name][0] == low, name
-        assert names[name][1] == pytest.approx(terms), name
-        assert names[name][2] == up, name
+        assert found[name][0] == low, name
+        assert found[name][1] == pytest.approx(terms), name
+        assert found[name][2] == up, name
     norm = {"t[f]": 0.5, "t[g]": 0.5} if form == "perspective" else SQUARES
     assert collected(model.objective.expr) == norm | {f"xi[{i}]": 4 for i in range(3)}
     assert all(v.is_binary() for v in model.sigma.values())
@@ -273,6 +271,7 @@ def test_columns_that_say_nothing(enumerated):
     assert enumerated(data) == pytest.approx(4.0)  # 2 C min(l+, l-)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_one_sample_a_class(enumerated):
     data = fs.Dataset.from_arrays([[0.0, 1.0, 2.0], [1.0, 1.0, 0.0]], [-1, 1], features=["a", "b", "c"])
     assert_exact(data, enumerated, C=10.0, max_features=1)

@@ -12,9 +12,8 @@ from scipy.optimize import linprog
 import fsmodels as fs
 from fsmodels.svm_oracle import SvmOracle
 from solvers.interfaces import Runner, SolveOptions
-from solvers.registry import DUALS, find
+from solvers.registry import DUALS, find, names
 from solvers.registry import Capability as C
-from solvers.registry import names
 
 QP_SOLVERS = names(C.QP | DUALS, installed=False)
 

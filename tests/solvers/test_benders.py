@@ -1,4 +1,4 @@
-"""Generalised Benders: equal to enumeration and to the monolith, bounds at every row, limits, edits, textbook models."""
+"""Generalised Benders: equal to enumeration and the monolith, bounds at every row, limits, edits, textbook models."""
 
 import itertools
 import time
