@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from fsmodels.recipes import MODELS
 from solvers import SolutionStatus
-from solvers.registry import SOLVERS
-from solvers.run import DRIVERS
+from solvers.registry import DRIVERS, SOLVERS
 
 if TYPE_CHECKING:
     from fsmodels.selection import Selection

@@ -18,8 +18,8 @@ from fsmodels.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.recipes import MODELS, Recipe, find, used_parameters
 from solvers import Result, SolutionStatus, StopReason, solve
+from solvers.registry import DRIVERS
 from solvers.result import relative_gap
-from solvers.run import DRIVERS
 
 __all__ = ["Selection", "select"]
 

@@ -119,6 +119,8 @@ _CYIPOPT = (
 )
 _V2 = "pyomo.contrib.solver.solvers."
 
+DRIVERS: dict[str, Any] = {}  # the decomposition drivers by name; ``solvers.run`` enters them
+
 SOLVERS: dict[str, SolverSpec] = {
     spec.name: spec
     for spec in [
@@ -254,8 +256,6 @@ def find(name: str) -> SolverSpec:
     SolverError
         If the name is known neither here nor to Pyomo, or the solver is not installed; the message says what is.
     """
-    from solvers.run import DRIVERS
-
     spec = SOLVERS.get(name)
     here = ", ".join([*(s.name for s in SOLVERS.values() if s.found), *DRIVERS])
     if spec is None:
@@ -353,8 +353,6 @@ def available() -> pd.DataFrame:
     >>> "highs" in available()["name"].tolist()
     True
     """
-    from solvers.run import DRIVERS
-
     rows = []
     for spec in SOLVERS.values():
         version = spec.found

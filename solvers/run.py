@@ -16,11 +16,11 @@ from solvers.benders import Benders
 from solvers.branch_and_cut import BranchAndCut
 from solvers.conflict import clashing_rows
 from solvers.decomposition import Split, single_objective, split
-from solvers.driver import Driver, check_limits
+from solvers.driver import check_limits
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.interfaces import Answer, Runner, SolveOptions
 from solvers.model_class import INSIDE, has_integers, needs, unseen, used_variables, violation
-from solvers.registry import COMMON, SOLVERS, SolverSpec, describe, find, names, recognise
+from solvers.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, describe, find, names, recognise
 from solvers.registry import Capability as C
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.rewriting import Visible, visible
@@ -28,11 +28,12 @@ from solvers.structure import Structure
 from solvers.subproblem import OracleSubproblem, SwitchedSubproblem
 from solvers.trace import Clock
 
-DRIVERS: dict[str, type[Driver]] = {driver.name: driver for driver in [Benders, BranchAndCut]}
+DRIVERS.update({driver.name: driver for driver in (Benders, BranchAndCut)})
 FEASIBLE = 1e-6  # largest violation of a point called optimal
 HOPELESS = 1e-3  # largest violation of a point worth keeping
 ALMOST_INTEGER = 1e-4
 DEFAULT_GAP = 1e-4
+ROUNDING = 1e-9  # relative; no gap smaller than this is asked of a proof
 CONVEX = C.QP | C.QCP
 _DEFAULTS = [("highs", C.LP), ("highs", C.MILP), ("clarabel", C.QP), ("clarabel", C.QCP), ("scip", C.NONCONVEX)]
 _DEFAULTS += [("scip", C.MIQP), ("scip", C.MIQCP), ("scip", C.MINLP), ("pounce", C.NLP)]
@@ -108,7 +109,7 @@ def _solve_by_class(model: Any, options: dict[str, Any]) -> Result:
 def _solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result:
     """Solve the monolith with one Pyomo solver."""
     clock = Clock(options.get("time_limit"))
-    words = _words(spec, options)
+    words = _words(spec, options, polished=getattr(model, "structure", None) is not None)
     single_objective(model)
     structure: Structure | None = getattr(model, "structure", None)
     parts = split(model, structure) if structure is not None else None  # refuses a big-M that no longer holds
@@ -247,7 +248,7 @@ def _judged(
     if error is not None:
         result.objective = float(pyo.value(single_objective(model)))
         result.details["violation"] = error
-        gap, asked = result.gap, options.get("gap", DEFAULT_GAP)
+        gap, asked = result.gap, max(options.get("gap", DEFAULT_GAP), ROUNDING)
         if error > FEASIBLE:
             result.status = SolutionStatus.FEASIBLE
             result.message = f"{spec.name}'s point misses the model's rows by {error:.1e}: not called optimal."
@@ -294,7 +295,7 @@ def _sentence(spec: SolverSpec, answer: Answer, gap: float | None) -> str:
     return f"{spec.name} {said}." if said else ""
 
 
-def _words(spec: SolverSpec, options: dict[str, Any]) -> SolveOptions:
+def _words(spec: SolverSpec, options: dict[str, Any], *, polished: bool) -> SolveOptions:
     """Sort the common words from the solver's own options."""
     check_limits(options)
     drivers_own = {f.name for driver in DRIVERS.values() for f in dataclasses.fields(driver.options_type)}
@@ -312,7 +313,7 @@ def _words(spec: SolverSpec, options: dict[str, Any]) -> SolveOptions:
         if name in drivers_own and name not in spec.words.values():
             raise OptionError(f'Option "{name}" belongs to the drivers ({", ".join(DRIVERS)}), not to {spec.name}.')
     common = {k: options[k] for k in COMMON if k in options}
-    common.setdefault("gap", DEFAULT_GAP)
+    common["gap"] = common.get("gap", DEFAULT_GAP) * (0.5 if polished else 1.0)  # polishing may cost a little
     return SolveOptions(**common, own=own)
 
 
