@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fsmodels.recipes import MODELS
-from solvers import SolutionStatus
+from solvers import SolutionStatus, StopReason
 from solvers.registry import DRIVERS, SOLVERS
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
         others = [name for name in others if name != found.result.solver] if recipe.selects else []
         if others:
             steps.append(("Another solver may close the gap", changed(words, "--solver", others[0])))
-        if limit:
+        if limit and found.stop_reason is StopReason.TIME_LIMIT:
             steps.append(("More time", changed(words, "--time-limit", f"{5 * limit:g}")))
     k = found.parameters.get("max_features")
     if k is not None and k < found.data.n_features:

@@ -23,6 +23,8 @@ from fsmodels._messages import listed, suggestion
 from fsmodels.errors import DataError
 
 FloatArray = NDArray[np.float64]
+# What people write for a missing value.
+BLANKS = {"na", "n/a", "#n/a", "<na>", "none", "null", "missing", "?", "-", "."}
 
 
 @dataclass(frozen=True)
@@ -155,13 +157,19 @@ def _check_header(header: list[str], path: Path) -> None:
             f'Column {header.index("") + 1} of file "{path}" has no name: name it in line 1. '
             "If it is the row index that pandas wrote, write the file again with index=False."
         )
-    if len(header) == 1:
-        for mark, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
-            if mark in header[0]:
-                raise DataError(
-                    f'File "{path}" separates its columns by {word} ("{header[0][:40]}"): save it with commas, or read '
-                    f"it with pandas.read_csv(path, sep={mark!r}) and use Dataset.from_frame."
-                )
+    if other := _other_separator(header, path):
+        raise other
+
+
+def _other_separator(header: list[str], path: Path, decimal: str = "") -> DataError | None:
+    """Build the error for a file whose columns something else than commas separates."""
+    for mark, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+        if len(header) == 1 and mark in header[0]:
+            return DataError(
+                f'File "{path}" separates its columns by {word} ("{header[0][:40]}"): save it with commas, or read '
+                f"it with pandas.read_csv(path, sep={mark!r}{decimal}) and use Dataset.from_frame."
+            )
+    return None
 
 
 def _records(path: Path) -> Iterable[tuple[int, list[str]]]:
@@ -179,6 +187,8 @@ def _ragged(path: Path) -> DataError | None:
     _, header = next(records)
     for row, (line, cells) in enumerate(records, start=1):
         if len(cells) != len(header):
+            if other := _other_separator(header, path, ", decimal=','"):  # the cells' commas are decimal ones
+                return other
             remedy = (
                 "remove the extra cells, quote text that holds a comma, or add the missing names to the header"
                 if len(cells) > len(header)
@@ -240,8 +250,10 @@ def numeric_matrix(table: pd.DataFrame, origin: Origin) -> FloatArray:
         many = f", {int(is_text.sum())} such cells" if is_text.sum() > 1 else ""
         others = [quoted(other) for other in texts if other != name]
         also = f" So {'has' if len(others) == 1 else 'have'} {listed(others)}." if others else ""
+        cell = str(table.iloc[row][name])
+        remedy = "fill in numbers, remove such rows, or" if cell.strip().lower() in BLANKS else "give numbers, or"
         raise DataError(
-            f'Column "{name}" has text in {origin.row(row)} ("{table.iloc[row][name]}"{many}): give numbers, or '
+            f'Column "{name}" has text in {origin.row(row)} ("{cell}"{many}): {remedy} '
             f"{origin.leave_out(list(texts)[:8])}.{also}"
         )
     check_finite(X, [str(name) for name in table.columns], origin)

@@ -107,7 +107,9 @@ def headline(found: Selection) -> str:
         }.get(found.status)
         if reason is None and found.stop_reason is StopReason.TIME_LIMIT:
             limit = found.result.options.get("time_limit", 0)
-            reason = f"No solution within {limit:g} s: give more time (--time-limit, Python: time_limit=)."
+            return f"No solution within {limit:g} s: give more time (--time-limit, Python: time_limit=)."
+        if reason is None and found.stop_reason is StopReason.INTERRUPTED:
+            return "Stopped by Ctrl-C before there was a solution: let it run longer."
         reason = reason or f"No solution: {found.result.solver} stopped with {found.stop_reason.value}."
         return f"{reason} {found.message}".strip()
     what = f"{len(found.selected)} of {found.data.n_features} features"

@@ -36,6 +36,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fsmodels.checks import dataset, feature_count, positive
 from fsmodels.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError, SolverError
 
@@ -253,11 +254,8 @@ def one_norm_svm(
 
 
 def _check(data: Dataset, C: float, max_features: int) -> None:
-    if not (C > 0 and math.isfinite(C)):
-        raise ParameterError(f"C={C} puts no price on slack: use a finite number above 0.")
-    if not 1 <= max_features <= data.n_features:
-        what = "selects no feature" if max_features < 1 else f"is above the {data.n_features} features of the data"
-        raise ParameterError(f"max_features={max_features} {what}: use 1..{data.n_features}.")
+    positive("C", C, "C weighs the sum of slacks")
+    feature_count(max_features, dataset(data).n_features)
 
 
 def _svc(C: float) -> Any:

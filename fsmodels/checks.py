@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from fsmodels.errors import ParameterError
+import numpy as np
+
+from fsmodels.dataset import Dataset
+from fsmodels.errors import InfeasibleParameter, ParameterError
 
 
 def positive(name: str, value: Any, meaning: str) -> float:
@@ -17,7 +20,7 @@ def positive(name: str, value: Any, meaning: str) -> float:
         With the value and what the parameter means.
     """
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, bool | np.bool_) else float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not (math.isfinite(number) and number > 0):
@@ -38,3 +41,35 @@ def choice(name: str, value: Any, allowed: list[str]) -> str:
     if value not in allowed:
         raise ParameterError(f"{name}={value!r} is not known: use one of {', '.join(allowed)}.")
     return str(value)
+
+
+def feature_count(value: Any, n_features: int, instead: str = "") -> int:
+    """Return max_features as int, a whole number in 1..n_features; ``instead`` names another way in the message.
+
+    Raises
+    ------
+    InfeasibleParameter
+        With the value and the range.
+    """
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if whole and 1 <= value <= n_features:
+        return int(value)
+    what = "is no whole number"
+    if whole:
+        what = "selects no feature" if value < 1 else f"is above the {n_features} features of the data"
+    raise InfeasibleParameter(f"max_features={value!r} {what}: use 1..{n_features}{instead}.")
+
+
+def dataset(data: Any) -> Dataset:
+    """Return the data, if they are a Dataset.
+
+    Raises
+    ------
+    ParameterError
+        With what they are and how to make a Dataset of them.
+    """
+    if not isinstance(data, Dataset):
+        raise ParameterError(
+            f"This needs a Dataset and got {type(data).__name__}: use Dataset.from_csv, from_frame or from_arrays."
+        )
+    return data

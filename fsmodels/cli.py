@@ -245,8 +245,10 @@ def _load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any]]:
         try:
             path = shipped_file(asked.data)
         except DataError as error:
+            beside = [f"{path}{suffix}" for suffix in (".csv", ".csv.gz") if Path(f"{path}{suffix}").is_file()]
+            remedy = f'Did you mean the file "{beside[0]}" here?' if beside else f"{_NO_FILE}."
             raise DataError(
-                str(error).replace("A file of your own is read with Dataset.from_csv(path)", _NO_FILE)
+                str(error).replace("A file of your own is read with Dataset.from_csv(path).", remedy)
             ) from None
     data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop).scaled(asked.scale)
     return data, {"path": str(path), "target": asked.target, "dropped": asked.drop}

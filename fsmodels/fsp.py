@@ -62,14 +62,15 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 
-from fsmodels.checks import choice, positive
+from fsmodels.checks import choice, dataset, feature_count
 from fsmodels.dataset import Dataset, check_known_features
-from fsmodels.errors import InfeasibleParameter, ParameterError
+from fsmodels.errors import DataError, ParameterError
 from fsmodels.fsp_cuts import Cuts, FastSub, Reweighting, error_rate, selected
-from fsmodels.svm import C_MEANING, half_squares, soft_margin
+from fsmodels.svm import half_squares, soft_margin
 from solvers.structure import Structure
 
 ROUNDING = 1e-6  # what a solver's multipliers may miss of dual feasibility
+NORM, OR = "(FSP) 1/2 sum w_j^2", "(FSP) feature j is selected or w_j = 0"
 FORMS = ["perspective", "bilinear", "big-m", "indicator"]
 
 
@@ -100,6 +101,8 @@ def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "pers
     -----
     Source: Aytug 2015, (FSP-M).
 
+    ``model.C`` and ``model.max_features`` can be changed between solves; W follows C.
+
     Examples
     --------
     >>> import fsmodels as fs
@@ -107,13 +110,10 @@ def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "pers
     >>> fs.solve(model).status.value
     'optimal'
     """
-    n = len(data.features)
-    if not isinstance(max_features, int | np.integer) or not 1 <= max_features <= n:
-        raise InfeasibleParameter(
-            f"max_features={max_features!r} is not allowed: use 1..{n}, or a penalty instead (fsp_lambda)."
-        )
+    n_features = len(dataset(data).features)
+    most = feature_count(max_features, n_features, ", or a penalty instead (fsp_lambda)")
     model = _selecting_svm("FSP-M", data, C, form)
-    model.max_features = pyo.Param(initialize=int(max_features), mutable=True, doc="M, most features")
+    model.max_features = pyo.Param(initialize=most, mutable=True, doc="(11) M, most features")
     sigma = list(model.sigma.values())
     model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="(11) at most M features")
     model.objective = pyo.Objective(expr=model.norm + model.C * model.loss, doc="(FSP-M) margin and slacks")
@@ -158,9 +158,9 @@ def fsp_lambda(
     >>> fs.solve(model).status.value
     'optimal'
     """
-    prices = _penalties(data, penalty)
+    prices = _penalties(dataset(data), penalty)
     model = _selecting_svm("FSP-lambda", data, C, form)
-    model.penalty = pyo.Param(model.features, initialize=prices, mutable=True, doc="lambda_j, price of feature j")
+    model.penalty = pyo.Param(model.features, initialize=prices, mutable=True, doc="(15) lambda_j, price of feature j")
     model.objective = pyo.Objective(
         expr=model.norm
         + model.C * model.loss
@@ -202,6 +202,9 @@ def sub(data: Dataset, *, sigma: Iterable[str] | Mapping[str, float], C: float =
     >>> fs.solve(fs.fsp.sub(data, sigma=["mcv", "alkphos"])).status.value
     'optimal'
     """
+    dataset(data)
+    if isinstance(sigma, str):
+        raise DataError(f'sigma: got the text "{sigma}": give a list of features, for example ["{sigma}"].')
     values = dict(sigma) if isinstance(sigma, Mapping) else dict.fromkeys(sigma, 1.0)
     check_known_features(values, data.features, "sigma")
     for name, value in values.items():
@@ -259,6 +262,7 @@ def rmp(
     >>> fs.solve(model, "highs").objective
     0.0
     """
+    dataset(data)
     points = np.atleast_2d(np.asarray(alpha, dtype=float))
     if points.shape[1] != len(data.y):
         raise ParameterError(f"alpha has {points.shape[1]} entries a row for {len(data.y)} samples: one a sample.")
@@ -301,63 +305,65 @@ def _penalties(data: Dataset, penalty: float | Mapping[str, float]) -> dict[str,
 def _selecting_svm(name: str, data: Dataset, C: float, form: str) -> pyo.ConcreteModel:
     """Return the rows and variables that FSP-M and FSP-lambda share, in the form asked for."""
     choice("form", form, FORMS)
-    model = soft_margin(name, data, positive("C", C, C_MEANING))
-    model.W = pyo.Param(initialize=weight_bound(data, C), doc="|w_j| <= W at the optimum of every sigma")
-    WRITE[form](model)
+    model = soft_margin(name, data, C)
+    W = weight_bound(data, model.C)
+    model.W = pyo.Expression(expr=W, doc="(FSP) |w_j| <= W at the optimum of every sigma")
+    WRITE[form](model, W)
     return model
 
 
-def weight_bound(data: Dataset, C: float) -> float:
-    """Return W with |w_j| <= W in the SVM's optimum on any features (proof in the module's text)."""
-    smaller_class = min(np.sum(data.y > 0), np.sum(data.y < 0))
-    return math.sqrt(2.0 * C * float(smaller_class))
+def weight_bound(data: Dataset, C: Any) -> Any:
+    """Return W with |w_j| <= W in the SVM's optimum on any features (proof in the module's text).
+
+    ``C`` is a number or a mutable parameter; the result follows it.
+    """
+    smaller_class = float(min(np.sum(data.y > 0), np.sum(data.y < 0)))
+    return (2.0 * smaller_class * C) ** 0.5
 
 
-def _perspective(model: pyo.ConcreteModel) -> None:
-    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="1 if feature j is selected")
-    model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="w_j^2 where sigma_j = 1")
+def _perspective(model: pyo.ConcreteModel, W: Any) -> None:
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(FSP) 1 if feature j is selected")
+    model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(FSP) w_j^2 where sigma_j = 1")
     model.only_selected = pyo.Constraint(
-        model.features, rule=lambda m, j: m.w[j] ** 2 <= m.t[j] * m.sigma[j], doc="w_j = 0 unless sigma_j = 1"
+        model.features, rule=lambda m, j: m.w[j] ** 2 <= m.t[j] * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
     )
     t = list(model.t.values())
-    model.norm = pyo.Expression(expr=LinearExpression(linear_coefs=[0.5] * len(t), linear_vars=t))
+    model.norm = pyo.Expression(expr=LinearExpression(linear_coefs=[0.5] * len(t), linear_vars=t), doc=NORM)
 
 
-def _bilinear(model: pyo.ConcreteModel) -> None:
-    W = pyo.value(model.W)
-    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="1 if feature j is selected")
-    model.u = pyo.Var(model.features, bounds=(-W, W), doc="the paper's w_j")
+def _bilinear(model: pyo.ConcreteModel, W: Any) -> None:
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(FSP) 1 if feature j is selected")
+    model.u = pyo.Var(model.features, bounds=(-W, W), doc="(FSP) the paper's w_j")
     model.only_selected = pyo.Constraint(
-        model.features, rule=lambda m, j: m.w[j] == m.sigma[j] * m.u[j], doc="effective weight sigma_j w_j"
+        model.features, rule=lambda m, j: m.w[j] == m.sigma[j] * m.u[j], doc="(FSP) effective weight sigma_j w_j"
     )
-    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())))
+    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
 
 
-def _big_m(model: pyo.ConcreteModel) -> None:
-    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="1 if feature j is selected")
+def _big_m(model: pyo.ConcreteModel, W: Any) -> None:
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(FSP) 1 if feature j is selected")
     model.only_selected = pyo.Constraint(
-        model.features, rule=lambda m, j: m.w[j] <= m.W * m.sigma[j], doc="w_j = 0 unless sigma_j = 1"
+        model.features, rule=lambda m, j: m.w[j] <= W * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
     )
     model.only_selected_below = pyo.Constraint(
-        model.features, rule=lambda m, j: m.w[j] >= -m.W * m.sigma[j], doc="w_j = 0 unless sigma_j = 1"
+        model.features, rule=lambda m, j: m.w[j] >= -W * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
     )
-    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())))
+    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
 
 
-def _indicator(model: pyo.ConcreteModel) -> None:
-    W = pyo.value(model.W)
-    model.selected = Disjunct(model.features, doc="feature j is selected")
-    model.dropped = Disjunct(model.features, doc="feature j is not selected")
-    model.BigM = pyo.Suffix(direction=pyo.Suffix.LOCAL, doc="W, for gdp.bigm")
+def _indicator(model: pyo.ConcreteModel, W: Any) -> None:
+    model.selected = Disjunct(model.features, doc="(FSP) feature j is selected")
+    model.dropped = Disjunct(model.features, doc="(FSP) feature j is not selected")
+    model.BigM = pyo.Suffix(direction=pyo.Suffix.LOCAL, doc="(FSP) W, for gdp.bigm")
     for j in model.features:
-        model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc="w_j = 0 unless sigma_j = 1")
+        model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc="(FSP) w_j = 0 unless sigma_j = 1")
         model.BigM[model.dropped[j].weight] = W
-    model.only_selected = Disjunction(model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]])
+    model.only_selected = Disjunction(model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc=OR)
     model.sigma = pyo.Reference(model.selected[:].binary_indicator_var)
-    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())))
+    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
 
 
-WRITE: dict[str, Callable[[pyo.ConcreteModel], None]] = {
+WRITE: dict[str, Callable[[pyo.ConcreteModel, Any], None]] = {
     "perspective": _perspective,
     "bilinear": _bilinear,
     "big-m": _big_m,
@@ -388,6 +394,6 @@ def _with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.C
         floor=0.0,
         starts=[np.ones(len(sigma))],
         default_solver="branch-and-cut",
-        only_as_built="" if form == "perspective" else f'the bound |w_j| <= {pyo.value(model.W):.6g} of form="{form}"',
+        only_as_built="" if form == "perspective" else f'the bound |w_j| <= sqrt(2 C min(l+, l-)) of form="{form}"',
     ).seal(model)
     return model

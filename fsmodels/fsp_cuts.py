@@ -30,7 +30,7 @@ from fsmodels.dataset import Dataset
 from fsmodels.svm_oracle import SvmOracle
 from solvers.errors import ModelError
 from solvers.linear_rows import LinearRows
-from solvers.structure import Cut, SubAnswer
+from solvers.structure import Cut, SubAnswer, same, state
 
 
 class FastSub:
@@ -38,8 +38,9 @@ class FastSub:
 
     def __init__(self, model: pyo.ConcreteModel, data: Dataset, form: str) -> None:
         self._model, self._form = model, form
-        self._svm = SvmOracle(data.X, data.y, float(model.C))
         self._X, self._y = data.X, data.y
+        self._svm = SvmOracle(data.X, data.y, float(pyo.value(model.C)))
+        self._made_for = float(pyo.value(model.C))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FastSub:
         """Return what belongs to the model's clone; the data, which nobody changes, are shared."""
@@ -50,6 +51,9 @@ class FastSub:
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
         """Answer at sigma of shape (n,), each in [0, 1]; Aytug 2015, (5)-(10)."""
+        C = float(pyo.value(self._model.C))
+        if self._made_for != C:
+            self._svm, self._made_for = SvmOracle(self._X, self._y, C), C
         answer = self._svm.solve(point, tolerance=tolerance, time_limit=time_limit)
         cut = Cut(float(answer.alpha.sum()), -0.5 * answer.v**2)
         return SubAnswer(answer.value, answer.bound, cut, lambda: self._load(point, answer.w, answer.b), answer)
@@ -72,7 +76,7 @@ class Cuts:
     def __init__(self, w: list[Any], auxiliary: list[Any]) -> None:
         """Take the effective weights, and the variables that belong to the form (t or u)."""
         self._w, self._auxiliary = w, auxiliary
-        self._bounds = [v.bounds for v in auxiliary]
+        self._states = [state(v) for v in auxiliary]
 
     def __call__(self, rows: LinearRows, multipliers: np.ndarray) -> Cut:
         """Return the cut over sigma, after repairing the multipliers.
@@ -99,10 +103,8 @@ class Cuts:
         touched = np.flatnonzero(np.diff(rows.matrix[:, auxiliary].tocsr().indptr))
         named = [f'Row "{rows.rows[k].name}" is' for k in touched]
         named += [f'The cost of "{rows.variables[k].name}" is' for k in auxiliary if rows.cost[k]]
-        now = zip(rows.x_lower[auxiliary].tolist(), rows.x_upper[auxiliary].tolist(), strict=True)
-        for v, (low, up), (lower, upper) in zip(self._auxiliary, self._bounds, now, strict=True):
-            if (lower, upper) != (-np.inf if low is None else low, np.inf if up is None else up):
-                named.append(f'The bound of "{v.name}" is')
+        changed = [v for v, before in zip(self._auxiliary, self._states, strict=True) if not same(state(v), before)]
+        named += [f'The bound of "{v.name}" is' for v in changed]
         if named:
             raise ModelError(
                 f"{named[0]} on a variable that only writes selection down, which no cut covers: state it on w or "

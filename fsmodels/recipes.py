@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,8 +103,10 @@ def find(name: str) -> Recipe:
     raise ParameterError(f'Model "{name}" is not known. {hint}Models: {", ".join(MODELS)}.')
 
 
-def used_parameters(model: str, recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:
+def used_parameters(model: str, recipe: Recipe, given: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
     """Return the parameters for the builder; None counts as not given, and C defaults to 1.
+
+    ``others`` are words that were given besides: a missing parameter may be among them, misspelt.
 
     Raises
     ------
@@ -123,7 +125,9 @@ def used_parameters(model: str, recipe: Recipe, given: Mapping[str, Any]) -> dic
     for name, required in known.items():
         if required and given.get(name) is None:
             what = PARAMETERS[name][1] if name in PARAMETERS else "see its documentation"
-            raise ParameterError(f'Model "{model}" needs {name} ({_flag(name)}): {what}.')
+            near = difflib.get_close_matches(name, list(others), n=1, cutoff=0.75)
+            hint = f' "{near[0]}" is no parameter of it: did you mean {name}?' if near else ""
+            raise ParameterError(f'Model "{model}" needs {name} ({_flag(name)}): {what}.{hint}')
     used = {name: given[name] for name in known if given.get(name) is not None}
     if "C" in known:
         used.setdefault("C", 1.0)

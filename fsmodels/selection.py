@@ -13,9 +13,10 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from fsmodels import _reading, _report, side_constraints
-from fsmodels._messages import check_known_features, listed
+from fsmodels._messages import listed
+from fsmodels.checks import dataset
 from fsmodels.dataset import Dataset
-from fsmodels.errors import ModelError, ParameterError
+from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.recipes import MODELS, Recipe, find, used_parameters
 from solvers import Result, SolutionStatus, StopReason, solve
 from solvers.registry import DRIVERS
@@ -137,7 +138,9 @@ class Selection:
             raise ModelError(f"There is no classifier: the solve ended as {self.status.value}. {self.message}".strip())
         names = list(self.weights)
         if isinstance(data, pd.DataFrame):
-            check_known_features(names, [str(column) for column in data.columns], "predict")
+            there = {str(column) for column in data.columns}
+            if missing := [name for name in names if name not in there]:
+                raise DataError(f"predict: the table lacks columns ({listed(missing)}): give each selected feature.")
             X = _reading.feature_matrix(data[names], names, _reading.FRAME)
             return np.asarray(X @ np.array(list(self.weights_original.values()))) + self.bias_original
         if not names:
@@ -241,16 +244,13 @@ def select(
     >>> found.selected, found.status.value
     (('sgpt', 'sgot'), 'optimal')
     """
-    if not isinstance(data, Dataset):
-        raise ParameterError(
-            f"select needs a Dataset and got {type(data).__name__}: use Dataset.from_csv, from_frame or from_arrays."
-        )
+    dataset(data)
     recipe = find(model)
     sides = _side_constraints(model, recipe, budget, requires, excludes, force_in)
     given = {"max_features": max_features, "C": C, "penalty": penalty}
     known = recipe.parameters
     given |= {name: options.pop(name) for name in list(options) if name in known and name not in given}
-    parameters = used_parameters(model, recipe, given)
+    parameters = used_parameters(model, recipe, given, others=options)
     if recipe.objective is None:
         return _by_baseline(model, recipe, data, parameters, validation, solver, options)
 

@@ -43,7 +43,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from fsmodels.checks import positive
+from fsmodels.checks import dataset, positive
 from fsmodels.dataset import Dataset
 
 C_MEANING = "C weighs the sum of slacks"
@@ -118,14 +118,14 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     """
     model = pyo.ConcreteModel(name="L2-SVM dual")
     _index_sets(model, data)
-    model.C = pyo.Param(initialize=positive("C", C, C_MEANING), doc="weight of the sum of slacks")
-    model.alpha = pyo.Var(model.samples, bounds=(0.0, float(model.C)), doc="(3) multiplier of sample i's margin")
+    model.C = weight_of_slacks(C, "(3) C, upper bound of alpha")
+    model.alpha = pyo.Var(model.samples, bounds=(0.0, model.C), doc="(3) multiplier of sample i's margin")
     model.v = pyo.Var(model.features, doc="(3) weight of feature j that alpha gives")
     alpha = list(model.alpha.values())
     model.balance = pyo.Constraint(
         expr=LinearExpression(linear_coefs=data.y.tolist(), linear_vars=alpha) == 0, doc="(3) classes balance"
     )
-    columns = rows_of((signed(data)).T)
+    columns = rows_of(signed(data).T)
     features = list(model.features)
 
     def weight(m: pyo.ConcreteModel, k: int) -> Any:
@@ -172,10 +172,10 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     """
     model = pyo.ConcreteModel(name="1-norm SVM")
     _index_sets(model, data)
-    model.C = pyo.Param(initialize=positive("C", C, C_MEANING), doc="weight of the sum of slacks")
+    model.C = weight_of_slacks(C, "(ONSVM) weight of the sum of slacks")
     model.p = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(ONSVM) positive part of feature j's weight")
     model.q = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(ONSVM) negative part of feature j's weight")
-    model.w = pyo.Expression(model.features, rule=lambda m, j: m.p[j] - m.q[j], doc="weight of feature j")
+    model.w = pyo.Expression(model.features, rule=lambda m, j: m.p[j] - m.q[j], doc="(ONSVM) weight of feature j")
     model.b = pyo.Var(doc="(ONSVM) offset")
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(ONSVM) slack of sample i")
     X = signed(data)
@@ -192,12 +192,17 @@ def soft_margin(name: str, data: Dataset, C: float) -> pyo.ConcreteModel:
     """Return a model with w, b, xi and the margin rows of (1), without objective."""
     model = pyo.ConcreteModel(name=name)
     _index_sets(model, data)
-    model.C = pyo.Param(initialize=positive("C", C, C_MEANING), doc="weight of the sum of slacks")
+    model.C = weight_of_slacks(C, "(1) weight of the sum of slacks")
     model.w = pyo.Var(model.features, doc="(1) effective weight of feature j")
     model.b = pyo.Var(doc="(1) offset")
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(1) slack of sample i")
     add_margins(model, signed(data), data.y, list(model.w.values()), doc="(1), (5), (12) margin of sample i")
     return model
+
+
+def weight_of_slacks(C: float, doc: str) -> pyo.Param:
+    """Return C as a parameter that can be changed between solves: ``model.C = 10``."""
+    return pyo.Param(initialize=positive("C", C, C_MEANING), within=pyo.PositiveReals, mutable=True, doc=doc)
 
 
 def add_margins(model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weights: Sequence[Any], doc: str) -> None:
@@ -210,7 +215,8 @@ def add_margins(model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weigh
         return LinearExpression(linear_coefs=[*coefs, signs[i], 1.0], linear_vars=[*held, m.b, slacks[i]]) >= 1.0
 
     model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
-    model.loss = pyo.Expression(expr=LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks))
+    total = LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks)
+    model.loss = pyo.Expression(expr=total, doc="(1), (ONSVM) sum of slacks")
 
 
 def signed(data: Dataset) -> Any:
@@ -236,5 +242,7 @@ def half_squares(variables: Sequence[Any]) -> Any:
 
 
 def _index_sets(model: pyo.ConcreteModel, data: Dataset) -> None:
-    model.features = pyo.Set(initialize=list(data.features), doc="features, in the order of the data's columns")
+    model.features = pyo.Set(
+        initialize=list(dataset(data).features), doc="features, in the order of the data's columns"
+    )
     model.samples = pyo.Set(initialize=range(len(data.y)), doc="samples, in the order of the data's rows")

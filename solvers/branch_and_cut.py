@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.branching import Node, PseudoCosts, Tree, product
+from solvers.branching import Node, PseudoCosts, Tree
 from solvers.conflict import clashing_rows
-from solvers.cutting_plane import solve_relaxation
+from solvers.cutting_plane import Root, solve_relaxation
 from solvers.decomposition_driver import DecompositionConfig, DecompositionDriver
 from solvers.interfaces import Runner, SolveOptions
 from solvers.local_search import improve
@@ -35,8 +35,7 @@ from solvers.structure import Cut, SubAnswer
 ROWS = 400  # cuts kept in the LP besides one for each column
 OUT = 0.6  # step 4 asks at this share of the LP's point, the rest of the root's
 LOOSE = 1e-5  # relative gap of fractional answers: their cuts need not be tight
-LOOKAHEAD = 8  # variables compared when branching
-RELIABLE = 4  # observations on each side before pseudo-costs are believed (Achterberg, Koch and Martin 2005)
+ROOT_SHARE, EXCHANGE_SHARE = 0.5, 0.75  # of the time limit, by which the root and the exchanges must end
 PAYS = 0.2  # share of fractional cuts that must be violated for step 4 to go on at every node
 
 
@@ -121,17 +120,18 @@ class BranchAndCut(DecompositionDriver):
         self._round(self._centre)
         self._exchange()
         self._fix()
-        if lp.cuts:
-            lp.drop_slack_cuts()
         self._tree.add(self._bound_of_root.bound)
         self._row("root")
         return None
 
     def _relax(self, centre: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
-        def report(bound: float, value: float) -> None:
-            self.raise_bound(bound)
+        def report(root: Root) -> None:
+            self.raise_bound(root.bound)
+            if self._lp.added == 1:  # an incumbent at once: what the first cut says is worth most
+                self._evaluate(self._lp.greedy(np.argsort(root.cuts[0][0].coefficients, kind="stable")))
             if self._lp.added % 10 == 0:
-                self._row("root", value)
+                self._round(root.centre)
+                self._row("root", root.value)
 
         root = solve_relaxation(
             self._lp,
@@ -139,14 +139,20 @@ class BranchAndCut(DecompositionDriver):
             centre,
             tolerance=min(1e-4, self.config.gap),
             iteration_limit=self.config.root_limit,
-            clock=self.clock,
+            time_left=lambda: self._left(ROOT_SHARE),
             suggest=self.structure.suggest if self.parts.as_built else None,
             report=report,
         )
         self._centre, self._bound_of_root = root.centre, root.relaxed
+        self._lp.clip_cuts()
         if root.status is LpStatus.INFEASIBLE:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         return None
+
+    def _left(self, share: float) -> float | None:
+        """Return the seconds left until a share of the time limit has passed."""
+        limit = self.clock.limit
+        return None if limit is None else max(0.0, share * limit - self.clock.elapsed)
 
     def _first_cut(self, centre: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
         """Give the LP one optimality cut from integral points, where fractional ones cannot be asked."""
@@ -186,7 +192,7 @@ class BranchAndCut(DecompositionDriver):
             self._evaluate,
             movable,
             lp.cost[: lp.n],
-            lambda: self.stopped() is not None,
+            lambda: self.stopped() is not None or self._left(EXCHANGE_SHARE) == 0.0,
         )
 
     def _fix(self) -> None:
@@ -251,9 +257,23 @@ class BranchAndCut(DecompositionDriver):
                     return StopReason.TIME_LIMIT
                 objective = self._offer(point, answer)
                 key = point[: lp.n].tobytes()
-                solved = objective is not None and not self._violated(answer.cut, relaxed, 1e-7)
-                if answer.cut is None or solved or key in closed_by:
+                # Compared at the rounded point: where coefficients are huge, 1e-8 off it the cut says nothing.
+                solved = objective is not None and relaxed.eta >= answer.bound - 1e-7 * max(1e-10, abs(answer.bound))
+                open_columns = np.flatnonzero(lp.integer & (lower < upper))
+                if answer.cut is None or solved:
                     self._excluded = min(self._excluded, bound)
+                    return None
+                if not len(open_columns) and (lp.integer[: lp.n].all() or key in closed_by):
+                    # Nothing is left to choose, so the value is the node's optimum, whatever the LP can resolve of it.
+                    exact = bound if objective is None else objective
+                    if answer.value is not None or not lp.integer[: lp.n].all():
+                        self._excluded = min(self._excluded, max(bound, exact) if lp.integer[: lp.n].all() else bound)
+                    return None
+                if key in closed_by:  # the LP is not accurate enough to see its cut: split whatever is not fixed
+                    off = np.abs(relaxed.point - point)[open_columns]
+                    column = int(open_columns[int(np.argmax(off))])
+                    at = point[column] + (0.5 if point[column] < upper[column] else -0.5)
+                    self._tree.branch(node, bound, column, float(at))
                     return None
                 closed_by.add(key)
                 lp.add(answer)
@@ -272,32 +292,9 @@ class BranchAndCut(DecompositionDriver):
             break
         if self._nodes % 50 == 1:
             self._round(relaxed.point)
-        column = self._choose(relaxed, fractional, lower, upper)
+        column = self._costs.choose(relaxed.point, fractional)
         self._tree.branch(node, bound, column, float(relaxed.point[column]))
         return None
-
-    def _choose(self, relaxed: Relaxed, fractional: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> int:
-        """Reliability branching: try both sides of promising variables in the LP until their pseudo-costs are known."""
-        costs, point = self._costs, relaxed.point
-        best, best_score = -1, -1.0
-        for column in costs.ranked(point, fractional)[:LOOKAHEAD].tolist():
-            if costs.reliable(column, RELIABLE):
-                score = costs.expected(point, column)
-            else:
-                gains = []
-                for up in (False, True):
-                    lo, hi, x = lower.copy(), upper.copy(), float(point[column])
-                    distance = np.ceil(x) - x if up else x - np.floor(x)
-                    lo[column], hi[column] = (np.ceil(x), hi[column]) if up else (lo[column], np.floor(x))
-                    side = self._solve_lp(lo, hi)
-                    gain = side.bound - relaxed.bound if isinstance(side, Relaxed) else abs(relaxed.bound)
-                    if isinstance(side, Relaxed):
-                        costs.learn(column, up, float(distance), gain)
-                    gains.append(gain)
-                score = float(product(*gains))
-            if score > best_score:
-                best, best_score = column, score
-        return best
 
     def _worth_asking(self) -> bool:
         if not self._subproblem.fractional:

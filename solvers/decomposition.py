@@ -286,6 +286,7 @@ class Master:
         model.objective = pyo.Objective(expr=model.eta + cost)
         self._cost = cost
         self._has_floor = floor is not None
+        self._floor = floor if all(v.is_binary() for v in self.point_variables) else None
         if floor is None:
             model.eta.fix(0.0)  # nothing bounds eta before the first cut
 
@@ -313,7 +314,7 @@ class Master:
         if not self._has_floor:
             self.model.eta.unfix()
             self._has_floor = True
-        self._add(cut, with_eta=True)
+        self._add(cut if self._floor is None else cut.clipped(self._floor), with_eta=True)
 
     def add_feasibility_cut(self, cut: Cut) -> None:
         """Add ``0 >= constant + coefficients . x``: there the subproblem has a solution."""

@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -60,6 +60,7 @@ MEANING = {
     Legacy.userInterrupt: _INTERRUPTED,
 }
 _POINT = (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE, SolutionStatus.STATIONARY)
+_STOPPED = (StopReason.SOLVER_ERROR, StopReason.INTERRUPTED)  # past its end a solve was stopped by its limit
 _UNDECIDED = (Termination.infeasibleOrUnbounded, Legacy.infeasibleOrUnbounded)
 _EXPLAINED = {
     Termination.locallyInfeasible: "found no feasible point near its start, which does not prove that there is none",
@@ -109,8 +110,7 @@ class Runner:
     """Runs one solver, again and again on the same model where that pays."""
 
     def __init__(self, spec: SolverSpec, options: SolveOptions) -> None:
-        check_options(spec, options.own)
-        self.spec, self.options = spec, options
+        self.spec, self.options = spec, replace(options, own=check_options(spec, options.own))
 
     @cached_property
     def solver(self) -> Any:
@@ -241,19 +241,21 @@ class Runner:
             model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
         try:
             native = self.solver.solve(model, load_solutions=False, tee=o.tee, options=options, **arguments)
-            claimed = MEANING.get(native.solver.termination_condition, _UNCLEAR)[1]
+            condition, minimize = native.solver.termination_condition, _objective(model).sense == pyo.minimize
+            if self.spec.local and condition is Legacy.infeasible:
+                condition = Termination.locallyInfeasible
+            claimed = MEANING.get(condition, _UNCLEAR)[1]
             has_point = bool(len(native.solution)) and claimed in _POINT
             multipliers: dict[Any, float] = {}
             if has_point:
                 model.solutions.load_from(native)
-                sign = -1.0 if self.spec.flip_duals else 1.0
+                sign = -1.0 if self.spec.flip_duals and minimize else 1.0
                 multipliers = {r: sign * model.dual[r] for r in rows if model.dual.get(r) is not None}
         finally:
             if ours:
                 model.del_component("dual")
-        minimize = _objective(model).sense == pyo.minimize
         bound = native.problem.lower_bound if minimize else native.problem.upper_bound
-        return _Native(native.solver.termination_condition, has_point, bound, multipliers)
+        return _Native(condition, has_point, bound, multipliers)
 
     def _answer(self, native: _Native, *, late: bool, pressed: bool, integer: bool, model: Any) -> Answer:
         """Judge a solver's words: what it may claim, and what its bound is worth."""
@@ -261,7 +263,7 @@ class Runner:
         stop, status = MEANING.get(native.condition, _UNCLEAR)
         if pressed and status is not SolutionStatus.OPTIMAL:
             stop, status = _INTERRUPTED
-        elif late and (stop is StopReason.SOLVER_ERROR or native.condition is Legacy.feasible):
+        elif late and (stop in _STOPPED or native.condition is Legacy.feasible):
             stop, status = _TIME
         bound = native.bound if native.bound is None else float(pyo.value(native.bound))
         if spec.proves_optimum:

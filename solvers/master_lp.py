@@ -44,8 +44,10 @@ class MasterLP:
         self.cost, self.constant = rows.cost, rows.constant
         self._rows = rows
         self._floor, self._seed = floor, seed
+        self._binary = bool(np.all(self.integer[: self.n] & (self.lower[: self.n] >= 0) & (self.upper[: self.n] <= 1)))
         self._fixed_rows = len(rows.rows)
         self.added = 0
+        self._unclipped: list[SubAnswer] = []
         self._lp: HighsLP | None = None
         self._scale = 1.0
         self._bounded = floor is not None  # before the first optimality cut nothing may hold eta
@@ -79,11 +81,19 @@ class MasterLP:
                 ends.append(answer.point)
         return np.mean(ends, axis=0) if ends else None
 
-    def add(self, answer: SubAnswer) -> None:
-        """Add the optimality cut of an answer, or its feasibility cut where it has no value."""
+    def add(self, answer: SubAnswer, *, everywhere: bool = False) -> None:
+        """Add the optimality cut of an answer, or its feasibility cut where it has no value.
+
+        ``everywhere`` keeps it valid at fractional points too, where the relaxation itself is to be solved.
+        """
         assert answer.cut is not None
         assert self._lp is not None
-        cut = answer.cut.without_tiny(self.lower[: self.n], self.upper[: self.n])
+        cut = answer.cut
+        if everywhere:
+            self._unclipped.append(answer)
+        elif self._binary and self._floor is not None and answer.value is not None:
+            cut = cut.clipped(self._floor)
+        cut = cut.without_tiny(self.lower[: self.n], self.upper[: self.n])
         eta = 0.0 if answer.value is None else 1.0
         if eta and not self._bounded:
             self._bounded = True
@@ -92,6 +102,27 @@ class MasterLP:
         row = np.concatenate([-cut.coefficients / scale, np.zeros(self.size - self.n), [eta]])
         self._lp.add_rows(row[None], np.array([cut.constant / scale]), np.array([np.inf]))
         self.added += 1
+
+    def clip_cuts(self) -> None:
+        """Replace the cuts that hold everywhere by those that hold at 0/1 points, which are never weaker.
+
+        The LP is built anew in units of the largest constant: at fractional points of badly scaled data the value may
+        be 1e-9 of what it is at 0/1 points.
+        """
+        if self._lp is None or not self._unclipped:
+            return
+        answers, self._unclipped, added = self._unclipped, [], self.added
+        self.start(
+            max((abs(a.cut.constant) for a in answers if a.cut is not None and a.value is not None), default=1.0)
+        )
+        for answer in answers:
+            self.add(answer)
+        self.added = added
+
+    @property
+    def rows(self) -> tuple[sparse.csr_matrix, np.ndarray, np.ndarray]:
+        """The user's rows as matrix, lower and upper sides."""
+        return self._rows.matrix, self._rows.lower, self._rows.upper
 
     @property
     def started(self) -> bool:

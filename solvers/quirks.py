@@ -1,7 +1,8 @@
 """What particular solvers need beside their Pyomo interface: how they are found and made, and what keeps them honest.
 
 Small functions and classes that the registry's table names; nothing here is looked up by a solver's name. Each one
-guards against something measured (Pyomo 6.10.1, highspy 1.15.1, pyscipopt 6.3, glpsol 5.0, cbc 2.10.8).
+guards against something measured (Pyomo 6.10.1, highspy 1.15.1, pyscipopt 6.3, cyipopt 1.7.0 with Ipopt 3.11.9,
+glpsol 5.0, cbc 2.10.8).
 """
 
 from __future__ import annotations
@@ -9,25 +10,33 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import io
+import math
 import re
 import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, wraps
 from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pyomo.environ as pyo
+from pyomo.common.tee import capture_output
 from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
 from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
+from pyomo.core.expr.numvalue import is_fixed
 from pyomo.opt import TerminationCondition as Legacy
 from pyomo.solvers.plugins.solvers.GLPK import GLPKSHELL
 
 from solvers.errors import OptionError
+
+_INVALID_OPTION = -12  # Ipopt's return code
+_QUIET: dict[str, Container[Any]] = {"print_level": range(6), "print_options_documentation": ["no"]}
+_CONSTANT_ROW = 1e-8  # what a row without free variables may be violated by: Ipopt's tolerance
 
 # ---------------------------------------------------------------------------------------------------- found and made
 
@@ -72,6 +81,53 @@ def cyipopt_version() -> str | None:
     from pyomo.contrib.pynumero.asl import AmplInterface
 
     return importlib.metadata.version("cyipopt") if AmplInterface.available() else None
+
+
+class _Square:
+    """Minimise x**2, as cyipopt wants a problem: to try options on."""
+
+    def objective(self, x: Any) -> float:
+        return float(x[0] ** 2)
+
+    def gradient(self, x: Any) -> Any:
+        return 2 * x
+
+    def constraints(self, x: Any) -> list[float]:
+        return []
+
+    def jacobian(self, x: Any) -> list[float]:
+        return []
+
+    def hessianstructure(self) -> tuple[list[int], list[int]]:
+        return [0], [0]
+
+    def hessian(self, x: Any, multipliers: Any, factor: float) -> list[float]:
+        return [2 * factor]
+
+
+def cyipopt_accepts(name: str, value: Any) -> Any:
+    """Return an option's value as Ipopt takes it: a whole number where it wants a real one becomes one.
+
+    cyipopt says neither which option Ipopt refuses nor why; Ipopt prints that, for an unusable linear solver as late as
+    in the solve. So the option is tried on a problem of one variable. cyipopt keeps the GIL, so what Ipopt prints must
+    fit Pyomo's pipe between two of its calls, or both wait for ever.
+    """
+    import cyipopt
+
+    if value not in _QUIET.get(name, [value]):
+        raise ValueError("It would print more than a pipe holds, and block: set output_file and file_print_level.")
+
+    for attempt in [value, float(value)] if type(value) is int else [value]:
+        with capture_output(capture_fd=True) as said:
+            problem = cyipopt.Problem(n=1, m=0, problem_obj=_Square(), lb=[-1], ub=[1], cl=[], cu=[])
+            try:
+                problem.add_option(name, attempt)
+            except TypeError:
+                continue
+            if problem.solve([0.5])[1]["status"] != _INVALID_OPTION:
+                return attempt
+    text = said.getvalue().split("Exception message:")[-1].strip() or "not accepted"
+    raise ValueError(" ".join(text.split("\n\nEXIT")[0].split()))
 
 
 def modern(name: str) -> Callable[[], Any]:
@@ -224,9 +280,54 @@ class Attempt:
 
 
 @contextmanager
+def _noticing_ctrl_c(attempt: Attempt) -> Iterator[None]:
+    """Let Ctrl-C set a flag that a solver's callbacks read; only the main thread ever hears of it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: attempt.pressed.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
+
+
+@contextmanager
 def plain(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
     """Do nothing around a solve: the interface is well behaved."""
     yield Attempt(limit)
+
+
+@contextmanager
+def cyipopt(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
+    """Stop cyipopt by the clock, and hide rows from it that would leave it without a single derivative.
+
+    Ipopt before 3.14 counts only CPU seconds, and Pyomo does not know the status of a wall-clock limit of 3.14. Ctrl-C
+    raised inside a callback loses the point, so it only sets a flag. A model whose rows have no free variable at all is
+    refused as "inputs" that are not "okay".
+    """
+    end = math.inf if limit is None else time.perf_counter() + limit
+    attempt, config, own = Attempt(None), solver.config, solver.config.intermediate_callback
+
+    def may_go_on(*state: Any) -> bool:
+        in_time = time.perf_counter() < end and not attempt.pressed.is_set()
+        return in_time and (own is None or own(*state) is not False)
+
+    rows = list(model.component_data_objects(pyo.Constraint, active=True))
+    constant = rows if all(is_fixed(row.body) for row in rows) else []
+    for row in constant:
+        if min(row.lslack(), row.uslack()) < -_CONSTANT_ROW:
+            raise ValueError(f'row "{row.name}" does not hold, and all its variables are fixed')
+    try:
+        for row in constant:
+            row.deactivate()
+        config.intermediate_callback = may_go_on if own is None else wraps(own)(may_go_on)
+        with _noticing_ctrl_c(attempt):
+            yield attempt
+    finally:
+        config.intermediate_callback = own
+        for row in constant:
+            row.activate()
 
 
 _highs_threads: list[int | None] = [None]  # of this process: HiGHS has one pool of threads for all its objects
@@ -265,14 +366,13 @@ def highs(solver: Any, model: Any, options: Any, limit: float | None, integer: b
     moments = (native.cbSimplexInterrupt, native.cbIpmInterrupt, native.cbMipInterrupt)
     main = threading.current_thread() is threading.main_thread()
     if main:
-        before = signal.signal(signal.SIGINT, lambda *_: attempt.pressed.set())
         for moment in moments:
             moment.subscribe(stop)
     try:
-        yield attempt
+        with _noticing_ctrl_c(attempt):
+            yield attempt
     finally:
         native.HandleKeyboardInterrupt = False  # Pyomo adds one more handler at each solve
         if main:
             for moment in moments:
                 moment.unsubscribe(stop)
-            signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)

@@ -68,10 +68,15 @@ class SolverSpec:
         swallow.
     checks_options : bool
         The solver refuses unknown options itself.
+    accept : callable, optional
+        Tries one option on the solver itself: returns its value as the solver takes it, or raises ``ValueError`` with
+        the solver's words.
     around : callable
         A context around each solve (see ``quirks``).
     seconds : callable
         A time limit as it takes it.
+    strict : dict
+        What makes it solve again with tighter rows, where its point lost its proof when it was recomputed.
     tell_apart : dict
         Options with which it tells infeasible from unbounded when its presolve could not.
     local : bool
@@ -79,7 +84,8 @@ class SolverSpec:
     proves_optimum : bool
         Its interface reports no trustworthy bound, but its "optimal" is a proof, because no gap is passed to it.
     flip_duals : bool
-        It returns multipliers of the opposite sign.
+        It returns the multipliers of its Lagrangian, f + y'g with f negated to maximise: Pyomo's with the opposite sign
+        when minimising, with the same when maximising.
     stand_in : str
         The entry that serves under this name where this one is not found: the same program by another way.
     interface : str
@@ -96,9 +102,11 @@ class SolverSpec:
     words: dict[str, str] = field(default_factory=dict)
     option_names: Callable[[], list[str]] | None = None
     checks_options: bool = False
+    accept: Callable[[str, Any], Any] | None = None
     around: Callable[..., AbstractContextManager[quirks.Attempt]] = quirks.plain
     seconds: Callable[[float], float] = float
     tell_apart: dict[str, Any] = field(default_factory=dict)
+    strict: dict[str, Any] = field(default_factory=dict)
     local: bool = False
     proves_optimum: bool = False
     flip_duals: bool = False
@@ -114,8 +122,8 @@ class SolverSpec:
 
 
 _CYIPOPT = (
-    "conda install -c conda-forge cyipopt pynumero_libraries; Debian: apt-get install coinor-libipopt-dev "
-    "libamplsolver-dev, pip install cyipopt, then build Pyomo's ASL library"
+    "conda install -c conda-forge cyipopt pynumero_libraries; Debian: scripts/install_ipopt.sh of the source folder, "
+    "because pip install cyipopt alone lacks Ipopt and Pyomo's ASL library"
 )
 _V2 = "pyomo.contrib.solver.solvers."
 
@@ -167,6 +175,7 @@ SOLVERS: dict[str, SolverSpec] = {
             quirks.Scip,
             quirks.package("pyscipopt", "pyscipopt"),
             words={"seed": "randomization/randomseedshift"},
+            strict={"numerics/feastol": 1e-9},
             option_names=quirks.scip_options,
             interface=_V2 + "scip.scip_direct.ScipDirect",
         ),
@@ -201,9 +210,11 @@ SOLVERS: dict[str, SolverSpec] = {
             _CYIPOPT,
             quirks.classic("cyipopt"),
             quirks.cyipopt_version,
-            words={"time_limit": "max_wall_time", "iteration_limit": "max_iter"},
+            words={"iteration_limit": "max_iter"},
             option_names=quirks.ipopt_options,
             checks_options=True,
+            accept=quirks.cyipopt_accepts,
+            around=quirks.cyipopt,
             local=True,
             flip_duals=True,
             interface="pyomo.contrib.pynumero.algorithms.solvers.cyipopt_solver.PyomoCyIpoptSolver",
@@ -319,21 +330,28 @@ def describe(capability: Capability) -> str:
     return ", ".join(LABELS.get(c, str(c.name)) for c in capability)
 
 
-def check_options(spec: SolverSpec, options: dict[str, Any]) -> None:
-    """Refuse an option that the solver would swallow or only log.
+def check_options(spec: SolverSpec, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options as the solver takes them; refuse one that it would swallow, or only print something about.
 
     Raises
     ------
     OptionError
         Naming the option and its nearest match.
     """
-    if not options or spec.option_names is None or spec.checks_options:
-        return
-    known = spec.option_names()
-    lower = {n.lower() for n in known}
-    for name in options:
-        if name.lower() not in lower:
-            raise refused_option(spec, name, options[name])
+    if options and spec.option_names is not None and not spec.checks_options:
+        lower = {n.lower() for n in spec.option_names()}
+        for name in options:
+            if name.lower() not in lower:
+                raise refused_option(spec, name, options[name])
+    return options if spec.accept is None else {name: _accepted(spec, name, options[name]) for name in options}
+
+
+def _accepted(spec: SolverSpec, name: str, value: Any) -> Any:
+    assert spec.accept is not None
+    try:
+        return spec.accept(name, value)
+    except ValueError as error:
+        raise refused_option(spec, name, value, str(error)) from None
 
 
 def refused_option(spec: SolverSpec, name: str, value: Any, words: str = "") -> OptionError:

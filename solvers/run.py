@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -121,13 +121,43 @@ def _solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Resul
     if all(v.fixed for v in used_variables(seen.model)):
         answer = _constant(seen.model)
     else:
-        integer = has_integers(seen.model)
         _start(seen.model)
         try:
-            with _plain_domains(seen.model, spec):
-                answer = Runner(spec, words).solve(seen.model, time_limit=clock.left, integer=integer)
+            answer = _run(seen.model, spec, words, clock)
         except ModelError as refusal:
             raise _refused(spec, needed, refusal) from refusal
+    result = _taken_over(model, spec, answer, options, before, seen, clock, structure, parts)
+    unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
+    if unproven and spec.strict and not clock.over and not set(spec.strict) & set(words.own):
+        strict = replace(words, own={**words.own, **spec.strict})
+        again = _run(seen.model, spec, strict, clock)
+        if again.has_point:
+            held = [(v, v.value) for v, _ in before]
+            second = _taken_over(model, spec, again, options, held, seen, clock, structure, parts)
+            if second.gap is not None and (result.gap is None or second.gap < result.gap):
+                return second
+            for v, value in held:
+                v.set_value(value, skip_validation=True)
+    return result
+
+
+def _run(model: Any, spec: SolverSpec, words: SolveOptions, clock: Clock) -> Answer:
+    with _plain_domains(model, spec):
+        return Runner(spec, words).solve(model, time_limit=clock.left, integer=has_integers(model))
+
+
+def _taken_over(
+    model: Any,
+    spec: SolverSpec,
+    answer: Answer,
+    options: dict[str, Any],
+    before: Sequence[tuple[Any, float | None]],
+    seen: Visible,
+    clock: Clock,
+    structure: Structure | None,
+    parts: Split | None,
+) -> Result:
+    """Bring the answer's values to the user's model, polish them and say what is proven; else restore ``before``."""
     error: float | None = None
     if answer.has_point:
         _round(seen.model)

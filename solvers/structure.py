@@ -32,6 +32,16 @@ class Cut:
         """Return the cut's value at a point of shape (n,)."""
         return float(self.constant + self.coefficients @ point)
 
+    def clipped(self, floor: float) -> Cut:
+        """Return a cut that agrees at every 0/1 point where it is above ``floor``, with the least coefficients.
+
+        With ``top = constant + sum of positive coefficients``, a coefficient below ``floor - top`` puts the cut under
+        the floor wherever its variable is 1, and so does ``floor - top`` itself. Badly scaled data make coefficients
+        of 1e8 and more, which LP solvers cannot tell from infinity. Not a minorant between the 0/1 points.
+        """
+        top = self.constant + float(np.maximum(self.coefficients, 0.0).sum())
+        return Cut(self.constant, np.maximum(self.coefficients, min(0.0, floor - top)))
+
     def without_tiny(self, lower: np.ndarray, upper: np.ndarray) -> Cut:
         """Return a cut, weaker by next to nothing, without coefficients that solvers would drop.
 
@@ -176,12 +186,25 @@ class AsBuilt:
 
     def changed_variables(self) -> list[Any]:
         """Return the subproblem variables whose bounds, domain or fixing are no longer as built."""
-        return [v for v, before in zip(self.variables, self.states, strict=True) if state(v) != before]
+        return [v for v, before in zip(self.variables, self.states, strict=True) if not same(state(v), before)]
 
 
 def state(variable: Any) -> tuple[Any, ...]:
-    """Return what restricts a variable: bounds, domain and the value it is fixed at."""
-    return (variable.bounds, variable.domain, variable.fixed, variable.value if variable.fixed else None)
+    """Return what restricts a variable: bounds, domain and the value it is fixed at.
+
+    A bound that is an expression of parameters is that expression: it may follow them.
+    """
+    fixed_at = variable.value if variable.fixed else None
+    return (variable.lower, variable.upper, variable.domain, variable.fixed, fixed_at)
+
+
+def same(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
+    """Compare states without comparing expressions by value, which Pyomo would turn into a relation."""
+    numbers = (int, float, type(None))
+    return all(
+        a is b or (isinstance(a, numbers) and isinstance(b, numbers) and a == b)
+        for a, b in zip(now, before, strict=True)
+    )
 
 
 def data_of(components: Iterable[Any]) -> list[Any]:

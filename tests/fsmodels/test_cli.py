@@ -191,6 +191,9 @@ FILES = {
     "three.csv": text(a=[1, 2, 3], target=["x", "y", "z"]),
     "twice.csv": "a,a,target\n1,2,1\n2,3,-1\n",
     "empty.csv": "",
+    "word.csv": text(a=[1, 2, "x"], b=[1, 2, 3], target=[1, -1, 1]),
+    "semicolons.csv": "a;b;target\n1.5;2;1\n2;3.5;-1\n",
+    "commas.csv": "a;b;target\n1,5;2;1\n2;3,5;-1\n",
     "good.csv": text(a=[1, 2, 3.5, 5], b=[3, 1, 2, 2], target=[1, -1, 1, -1]),
     "unknown_cost.csv": "feature,cost\naa,3\n",
     "header_cost.csv": "name,price\na,3\n",
@@ -203,7 +206,14 @@ BAD = [
     (["wdbd", "--model", "svm"], 'Did you mean "wdbc".*path of a CSV file'),
     (["good.csv", "--model", "svm", "--target", "b2"], 'no column "b2".*--target'),
     (["good.csv", "--model", "svm", "--drop", "c"], 'no column "c" to drop'),
-    (["cell.csv", "--model", "svm"], 'Column "a" has text in row 3.*"n/a".*--drop a'),
+    (
+        ["cell.csv", "--model", "svm"],
+        'Column "a" has text in row 3.*"n/a".*fill in numbers, remove such rows, or leave.*--drop a',
+    ),
+    (["word.csv", "--model", "svm"], 'Column "a" has text in row 3.*"x".*: give numbers, or leave'),
+    (["semicolons.csv", "--model", "svm"], "by semicolons.*sep=';'\\)"),
+    (["commas.csv", "--model", "svm"], "by semicolons.*sep=';', decimal=','\\)"),
+    (["good", "--model", "svm"], 'Did you mean the file "good.csv" here'),
     (["blank.csv", "--model", "svm"], 'Column "a" has no value.*row 3'),
     (["infinite.csv", "--model", "svm"], 'Column "a" has an infinite value'),
     (["one.csv", "--model", "svm"], "one label 1"),
@@ -296,7 +306,7 @@ def test_no_solution_within_the_time_limit_is_exit_code_3(folder, capsys):
     words = ["select", "musk1", "--model", "fsp-m", "--max-features", "5", "--solver", "scip", "--time-limit", "0"]
     code, _, err = run(capsys, *words, "--json", "out.json")
     assert code == 3
-    assert "No solution within 0 s: give more time (--time-limit" in err
+    assert err == "Error: No solution within 0 s: give more time (--time-limit, Python: time_limit=).\n"
     content = json.loads((folder / "out.json").read_text("utf-8"))
     assert content["status"] == "no_solution"
     assert content["stop_reason"] == "time_limit"
@@ -309,6 +319,7 @@ def test_a_limit_with_an_incumbent_is_exit_code_0_with_gap_and_next_steps(capsys
     assert "Stopped at the iteration limit: " in out
     assert "proven within" in " ".join(out.split())
     assert "Another solver may close the gap" in out
+    assert "More time" not in out
 
 
 def test_ctrl_c_with_an_incumbent_is_exit_code_0(folder, capsys, monkeypatch):
@@ -326,6 +337,19 @@ def test_ctrl_c_with_an_incumbent_is_exit_code_0(folder, capsys, monkeypatch):
     assert code == 0
     assert "Stopped by Ctrl-C: 5 of 30 features" in out
     assert json.loads((folder / "out.json").read_text("utf-8"))["stop_reason"] == "interrupted"
+
+
+def test_ctrl_c_before_an_incumbent_is_exit_code_3(folder, capsys, monkeypatch):
+    from solvers.benders import Benders
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Benders, "loop", interrupted)
+    words = ["select", "wdbc", "--model", "fsp-m", "--max-features", "5", "--solver", "benders", "--quiet"]
+    code, _, err = run(capsys, *words)
+    assert code == 3
+    assert err == "Error: Stopped by Ctrl-C before there was a solution: let it run longer.\n"
 
 
 def test_list_shows_data_sets_models_and_solvers(capsys):

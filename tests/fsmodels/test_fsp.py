@@ -91,7 +91,7 @@ def test_fsp_m_by_hand(form, three):
         assert all(v.bounds == pytest.approx((-W, W)) for v in model.u.values())
     if form == "indicator":
         assert collected(model.dropped["f"].weight.body) == {"w[f]": 1}
-        assert model.BigM[model.dropped["f"].weight] == pytest.approx(W)
+        assert pyo.value(model.BigM[model.dropped["f"].weight]) == pytest.approx(W)
 
 
 @pytest.mark.parametrize(("penalty", "prices"), [(0.5, (0.5, 0.5)), ({"g": 2}, (0, 2))])
@@ -401,7 +401,7 @@ def test_edits_inside_the_disjunction_are_refused(solver, transform, data):
         assert name in str(caught.value)
 
 
-@pytest.mark.parametrize("max_features", [0, 5, -1, 2.5, "2"])
+@pytest.mark.parametrize("max_features", [0, 5, -1, 2.5, "2", True])
 def test_a_number_of_features_that_means_nothing(max_features, data):
     with pytest.raises(fs.InfeasibleParameter, match=r"use 1\.\.4"):
         fs.fsp.fsp_m(data, max_features=max_features)
@@ -425,5 +425,38 @@ def test_unknown_names_are_named(data):
         fs.fsp.sub(data, sigma=["zz"])
     with pytest.raises(fs.ParameterError, match=r"sigma\['a'\]=1.5"):
         fs.fsp.sub(data, sigma={"a": 1.5})
+    with pytest.raises(fs.DataError, match=r'text "a": give a list.*\["a"\]'):
+        fs.fsp.sub(data, sigma="a")
     with pytest.raises(fs.ParameterError, match="perspective"):
         fs.fsp.fsp_m(data, max_features=2, form="perspectiv")
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda data: fs.fsp.fsp_m(data, max_features=2),
+        lambda data: fs.fsp.fsp_lambda(data, penalty=1.0),
+        lambda data: fs.fsp.sub(data, sigma=["a"]),
+        lambda data: fs.fsp.rmp(data, alpha=[0.0]),
+        lambda data: fs.svm.l2_svm(data),
+        lambda data: fs.baselines.rfe(data, max_features=2),
+    ],
+)
+def test_a_table_is_no_dataset(build, data):
+    with pytest.raises(fs.ParameterError, match=r"Dataset and got DataFrame: use Dataset\.from_csv"):
+        build(data.to_frame())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_component_says_where_it_stands_in_the_paper(form, data):
+    for model in (fs.fsp.fsp_m(data, max_features=2, form=form), fs.fsp.fsp_lambda(data, penalty=1.0, form=form)):
+        for component in model.component_objects(descend_into=False):
+            numbered = component.ctype is not pyo.Set and not component.is_reference()
+            assert not numbered or str(component.doc).startswith("("), component.name
+
+
+def test_another_C_by_another_objective(data):
+    model = fs.fsp.fsp_m(data, max_features=2, C=1.0)
+    model.objective.set_value(model.norm + 10.0 * model.loss)
+    expected = fs.solve(fs.fsp.fsp_m(data, max_features=2, C=10.0), "benders", gap=1e-6).objective
+    assert fs.solve(model, "benders", gap=1e-6).objective == pytest.approx(expected, rel=2e-6)

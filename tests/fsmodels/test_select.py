@@ -159,7 +159,7 @@ def test_predicts_data_under_any_scaling_and_tables_in_original_units(data):
     assert np.array_equal(found.predict(data.scaled("minmax")), expected)
     assert np.array_equal(found.predict(frame[list(found.selected)]), expected)
     assert found.error(data) == found.training_error
-    with pytest.raises(fs.DataError, match="predict"):
+    with pytest.raises(fs.DataError, match=f"predict: the table lacks columns .{found.selected[0]}, "):
         found.predict(frame.drop(columns=list(found.selected)))
 
 
@@ -206,6 +206,8 @@ def test_shows_itself_in_a_terminal_and_in_a_notebook(data):
     [
         ({"model": "fsp"}, fs.ParameterError, 'Did you mean "fsp-m".*svm, one-norm-svm'),
         ({"model": "fsp-m"}, fs.ParameterError, r"needs max_features \(--max-features\)"),
+        ({"max_feature": 2}, fs.ParameterError, r'needs max_features.*"max_feature" is no.*did you mean max_features'),
+        ({"max_features": 2, "C": True}, fs.ParameterError, "C=True"),
         ({"model": "fsp-lambda"}, fs.ParameterError, r"needs penalty \(--penalty\)"),
         ({"model": "fsp-lambda", "penalty": 1, "max_features": 2}, fs.ParameterError, "does not use max_features.*-C"),
         (

@@ -71,9 +71,7 @@ def test_pseudo_costs_prefer_what_gains_on_both_sides():
     for column, gains in ((0, (10.0, 0.0)), (1, (2.0, 2.0))):
         for up in (False, True):
             costs.learn(column, up, 0.5, gains[up])
-    assert costs.ranked(np.array([0.5, 0.5]), np.array([0, 1])).tolist() == [1, 0]
-    assert costs.reliable(1, 1)
-    assert not costs.reliable(1, 2)
+    assert costs.choose(np.array([0.5, 0.5]), np.array([0, 1])) == 1
 
 
 def test_exchange_finds_the_best_pair_of_a_modular_function():

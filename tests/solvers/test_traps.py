@@ -1,5 +1,6 @@
 """Every known trap of the solvers (DESIGN, section 4), one test or more each, through the public calls."""
 
+import signal
 import subprocess
 import sys
 import textwrap
@@ -180,13 +181,96 @@ def test_a_misspelt_common_word_is_an_error_for_every_solver(solver, textbook):
 
 
 @pytest.mark.parametrize(
-    ("solver", "option"), [("highs", "mip_rel_gap"), ("scip", "limits/gap"), ("gurobi", "MIPGap"), ("pounce", "tol")]
+    ("solver", "option"),
+    [
+        ("highs", "mip_rel_gap"),
+        ("scip", "limits/gap"),
+        ("gurobi", "MIPGap"),
+        ("pounce", "tol"),
+        ("ipopt", "tol"),
+        ("cyipopt", "tol"),
+    ],
 )
 def test_a_value_that_the_solver_refuses_is_an_error(solver, option, textbook):
     if not SOLVERS[solver].found:
         pytest.skip(f"{solver} is not installed")
     with pytest.raises(OptionError, match=option):
         solvers.solve(textbook.lp(), solver, **{option: "much"})
+
+
+@pytest.fixture
+def cyipopt():
+    if SOLVERS["cyipopt"].found is None:
+        pytest.skip("cyipopt is not installed")
+    return "cyipopt"
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("tol", "much", "Number, not of type String"),
+        ("mu_strategy", "best", "not a valid setting"),
+        ("linear_solver", "ma99", "Valid Settings"),
+        ("print_level", 12, "output_file"),  # more than Pyomo's pipe holds between two callbacks: it hung for ever
+    ],
+)
+def test_an_option_that_ipopt_refuses_is_an_error_in_its_own_words(option, value, words, cyipopt, textbook):
+    with pytest.raises(OptionError, match=f"{option}='?{value}'? is not allowed by cyipopt.*{words}"):
+        solvers.solve(textbook.lp(), cyipopt, **{option: value})
+
+
+def test_a_whole_number_serves_where_ipopt_wants_a_real_one(cyipopt, textbook):
+    result = solvers.solve(textbook.lp(), cyipopt, max_cpu_time=60, max_iter=50, mu_strategy="adaptive")
+    assert result.objective == pytest.approx(11, abs=1e-4)
+
+
+def test_rows_without_a_free_variable_are_no_trouble_to_ipopt(cyipopt, textbook):
+    model = textbook.qp()
+    model.x.fix(1)
+    model.row.set_value(model.x <= 2)
+    before = state(model)
+    assert solvers.solve(model, cyipopt).objective == pytest.approx(0, abs=1e-6)
+    assert state(model) == before
+    model.row.set_value(model.x <= 0)
+    with pytest.raises(SolverError, match='row "row" does not hold'):
+        solvers.solve(model, cyipopt)
+    assert state(model) == before
+
+
+def rosenbrock(n):
+    """Slow for its size: some n / 2 iterations."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(n), bounds=(-2, 2), initialize=-1.2)
+    terms = (100 * (m.x[i + 1] - m.x[i] ** 2) ** 2 + (1 - m.x[i]) ** 2 for i in range(n - 1))
+    m.cost = pyo.Objective(expr=pyo.quicksum(terms))
+    return m
+
+
+@pytest.mark.solver_with(C.NLP)
+def test_the_time_limit_of_a_local_solver_is_wall_clock_time(solver):
+    if not SOLVERS[solver].local:
+        return
+    result = solvers.solve(rosenbrock(1000), solver, time_limit=0.3)
+    assert result.stop_reason is StopReason.TIME_LIMIT, result
+    assert result.bound is None
+    assert result.seconds < 3
+
+
+def test_ctrl_c_gives_back_ipopts_point(cyipopt):
+    runner, calls = Runner(find(cyipopt), SolveOptions()), []
+
+    def press(*state):
+        calls.append(state)
+        if len(calls) == 5:
+            signal.raise_signal(signal.SIGINT)
+        return True
+
+    runner.solver.config.intermediate_callback = press
+    before = signal.getsignal(signal.SIGINT)
+    answer = runner.solve(rosenbrock(1000))
+    assert (answer.stop_reason, answer.has_point) == (StopReason.INTERRUPTED, True)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert runner.solver.config.intermediate_callback is press  # the user's own is heard, and stays
 
 
 def test_an_option_of_the_drivers_is_named_as_such(textbook):
@@ -239,14 +323,17 @@ def test_a_log_longer_than_a_pipe_does_not_block_scip():
 # -------------------------------------------------------------------------------------------------- what is claimed
 
 
-def test_a_local_solver_claims_no_optimum_and_no_bound(textbook):
-    result = solvers.solve(textbook.qp(), "pounce")
+@pytest.mark.solver_with(C.NLP)
+def test_a_local_solver_claims_no_optimum_and_no_bound(solver, textbook):
+    if not SOLVERS[solver].local:
+        return
+    result = solvers.solve(textbook.qp(), solver)
     assert (result.status, result.stop_reason, result.bound) == (SolutionStatus.STATIONARY, StopReason.CONVERGED, None)
     assert result.objective == pytest.approx(0.5, abs=1e-6)
 
 
 @pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
-@pytest.mark.parametrize("solver", ["clarabel", "pounce"])
+@pytest.mark.solver_with(C.QP_DUALS)
 def test_an_interior_point_solver_stopped_early_proves_nothing(solver, sense):
     model = pyo.ConcreteModel()
     model.x = pyo.Var(range(20), bounds=(-10, 10), initialize=9)
