@@ -30,6 +30,8 @@ from fsmodels.dataset import Dataset
 from fsmodels.svm_oracle import SvmOracle
 from solvers.errors import ModelError
 from solvers.linear_rows import LinearRows
+from solvers.registry import Capability as C
+from solvers.registry import either
 from solvers.structure import Cut, SubAnswer, same, state
 
 
@@ -108,7 +110,7 @@ class Cuts:
         if named:
             raise ModelError(
                 f"{named[0]} on a variable that only writes selection down, which no cut covers: state it on w or "
-                "sigma, or solve the whole model with scip or gurobi."
+                f"sigma, or solve the whole model with {either(C.MIQCP)}."
             )
 
 
@@ -208,6 +210,6 @@ def _least(rows: LinearRows, r: np.ndarray, z: np.ndarray) -> float:
         name = rows.variables[z[np.argmax(np.isinf(at))]].name
         raise ModelError(
             f'The multipliers of the edited subproblem prove no bound, because variable "{name}" has none: bound it, '
-            "try another sub_solver, or solve the whole model with scip or gurobi."
+            f"try another sub_solver, or solve the whole model with {either(C.MIQCP)}."
         )
     return float(d @ at)

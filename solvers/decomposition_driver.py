@@ -12,7 +12,7 @@ from solvers.driver import Config, Driver
 from solvers.errors import OptionError
 from solvers.interfaces import Runner, SolveOptions
 from solvers.registry import Capability as C
-from solvers.registry import require
+from solvers.registry import either, require
 from solvers.structure import Structure
 from solvers.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
 
@@ -57,7 +57,7 @@ class DecompositionDriver(Driver):
         if c.validation is not None and structure.score is None:
             raise OptionError("validation= needs a model that can score data; this one has no structure that does.")
         self.parts = split(self.model, structure)
-        self.parts.check_separable("scip, gurobi")
+        self.parts.check_separable(either(C.MIQCP))
         self._subproblem = self._choose_subproblem()
         self.prepare_master(structure.floor if self.parts.as_built else None)
 

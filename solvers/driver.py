@@ -138,6 +138,9 @@ class Driver:
         message = self.why_infeasible() if status is SolutionStatus.INFEASIBLE else self.message
         if status is SolutionStatus.NO_SOLUTION and not message:
             message = "Stopped before the first incumbent: give it more time or iterations."
+        unproven = stop is StopReason.CONVERGED and status is SolutionStatus.FEASIBLE
+        if unproven and not message and self._kept == self._least():
+            message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
         structure = getattr(self.model, "structure", None)
         selected = None
         if structure is not None and structure.selected and objective is not None:
@@ -165,6 +168,10 @@ class Driver:
             message=message,
             details=details,
         )
+
+    def _least(self) -> tuple[float, float] | None:
+        """Return what would be kept without validation."""
+        return None if self.best is None else (0.0, self.best)
 
     def _status(self, objective: float | None) -> SolutionStatus:
         if objective is None:

@@ -14,6 +14,8 @@ from pyomo.repn import generate_standard_repn
 from scipy import sparse
 
 from solvers.errors import ModelError
+from solvers.registry import Capability as C
+from solvers.registry import either
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,8 @@ def _affine(expression: Any, what: str) -> tuple[float, list[tuple[float, Any]]]
     repn = generate_standard_repn(expression, compute_values=True, quadratic=False)
     if not repn.is_linear():
         raise ModelError(
-            f"{what} is not linear: the cut is formed from linear rows only. Solve with scip or gurobi instead, or "
-            "state it on the complicating variables."
+            f"{what} is not linear, and the drivers take linear rows and terms only, besides declared couplings. "
+            f"Solve the whole model by name: {either(C.MIQCP)}."
         )
     return float(repn.constant), [(float(c), v) for c, v in zip(repn.linear_coefs, repn.linear_vars, strict=True)]
 

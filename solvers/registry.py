@@ -259,6 +259,11 @@ def names(capability: Capability, *, installed: bool = True) -> list[str]:
     return [s.name for s in SOLVERS.values() if capability in s.capabilities and (s.found or not installed)]
 
 
+def either(capability: Capability) -> str:
+    """Return the installed solvers with a capability in words: "scip or gurobi"."""
+    return " or ".join(names(capability)) or "none installed"
+
+
 def find(name: str) -> SolverSpec:
     """Return the solver of a name, installed.
 
