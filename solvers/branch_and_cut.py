@@ -71,6 +71,7 @@ class BranchAndCut(DecompositionDriver):
         self._tried = self._paid = 0
         self._best_choice: np.ndarray | None = None
         self._bound_of_root: Relaxed | None = None
+        self._bounds_of_root = (self._lp.lower.copy(), self._lp.upper.copy())
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
@@ -202,13 +203,13 @@ class BranchAndCut(DecompositionDriver):
             return
         d = root.reduced_costs
         least = root.bound + np.abs(d)  # for a move by one, the least an integer variable can make
-        at_lower = lp.integer & (d > 0) & (root.point <= lp.lower + 1e-9) & (least >= self._cutoff)
-        at_upper = lp.integer & (d < 0) & (root.point >= lp.upper - 1e-9) & (least >= self._cutoff)
+        costly = lp.integer & (least >= self._cutoff) & (self._bounds_of_root[0] < self._bounds_of_root[1])
+        at_lower, at_upper = costly & (d > 0), costly & (d < 0)
         changed = (at_lower | at_upper) & (lp.lower < lp.upper)
         if np.any(changed):
             self._excluded = min(self._excluded, float(least[changed].min()))
-            lp.upper[at_lower] = lp.lower[at_lower]
-            lp.lower[at_upper] = lp.upper[at_upper]
+            lp.upper[at_lower] = self._bounds_of_root[0][at_lower]
+            lp.lower[at_upper] = self._bounds_of_root[1][at_upper]
 
     # ---- the tree
 

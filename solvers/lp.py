@@ -28,12 +28,13 @@ class LpStatus(enum.Enum):
 
 @dataclass(frozen=True)
 class LpAnswer:
-    """Status, and where optimal: objective, point (columns) and reduced costs (columns)."""
+    """Status, and where optimal: objective, point and reduced costs (columns), multipliers (rows)."""
 
     status: LpStatus
     objective: float
     point: np.ndarray
     reduced_costs: np.ndarray
+    multipliers: np.ndarray
 
 
 class LinearProgram(Protocol):
@@ -128,13 +129,14 @@ class HighsLP:
             status = _MEANING.get(highs.getModelStatus(), LpStatus.FAILED)
         if status is not LpStatus.OPTIMAL:
             empty = np.empty(0)
-            return LpAnswer(status, np.nan, empty, empty)
+            return LpAnswer(status, np.nan, empty, empty, empty)
         solution = highs.getSolution()
         return LpAnswer(
             status,
             float(highs.getInfo().objective_function_value),
             np.array(solution.col_value),
             np.array(solution.col_dual),
+            np.array(solution.row_dual),
         )
 
     def slack_rows(self) -> np.ndarray:

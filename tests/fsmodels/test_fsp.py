@@ -460,3 +460,33 @@ def test_another_C_by_another_objective(data):
     model.objective.set_value(model.norm + 10.0 * model.loss)
     expected = fs.solve(fs.fsp.fsp_m(data, max_features=2, C=10.0), "benders", gap=1e-6).objective
     assert fs.solve(model, "benders", gap=1e-6).objective == pytest.approx(expected, rel=2e-6)
+
+
+@pytest.mark.parametrize("form", fs.fsp.FORMS)
+@pytest.mark.parametrize("solver", ["branch-and-cut", "benders", "scip"])
+def test_another_c_between_solves(data, enumerated, form, solver):
+    model = fs.fsp.fsp_m(data, max_features=2, C=1.0, form=form)
+    fs.solve(model, solver)
+    model.C = 7.0
+    assert fs.solve(model, solver).objective == pytest.approx(enumerated(data, C=7.0, max_features=2), rel=1e-4)
+
+
+def test_c_cannot_become_negative(data):
+    model = fs.fsp.fsp_m(data, max_features=2)
+    with pytest.raises(ValueError, match="PositiveReals"):
+        model.C = -1.0
+
+
+@pytest.mark.parametrize("units", [[1e4, 1e-3, 1e4, 1e-3], [1e4] * 4, [1e-3] * 4])
+@pytest.mark.parametrize("seed", range(6))
+def test_unscaled_columns_are_proven_too(make_data, enumerated, units, seed):
+    # sigma = 1e-8 is enough to use a column of 1e4: an LP takes that for 0.
+    raw = make_data(30, 4, seed=seed)
+    data = fs.Dataset.from_arrays(raw.X * np.array(units), raw.y, features=list(raw.features))
+    C = [0.01, 1.0, 100.0][seed % 3]
+    best = enumerated(data, C=C, max_features=2)
+    model = fs.fsp.fsp_m(data, max_features=2, C=C)
+    result = fs.solve(model, "branch-and-cut")
+    assert result.status is fs.SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(best, rel=1e-4)
+    assert result.bound <= best * (1 + 1e-7)

@@ -1,7 +1,12 @@
 """The parts of the tree search, each on an instance small enough to see."""
 
+import itertools
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
 from fsmodels.fsp_cuts import fill
@@ -103,3 +108,28 @@ def test_fill_minimises_the_weighted_sum_of_inverses(total):
 
 def test_fill_with_fewer_weights_than_features_allowed():
     assert fill(np.array([0.0, 2.0, 0.0]), 2).tolist() == [0.0, 1.0, 0.0]
+
+
+@given(
+    arrays(float, 4, elements=st.floats(-1e9, 1e3)),
+    st.floats(-1e3, 1e3),
+    st.floats(-1e3, 1e3),
+)
+def test_a_clipped_cut_says_the_same_above_the_floor_at_every_0_1_point(coefficients, constant, floor):
+    cut = Cut(constant, coefficients)
+    clipped = cut.clipped(floor)
+    assert (clipped.coefficients >= cut.coefficients).all()
+    size = np.abs(coefficients).sum() + abs(constant) + abs(floor)
+    for point in itertools.product((0.0, 1.0), repeat=4):
+        before, after = max(cut.at(np.array(point)), floor), max(clipped.at(np.array(point)), floor)
+        assert after == pytest.approx(before, abs=1e-12 * (1 + size))
+
+
+@given(arrays(float, 3, elements=st.floats(-1e-7, 1e-7)), st.floats(-10, 10))
+def test_a_cut_without_tiny_coefficients_is_never_stronger(coefficients, constant):
+    cut = Cut(constant, coefficients)
+    weaker = cut.without_tiny(np.zeros(3), np.ones(3))
+    for point in itertools.product((0.0, 0.5, 1.0), repeat=3):
+        assert weaker.at(np.array(point)) <= cut.at(np.array(point)) + 1e-15
+    kept = weaker.coefficients[weaker.coefficients != 0]
+    assert (np.abs(kept) > 1e-8).all()
