@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -106,73 +106,77 @@ def _solve_by_class(model: Any, options: dict[str, Any]) -> Result:
         return result
 
 
+@dataclass(frozen=True)
+class _Whole:
+    """A model on its way through one solver: what was asked, what the solver sees, and how the model is structured."""
+
+    model: Any
+    spec: SolverSpec
+    options: dict[str, Any]
+    clock: Clock
+    seen: Visible
+    structure: Structure | None
+    parts: Split | None
+
+    def run(self, words: SolveOptions) -> Answer:
+        """Solve what the solver sees."""
+        model = self.seen.model
+        with _plain_domains(model, self.spec):
+            return Runner(self.spec, words).solve(model, time_limit=self.clock.left, integer=has_integers(model))
+
+    def judged(self, answer: Answer, before: list[tuple[Any, float | None]]) -> Result:
+        """Bring the values to the user's model, polish them, and say what is proven; else restore ``before``."""
+        error: float | None = None
+        if answer.has_point:
+            _round(self.seen.model)
+            self.seen.bring_back()
+            if self.structure is not None and self.parts is not None:
+                _polish(self.model, self.structure, self.parts, self.clock)
+            error = max(violation(self.model), violation(self.seen.model) if self.seen.pairs else 0.0)
+            if error > HOPELESS:
+                words = f"its point misses the model's rows by {error:.1e} and is not kept"
+                answer = replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, bound=None, message=words)
+                error = None
+        if error is None:
+            _restore(before)
+        return _judged(self, answer, error)
+
+
+def _restore(values: list[tuple[Any, float | None]]) -> None:
+    for v, value in values:
+        v.set_value(value, skip_validation=True)
+
+
 def _solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result:
     """Solve the monolith with one Pyomo solver."""
     clock = Clock(options.get("time_limit"))
-    words = _words(spec, options, polished=getattr(model, "structure", None) is not None)
-    single_objective(model)
     structure: Structure | None = getattr(model, "structure", None)
+    words = _words(spec, options, polished=structure is not None)
+    single_objective(model)
     parts = split(model, structure) if structure is not None else None  # refuses a big-M that no longer holds
-    before = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)]
-    seen = visible(model, spec)
+    variables = list(model.component_data_objects(pyo.Var, descend_into=INSIDE))
+    before = [(v, v.value) for v in variables]
+    whole = _Whole(model, spec, options, clock, visible(model, spec), structure, parts)
+    seen = whole.seen
     needed = needs(seen.model)
     if not any(n in spec.capabilities for n in needed):
         raise _cannot(spec, seen, needed)
     if all(v.fixed for v in used_variables(seen.model)):
-        answer = _constant(seen.model)
-    else:
-        _start(seen.model)
-        try:
-            answer = _run(seen.model, spec, words, clock)
-        except ModelError as refusal:
-            raise _refused(spec, needed, refusal) from refusal
-    result = _taken_over(model, spec, answer, options, before, seen, clock, structure, parts)
+        return whole.judged(_constant(seen.model), before)
+    _start(seen.model)
+    try:
+        answer = whole.run(words)
+    except ModelError as refusal:
+        raise _refused(spec, needed, refusal) from refusal
+    result = whole.judged(answer, before)
     unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
     if unproven and spec.strict and not clock.over and not set(spec.strict) & set(words.own):
-        strict = replace(words, own={**words.own, **spec.strict})
-        again = _run(seen.model, spec, strict, clock)
-        if again.has_point:
-            held = [(v, v.value) for v, _ in before]
-            second = _taken_over(model, spec, again, options, held, seen, clock, structure, parts)
-            if second.gap is not None and (result.gap is None or second.gap < result.gap):
-                return second
-            for v, value in held:
-                v.set_value(value, skip_validation=True)
+        first = [(v, v.value) for v in variables]
+        second = whole.judged(whole.run(replace(words, own={**words.own, **spec.strict})), first)
+        if second.gap is not None and (result.gap is None or second.gap < result.gap):
+            return second
+        _restore(first)
     return result
-
-
-def _run(model: Any, spec: SolverSpec, words: SolveOptions, clock: Clock) -> Answer:
-    with _plain_domains(model, spec):
-        return Runner(spec, words).solve(model, time_limit=clock.left, integer=has_integers(model))
-
-
-def _taken_over(
-    model: Any,
-    spec: SolverSpec,
-    answer: Answer,
-    options: dict[str, Any],
-    before: Sequence[tuple[Any, float | None]],
-    seen: Visible,
-    clock: Clock,
-    structure: Structure | None,
-    parts: Split | None,
-) -> Result:
-    """Bring the answer's values to the user's model, polish them and say what is proven; else restore ``before``."""
-    error: float | None = None
-    if answer.has_point:
-        _round(seen.model)
-        seen.bring_back()
-        if structure is not None and parts is not None:
-            _polish(model, structure, parts, clock)
-        error = max(violation(model), violation(seen.model) if seen.pairs else 0.0)
-        if error > HOPELESS:
-            answer = replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, bound=None)
-            answer = replace(answer, message=f"its point misses the model's rows by {error:.1e} and is not kept")
-            error = None
-    if error is None:
-        for v, value in before:
-            v.set_value(value, skip_validation=True)
-    return _judged(model, spec, answer, options, error=error, seconds=clock, structure=structure, parts=parts)
 
 
 def _cannot(spec: SolverSpec, seen: Visible, needed: list[C]) -> SolverError:
@@ -260,18 +264,9 @@ def _round(model: Any) -> None:
                 v.set_value(x, skip_validation=True)
 
 
-def _judged(
-    model: Any,
-    spec: SolverSpec,
-    answer: Answer,
-    options: dict[str, Any],
-    *,
-    error: float | None,
-    seconds: Clock,
-    structure: Structure | None,
-    parts: Split | None,
-) -> Result:
+def _judged(whole: _Whole, answer: Answer, error: float | None) -> Result:
     """Recompute the objective from the model and say what is proven of it."""
+    model, spec, options, structure = whole.model, whole.spec, whole.options, whole.structure
     minimize = single_objective(model).sense == pyo.minimize
     result = Result(answer.status, answer.stop_reason, minimize=minimize, solver=spec.name, options=options)
     result.bound = answer.bound if answer.status not in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED) else None
@@ -292,11 +287,11 @@ def _judged(
             result.message = _sentence(spec, answer, gap)
         if structure is not None and structure.selected is not None:
             result.selected = structure.selected(model)
-    elif result.status is SolutionStatus.INFEASIBLE and parts is not None:
-        result.message = clashing_rows(parts, Runner(find("highs"), SolveOptions()))
+    elif result.status is SolutionStatus.INFEASIBLE and whole.parts is not None:
+        result.message = clashing_rows(whole.parts, Runner(find("highs"), SolveOptions()))
     else:
         result.message = _sentence(spec, answer, None)
-    result.seconds = seconds.elapsed
+    result.seconds = whole.clock.elapsed
     return result
 
 
