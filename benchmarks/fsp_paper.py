@@ -319,8 +319,8 @@ def page(frame, settings):
     notes = """## Notes
 
 - FSV (Bradley, Mangasarian, Street 1998), the paper's fourth method, comes with a later issue.
-- The information gain filter keeps fewer than M features where fewer have a positive gain after discretisation; the
-  paper does not say what its filter does there, nor which classifier it feeds; here it is a linear SVM.
+- The information gain filter keeps M features, among equal gains the earlier columns, as WEKA's ranker does; the
+  paper does not say which classifier it feeds; here it is a linear SVM.
 - ONSVM is not told M. RFE and the filter's SVM use libsvm with its default tolerance of 1e-3."""
     return "\n\n".join([*(f"## {title}\n\n{caption}\n\n{table}" for title, caption, table in sections), notes])
 
