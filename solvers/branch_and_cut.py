@@ -158,8 +158,8 @@ class BranchAndCut(DecompositionDriver):
     def _first_cut(self, centre: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
         """Give the LP one optimality cut from integral points, where fractional ones cannot be asked."""
         lp = self._lp
-        choice = lp.greedy(np.argsort(-centre[: lp.n], kind="stable"))
-        for _ in range(lp.n + 1):
+        rounded = lp.greedy(np.argsort(-centre[: lp.n], kind="stable"))
+        for choice in (rounded, np.ones(lp.n)):  # nothing is fixed at 0 at the second
             answer = self._ask(choice, 1e-7)
             if answer is None:
                 return StopReason.TIME_LIMIT, None
@@ -168,7 +168,6 @@ class BranchAndCut(DecompositionDriver):
             lp.add(answer)
             if answer.value is not None:
                 break
-            choice = np.ones(lp.n)  # nothing is fixed at 0 there
         relaxed = self._solve_lp(lp.lower, lp.upper)
         if relaxed is LpStatus.INFEASIBLE:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
@@ -264,11 +263,13 @@ class BranchAndCut(DecompositionDriver):
                 if answer.cut is None or solved:
                     self._excluded = min(self._excluded, bound)
                     return None
-                if not len(open_columns) and (lp.integer[: lp.n].all() or key in closed_by):
+                if not len(open_columns) and lp.integer[: lp.n].all():
                     # Nothing is left to choose, so the value is the node's optimum, whatever the LP can resolve of it.
-                    exact = bound if objective is None else objective
-                    if answer.value is not None or not lp.integer[: lp.n].all():
-                        self._excluded = min(self._excluded, max(bound, exact) if lp.integer[: lp.n].all() else bound)
+                    if objective is not None:
+                        self._excluded = min(self._excluded, max(bound, objective))
+                    return None
+                if not len(open_columns) and key in closed_by:
+                    self._excluded = min(self._excluded, bound)
                     return None
                 if key in closed_by:  # the LP is not accurate enough to see its cut: split whatever is not fixed
                     off = np.abs(relaxed.point - point)[open_columns]
