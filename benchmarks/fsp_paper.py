@@ -140,16 +140,9 @@ def run_all(settings, jobs, log, resume):
 
 
 def _read(log, settings):
-    """Return the results in the log; a line cut off by a kill is dropped."""
-    if not log.exists():
-        return []
-    entries = []
-    for text in log.read_text().splitlines():
-        try:
-            entries.append(json.loads(text))
-        except json.JSONDecodeError:
-            break
-    if not entries or entries[0] != settings:
+    """Return the results in the log."""
+    entries = report.read_log(log)
+    if entries and entries[0] != settings:
         raise SystemExit(f"{log} was written with other settings: give the same ones, or leave out --resume.")
     return entries[1:]
 

@@ -15,16 +15,28 @@ def about(*packages, **facts):
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        "versions": {name: importlib.metadata.version(name) for name in packages},
+        "versions": versions(*packages),
         "machine": f"{platform.system()} {platform.machine()}, {_processor()}",
         "cores": os.cpu_count(),
-        "load average at the start": _load(),
+        "load average at the start": load(),
         "threads": {name: os.environ.get(name) for name in THREAD_VARIABLES},
         **facts,
     }
 
 
-def _load():
+def versions(*packages):
+    """Return the version of each package; None where it is not installed."""
+    found = {}
+    for name in packages:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def load():
+    """Return the load average of the last minute; None where the system has none."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None  # Windows has none
 
 
@@ -47,6 +59,17 @@ def table(header, rows):
     widths = [max(len(str(row[k])) for row in [header, *rows]) for k in range(len(header))]
     rule = "|" + "|".join("-" * (width + 1) + ":" for width in widths) + "|"
     return "\n".join([line(header, widths), rule, *(line(row, widths) for row in rows)])
+
+
+def read_log(path):
+    """Return the entries of a file with one JSON text a line; a line cut off by a kill is dropped."""
+    entries = []
+    for text in Path(path).read_text().splitlines() if Path(path).exists() else ():
+        try:
+            entries.append(json.loads(text))
+        except json.JSONDecodeError:
+            continue
+    return entries
 
 
 def write(path, title, text, facts, **data):

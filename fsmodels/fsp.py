@@ -16,6 +16,9 @@ Problem
     ``perspective``  w_j^2 <= t_j sigma_j, objective 1/2 sum_j t_j                    MISOCP
     ``big-m``        -W sigma_j <= w_j <= W sigma_j                                   convex MIQP
     ``indicator``    [sigma_j = 1] or [w_j = 0], a pyomo.gdp disjunction             after transformation as big-m
+    ``rmp``          eta >= every cut (10) of SUB, which its oracle gives            MILP for each set of cuts
+
+    ``rmp`` holds no row of the size of the data; only the decomposition drivers, which ask the oracle, can solve it.
 
 The bound W
     For fixed sigma, an optimal w and its multipliers satisfy 1/2 w'w + C e'xi = e'alpha - 1/2 w'w, so w'w <= e'alpha.
@@ -54,24 +57,22 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
-from pyomo.gdp import Disjunct, Disjunction
 
-from fsmodels.checks import choice, dataset, feature_count
+from fsmodels.checks import dataset, feature_count
 from fsmodels.dataset import Dataset, check_known_features
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.fsp_cuts import Cuts, FastSub, Reweighting, error_rate, selected
-from fsmodels.svm import half_squares, soft_margin
-from solvers.structure import Structure
+from fsmodels.fsp_forms import FORMS, RMP, selecting_svm, svm_cost, weight_bound, with_structure
+from fsmodels.svm import soft_margin
 
 ROUNDING = 1e-6  # what a solver's multipliers may miss of dual feasibility
-NORM, OR = "(FSP) 1/2 sum w_j^2", "(FSP) feature j is selected or w_j = 0"
-FORMS = ["perspective", "bilinear", "big-m", "indicator"]
+
+__all__ = ["FORMS", "RMP", "fsp_lambda", "fsp_m", "rmp", "sub", "weight_bound"]
 
 
 def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "perspective") -> pyo.ConcreteModel:
@@ -84,8 +85,8 @@ def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "pers
         M, 1..n; ``model.max_features`` can be changed between solves.
     C : float
         Weight of the unscaled sum of slacks, above 0.
-    form : {"perspective", "bilinear", "big-m", "indicator"}
-        How "w_j = 0 unless sigma_j = 1" is written; all have the same optimum.
+    form : {"perspective", "bilinear", "big-m", "indicator", "rmp"}
+        How "w_j = 0 unless sigma_j = 1" is written; all have the same optimum. "rmp" is for large data and drivers.
 
     Returns
     -------
@@ -112,12 +113,12 @@ def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "pers
     """
     n_features = len(dataset(data).features)
     most = feature_count(max_features, n_features, ", or a penalty instead (fsp_lambda)")
-    model = _selecting_svm("FSP-M", data, C, form)
+    model = selecting_svm("FSP-M", data, C, form)
     model.max_features = pyo.Param(initialize=most, mutable=True, doc="(11) M, most features")
     sigma = list(model.sigma.values())
     model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="(11) at most M features")
-    model.objective = pyo.Objective(expr=model.norm + model.C * model.loss, doc="(FSP-M) margin and slacks")
-    return _with_structure(model, data, form)
+    model.objective = pyo.Objective(expr=svm_cost(model), doc="(FSP-M) margin and slacks")
+    return with_structure(model, data, form)
 
 
 def fsp_lambda(
@@ -132,8 +133,8 @@ def fsp_lambda(
         lambda_j, at least 0, in units of the objective; a feature that a mapping leaves out costs nothing.
     C : float
         Weight of the unscaled sum of slacks, above 0.
-    form : {"perspective", "bilinear", "big-m", "indicator"}
-        How "w_j = 0 unless sigma_j = 1" is written; all have the same optimum.
+    form : {"perspective", "bilinear", "big-m", "indicator", "rmp"}
+        How "w_j = 0 unless sigma_j = 1" is written; all have the same optimum. "rmp" is for large data and drivers.
 
     Returns
     -------
@@ -159,15 +160,13 @@ def fsp_lambda(
     'optimal'
     """
     prices = _penalties(dataset(data), penalty)
-    model = _selecting_svm("FSP-lambda", data, C, form)
+    model = selecting_svm("FSP-lambda", data, C, form)
     model.penalty = pyo.Param(model.features, initialize=prices, mutable=True, doc="(15) lambda_j, price of feature j")
     model.objective = pyo.Objective(
-        expr=model.norm
-        + model.C * model.loss
-        + pyo.quicksum(model.penalty[j] * model.sigma[j] for j in model.features),
+        expr=svm_cost(model) + pyo.quicksum(model.penalty[j] * model.sigma[j] for j in model.features),
         doc="(FSP-lambda) margin, slacks and price of the features",
     )
-    return _with_structure(model, data, form)
+    return with_structure(model, data, form)
 
 
 def sub(data: Dataset, *, sigma: Iterable[str] | Mapping[str, float], C: float = 1.0) -> pyo.ConcreteModel:
@@ -300,100 +299,3 @@ def _penalties(data: Dataset, penalty: float | Mapping[str, float]) -> dict[str,
         if not (isinstance(price, numbers.Real) and math.isfinite(price) and price >= 0):
             raise ParameterError(f"penalty={price!r} for feature {name!r} is not allowed: use a number of at least 0.")
     return {name: float(price) for name, price in prices.items()}
-
-
-def _selecting_svm(name: str, data: Dataset, C: float, form: str) -> pyo.ConcreteModel:
-    """Return the rows and variables that FSP-M and FSP-lambda share, in the form asked for."""
-    choice("form", form, FORMS)
-    model = soft_margin(name, data, C)
-    W = weight_bound(data, model.C)
-    model.W = pyo.Expression(expr=W, doc="(FSP) |w_j| <= W at the optimum of every sigma")
-    WRITE[form](model, W)
-    return model
-
-
-def weight_bound(data: Dataset, C: Any) -> Any:
-    """Return W with |w_j| <= W in the SVM's optimum on any features (proof in the module's text).
-
-    ``C`` is a number or a mutable parameter; the result follows it.
-    """
-    smaller_class = float(min(np.sum(data.y > 0), np.sum(data.y < 0)))
-    return (2.0 * smaller_class * C) ** 0.5
-
-
-def _perspective(model: pyo.ConcreteModel, W: Any) -> None:
-    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(FSP) 1 if feature j is selected")
-    model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(FSP) w_j^2 where sigma_j = 1")
-    model.only_selected = pyo.Constraint(
-        model.features, rule=lambda m, j: m.w[j] ** 2 <= m.t[j] * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
-    )
-    t = list(model.t.values())
-    model.norm = pyo.Expression(expr=LinearExpression(linear_coefs=[0.5] * len(t), linear_vars=t), doc=NORM)
-
-
-def _bilinear(model: pyo.ConcreteModel, W: Any) -> None:
-    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(FSP) 1 if feature j is selected")
-    model.u = pyo.Var(model.features, bounds=(-W, W), doc="(FSP) the paper's w_j")
-    model.only_selected = pyo.Constraint(
-        model.features, rule=lambda m, j: m.w[j] == m.sigma[j] * m.u[j], doc="(FSP) effective weight sigma_j w_j"
-    )
-    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
-
-
-def _big_m(model: pyo.ConcreteModel, W: Any) -> None:
-    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(FSP) 1 if feature j is selected")
-    model.only_selected = pyo.Constraint(
-        model.features, rule=lambda m, j: m.w[j] <= W * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
-    )
-    model.only_selected_below = pyo.Constraint(
-        model.features, rule=lambda m, j: m.w[j] >= -W * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
-    )
-    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
-
-
-def _indicator(model: pyo.ConcreteModel, W: Any) -> None:
-    model.selected = Disjunct(model.features, doc="(FSP) feature j is selected")
-    model.dropped = Disjunct(model.features, doc="(FSP) feature j is not selected")
-    model.BigM = pyo.Suffix(direction=pyo.Suffix.LOCAL, doc="(FSP) W, for gdp.bigm")
-    for j in model.features:
-        model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc="(FSP) w_j = 0 unless sigma_j = 1")
-        model.BigM[model.dropped[j].weight] = W
-    model.only_selected = Disjunction(model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc=OR)
-    model.sigma = pyo.Reference(model.selected[:].binary_indicator_var)
-    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
-
-
-WRITE: dict[str, Callable[[pyo.ConcreteModel, Any], None]] = {
-    "perspective": _perspective,
-    "bilinear": _bilinear,
-    "big-m": _big_m,
-    "indicator": _indicator,
-}
-# Variables of a form besides w, b, xi; its coupling components.
-_AUXILIARY = {"perspective": ["t"], "bilinear": ["u"], "big-m": [], "indicator": []}
-_COUPLING = {form: ["only_selected"] for form in FORMS} | {"big-m": ["only_selected", "only_selected_below"]}
-
-
-def _with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.ConcreteModel:
-    """Attach what drivers may use, and remember the model as built."""
-    auxiliary = [getattr(model, name) for name in _AUXILIARY[form]]
-    sigma, w = list(model.sigma.values()), list(model.w.values())
-    Structure(
-        complicating=sigma,
-        subproblem=[model.w, model.b, model.xi, *auxiliary],
-        rows=[model.margin],
-        coupling=[getattr(model, name) for name in _COUPLING[form]],
-        switches=list(zip(sigma, w, strict=True)),
-        terms=[model.norm, model.loss],
-        core=model.norm,
-        oracle=FastSub(model, data, form),
-        cut=Cuts(w, [v for component in auxiliary for v in component.values()]),
-        score=error_rate,
-        selected=selected,
-        suggest=Reweighting(model),
-        floor=0.0,
-        starts=[np.ones(len(sigma))],
-        default_solver="branch-and-cut",
-        only_as_built="" if form == "perspective" else f'the bound |w_j| <= sqrt(2 C min(l+, l-)) of form="{form}"',
-    ).seal(model)
-    return model

@@ -27,12 +27,14 @@ import numpy as np
 import pyomo.environ as pyo
 
 from fsmodels.dataset import Dataset
-from fsmodels.svm_oracle import SvmOracle
+from fsmodels.svm_oracle import SvmOracle, SvmSolution
 from solvers.errors import ModelError
 from solvers.linear_rows import LinearRows
 from solvers.registry import Capability as C
 from solvers.registry import either
 from solvers.structure import Cut, SubAnswer, same, state
+
+NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its support costs
 
 
 class FastSub:
@@ -58,14 +60,16 @@ class FastSub:
             self._svm, self._made_for = SvmOracle(self._X, self._y, C), C
         answer = self._svm.solve(point, tolerance=tolerance, time_limit=time_limit)
         cut = Cut(float(answer.alpha.sum()), -0.5 * answer.v**2)
-        return SubAnswer(answer.value, answer.bound, cut, lambda: self._load(point, answer.w, answer.b), answer)
+        return SubAnswer(answer.value, answer.bound, cut, lambda: self._load(point, answer), answer)
 
-    def _load(self, sigma: np.ndarray, w: np.ndarray, b: float) -> None:
-        model = self._model
-        slack = np.maximum(0.0, 1.0 - self._y * (np.asarray(self._X @ w).ravel() + b))
+    def _load(self, sigma: np.ndarray, answer: SvmSolution) -> None:
+        model, w, b = self._model, answer.w, answer.b
         _set(model.w, w)
-        _set(model.xi, slack)
         model.b.set_value(float(b), skip_validation=True)
+        if self._form == "rmp":
+            model.eta.set_value(answer.value, skip_validation=True)
+            return
+        _set(model.xi, np.maximum(0.0, 1.0 - self._y * (np.asarray(self._X @ w).ravel() + b)))
         if self._form == "perspective":
             _set(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))
         elif self._form == "bilinear":
@@ -162,7 +166,8 @@ class Reweighting:
         if hasattr(model, "penalty"):
             price = np.array([pyo.value(model.penalty[j]) for j in model.features])
             return np.where(price > 0, np.minimum(1.0, size / np.sqrt(2.0 * np.maximum(price, 1e-300))), 1.0)
-        return fill(size, float(pyo.value(model.max_features)))
+        most = float(pyo.value(model.max_features))
+        return fill(np.where(fill(size, most) > NEGLIGIBLE, size, 0.0), most)
 
 
 def fill(size: np.ndarray, total: float) -> np.ndarray:

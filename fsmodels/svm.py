@@ -190,13 +190,19 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
 
 def soft_margin(name: str, data: Dataset, C: float) -> pyo.ConcreteModel:
     """Return a model with w, b, xi and the margin rows of (1), without objective."""
+    model = feature_weights(name, data, C)
+    model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(1) slack of sample i")
+    add_margins(model, signed(data), data.y, list(model.w.values()), doc="(1), (5), (12) margin of sample i")
+    return model
+
+
+def feature_weights(name: str, data: Dataset, C: float) -> pyo.ConcreteModel:
+    """Return a model with the index sets, C, w and b, without rows."""
     model = pyo.ConcreteModel(name=name)
     _index_sets(model, data)
     model.C = weight_of_slacks(C, "(1) weight of the sum of slacks")
     model.w = pyo.Var(model.features, doc="(1) effective weight of feature j")
     model.b = pyo.Var(doc="(1) offset")
-    model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(1) slack of sample i")
-    add_margins(model, signed(data), data.y, list(model.w.values()), doc="(1), (5), (12) margin of sample i")
     return model
 
 

@@ -6,6 +6,7 @@ from solvers.errors import Error, ModelError, OptionError, SolverError
 from solvers.registry import available
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
+from solvers.single_tree import SingleTree
 from solvers.structure import Cut, Structure, SubAnswer
 
 OWNER = "fsmodels"  # fsmodels looks for this mark, so that no other package named solvers is taken for ours
@@ -18,6 +19,7 @@ __all__ = [
     "ModelError",
     "OptionError",
     "Result",
+    "SingleTree",
     "SolutionStatus",
     "SolverError",
     "StopReason",

@@ -33,9 +33,11 @@ from solvers.result import SolutionStatus, StopReason
 from solvers.structure import Cut, SubAnswer
 
 ROWS = 400  # cuts kept in the LP besides one for each column
-OUT = 0.6  # step 4 asks at this share of the LP's point, the rest of the root's
+OUT = 0.4  # step 4 asks at this share of the LP's point, the rest of the root's
 LOOSE = 1e-5  # relative gap of fractional answers: their cuts need not be tight
 ROOT_SHARE, EXCHANGE_SHARE = 0.5, 0.75  # of the time limit, by which the root and the exchanges must end
+ENOUGH = 0.1  # of the distance from the root's bound to the incumbent: a relaxation solved to this share is solved
+PLUNGE = 0.2  # of the way from the least bound to the cutoff
 PAYS = 0.2  # share of fractional cuts that must be violated for step 4 to go on at every node
 
 
@@ -47,9 +49,13 @@ class BranchAndCutConfig(DecompositionConfig):
     ----------
     root_limit : int
         Most cuts at the root.
+    lp_solver : str
+        Solver of the tree's LPs: "highs" runs directly; any other with LP duals that is no local solver ("gurobi",
+        "glpk", "clarabel") through Pyomo, at half the nodes a second or fewer; see ``solvers.lp_pyomo``.
     """
 
     root_limit: int = 300
+    lp_solver: str = "highs"
 
 
 class BranchAndCut(DecompositionDriver):
@@ -62,7 +68,7 @@ class BranchAndCut(DecompositionDriver):
 
     def prepare_master(self, floor: float | None) -> None:
         """Build the relaxed master as an LP."""
-        self._lp = MasterLP(self.parts, floor, seed=self.config.seed or 0)
+        self._lp = MasterLP(self.parts, floor, seed=self.config.seed or 0, lp_solver=self.config.lp_solver)
         self._asked: dict[bytes, SubAnswer] = {}
         self._tree = Tree()
         self._costs = PseudoCosts(self._lp.size)
@@ -71,7 +77,6 @@ class BranchAndCut(DecompositionDriver):
         self._tried = self._paid = 0
         self._best_choice: np.ndarray | None = None
         self._bound_of_root: Relaxed | None = None
-        self._bounds_of_root = (self._lp.lower.copy(), self._lp.upper.copy())
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
@@ -79,7 +84,7 @@ class BranchAndCut(DecompositionDriver):
         if status is not None:
             return status
         for _ in self.trace.iterations(self.config.iteration_limit):
-            node = self._tree.pop()  # 1
+            node = self._tree.pop(self._plunge_below)  # 1
             if node is None:
                 break
             if node.bound < self._cutoff:
@@ -126,17 +131,21 @@ class BranchAndCut(DecompositionDriver):
         return None
 
     def _relax(self, centre: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
-        def report(root: Root) -> None:
-            self.raise_bound(root.bound)
+        def report(root: Root) -> bool:
+            self.raise_bound(min(root.bound, self._excluded))
             if self._lp.added == 1:  # an incumbent at once: what the first cut says is worth most
                 self._evaluate(self._lp.greedy(np.argsort(root.cuts[0][0].coefficients, kind="stable")))
             if self._lp.added % 10 == 0:
                 self._round(root.centre)
                 self._row("root", root.value)
+                if not root.suggesting:  # the structure knows nothing of fixed variables
+                    self._bound_of_root = root.relaxed
+                    self._fix()
+            return self.closed(self.config.gap) or self._solved_enough(root)
 
         root = solve_relaxation(
             self._lp,
-            lambda x: self._ask(x, LOOSE / 10),
+            lambda x: self._ask(x, LOOSE),
             centre,
             tolerance=min(1e-4, self.config.gap),
             iteration_limit=self.config.root_limit,
@@ -149,6 +158,10 @@ class BranchAndCut(DecompositionDriver):
         if root.status is LpStatus.INFEASIBLE:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         return None
+
+    def _solved_enough(self, root: Root) -> bool:
+        """Tell whether branching now gains more than further cuts at the root could."""
+        return self.best is not None and root.value - root.bound <= ENOUGH * (self.best - root.bound)
 
     def _left(self, share: float) -> float | None:
         """Return the seconds left until a share of the time limit has passed."""
@@ -202,13 +215,14 @@ class BranchAndCut(DecompositionDriver):
             return
         d = root.reduced_costs
         least = root.bound + np.abs(d)  # for a move by one, the least an integer variable can make
-        costly = lp.integer & (least >= self._cutoff) & (self._bounds_of_root[0] < self._bounds_of_root[1])
+        costly = lp.integer & (least >= self._cutoff) & (root.lower < root.upper)
         at_lower, at_upper = costly & (d > 0), costly & (d < 0)
         changed = (at_lower | at_upper) & (lp.lower < lp.upper)
         if np.any(changed):
             self._excluded = min(self._excluded, float(least[changed].min()))
-            lp.upper[at_lower] = self._bounds_of_root[0][at_lower]
-            lp.lower[at_upper] = self._bounds_of_root[1][at_upper]
+            lp.upper[at_lower] = root.lower[at_lower]
+            lp.lower[at_upper] = root.upper[at_upper]
+            lp.drop_fixed()
 
     # ---- the tree
 
@@ -216,6 +230,12 @@ class BranchAndCut(DecompositionDriver):
     def _cutoff(self) -> float:
         """Nodes from this bound on hold nothing that is better by more than the gap."""
         return np.inf if self.best is None else self.best - self.config.gap * abs(self.best)
+
+    @property
+    def _plunge_below(self) -> float:
+        """Children up to this bound are visited at once, which saves simplex iterations; others wait their turn."""
+        bound = self._tree.bound
+        return np.inf if self.best is None else bound + PLUNGE * max(0.0, self._cutoff - bound)
 
     def _raise_tree_bound(self) -> None:
         bound = min(self._tree.bound, self._excluded)
@@ -249,6 +269,8 @@ class BranchAndCut(DecompositionDriver):
             if bound >= self._cutoff:
                 self._excluded = min(self._excluded, bound)
                 return None
+            if lp.restore_violated(relaxed):
+                continue
             fractional = lp.fractional(relaxed.point)
             if not len(fractional):  # 3
                 point = np.where(lp.integer, np.round(relaxed.point), relaxed.point)
@@ -351,13 +373,19 @@ class BranchAndCut(DecompositionDriver):
     def _evaluate(self, choice: np.ndarray) -> tuple[float, Cut] | None:
         """Evaluate a 0/1 choice for real; None where it breaks a row, has no value, or time is up."""
         point = self._lp.complete(choice, self.clock.left)
-        if point is None:
+        if point is None or not self._promising(point):
             return None
         answer = self._ask(point[: self._lp.n], 1e-7)
         objective = None if answer is None else self._offer(point, answer)
         if answer is None or answer.cut is None or objective is None:
             return None
         return objective, answer.cut
+
+    def _promising(self, point: np.ndarray) -> bool:
+        """Tell whether the cuts let a point beat the incumbent; with ``validation``, any may have the least error."""
+        if self.config.validation is not None or point.tobytes() in self._asked:
+            return True
+        return self._lp.value(point) + self._lp.eta_at(point) < self._cutoff
 
     def _round(self, point: np.ndarray) -> None:
         """Try two roundings of a fractional point: to the nearest, and greedily by size."""

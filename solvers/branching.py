@@ -49,11 +49,13 @@ class Tree:
         self._next = first
         heapq.heappush(self._heap, second)
 
-    def pop(self) -> Node | None:
-        """Return the next node, or None where none is open."""
-        if self._next is not None:
-            node, self._next = self._next, None
-            return node
+    def pop(self, plunge_below: float = np.inf) -> Node | None:
+        """Return the next node, or None where none is open; the child just made where its bound is below a limit."""
+        node, self._next = self._next, None
+        if node is not None:
+            if node.bound <= plunge_below or not self._heap:
+                return node
+            return heapq.heappushpop(self._heap, node)
         return heapq.heappop(self._heap) if self._heap else None
 
     def put_back(self, node: Node) -> None:

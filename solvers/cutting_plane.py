@@ -19,18 +19,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import clarabel
 import numpy as np
 from scipy import sparse
 
 from solvers.lp import LpStatus
 from solvers.master_lp import MasterLP, Relaxed
+from solvers.projection import nearest_point
 from solvers.structure import Cut, SubAnswer
 
 LEVEL = 0.9
 STEP = 0.1  # towards the LP's point, where the projection fails
 STALL = 30  # iterations, besides one for each variable, over which the bound must gain something
 GAIN = 1e-5  # relative
+
+
+Suggest = Callable[[np.ndarray, SubAnswer], np.ndarray | None]
 
 
 @dataclass
@@ -42,6 +45,7 @@ class Root:
     relaxed: Relaxed | None = None
     status: LpStatus = LpStatus.OPTIMAL
     cuts: list[tuple[Cut, bool]] = field(default_factory=list)  # and whether it bounds eta
+    suggesting: bool = False  # whether points are still the structure's
 
     @property
     def bound(self) -> float:
@@ -57,8 +61,8 @@ def solve_relaxation(
     tolerance: float,
     iteration_limit: int,
     time_left: Callable[[], float | None],
-    suggest: Callable[[np.ndarray, SubAnswer], np.ndarray | None] | None = None,
-    report: Callable[[Root], None] = lambda root: None,
+    suggest: Suggest | None = None,
+    report: Callable[[Root], bool] = lambda root: False,
 ) -> Root:
     """Minimise over the relaxed master.
 
@@ -72,12 +76,12 @@ def solve_relaxation(
         Relative gap between the centre's value and the bound.
     time_left : seconds this may still take, or None
     suggest : (point, answer) -> next point, optional
-    report : called after each LP
+    report : called after each LP; it may move the bounds of ``lp``, and returns whether to stop
     """
     n = lp.n
     window = STALL + n
-    root = Root(centre)
-    point, suggesting, bounds = centre, suggest is not None, [-np.inf]
+    root = Root(centre, suggesting=suggest is not None)
+    point, bounds = centre, [-np.inf]
     for _ in range(iteration_limit):
         answer = ask(point[:n])  # 1
         if answer is None or answer.cut is None:
@@ -95,22 +99,31 @@ def solve_relaxation(
             root.status = relaxed
             break
         root.relaxed = relaxed
-        report(root)
+        enough = report(root)
+        if np.any(root.centre < lp.lower) or np.any(root.centre > lp.upper):  # the caller has fixed variables
+            root.centre, root.value = np.clip(root.centre, lp.lower, lp.upper), np.inf
         bounds.append(max(relaxed.bound, bounds[-1]))
-        closed = root.value - relaxed.bound <= tolerance * max(abs(root.value), 1e-10)
+        known = np.isfinite(root.value)
+        closed = known and root.value - relaxed.bound <= tolerance * max(abs(root.value), 1e-10)
         # Early on the bound may rest for long on the subproblem's floor: it has to have moved once to stall.
         moved = bounds[-1] > bounds[1]
         stalled = moved and len(bounds) > window and bounds[-1] - bounds[-window] <= GAIN * abs(bounds[-1])
-        if closed or stalled or time_left() == 0.0:  # 3
+        if enough or closed or stalled or time_left() == 0.0:  # 3
             break
-        following = suggest(point[:n], answer) if suggesting and improved and suggest is not None else None  # 4
-        suggested = None if following is None else np.concatenate([following, relaxed.point[n:]])
-        if suggested is None or not lp.within(suggested):
-            suggesting = False
-            point = _next_point(lp, root, relaxed)
-        else:
-            point = suggested
+        root.suggesting = root.suggesting and improved
+        suggested = _suggested(lp, root, suggest, answer) if root.suggesting else None  # 4
+        root.suggesting = suggested is not None
+        point = _next_point(lp, root, relaxed) if suggested is None else suggested
     return root
+
+
+def _suggested(lp: MasterLP, root: Root, suggest: Suggest | None, answer: SubAnswer) -> np.ndarray | None:
+    """Return what the structure suggests after a new centre, if that lies in P."""
+    following = None if suggest is None else suggest(root.centre[: lp.n], answer)
+    if following is None or root.relaxed is None:
+        return None
+    point = np.concatenate([following, root.relaxed.point[lp.n :]])
+    return point if lp.within(point) else None
 
 
 def _next_point(lp: MasterLP, root: Root, relaxed: Relaxed) -> np.ndarray:
@@ -130,24 +143,4 @@ def _project(lp: MasterLP, root: Root, level: float, scale: float) -> np.ndarray
         cuts[k] = (lp.cost if bounds_eta else 0.0) / unit
         cuts[k, : lp.n] += cut.coefficients / unit
         room[k] = ((level - lp.constant if bounds_eta else 0.0) - cut.constant) / unit
-    identity = sparse.identity(lp.size, format="csc")
-    matrix, lower, upper = lp.rows
-    blocks = [
-        (sparse.csc_matrix(cuts), room),
-        (matrix[np.isfinite(upper)], upper[np.isfinite(upper)]),
-        (-matrix[np.isfinite(lower)], -lower[np.isfinite(lower)]),
-        (identity[np.isfinite(lp.upper)], lp.upper[np.isfinite(lp.upper)]),
-        (-identity[np.isfinite(lp.lower)], -lp.lower[np.isfinite(lp.lower)]),
-    ]
-    rows = sparse.vstack([block for block, _ in blocks], format="csc")
-    right = np.concatenate([side for _, side in blocks])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_threads = 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-6  # a cut may be asked for anywhere
-    solution = clarabel.DefaultSolver(
-        identity, -root.centre, rows, right, [clarabel.NonnegativeConeT(len(right))], settings
-    ).solve()
-    if str(solution.status) not in ("Solved", "AlmostSolved"):
-        return None
-    return np.clip(np.array(solution.x), lp.lower, lp.upper)
+    return nearest_point(root.centre, [(sparse.csr_matrix(cuts), room)], lp.rows, (lp.lower, lp.upper))

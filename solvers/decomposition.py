@@ -307,20 +307,20 @@ class Master:
                 v.set_value(min(max(0.0, -np.inf if low is None else low), np.inf if up is None else up))
             if not v.is_continuous() and not v.fixed:
                 v.set_value(round(v.value), skip_validation=True)
-        return np.array([pyo.value(v) for v in self.point_variables])
+        return np.array([pyo.value(v) for v in self.point_variables], dtype=float)
 
-    def add_cut(self, cut: Cut) -> None:
-        """Add ``eta >= constant + coefficients . x``."""
+    def add_cut(self, cut: Cut) -> Any:
+        """Add ``eta >= constant + coefficients . x``; return the row."""
         if not self._has_floor:
             self.model.eta.unfix()
             self._has_floor = True
-        self._add(cut if self._floor is None else cut.clipped(self._floor), with_eta=True)
+        return self._add(cut if self._floor is None else cut.clipped(self._floor), with_eta=True)
 
-    def add_feasibility_cut(self, cut: Cut) -> None:
-        """Add ``0 >= constant + coefficients . x``: there the subproblem has a solution."""
-        self._add(cut, with_eta=False)
+    def add_feasibility_cut(self, cut: Cut) -> Any:
+        """Add ``0 >= constant + coefficients . x``: there the subproblem has a solution; return the row."""
+        return self._add(cut, with_eta=False)
 
-    def _add(self, cut: Cut, *, with_eta: bool) -> None:
+    def _add(self, cut: Cut, *, with_eta: bool) -> Any:
         bounds = np.array([[np.nan if x is None else x for x in v.bounds] for v in self.point_variables])
         cut = cut.without_tiny(bounds[:, 0], bounds[:, 1])
         where = np.flatnonzero(cut.coefficients)
@@ -329,7 +329,7 @@ class Master:
             coefs, held = [1.0, *coefs], [self.model.eta, *held]
         if not held:  # no choice has a solution: a row that no point satisfies
             coefs, held = [0.0], [self.model.eta]
-        self.model.cuts.add((float(cut.constant), LinearExpression(linear_coefs=coefs, linear_vars=held), None))
+        return self.model.cuts.add((float(cut.constant), LinearExpression(linear_coefs=coefs, linear_vars=held), None))
 
 
 @contextmanager

@@ -77,6 +77,8 @@ class DecompositionDriver(Driver):
             if structure is None:
                 raise OptionError(f"{self.name} needs to know the complicating variables: give complicating=[model.x].")
             return structure
+        if structure is not None:
+            structure.check_stated("complicating= is given")
         implied = implied_structure(self.model, _listed(c.complicating), _listed(c.subproblem))
         implied.coupling = _listed(c.coupling)
         return implied
@@ -85,6 +87,8 @@ class DecompositionDriver(Driver):
         c, structure = self.config, self.structure
         if structure.oracle is not None and self.parts.as_built and c.oracle == "auto" and c.sub_solver is None:
             return OracleSubproblem(self.parts)
+        edits = [*self.parts.edits, *self.parts.mixed]
+        structure.check_stated(f"{edits[0]} is edited" if edits else "a declarative subproblem is asked for")
         options = SolveOptions(threads=c.threads)
         if structure.switches:
             spec = require(c.sub_solver or "clarabel", C.QP | C.QCP | C.QP_DUALS)

@@ -38,7 +38,18 @@ class LpAnswer:
 
 
 class LinearProgram(Protocol):
-    """min c.x over rows and bounds; keeps its basis between solves."""
+    """min c.x over rows and bounds; keeps its basis between solves where the solver can.
+
+    Multipliers and reduced costs are derivatives of the optimum by sides and bounds: a multiplier is positive where the
+    lower side binds, negative where the upper one does.
+    """
+
+    columns: int
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        ...
 
     def set_cost(self, cost: np.ndarray) -> None:
         """Replace the objective."""
@@ -107,8 +118,9 @@ class HighsLP:
 
     def delete_rows(self, rows: np.ndarray) -> None:
         """Delete rows by position; later rows move up."""
+        rows = np.unique(np.asarray(rows, dtype=np.int32))  # HiGHS deletes nothing where they are not in order
         if len(rows):
-            self._highs.deleteRows(len(rows), np.asarray(rows, dtype=np.int32))
+            self._highs.deleteRows(len(rows), rows)
 
     def set_bounds(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
         """Replace bounds of some columns."""

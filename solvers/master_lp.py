@@ -12,27 +12,67 @@ from scipy import sparse
 
 from solvers.decomposition import Split
 from solvers.linear_rows import LinearRows
-from solvers.lp import HighsLP, LpStatus
+from solvers.lp import LinearProgram, LpStatus
+from solvers.lp_pyomo import linear_program, require_lp_solver
+from solvers.projection import nearest_point
 from solvers.structure import SubAnswer
 
 INTEGRAL = 1e-6
 ROWS = 1e-9
+RESTORED, VIOLATED = 10, 1e-5  # dropped cuts that return at once, and what they must be violated by, in the LP's units
 
 
 @dataclass(frozen=True)
 class Relaxed:
-    """An optimum of the relaxed master: its value, the master's variables, eta, and their reduced costs."""
+    """An optimum of the relaxed master: its value, the variables, eta, reduced costs, and the bounds it held."""
 
     bound: float
     point: np.ndarray
     eta: float
     reduced_costs: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+@dataclass
+class Cuts:
+    """Rows ``coefficients . z + share eta >= side`` in the LP's units; share is 0 for feasibility cuts."""
+
+    coefficients: np.ndarray
+    sides: np.ndarray
+    shares: np.ndarray
+
+    @classmethod
+    def none(cls, size: int) -> Cuts:
+        """Return no cuts over ``size`` variables."""
+        return cls(np.empty((0, size)), np.empty(0), np.empty(0))
+
+    def __len__(self) -> int:
+        return len(self.sides)
+
+    def __getitem__(self, which: np.ndarray) -> Cuts:
+        return Cuts(self.coefficients[which], self.sides[which], self.shares[which])
+
+    def __add__(self, other: Cuts) -> Cuts:
+        return Cuts(
+            np.vstack([self.coefficients, other.coefficients]),
+            np.append(self.sides, other.sides),
+            np.append(self.shares, other.shares),
+        )
+
+    def missing(self, point: np.ndarray) -> np.ndarray:
+        """Return what the rows miss at a point, eta aside."""
+        return np.asarray(self.sides - self.coefficients @ point)
 
 
 class MasterLP:
-    """min cost.z + eta over the user's rows, the cuts, and bounds that the search moves."""
+    """min cost.z + eta over the user's rows, the cuts, and bounds that the search moves.
 
-    def __init__(self, parts: Split, floor: float | None, *, seed: int = 0) -> None:
+    ``lp_solver`` solves it: "highs", or any solver by name that ``require_lp_solver`` takes.
+    """
+
+    def __init__(self, parts: Split, floor: float | None, *, seed: int = 0, lp_solver: str = "highs") -> None:
+        require_lp_solver(lp_solver)
         rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign)
         self.variables = parts.master_variables
         self.n = len(parts.structure.complicating)
@@ -43,15 +83,15 @@ class MasterLP:
         self.upper = np.where(self.integer, np.floor(upper + INTEGRAL), upper)
         self.cost, self.constant = rows.cost, rows.constant
         self._rows = rows
-        self._floor, self._seed = floor, seed
+        self._floor, self._seed, self._lp_solver = floor, seed, lp_solver
         self._binary = bool(np.all(self.integer[: self.n] & (self.lower[: self.n] >= 0) & (self.upper[: self.n] <= 1)))
         self._fixed_rows = len(rows.rows)
         self.added = 0
-        self._cut_rows = np.empty((0, self.size))  # of the cuts in the LP, in its units
-        self._cut_sides = np.empty(0)
-        self._cut_etas = np.empty(0)
+        self._cuts = self._dropped = Cuts.none(self.size)  # in the LP, and out of it
         self._unclipped: list[SubAnswer] = []
-        self._lp: HighsLP | None = None
+        self._lp: LinearProgram | None = None
+        self._columns = np.arange(self.size)  # in the LP
+        self._held = np.zeros(self.size)  # values of the others
         self._scale = 1.0
         self._bounded = floor is not None  # before the first optimality cut nothing may hold eta
         self._activity = np.abs(rows.matrix) @ np.ones(self.size) if len(rows.rows) else np.zeros(0)
@@ -59,31 +99,57 @@ class MasterLP:
     def start(self, scale: float) -> None:
         """Build the LP with ``eta`` in units of ``scale``."""
         self._scale = max(abs(scale), 1e-6)
-        self._cut_rows, self._cut_sides, self._cut_etas = np.empty((0, self.size)), np.empty(0), np.empty(0)
+        self._cuts = self._dropped = Cuts.none(self.size)
         self._bounded = self._floor is not None
-        floor, ceiling = (0.0, 0.0) if self._floor is None else (self._floor / self._scale, np.inf)
-        self._lp = HighsLP(
-            np.append(self.cost / self._scale, 1.0),
-            np.append(self.lower, floor),
-            np.append(self.upper, ceiling),
+        self._build(np.arange(self.size))
+
+    def _build(self, columns: np.ndarray) -> None:
+        """Build the LP over some of the columns and ``eta``; the others are fixed and join the rows' sides."""
+        self._columns = columns
+        if self._floor is not None:
+            floor, ceiling = self._floor / self._scale, np.inf
+        else:
+            floor, ceiling = (-np.inf, np.inf) if self._bounded else (0.0, 0.0)
+        self._lp = linear_program(
+            self._lp_solver,
+            np.append(self.cost[columns] / self._scale, 1.0),
+            np.append(self.lower[columns], floor),
+            np.append(self.upper[columns], ceiling),
             seed=self._seed,
         )
+        held = np.where(np.isin(np.arange(self.size), columns), 0.0, self.lower)
+        rows = self._rows
         if self._fixed_rows:
-            matrix = sparse.hstack([self._rows.matrix, sparse.csr_matrix((self._fixed_rows, 1))])
-            self._lp.add_rows(matrix, self._rows.lower, self._rows.upper)
+            matrix = sparse.hstack([rows.matrix[:, columns], sparse.csr_matrix((self._fixed_rows, 1))])
+            self._lp.add_rows(matrix, rows.lower - rows.matrix @ held, rows.upper - rows.matrix @ held)
+        self._held = held
+        if len(self._cuts):
+            self._enter(self._cuts)
+
+    def _enter(self, cuts: Cuts) -> None:
+        assert self._lp is not None
+        matrix = np.column_stack([cuts.coefficients[:, self._columns], cuts.shares])
+        self._lp.add_rows(matrix, cuts.missing(self._held), np.full(len(cuts), np.inf))
+
+    def drop_fixed(self) -> None:
+        """Leave the columns that are fixed out of the LP, once they are half of it; they stay fixed from then on."""
+        free = np.flatnonzero(self.lower < self.upper)
+        if self._lp is not None and len(free) <= 0.5 * len(self._columns):
+            self._build(free)
 
     def first_point(self) -> np.ndarray | None:
-        """Return a point of the relaxation in the middle between two vertices; None where the rows have none."""
-        lp = HighsLP(self.cost, self.lower, self.upper, seed=self._seed)
+        """Return the point of the relaxation nearest to the middle of the bounds; None where the rows have no point."""
+        lp = linear_program(self._lp_solver, np.zeros(self.size), self.lower, self.upper, seed=self._seed)
         if self._fixed_rows:
             lp.add_rows(self._rows.matrix, self._rows.lower, self._rows.upper)
-        ends = []
-        for direction in (np.ones(self.size), -np.ones(self.size)):
-            lp.set_cost(direction)
-            answer = lp.solve()
-            if answer.status is LpStatus.OPTIMAL:
-                ends.append(answer.point)
-        return np.mean(ends, axis=0) if ends else None
+        answer = lp.solve()
+        if answer.status is LpStatus.INFEASIBLE:
+            return None
+        bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
+        middle = np.clip(0.0, self.lower, self.upper)
+        middle[bounded] = 0.5 * (self.lower + self.upper)[bounded]
+        nearest = nearest_point(middle, [], self.rows, (self.lower, self.upper))
+        return nearest if nearest is not None or answer.status is not LpStatus.OPTIMAL else answer.point
 
     def add(self, answer: SubAnswer, *, everywhere: bool = False) -> None:
         """Add the optimality cut of an answer, or its feasibility cut where it has no value.
@@ -101,13 +167,12 @@ class MasterLP:
         eta = 0.0 if answer.value is None else 1.0
         if eta and not self._bounded:
             self._bounded = True
-            self._lp.set_bounds(np.array([self.size]), np.array([-np.inf]), np.array([np.inf]))
+            self._lp.set_bounds(np.array([len(self._columns)]), np.array([-np.inf]), np.array([np.inf]))
         scale = self._scale if eta else max(1.0, float(np.abs(cut.coefficients).max(initial=0.0)))
-        row = np.concatenate([-cut.coefficients / scale, np.zeros(self.size - self.n), [eta]])
-        self._lp.add_rows(row[None], np.array([cut.constant / scale]), np.array([np.inf]))
-        self._cut_rows = np.vstack([self._cut_rows, row[None, :-1]])
-        self._cut_sides = np.append(self._cut_sides, cut.constant / scale)
-        self._cut_etas = np.append(self._cut_etas, eta)
+        row = np.concatenate([-cut.coefficients / scale, np.zeros(self.size - self.n)])
+        fresh = Cuts(row[None], np.array([cut.constant / scale]), np.array([eta]))
+        self._enter(fresh)
+        self._cuts = self._cuts + fresh
         self.added += 1
 
     def clip_cuts(self) -> None:
@@ -147,21 +212,37 @@ class MasterLP:
         slack = np.flatnonzero(self._lp.slack_rows())
         slack = slack[(slack >= self._fixed_rows) & (slack < self._lp.rows - keep_last)]
         self._lp.delete_rows(slack)
-        kept = np.setdiff1d(np.arange(len(self._cut_sides)), slack - self._fixed_rows)
-        self._cut_rows, self._cut_sides, self._cut_etas = (
-            held[kept] for held in (self._cut_rows, self._cut_sides, self._cut_etas)
-        )
+        out = slack - self._fixed_rows
+        self._dropped = self._dropped + self._cuts[out]
+        self._cuts = self._cuts[np.setdiff1d(np.arange(len(self._cuts)), out)]
+
+    def restore_violated(self, relaxed: Relaxed) -> bool:
+        """Return the dropped cuts that an optimum violates most to the LP; tell whether there were any."""
+        if not len(self._dropped):
+            return False
+        violation = self._dropped.missing(relaxed.point) - self._dropped.shares * relaxed.eta / self._scale
+        worst = np.argsort(-violation)[:RESTORED]
+        worst = worst[violation[worst] > VIOLATED]
+        if len(worst):
+            back = self._dropped[worst]
+            self._enter(back)
+            self._cuts = self._cuts + back
+            self._dropped = self._dropped[np.setdiff1d(np.arange(len(self._dropped)), worst)]
+        return len(worst) > 0
 
     def solve(self, lower: np.ndarray, upper: np.ndarray, time_limit: float | None) -> Relaxed | LpStatus:
         """Solve with these bounds on the master's variables; a status where there is no optimum."""
         assert self._lp is not None
-        self._lp.set_bounds(np.arange(self.size), lower, upper)
+        columns = self._columns
+        self._lp.set_bounds(np.arange(len(columns)), lower[columns], upper[columns])
         answer = self._lp.solve(time_limit)
         if answer.status is not LpStatus.OPTIMAL:
             return answer.status
         eta = answer.point[-1] * self._scale if self._bounded else -np.inf
         bound, reduced_costs = self._proven(answer.multipliers, lower, upper)
-        return Relaxed(bound, np.clip(answer.point[:-1], lower, upper), eta, reduced_costs)
+        point = self._held.copy()
+        point[columns] = answer.point[:-1]
+        return Relaxed(bound, np.clip(point, lower, upper), eta, reduced_costs, lower.copy(), upper.copy())
 
     def _proven(self, multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the Lagrangian bound of the LP's multipliers, and the reduced costs that go with it.
@@ -175,15 +256,15 @@ class MasterLP:
         y = np.where(np.isfinite(rows.lower), y, np.minimum(y, 0.0))
         y = np.where(np.isfinite(rows.upper), y, np.maximum(y, 0.0))
         cuts = np.maximum(multipliers[fixed:], 0.0)
-        share = float(cuts @ self._cut_etas)
+        share = float(cuts @ self._cuts.shares)
         if share > 1.0 or (self._floor is None and share > 0.0):
-            cuts = np.where(self._cut_etas > 0, cuts / share, cuts)
+            cuts = np.where(self._cuts.shares > 0, cuts / share, cuts)
             share = 1.0
         if not self._bounded or (self._floor is None and share == 0.0):
             return -np.inf, np.zeros(self.size)
-        d = self.cost / self._scale - rows.matrix.T @ y - cuts @ self._cut_rows
+        d = self.cost / self._scale - rows.matrix.T @ y - cuts @ self._cuts.coefficients
         up, down = y > 0, y < 0
-        bound = float(y[up] @ rows.lower[up] + y[down] @ rows.upper[down] + cuts @ self._cut_sides)
+        bound = float(y[up] @ rows.lower[up] + y[down] @ rows.upper[down] + cuts @ self._cuts.sides)
         bound += (1.0 - share) * (self._floor or 0.0) / self._scale
         side = np.where(d > 0, lower, upper)
         at = np.where(
@@ -194,6 +275,16 @@ class MasterLP:
     def value(self, point: np.ndarray) -> float:
         """Return the master's own cost at a point of its variables."""
         return float(self.cost @ point) + self.constant
+
+    def eta_at(self, point: np.ndarray) -> float:
+        """Return the least eta that the cuts allow at a point; infinite where one excludes the point."""
+        least = -np.inf if self._floor is None else self._floor
+        for cuts in (self._cuts, self._dropped):
+            missing, optimality = cuts.missing(point), cuts.shares > 0
+            if np.any(missing[~optimality] > INTEGRAL):
+                return np.inf
+            least = max(least, self._scale * float(missing[optimality].max(initial=-np.inf)))
+        return least
 
     def fractional(self, point: np.ndarray) -> np.ndarray:
         """Return the positions of integer variables that are not integral."""

@@ -381,5 +381,8 @@ def available() -> pd.DataFrame:
         version = spec.found
         can = describe(spec.capabilities)
         rows.append((spec.name, "solver", version is not None, version or "", spec.install, can))
-    rows += [(name, "driver", True, "", "", driver.title) for name, driver in DRIVERS.items()]
+    for name, driver in DRIVERS.items():
+        master = SOLVERS.get(getattr(driver.options_type, "master_solver", ""))
+        found = master is None or master.found is not None
+        rows.append((name, "driver", found, "", "" if found or master is None else master.install, driver.title))
     return pd.DataFrame(rows, columns=["name", "kind", "found", "version", "install", "solves"])

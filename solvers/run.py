@@ -24,11 +24,12 @@ from solvers.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, describe, fin
 from solvers.registry import Capability as C
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.rewriting import Visible, visible
+from solvers.single_tree import SingleTree
 from solvers.structure import Structure
 from solvers.subproblem import OracleSubproblem, SwitchedSubproblem
 from solvers.trace import Clock
 
-DRIVERS.update({driver.name: driver for driver in (Benders, BranchAndCut)})
+DRIVERS.update({driver.name: driver for driver in (Benders, BranchAndCut, SingleTree)})
 FEASIBLE = 1e-6  # largest violation of a point called optimal
 HOPELESS = 1e-3  # largest violation of a point worth keeping
 ALMOST_INTEGER = 1e-4
@@ -151,6 +152,8 @@ def _solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Resul
     """Solve the monolith with one Pyomo solver."""
     clock = Clock(options.get("time_limit"))
     structure: Structure | None = getattr(model, "structure", None)
+    if structure is not None:
+        structure.check_stated(f'solver="{spec.name}" takes whole models')
     words = _words(spec, options, polished=structure is not None)
     single_objective(model)
     parts = split(model, structure) if structure is not None else None  # refuses a big-M that no longer holds

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyomo.environ as pyo
 
+from solvers.errors import ModelError
 from solvers.expressions import holds, terms
 from solvers.linear_rows import LinearRows
 
@@ -110,6 +111,9 @@ class Structure:
     only_as_built : str
         What else holds for the model as built only (the proven big-M, say). Not empty: no solver may solve the model
         after an edit of its subproblem.
+    implicit : str
+        What states the subproblem, where no rows do. Not empty: only a driver that asks the oracle may solve the model,
+        and only as built.
     default_solver : str
     """
 
@@ -128,6 +132,7 @@ class Structure:
     floor: float | None = None
     starts: list[np.ndarray] = field(default_factory=list)
     only_as_built: str = ""
+    implicit: str = ""
     default_solver: str = "benders"
     built: AsBuilt | None = None
 
@@ -140,6 +145,20 @@ class Structure:
     def variables(self) -> list[Any]:
         """Return the data of every subproblem variable, in order."""
         return data_of(self.subproblem)
+
+    def check_stated(self, reason: str) -> None:
+        """Refuse what needs the subproblem's rows where the model has none.
+
+        Raises
+        ------
+        ModelError
+            With the reason, what states the subproblem instead, and the remedy.
+        """
+        if self.implicit:
+            raise ModelError(
+                f"{reason}, but this model states its subproblem by {self.implicit}: a driver must ask it, as built. "
+                f'Use "{self.default_solver}", or build the model with all its rows to edit or to solve it whole.'
+            )
 
     def core_intact(self) -> bool:
         """Tell whether the content of ``core`` is still the builder's."""

@@ -15,7 +15,19 @@ import pytest
 import fsmodels as fs
 from fsmodels.svm_oracle import SvmOracle
 from solvers.interfaces import Runner, SolveOptions
-from solvers.registry import SOLVERS, find
+from solvers.registry import DRIVERS, SOLVERS, find
+
+
+def pytest_collection_modifyitems(items):
+    """Skip what runs over the drivers where the solver that a driver stands on is not installed."""
+    for item in items:
+        parameters = getattr(item, "callspec", None)
+        for argument in ("driver", "solver"):
+            named = parameters.params.get(argument) if parameters else None
+            driver = DRIVERS.get(named) if isinstance(named, str) else None
+            spec = SOLVERS.get(getattr(driver and driver.options_type, "master_solver", ""))
+            if spec is not None and not spec.found:
+                item.add_marker(pytest.mark.skip(reason=f"{spec.name} is not installed: {spec.install}"))
 
 
 def noisy(rows, n, seed, noise=0.5):

@@ -7,52 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import linprog
 
 from fsmodels.fsp_cuts import fill
 from solvers.branching import PseudoCosts, Tree
 from solvers.local_search import improve
-from solvers.lp import HighsLP, LpStatus
 from solvers.structure import Cut
-
-
-def test_the_lp_follows_rows_and_bounds():
-    lp = HighsLP(np.array([1.0, 2.0]), np.zeros(2), np.full(2, np.inf))
-    lp.add_rows(np.array([[1.0, 1.0]]), np.array([3.0]), np.array([np.inf]))
-    assert lp.solve().objective == pytest.approx(3.0)
-    lp.set_bounds(np.array([0]), np.array([0.0]), np.array([1.0]))
-    answer = lp.solve()
-    assert answer.objective == pytest.approx(5.0)
-    assert answer.point == pytest.approx([1.0, 2.0])
-    assert answer.reduced_costs == pytest.approx([-1.0, 0.0])
-    lp.add_rows(np.array([[0.0, 1.0], [1.0, 0.0]]), np.full(2, -np.inf), np.array([9.0, 9.0]))
-    lp.solve()
-    assert lp.slack_rows().tolist() == [False, True, True]
-    lp.delete_rows(np.array([1]))
-    assert lp.rows == 2
-    lp.set_bounds(np.array([1]), np.array([0.0]), np.array([1.0]))
-    assert lp.solve().status is LpStatus.INFEASIBLE
-
-
-def test_the_lp_agrees_with_scipy_after_many_changes():
-    rng = np.random.default_rng(0)
-    cost = rng.uniform(-1, 1, 8)
-    lp = HighsLP(cost, np.zeros(8), np.ones(8))
-    rows = np.empty((0, 8))
-    for _ in range(10):
-        row = rng.uniform(0, 1, (1, 8))
-        rows = np.vstack([rows, row])
-        lp.add_rows(row, np.array([-np.inf]), np.array([1.5]))
-        upper = rng.integers(0, 2, 8).astype(float)
-        lp.set_bounds(np.arange(8), np.zeros(8), upper)
-        want = linprog(cost, A_ub=rows, b_ub=np.full(len(rows), 1.5), bounds=list(zip(np.zeros(8), upper, strict=True)))
-        assert lp.solve().objective == pytest.approx(want.fun, abs=1e-7)
-
-
-def test_an_lp_time_limit_is_for_one_solve():
-    lp = HighsLP(np.ones(1), np.zeros(1), np.ones(1))
-    for _ in range(5):
-        assert lp.solve(time_limit=1.0).status is LpStatus.OPTIMAL
 
 
 def test_the_tree_plunges_into_the_nearer_side_and_then_takes_the_best_bound():

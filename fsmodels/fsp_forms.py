@@ -1,0 +1,139 @@
+r"""The ways to write FSP's "w_j = 0 unless sigma_j = 1", and what each tells the drivers; ``fsp`` has the maths.
+
+Four of them state SUB in full. ``form="rmp"`` states the relaxed master alone: sigma, eta and the rows on sigma, with
+SUB known to the oracle only, which answers with the cuts (10). Nothing in it has the size of the data, so it is the one
+for 10,000 features and samples; it can be edited on sigma, and only the decomposition drivers can solve it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.gdp import Disjunct, Disjunction
+
+from fsmodels.checks import choice
+from fsmodels.dataset import Dataset
+from fsmodels.fsp_cuts import Cuts, FastSub, Reweighting, error_rate, selected
+from fsmodels.svm import feature_weights, half_squares, soft_margin
+from solvers.structure import Structure
+
+NORM, OR = "(FSP) 1/2 sum w_j^2", "(FSP) feature j is selected or w_j = 0"
+FORMS = ["perspective", "bilinear", "big-m", "indicator"]
+RMP = "rmp"
+SELECTED = "(FSP) 1 if feature j is selected"
+
+
+def selecting_svm(name: str, data: Dataset, C: float, form: str) -> pyo.ConcreteModel:
+    """Return the rows and variables that FSP-M and FSP-lambda share, in the form asked for; ``svm_cost`` is theirs."""
+    if choice("form", form, [*FORMS, RMP]) == RMP:
+        model = feature_weights(name, data, C)
+        model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
+        model.eta = pyo.Var(domain=pyo.NonNegativeReals, doc="(10) -sigma_0, value of SUB at least")
+        return model
+    model = soft_margin(name, data, C)
+    W = weight_bound(data, model.C)
+    model.W = pyo.Expression(expr=W, doc="(FSP) |w_j| <= W at the optimum of every sigma")
+    WRITE[form](model, W)
+    return model
+
+
+def svm_cost(model: pyo.ConcreteModel) -> Any:
+    """Return margin and slacks, the part of the objective that SUB minimises."""
+    return model.norm + model.C * model.loss if hasattr(model, "norm") else model.eta
+
+
+def weight_bound(data: Dataset, C: Any) -> Any:
+    """Return W with |w_j| <= W in the SVM's optimum on any features (proof in the module's text).
+
+    ``C`` is a number or a mutable parameter; the result follows it.
+    """
+    smaller_class = float(min(np.sum(data.y > 0), np.sum(data.y < 0)))
+    return (2.0 * smaller_class * C) ** 0.5
+
+
+def _perspective(model: pyo.ConcreteModel, W: Any) -> None:
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
+    model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(FSP) w_j^2 where sigma_j = 1")
+    model.only_selected = pyo.Constraint(
+        model.features, rule=lambda m, j: m.w[j] ** 2 <= m.t[j] * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
+    )
+    t = list(model.t.values())
+    model.norm = pyo.Expression(expr=LinearExpression(linear_coefs=[0.5] * len(t), linear_vars=t), doc=NORM)
+
+
+def _bilinear(model: pyo.ConcreteModel, W: Any) -> None:
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
+    model.u = pyo.Var(model.features, bounds=(-W, W), doc="(FSP) the paper's w_j")
+    model.only_selected = pyo.Constraint(
+        model.features, rule=lambda m, j: m.w[j] == m.sigma[j] * m.u[j], doc="(FSP) effective weight sigma_j w_j"
+    )
+    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
+
+
+def _big_m(model: pyo.ConcreteModel, W: Any) -> None:
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
+    model.only_selected = pyo.Constraint(
+        model.features, rule=lambda m, j: m.w[j] <= W * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
+    )
+    model.only_selected_below = pyo.Constraint(
+        model.features, rule=lambda m, j: m.w[j] >= -W * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
+    )
+    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
+
+
+def _indicator(model: pyo.ConcreteModel, W: Any) -> None:
+    model.selected = Disjunct(model.features, doc="(FSP) feature j is selected")
+    model.dropped = Disjunct(model.features, doc="(FSP) feature j is not selected")
+    model.BigM = pyo.Suffix(direction=pyo.Suffix.LOCAL, doc="(FSP) W, for gdp.bigm")
+    for j in model.features:
+        model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc="(FSP) w_j = 0 unless sigma_j = 1")
+        model.BigM[model.dropped[j].weight] = W
+    model.only_selected = Disjunction(model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc=OR)
+    model.sigma = pyo.Reference(model.selected[:].binary_indicator_var)
+    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
+
+
+WRITE: dict[str, Callable[[pyo.ConcreteModel, Any], None]] = {
+    "perspective": _perspective,
+    "bilinear": _bilinear,
+    "big-m": _big_m,
+    "indicator": _indicator,
+}
+# Variables of a form besides w, b, xi; its coupling components.
+_AUXILIARY = {"perspective": ["t"], "bilinear": ["u"], "big-m": [], "indicator": []}
+_COUPLING = {form: ["only_selected"] for form in FORMS} | {"big-m": ["only_selected", "only_selected_below"]}
+
+
+def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.ConcreteModel:
+    """Attach what drivers may use, and remember the model as built."""
+    sigma, w = list(model.sigma.values()), list(model.w.values())
+    structure = Structure(
+        complicating=sigma,
+        subproblem=[],
+        switches=list(zip(sigma, w, strict=True)),
+        oracle=FastSub(model, data, form),
+        score=error_rate,
+        selected=selected,
+        suggest=Reweighting(model),
+        floor=0.0,
+        starts=[np.ones(len(sigma))],
+        default_solver="branch-and-cut",
+    )
+    if form == RMP:
+        structure.subproblem = [model.w, model.b, model.eta]
+        structure.coupling, structure.implicit = [], 'the cuts of its oracle alone, by form="rmp"'
+        structure.seal(model)
+        return model
+    auxiliary = [getattr(model, name) for name in _AUXILIARY[form]]
+    structure.subproblem = [model.w, model.b, model.xi, *auxiliary]
+    structure.rows, structure.terms, structure.core = [model.margin], [model.norm, model.loss], model.norm
+    structure.coupling = [getattr(model, name) for name in _COUPLING[form]]
+    structure.cut = Cuts(w, [v for component in auxiliary for v in component.values()])
+    if form != "perspective":
+        structure.only_as_built = f'the bound |w_j| <= sqrt(2 C min(l+, l-)) of form="{form}"'
+    structure.seal(model)
+    return model

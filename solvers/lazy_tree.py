@@ -1,0 +1,162 @@
+"""One branch-and-bound tree of a MILP solver that asks about each integer point it finds, and takes lazy constraints.
+
+Through Pyomo's persistent interface to Gurobi. What was measured to go wrong in its callbacks (gurobipy 13, Pyomo
+6.10.1), and is met here: an exception is printed and forgotten; Ctrl-C is the solver's until the callback has ended;
+what is printed there disappears in the solver's log; a point on a ray of an unbounded model comes as one of 1e30; a
+variable in no row and without cost is unknown to the solver.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, replace
+from typing import Any
+
+from solvers.errors import SolverError
+from solvers.interfaces import Answer, Runner
+from solvers.model_class import used_variables
+from solvers.result import SolutionStatus
+
+HUGE = 1e20  # what solvers write for infinity
+
+
+class LicenceError(SolverError):
+    """No licence is found, or none for a model of this size."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of an integer point.
+
+    Attributes
+    ----------
+    stop : bool
+        The tree must end here.
+    row : Constraint data, optional
+        A row of the model that the point violates, or its values of other variables: the point is not accepted.
+    instead : list of (variable, value), optional
+        With these in place of the point's own values it is a solution.
+    """
+
+    stop: bool
+    row: Any = None
+    instead: list[tuple[Any, float]] | None = None
+
+
+class LazyTree:
+    """Runs trees over one model.
+
+    Parameters
+    ----------
+    runner : Runner
+        Of a solver with lazy cuts.
+    model : pyo.ConcreteModel
+    candidate : callable
+        Called with the tree's bound when it has found an integer point, which is on the model; returns a ``Verdict``.
+    progress : callable
+        Called with the tree's bound (-inf: none yet) and number of nodes many times a second; True ends the tree.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        model: Any,
+        candidate: Callable[[float], Verdict],
+        progress: Callable[[float, float], bool],
+    ) -> None:
+        self.runner, self.model = runner, model
+        self.candidate, self.progress = candidate, progress
+        self._pressed = threading.Event()
+
+    def run(self, time_limit: float | None) -> Answer:
+        """Run a tree to its end, or to where it is told to stop; what the callables raise comes through.
+
+        Raises
+        ------
+        LicenceError
+        """
+        solver = self.runner.solver
+        self._free = list({id(v): v for v in used_variables(self.model) if not v.fixed}.values())
+        self._streams = sys.stdout, sys.stderr  # Pyomo captures them while the solver runs
+        self._raised: BaseException | None = None
+        self._over = False
+        solver.set_callback(self._callback)
+        try:
+            with _on_ctrl_c(lambda *_: self._pressed.set()):
+                answer = self.runner.solve(self.model, time_limit=time_limit, integer=True)
+        except SolverError as error:
+            if "licen" not in str(error):
+                raise
+            raise LicenceError(
+                f"{self.runner.spec.name} does not run here: {error.__cause__}. Install a licence that covers a master "
+                'of this size (none: 2000 rows, 2000 columns), or use "branch-and-cut", which needs no licence.'
+            ) from error
+        finally:
+            solver.set_callback(None)
+        if self._raised is not None:
+            raise self._raised
+        if self._pressed.is_set():
+            raise KeyboardInterrupt
+        if answer.has_point and self._far():
+            return replace(answer, has_point=False, status=SolutionStatus.UNBOUNDED, bound=None)
+        return answer
+
+    def _far(self) -> bool:
+        """Tell whether the point on the model is on a ray, which the solver may even call optimal."""
+        return max((abs(v.value) for v in self._free), default=0.0) > HUGE
+
+    def _callback(self, model: Any, solver: Any, where: int) -> None:
+        from gurobipy import GRB
+
+        if where not in (GRB.Callback.MIP, GRB.Callback.MIPSOL):
+            return
+        if not self._over:
+            try:
+                with redirect_stdout(self._streams[0]), redirect_stderr(self._streams[1]):
+                    if where == GRB.Callback.MIPSOL:
+                        self._judge(solver, _finite(solver.cbGet(GRB.Callback.MIPSOL_OBJBND)))
+                    else:
+                        bound = _finite(solver.cbGet(GRB.Callback.MIP_OBJBND))
+                        self._over = self.progress(bound, solver.cbGet(GRB.Callback.MIP_NODCNT))
+            except BaseException as error:  # KeyboardInterrupt too
+                self._raised, self._over = error, True
+        if self._over or self._pressed.is_set():
+            solver._solver_model.terminate()
+
+    def _judge(self, solver: Any, bound: float) -> None:
+        solver.cbGetSolution(self._free)
+        if self._far():
+            return
+        with _on_ctrl_c(self._press):  # what a verdict needs may take long
+            verdict = self.candidate(bound)
+        if verdict.row is not None:
+            solver.cbLazy(verdict.row)
+        if verdict.instead is not None:
+            other = {id(v): x for v, x in verdict.instead}
+            solver.cbSetSolution(self._free, [other.get(id(v), v.value) for v in self._free])
+        self._over = verdict.stop
+
+    def _press(self, *_: object) -> None:
+        self._pressed.set()  # the exception may meet a destructor, and be lost there
+        raise KeyboardInterrupt
+
+
+def _finite(bound: float) -> float:
+    return bound if abs(bound) < HUGE else float("-inf")
+
+
+@contextmanager
+def _on_ctrl_c(handler: Any) -> Iterator[None]:
+    """Let Ctrl-C do something else for a while; only the main thread ever hears of it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)

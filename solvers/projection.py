@@ -1,0 +1,47 @@
+"""The nearest point of a polyhedron."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import clarabel
+import numpy as np
+from scipy import sparse
+
+Block = tuple[sparse.csr_matrix, np.ndarray]  # A x <= b
+
+ACCURACY = 1e-6  # of points at which a cut is asked for, which may be any
+
+
+def nearest_point(
+    target: np.ndarray,
+    blocks: Sequence[Block],
+    rows: tuple[sparse.csr_matrix, np.ndarray, np.ndarray],
+    bounds: tuple[np.ndarray, np.ndarray],
+) -> np.ndarray | None:
+    """Return the point nearest to ``target`` (n,) that meets the blocks, the two-sided rows and the bounds.
+
+    None where the interior point finds none. Bounds hold exactly, rows to 1e-6.
+    """
+    matrix, below, above = rows
+    lower, upper = bounds
+    identity = sparse.identity(len(target), format="csc")
+    parts = [
+        *blocks,
+        (matrix[np.isfinite(above)], above[np.isfinite(above)]),
+        (-matrix[np.isfinite(below)], -below[np.isfinite(below)]),
+        (identity[np.isfinite(upper)], upper[np.isfinite(upper)]),
+        (-identity[np.isfinite(lower)], -lower[np.isfinite(lower)]),
+    ]
+    stacked = sparse.vstack([part for part, _ in parts], format="csc")
+    sides = np.concatenate([side for _, side in parts])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = ACCURACY
+    solution = clarabel.DefaultSolver(
+        identity, -target, stacked, sides, [clarabel.NonnegativeConeT(len(sides))], settings
+    ).solve()
+    if str(solution.status) not in ("Solved", "AlmostSolved"):
+        return None
+    return np.clip(np.array(solution.x), lower, upper)

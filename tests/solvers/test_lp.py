@@ -1,0 +1,314 @@
+"""The LP protocol: HiGHS directly and every solver with LP multipliers through Pyomo give the same answers."""
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from scipy.optimize import linprog
+
+import fsmodels as fs
+import solvers
+from solvers import SolutionStatus, StopReason
+from solvers.errors import SolverError
+from solvers.interfaces import Answer
+from solvers.lp import HighsLP, LpStatus
+from solvers.lp_pyomo import NEEDED, PyomoLP, linear_program, require_lp_solver
+from solvers.registry import SOLVERS
+
+INF = np.inf
+ABLE = [s for s in SOLVERS.values() if NEEDED in s.capabilities and not s.local]
+
+
+def over(names):
+    return [
+        pytest.param(
+            s.name, marks=[] if s.found else pytest.mark.skip(reason=f"{s.name} is not installed: {s.install}")
+        )
+        for s in ABLE
+        if s.name in names
+    ]
+
+
+EVERY = over([s.name for s in ABLE])
+OTHERS = over([s.name for s in ABLE if s.name != "highs"])
+
+
+@pytest.fixture(params=["direct", *EVERY])
+def make(request):
+    """A function (cost, lower, upper) -> an LP, for HiGHS directly and for every solver through Pyomo."""
+    if request.param == "direct":
+        return HighsLP
+    return lambda *arrays: PyomoLP(request.param, *arrays)
+
+
+def lagrangian(answer, cost, matrix, sides, lower, upper):
+    """The bound that the multipliers prove: the optimum, if each has the sign of the side that binds."""
+    y = answer.multipliers
+    d = cost - (matrix.T @ y if len(y) else 0.0)
+    terms = [(m, *side) for m, side in zip(y, sides, strict=True)] + list(zip(d, lower, upper, strict=True))
+    return sum(m * (low if m > 0 else up) for m, low, up in terms if abs(m) > 1e-6)
+
+
+def test_the_lp_follows_rows_and_bounds(make):
+    lp = make(np.array([1.0, 2.0]), np.zeros(2), np.full(2, INF))
+    assert (lp.columns, lp.rows) == (2, 0)
+    lp.add_rows(np.array([[1.0, 1.0]]), np.array([3.0]), np.array([INF]))
+    assert lp.solve().objective == pytest.approx(3.0)
+    lp.set_bounds(np.array([0]), np.array([0.0]), np.array([1.0]))
+    answer = lp.solve()
+    assert answer.objective == pytest.approx(5.0)
+    assert answer.point == pytest.approx([1.0, 2.0])
+    assert answer.reduced_costs == pytest.approx([-1.0, 0.0], abs=1e-6)
+    lp.add_rows(np.array([[0.0, 1.0], [1.0, 0.0]]), np.full(2, -INF), np.array([9.0, 9.0]))
+    lp.solve()
+    assert lp.slack_rows().tolist() == [False, True, True]
+    lp.delete_rows(np.array([1]))
+    assert lp.rows == 2
+    lp.set_bounds(np.array([1]), np.array([0.0]), np.array([1.0]))
+    assert lp.solve().status is LpStatus.INFEASIBLE
+    lp.set_bounds(np.array([1]), np.array([0.0]), np.array([4.0]))
+    lp.set_cost(np.array([2.0, 1.0]))
+    assert lp.solve().point == pytest.approx([0.0, 3.0], abs=1e-6)
+
+
+def test_the_lp_agrees_with_scipy_after_many_changes(make):
+    rng = np.random.default_rng(0)
+    cost = rng.uniform(-1, 1, 8)
+    lp = make(cost, np.zeros(8), np.ones(8))
+    rows = np.empty((0, 8))
+    for _ in range(10):
+        row = rng.uniform(0, 1, (1, 8))
+        rows = np.vstack([rows, row])
+        lp.add_rows(row, np.array([-INF]), np.array([1.5]))
+        upper = rng.integers(0, 2, 8).astype(float)
+        lp.set_bounds(np.arange(8), np.zeros(8), upper)
+        want = linprog(cost, A_ub=rows, b_ub=np.full(len(rows), 1.5), bounds=list(zip(np.zeros(8), upper, strict=True)))
+        assert lp.solve().objective == pytest.approx(want.fun, abs=1e-6)
+
+
+def test_an_lp_time_limit_is_for_one_solve(make):
+    lp = make(np.ones(1), np.zeros(1), np.ones(1))
+    lp.add_rows(np.ones((1, 1)), np.array([0.5]), np.array([INF]))
+    for _ in range(5):
+        assert lp.solve(time_limit=1.0).status is LpStatus.OPTIMAL
+    lp.set_cost(-np.ones(1))
+    assert lp.solve(time_limit=0.0).status is LpStatus.LIMIT
+
+
+@pytest.mark.parametrize(
+    ("low", "up", "cost", "multiplier"),
+    [
+        (3.0, 3.0, 2.0, 2.0),
+        (3.0, 3.0, -2.0, -2.0),
+        (3.0, INF, 2.0, 2.0),
+        (-INF, 3.0, -2.0, -2.0),
+        (1.0, 3.0, 2.0, 2.0),
+        (1.0, 3.0, -2.0, -2.0),
+        (-INF, 30.0, -2.0, 0.0),
+        (-INF, INF, -2.0, 0.0),
+    ],
+)
+def test_a_multiplier_is_the_derivative_of_the_optimum_by_the_side_that_binds(make, low, up, cost, multiplier):
+    lp = make(np.array([cost, 1.0]), np.zeros(2), np.full(2, 9.0))
+    lp.add_rows(np.array([[1.0, 0.0]]), np.array([low]), np.array([up]))
+    answer = lp.solve()
+    assert answer.multipliers == pytest.approx([multiplier], abs=1e-6)
+    assert answer.reduced_costs == pytest.approx([cost - multiplier, 1.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_rows_that_come_and_go_have_one_answer_and_multipliers_that_prove_it(make, seed):
+    rng = np.random.default_rng(seed)
+    n, seen = 6, set()
+    cost, lower, upper = rng.normal(size=n), np.zeros(n), rng.choice([3.0, 10.0], n)
+    matrix, sides = np.empty((0, n)), np.empty((0, 2))
+    lp = make(cost, lower, upper)
+    for _ in range(8):
+        rows = rng.normal(size=(3, n)) * (rng.random((3, n)) < 0.7)
+        at = rows @ rng.uniform(lower, upper)
+        free = rng.random((3, 2)) < 0.3
+        new = at[:, None] + np.array([-0.5, 0.5]) * (rng.random((3, 1)) < 0.7)  # equations and ranges
+        new = np.where(free, [-INF, INF], new)
+        lp.add_rows(rows, new[:, 0], new[:, 1])
+        matrix, sides = np.vstack([matrix, rows]), np.vstack([sides, new])
+        if len(matrix) > 6:
+            gone = rng.choice(len(matrix), 5, replace=False)  # in any order
+            lp.delete_rows(gone)
+            matrix, sides = np.delete(matrix, gone, axis=0), np.delete(sides, gone, axis=0)
+        columns = rng.choice(n, 2, replace=False)
+        upper[columns] = rng.uniform(0.5, 8, 2)
+        lp.set_bounds(columns, lower[columns], upper[columns])
+        if rng.random() < 0.3:
+            cost = rng.normal(size=n)
+            lp.set_cost(cost)
+        fresh = HighsLP(cost, lower, upper)
+        fresh.add_rows(matrix, sides[:, 0], sides[:, 1])
+        want, answer = fresh.solve(), lp.solve()
+        assert answer.status is want.status
+        seen.add(answer.status)
+        if answer.status is LpStatus.OPTIMAL:
+            assert answer.objective == pytest.approx(want.objective, abs=1e-6)
+            assert lagrangian(answer, cost, matrix, sides, lower, upper) == pytest.approx(want.objective, abs=1e-5)
+            assert answer.reduced_costs == pytest.approx(cost - matrix.T @ answer.multipliers, abs=1e-6)
+            activity = matrix @ answer.point
+            assert (activity >= sides[:, 0] - 1e-6).all()
+            assert (activity <= sides[:, 1] + 1e-6).all()
+    assert LpStatus.OPTIMAL in seen
+
+
+def test_lps_without_rows_costs_or_points(make):
+    free = make(np.array([1.0, -1.0, 0.0]), np.array([-1.0, 0, 2]), np.array([3.0, 4, 5]))
+    assert free.solve().objective == pytest.approx(-5.0)
+    free.set_cost(np.zeros(3))
+    answer = free.solve()
+    assert (answer.status, answer.objective) == (LpStatus.OPTIMAL, 0.0)
+    assert ((answer.point >= [-1 - 1e-6, 0 - 1e-6, 2 - 1e-6]) & (answer.point <= [3, 4, 5])).all()
+
+    ray = make(np.array([-1.0, 0.0]), np.zeros(2), np.full(2, INF))
+    assert ray.solve().status is LpStatus.UNBOUNDED
+    ray.add_rows(np.array([[1.0, -1.0]]), np.array([-INF]), np.array([1.0]))
+    assert ray.solve().status is LpStatus.UNBOUNDED
+    ray.add_rows(np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([-INF, 2.0]), np.array([1.0, INF]))
+    assert ray.solve().status is LpStatus.INFEASIBLE
+    ray.delete_rows(np.array([2]))
+    ray.set_cost(np.array([-1.0, 3.0]))
+    assert ray.solve().objective == pytest.approx(-1.0)
+
+    empty = make(np.array([1.0, 1.0]), np.zeros(2), np.full(2, 9.0))
+    empty.add_rows(np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([-1.0, 2.0]), np.array([INF, INF]))
+    assert empty.solve().multipliers == pytest.approx([0.0, 1.0])
+    empty.add_rows(np.array([[0.0, 0.0]]), np.array([1.0]), np.array([INF]))
+    assert empty.solve().status is LpStatus.INFEASIBLE
+    empty.delete_rows(np.array([2]))
+    empty.set_bounds(np.array([1]), np.array([2.0]), np.array([1.0]))
+    assert empty.solve().status is LpStatus.INFEASIBLE
+
+
+def test_rows_are_slack_strictly_inside_both_sides(make):
+    lp = make(np.array([-1.0, -2.0]), np.zeros(2), np.full(2, 4.0))
+    rows = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
+    lp.add_rows(rows, np.array([-INF, -INF, 0.0, -1.0]), np.array([3.0, 3.0, 4.0, 9.0]))
+    assert lp.solve().point == pytest.approx([1.0, 2.0])
+    assert lp.slack_rows().tolist() == [False, True, True, False]
+    lp.delete_rows(lp.slack_rows().nonzero()[0])
+    assert lp.solve().objective == pytest.approx(-5.0)
+
+
+def test_highs_by_name_is_direct_and_others_go_through_pyomo(need):
+    arrays = np.ones(2), np.zeros(2), np.ones(2)
+    assert isinstance(linear_program("highs", *arrays), HighsLP)
+    assert isinstance(linear_program(need("glpk"), *arrays), PyomoLP)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("gurobbi", "gurobi"), ("scip", "LP duals"), ("cbc", "LP duals"), ("pounce", "local"), ("benders", "not known")],
+)
+def test_other_solvers_are_refused_with_those_that_can(name, words, need, make_data):
+    need(name)
+    with pytest.raises(SolverError, match=words) as refusal:
+        require_lp_solver(name)
+    assert "highs" in str(refusal.value)
+    with pytest.raises(SolverError, match=words):
+        fs.solve(fs.fsp.fsp_m(make_data(20, 3, seed=1), max_features=2), "branch-and-cut", lp_solver=name)
+
+
+def test_a_solver_that_fails_says_so_at_first_and_stops_the_search_later(monkeypatch):
+    lp = PyomoLP("highs", np.ones(1), np.zeros(1), np.ones(1))
+
+    def failing(*_, **__):
+        raise SolverError("no licence")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("solvers.lp_pyomo.Runner.solve", failing)
+        with pytest.raises(SolverError, match="no licence"):
+            lp.solve()
+    assert lp.solve().status is LpStatus.OPTIMAL
+    monkeypatch.setattr("solvers.lp_pyomo.Runner.solve", failing)
+    assert lp.solve().status is LpStatus.FAILED
+
+
+def test_ctrl_c_that_a_solver_swallowed_is_raised_again(monkeypatch):
+    pressed = Answer(StopReason.INTERRUPTED, SolutionStatus.NO_SOLUTION, False, None, "interrupted")
+    monkeypatch.setattr("solvers.lp_pyomo.Runner.solve", lambda *_, **__: pressed)
+    with pytest.raises(KeyboardInterrupt):
+        PyomoLP("highs", np.ones(1), np.zeros(1), np.ones(1)).solve()
+
+
+# ---- the search over them
+
+
+@pytest.fixture(scope="module")
+def facilities():
+    """Uncapacitated facility location, and its optimum by trying every set of facilities."""
+    rng = np.random.default_rng(0)
+    price, cost = 8.0, rng.uniform(1, 10, (6, 10))
+    sets = [list(s) for k in range(1, 7) for s in itertools.combinations(range(6), k)]
+    best = min(price * len(s) + cost[s].min(axis=0).sum() for s in sets)
+
+    def build():
+        m = pyo.ConcreteModel()
+        m.open = pyo.Var(range(6), domain=pyo.Binary)
+        m.serve = pyo.Var(range(6), range(10), bounds=(0, None))
+        m.all = pyo.Constraint(range(10), rule=lambda m, c: sum(m.serve[f, c] for f in range(6)) == 1)
+        m.link = pyo.Constraint(range(6), range(10), rule=lambda m, f, c: m.serve[f, c] <= m.open[f])
+        served = sum(cost[f, c] * m.serve[f, c] for f in range(6) for c in range(10))
+        m.cost = pyo.Objective(expr=price * sum(m.open.values()) + served)
+        return m
+
+    return SimpleNamespace(build=build, best=best)
+
+
+@pytest.mark.parametrize("lp_solver", EVERY)
+def test_branch_and_cut_locates_facilities(lp_solver, facilities):
+    model = facilities.build()
+    result = solvers.solve(model, "branch-and-cut", complicating=[model.open], lp_solver=lp_solver)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(facilities.best, rel=1e-4)
+    assert result.bound <= facilities.best * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("lp_solver", EVERY)
+@pytest.mark.parametrize(("rows", "n", "M", "C"), [(40, 6, 2, 1.0), (60, 7, 3, 10.0), (30, 8, 4, 0.1)])
+def test_branch_and_cut_selects_features(lp_solver, rows, n, M, C, make_data, enumerated):
+    data = make_data(rows, n, seed=rows)
+    best = enumerated(data, C=C, max_features=M)
+    result = fs.solve(fs.fsp.fsp_m(data, max_features=M, C=C), "branch-and-cut", lp_solver=lp_solver)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(best, rel=1e-4)
+    assert (result.iterations["Bound"].dropna() <= best * (1 + 1e-6)).all()
+
+
+@pytest.mark.parametrize("lp_solver", EVERY)
+def test_branch_and_cut_with_continuous_and_general_integer_master_variables(lp_solver):
+    model = pyo.ConcreteModel()
+    model.k = pyo.Var([0, 1], domain=pyo.Integers, bounds=(-3, 7))
+    model.u, model.y = pyo.Var(bounds=(0, 5)), pyo.Var(bounds=(0, None))
+    model.row = pyo.Constraint(expr=model.k[0] + 2 * model.k[1] + model.u >= 3.7)
+    model.link = pyo.Constraint(expr=model.y >= 4.3 - model.k[0] - 0.7 * model.k[1])
+    model.cost = pyo.Objective(expr=model.k[0] + 1.6 * model.k[1] + 2 * model.u + 3 * model.y)
+    best = solvers.solve(model, "highs", gap=1e-9).objective
+    result = solvers.solve(model, "branch-and-cut", complicating=[model.k], subproblem=[model.y], lp_solver=lp_solver)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(best, rel=1e-4)
+
+
+@pytest.mark.parametrize("lp_solver", EVERY)
+def test_rows_that_exclude_everything_are_proven_infeasible(lp_solver, make_data):
+    model = fs.fsp.fsp_m(make_data(20, 4, seed=1), max_features=2)
+    model.three = fs.side_constraints.force_in(model, *"abc")
+    result = fs.solve(model, "branch-and-cut", lp_solver=lp_solver)
+    assert result.status is SolutionStatus.INFEASIBLE
+    assert "cardinality" in result.message
+
+
+@pytest.mark.parametrize("lp_solver", OTHERS)
+def test_cutting_planes_reach_the_same_root_bound(lp_solver, make_data):
+    data = make_data(60, 8, seed=4)
+    bounds = []
+    for name in ("highs", lp_solver):
+        table = fs.solve(fs.fsp.fsp_m(data, max_features=3), "branch-and-cut", lp_solver=name).iterations
+        bounds.append(table.loc[table["Step"] == "root", "Bound"].iloc[-1])
+    assert bounds[1] == pytest.approx(bounds[0], rel=1e-3)

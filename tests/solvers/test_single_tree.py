@@ -1,0 +1,434 @@
+"""Lazy Benders cuts in one tree: equal to enumeration and the other drivers, cuts the same, bounds, limits, refusals.
+
+Every test that solves runs once for each registered solver that claims lazy cuts.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from pyomo.repn import generate_standard_repn
+
+import fsmodels as fs
+import solvers
+from solvers import OptionError, SolutionStatus, SolverError, StopReason
+from solvers.lazy_tree import LazyTree, LicenceError
+from solvers.model_class import violation
+from solvers.registry import SOLVERS, names
+from solvers.registry import Capability as C
+
+DRIVER = "single-tree"
+
+
+@pytest.fixture(params=names(C.LAZY_CUTS, installed=False))
+def tree(request, need):
+    """A function that solves in one tree, checks that nothing but values changed, and brackets the optimum."""
+    need(request.param)
+
+    def solve(model, truth=None, **options):
+        before = state(model)
+        result = fs.solve(model, DRIVER, master_solver=request.param, **options)
+        assert state(model) == before
+        if truth is not None:
+            sign = 1.0 if result.minimize else -1.0
+            bound, incumbent = (sign * result.iterations[c].dropna().to_numpy(float) for c in ("Bound", "Incumbent"))
+            room = 1e-9 * max(1.0, abs(truth))
+            assert (bound <= sign * truth + room).all()
+            assert (incumbent >= sign * truth - 100 * room).all()
+            assert (np.diff(bound) >= 0).all()
+            assert (np.diff(incumbent) <= 0).all()
+        return result
+
+    return solve
+
+
+def state(model):
+    """Everything of a model but its values."""
+    return (
+        [(v.name, v.fixed, v.bounds, v.domain.name) for v in model.component_data_objects(pyo.Var)],
+        [(r.name, r.active, id(r.expr)) for r in model.component_data_objects((pyo.Constraint, pyo.Objective))],
+        [c.name for c in model.component_objects()],
+    )
+
+
+def assert_optimal(result, model, truth, rel=1e-6):
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(truth, rel=rel)
+    assert violation(model) <= 1e-6
+    objective = next(model.component_data_objects(pyo.Objective, active=True))
+    assert pyo.value(objective) == pytest.approx(result.objective, rel=1e-6)
+
+
+# Against enumeration and the monolith.
+
+
+@pytest.mark.parametrize("case", [(40, 6, 2, 1.0), (60, 7, 3, 10.0), (30, 8, 4, 0.1), (25, 5, 5, 100.0)])
+def test_feature_selection_reaches_the_enumerated_optimum(case, tree, make_data, enumerated):
+    rows, n, most, C = case
+    data = make_data(rows, n, seed=rows)
+    model = fs.fsp.fsp_m(data, max_features=most, C=C)
+    truth = enumerated(data, C=C, max_features=most)
+    assert_optimal(tree(model, truth, gap=1e-6), model, truth)
+
+
+@pytest.mark.parametrize("sub_solver", ["clarabel", "pounce"])
+def test_a_declarative_subproblem_inside_the_tree(sub_solver, tree, data, enumerated, need):
+    need(sub_solver)
+    model = fs.fsp.fsp_m(data, max_features=2)
+    truth = enumerated(data, max_features=2)
+    assert_optimal(tree(model, truth, sub_solver=sub_solver), model, truth, rel=1e-4)
+
+
+SITES, CUSTOMERS = range(6), range(10)
+
+
+def facility(capacity=None, sense=pyo.minimize):
+    """Open facilities, serve customers: the textbook's model."""
+    cost = np.random.default_rng(0).uniform(1, 10, (len(SITES), len(CUSTOMERS)))
+    m = pyo.ConcreteModel()
+    m.open = pyo.Var(SITES, domain=pyo.Binary)
+    m.serve = pyo.Var(SITES, CUSTOMERS, bounds=(0, None))
+    m.all = pyo.Constraint(CUSTOMERS, rule=lambda m, c: sum(m.serve[f, c] for f in SITES) == 1)
+    m.link = pyo.Constraint(SITES, CUSTOMERS, rule=lambda m, f, c: m.serve[f, c] <= m.open[f])
+    if capacity is not None:
+        m.room = pyo.Constraint(SITES, rule=lambda m, f: sum(m.serve[f, c] for c in CUSTOMERS) <= capacity * m.open[f])
+    total = 8.0 * sum(m.open.values()) + sum(cost[f, c] * m.serve[f, c] for f in SITES for c in CUSTOMERS)
+    m.cost = pyo.Objective(expr=total if sense == pyo.minimize else 500 - total, sense=sense)
+    return m, cost
+
+
+def test_facility_location_reaches_the_enumerated_optimum(tree, every_support):
+    model, cost = facility()
+    truth = min(
+        8.0 * s.sum() + sum(cost[s > 0.5, c].min() for c in CUSTOMERS) for s in every_support(len(SITES)) if s.any()
+    )
+    assert_optimal(tree(model, truth, complicating=model.open, gap=1e-6), model, truth)
+
+
+@pytest.mark.parametrize("sub_solver", ["highs", "gurobi"])
+@pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
+def test_infeasible_subproblems_in_both_senses(sense, sub_solver, tree, need):
+    model, _ = facility(3, sense)
+    truth = fs.solve(facility(3, sense)[0], "highs", gap=1e-9).objective
+    result = tree(model, truth, complicating=model.open, sub_solver=need(sub_solver), gap=1e-6)
+    assert_optimal(result, model, truth)
+    assert result.iterations["Objective"].isna().any()  # a feasibility cut was needed
+
+
+def test_the_users_rows_variables_and_fixings(tree):
+    def build():
+        model, _ = facility(4)
+        model.open[1].fix(0)
+        model.region = pyo.Var([0, 1], domain=pyo.Binary)
+        model.pays = pyo.Constraint([0, 1], rule=lambda m, r: m.open[3 * r] + m.open[3 * r + 2] <= 2 * m.region[r])
+        model.cost.set_value(model.cost.expr + 5 * model.region[0] + 3 * model.region[1] + 1.5)
+        return model
+
+    truth = fs.solve(build(), "highs", gap=1e-9).objective
+    model = build()
+    result = tree(model, truth, complicating=model.open, subproblem=model.serve, gap=1e-6)
+    assert_optimal(result, model, truth)
+
+
+def test_general_integers_and_continuous_variables_of_the_master(tree):
+    def build():
+        m = pyo.ConcreteModel()
+        m.k = pyo.Var([0, 1], domain=pyo.Integers, bounds=(-3, 7))
+        m.u, m.y = pyo.Var(bounds=(0, 5)), pyo.Var(bounds=(0, None))
+        m.row = pyo.Constraint(expr=m.k[0] + 2 * m.k[1] + m.u >= 3.7)
+        m.link = pyo.Constraint(expr=m.y >= 4.3 - m.k[0] - 0.7 * m.k[1])
+        m.cost = pyo.Objective(expr=m.k[0] + 1.6 * m.k[1] + 2 * m.u + 3 * m.y)
+        return m
+
+    truth = fs.solve(build(), "highs", gap=1e-9).objective
+    model = build()
+    assert_optimal(tree(model, truth, complicating=model.k, subproblem=model.y, gap=1e-6), model, truth)
+
+
+def test_a_master_without_integers_is_solved_tree_after_tree(tree):
+    model, _ = facility()
+    for v in model.open.values():
+        v.domain = pyo.UnitInterval
+    truth = fs.solve(model, "highs").objective
+    assert_optimal(tree(model, complicating=model.open, gap=1e-6), model, truth)
+
+
+def test_everything_fixed(tree, data, values_of):
+    model = fs.fsp.fsp_m(data, max_features=2)
+    for j in model.features:
+        model.sigma[j].fix(j in "ab")
+    model.shift = pyo.Constraint(expr=model.b >= -50)  # no longer as built: eta has no floor, and starts fixed
+    assert_optimal(tree(model, gap=1e-6), model, values_of(data)[1, 1, 0, 0])
+
+
+def test_an_unbounded_master_is_explained(tree):
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(domain=pyo.Integers), pyo.Var(bounds=(0, None))
+    m.row = pyo.Constraint(expr=m.y >= m.x)
+    m.cost = pyo.Objective(expr=2 * m.y - m.x)
+    result = tree(m, complicating=m.x, time_limit=10)
+    assert result.status is SolutionStatus.NO_SOLUTION
+    assert "bounds" in result.message
+
+
+def test_no_choice_has_a_solution(tree):
+    model, _ = facility(1)
+    result = tree(model, complicating=model.open)
+    assert result.status is SolutionStatus.INFEASIBLE
+    assert "subproblem has no solution" in result.message
+
+
+# The cuts.
+
+
+def as_numbers(row):
+    repn = generate_standard_repn(row.body)
+    named = {v.name: c for v, c in zip(repn.linear_vars, repn.linear_coefs, strict=True)}
+    return named, pyo.value(row.lower) - repn.constant
+
+
+def test_the_cuts_are_those_of_benders_and_hold_at_every_support(tree, make_data, values_of):
+    data = make_data(40, 6, seed=3)
+    model = fs.fsp.fsp_m(data, max_features=3)
+    result = tree(model, gap=1e-6)
+    driver, other = result.details["driver"], solvers.Benders(fs.fsp.fsp_m(data, max_features=3), gap=1e-6)
+    asked = [np.frombuffer(key) for key in driver._rows]
+    assert len(asked) == len(driver.master.cuts) == result.iterations["Cuts"].iloc[-1] > 3
+    for point in asked:
+        other._add(other._answer(point))
+    for mine, theirs in zip(driver.master.cuts.values(), other.master.cuts.values(), strict=True):
+        (slopes, constant), (expected, level) = as_numbers(mine), as_numbers(theirs)
+        assert slopes == pytest.approx(expected)
+        assert constant == pytest.approx(level)
+    for support, value in values_of(data).items():
+        for answer in driver._asked.values():
+            assert answer.cut.at(np.array(support, dtype=float)) <= value * (1 + 1e-9)
+
+
+def test_no_point_is_asked_twice(tree, model, optimum):
+    oracle, asked = model.structure.oracle, []
+
+    class Recorded:
+        def solve(self, point, *rest):
+            asked.append(point.tobytes())
+            return oracle.solve(point, *rest)
+
+    model.structure.oracle = Recorded()
+    assert_optimal(tree(model, optimum, gap=1e-6), model, optimum)
+    assert len(asked) == len(set(asked))
+
+
+# Limits.
+
+
+@pytest.fixture(scope="module")
+def eight(make_data):
+    """40 samples, 8 features: several points, 256 supports."""
+    return make_data(40, 8, seed=3)
+
+
+@pytest.fixture(scope="module")
+def optimum(eight, enumerated):
+    return enumerated(eight, max_features=3)
+
+
+@pytest.fixture
+def model(eight):
+    return fs.fsp.fsp_m(eight, max_features=3)
+
+
+def assert_held(result, model, truth):
+    assert result.status in (SolutionStatus.FEASIBLE, SolutionStatus.OPTIMAL)
+    assert truth <= result.objective * (1 + 1e-7)
+    assert result.bound is None or result.bound <= truth * (1 + 1e-9)
+    assert pyo.value(model.objective) == pytest.approx(result.objective, rel=1e-6)
+    assert violation(model) <= 1e-6
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_an_iteration_limit_counts_points(limit, tree, model, optimum):
+    result = tree(model, optimum, iteration_limit=limit, gap=1e-6)
+    assert result.stop_reason is StopReason.ITERATION_LIMIT
+    assert len(result.iterations) == limit
+    assert_held(result, model, optimum)
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.03, 0.3])
+def test_a_time_limit(limit, tree, make_data):
+    model = fs.fsp.fsp_m(make_data(60, 8, seed=1, noise=2.0), max_features=4)
+    result = tree(model, time_limit=limit, gap=1e-9)
+    assert result.seconds <= limit + 1.0
+    assert (result.status is SolutionStatus.NO_SOLUTION) == (result.objective is None)
+    if limit == 0.0:
+        assert result.stop_reason is StopReason.TIME_LIMIT
+        assert "more time" in result.message
+
+
+def test_a_time_limit_inside_a_subproblem(tree, model, optimum):
+    oracle, calls = model.structure.oracle, []
+
+    class Slow:
+        def solve(self, point, tolerance, time_limit):
+            calls.append(time_limit)
+            return None if len(calls) == 4 else oracle.solve(point, tolerance, None)
+
+    model.structure.oracle = Slow()
+    result = tree(model, optimum, time_limit=60.0)
+    assert result.stop_reason is StopReason.TIME_LIMIT
+    assert calls == sorted(calls, reverse=True)  # what is left is handed on
+    assert_held(result, model, optimum)
+
+
+def test_a_callback_stops_and_is_heard(tree, model, optimum, capsys):
+    result = tree(model, optimum, callback=lambda row: print("row", row["Iter"]) or row["Iter"] == 2, gap=1e-6)
+    assert result.stop_reason is StopReason.CALLBACK
+    assert len(result.iterations) == 3
+    assert capsys.readouterr().out.splitlines() == ["row 0", "row 1", "row 2"]  # and nothing of the solver's log
+    assert_held(result, model, optimum)
+
+
+def test_the_table_is_shown_while_the_tree_grows(tree, model, capsys):
+    result = tree(model, tee=True)
+    assert len(capsys.readouterr().out.splitlines()) == len(result.iterations) + 1
+
+
+def test_ctrl_c_in_a_callback(tree, model, optimum):
+    def press(row):
+        if row["Iter"] == 2:
+            raise KeyboardInterrupt
+
+    result = tree(model, optimum, callback=press, gap=1e-6)
+    assert result.stop_reason is StopReason.INTERRUPTED
+    assert_held(result, model, optimum)
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.4, 0.9])
+@pytest.mark.parametrize("sub_solver", [None, "clarabel"])
+def test_ctrl_c_at_any_time(seconds, sub_solver, tree):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 24))
+    y = np.where(X @ rng.uniform(-1, 1, 24) + 2 * rng.normal(size=60) > 0, 1.0, -1.0)
+    model = fs.fsp.fsp_m(fs.Dataset.from_arrays(X, y), max_features=8)
+    before = signal.getsignal(signal.SIGINT)
+    timer = threading.Timer(0.0, os.kill, (os.getpid(), signal.SIGINT))
+    started = []
+
+    def first(row):
+        if not started:
+            timer.interval = seconds
+            timer.start()
+            started.append(row)
+
+    result = tree(model, callback=first, sub_solver=sub_solver, gap=1e-9)
+    timer.join()
+    assert result.stop_reason is StopReason.INTERRUPTED
+    assert result.status is SolutionStatus.FEASIBLE
+    assert pyo.value(model.objective) == pytest.approx(result.objective, rel=1e-6)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_error_in_a_callback_comes_through_and_leaves_the_model(tree, model):
+    model.w["a"].set_value(7.0)
+    before = state(model)
+    with pytest.raises(ZeroDivisionError):
+        tree(model, callback=lambda row: 1 / 0)
+    assert state(model) == before
+    assert model.w["a"].value == 7.0
+
+
+def test_seeds_and_threads_change_nothing_but_the_way(tree, model, optimum):
+    results = [tree(model, optimum, seed=seed, threads=1, gap=1e-6) for seed in (0, 7, 7)]
+    assert [r.objective for r in results] == pytest.approx([optimum] * 3, rel=1e-6)
+    columns = ["Step", "Objective", "Incumbent", "Cuts"]
+    assert results[1].iterations[columns].equals(results[2].iterations[columns])
+    assert_optimal(tree(model, optimum, threads=2, gap=1e-6), model, optimum)
+
+
+def test_a_gap_of_zero_ends(tree, model, optimum):
+    result = tree(model, optimum, gap=0.0)
+    assert result.stop_reason is StopReason.CONVERGED
+    assert result.gap <= 1e-7
+
+
+def test_validation_and_patience(tree, model, make_data):
+    other = make_data(30, 8, seed=33)
+    result = tree(model, validation=other, gap=1e-6)
+    assert model.structure.score(model, other) == result.details["validation_error"]
+    hasty = tree(model, validation=other, gap=1e-6, patience=1)
+    assert hasty.stop_reason is StopReason.CONVERGED
+    assert len(hasty.iterations) < len(result.iterations)
+
+
+# Refusals.
+
+
+def test_other_solvers_are_refused_with_those_that_can(model):
+    for name in names(C.MILP):
+        if C.LAZY_CUTS not in SOLVERS[name].capabilities:
+            with pytest.raises(SolverError, match=f'"{name}" cannot do this: lazy cuts needed.*gurobi'):
+                fs.solve(model, DRIVER, master_solver=name)
+    with pytest.raises(SolverError, match='Did you mean "gurobi"'):
+        fs.solve(model, DRIVER, master_solver="gurobbi")
+    with pytest.raises(OptionError, match='Did you mean "master_solver"'):
+        fs.solve(model, DRIVER, mastersolver="gurobi")
+
+
+def test_without_gurobi_the_remedy_is_said(model, monkeypatch):
+    missing = type(SOLVERS["gurobi"])(**{**vars(SOLVERS["gurobi"]), "version": lambda: None})
+    monkeypatch.setitem(SOLVERS, "gurobi", missing)
+    with pytest.raises(SolverError, match=r"pip install gurobipy.*Installed here: .*branch-and-cut"):
+        fs.solve(model, DRIVER)
+    table = solvers.available().set_index("name")
+    assert not table.found[DRIVER]
+    assert "gurobipy" in table.install[DRIVER]
+
+
+def test_without_a_licence_the_remedy_is_said(tree, model, monkeypatch):
+    def solve(*_, **__):
+        try:
+            raise ValueError("Model too large for size-limited license; visit https://gurobi.com/unrestricted")
+        except ValueError as error:
+            raise SolverError(f"gurobi failed: {error}") from error
+
+    monkeypatch.setattr("solvers.lazy_tree.Runner.solve", solve)
+    with pytest.raises(SolverError, match=r'too large.*Install a licence.*"branch-and-cut"'):
+        tree(model)
+
+
+def test_a_licence_too_small_for_a_later_tree_leaves_the_incumbent(tree, monkeypatch):
+    model, _ = facility()
+    for v in model.open.values():
+        v.domain = pyo.UnitInterval
+    real, trees = LazyTree.run, []
+
+    def run(self, time_limit):
+        trees.append(1)
+        if len(trees) == 3:
+            raise LicenceError("Model too large")
+        return real(self, time_limit)
+
+    monkeypatch.setattr(LazyTree, "run", run)
+    model.some = pyo.Constraint(expr=sum(model.open.values()) >= 1)
+    result = tree(model, complicating=model.open)
+    assert result.stop_reason is StopReason.SOLVER_ERROR
+    assert result.message == "Model too large"
+    assert result.objective is not None
+
+
+def test_a_licence_file_that_is_not_there(need):
+    need("gurobi")
+    program = (
+        "import numpy as np, fsmodels as fs\n"
+        "d = fs.Dataset.from_arrays(np.array([[1.0, 2], [2, 0], [0, 1]]), np.array([1.0, -1, 1]))\n"
+        "try: fs.solve(fs.fsp.fsp_m(d, max_features=1), 'single-tree')\n"
+        "except fs.solvers.SolverError as error: print(error)"
+    ).replace("fs.solvers", "__import__('solvers')")
+    environment = {**os.environ, "GRB_LICENSE_FILE": "/nonexistent"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=environment)
+    assert "/nonexistent" in done.stdout, done.stderr
+    assert '"branch-and-cut"' in done.stdout
