@@ -256,9 +256,7 @@ class _Run:
                 affine = direction(tuple(-p for p in products))
                 moves = _moves(affine)
                 t = min(1.0, _reach(pairs, moves, inside))
-                ahead = sum(
-                    float((p + t * dp) @ (q + t * dq)) for (p, q), (dp, dq) in zip(pairs, moves, strict=True)
-                )
+                ahead = sum(float((p + t * dp) @ (q + t * dq)) for (p, q), (dp, dq) in zip(pairs, moves, strict=True))
                 target = mu * min(1.0, max(ahead / (count * mu), 1e-6)) ** 3
                 aims = [target - p - dp * dq for p, (dp, dq) in zip(products, moves, strict=True)]
                 aims[4] = np.where(inside, aims[4], 0.0)

@@ -26,14 +26,16 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from fsmodels._svm_relaxation import Rows
 from fsmodels.dataset import Dataset
 from fsmodels.svm_oracle import SvmOracle, SvmSolution
 from solvers.errors import ModelError
 from solvers.linear_rows import LinearRows
 from solvers.registry import Capability as C
 from solvers.registry import either
-from solvers.structure import Cut, SubAnswer, same, state
+from solvers.structure import Cut, RelaxedAnswer, SubAnswer, same, state
 
+BORDER = 200  # rows of the master beside which the joint relaxation is still fast
 NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its support costs
 
 
@@ -55,12 +57,39 @@ class FastSub:
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
         """Answer at sigma of shape (n,), each in [0, 1]; Aytug 2015, (5)-(10)."""
+        answer = self._oracle().solve(point, tolerance=tolerance, time_limit=time_limit)
+        cut = Cut(float(answer.alpha.sum()), -0.5 * answer.v**2)
+        return SubAnswer(answer.value, answer.bound, cut, lambda: self._load(point, answer), answer)
+
+    def relax(
+        self,
+        master: LinearRows,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        *,
+        accuracy: float,
+        enough: float,
+        time_limit: float | None,
+    ) -> RelaxedAnswer | None:
+        """Solve the continuous relaxation of the master with SUB: ``solvers.structure.Relaxation``."""
+        rows = _one_sided(master)
+        if rows is None or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+            return None
+        found = self._oracle().relax(
+            master.cost, rows, lower, upper, accuracy=accuracy, enough=enough - master.constant, time_limit=time_limit
+        )
+        if found is None:
+            return None
+        answer, v = found
+        cut = Cut(float(answer.alpha.sum()), -0.5 * v**2)
+        return RelaxedAnswer(answer.bound + master.constant, answer.x, answer.reduced_costs, cut)
+
+    def _oracle(self) -> SvmOracle:
+        """Return the oracle for the C that the model has now."""
         C = float(pyo.value(self._model.C))
         if self._made_for != C:
             self._svm, self._made_for = SvmOracle(self._X, self._y, C), C
-        answer = self._svm.solve(point, tolerance=tolerance, time_limit=time_limit)
-        cut = Cut(float(answer.alpha.sum()), -0.5 * answer.v**2)
-        return SubAnswer(answer.value, answer.bound, cut, lambda: self._load(point, answer), answer)
+        return self._svm
 
     def _load(self, sigma: np.ndarray, answer: SvmSolution) -> None:
         model, w, b = self._model, answer.w, answer.b
@@ -74,6 +103,19 @@ class FastSub:
             _set(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))
         elif self._form == "bilinear":
             _set(model.u, w)
+
+
+def _one_sided(master: LinearRows) -> Rows | None:
+    """Return the master's rows as <= and =; None where there are too many to border a system with."""
+    lower, upper = master.lower, master.upper
+    equal = lower == upper
+    below, above = np.isfinite(lower) & ~equal, np.isfinite(upper)
+    if int(below.sum() + above.sum()) > BORDER:
+        return None
+    matrix = np.vstack([master.matrix[above].toarray(), -master.matrix[below].toarray()])
+    return Rows(
+        matrix, np.append(upper[above], -lower[below]), np.append(equal[above], np.zeros(int(below.sum()), bool))
+    )
 
 
 class Cuts:

@@ -111,11 +111,13 @@ _COUPLING = {form: ["only_selected"] for form in FORMS} | {"big-m": ["only_selec
 def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.ConcreteModel:
     """Attach what drivers may use, and remember the model as built."""
     sigma, w = list(model.sigma.values()), list(model.w.values())
+    fast = FastSub(model, data, form)
     structure = Structure(
         complicating=sigma,
         subproblem=[],
         switches=list(zip(sigma, w, strict=True)),
-        oracle=FastSub(model, data, form),
+        oracle=fast,
+        relaxation=fast.relax,
         score=error_rate,
         selected=selected,
         suggest=Reweighting(model),

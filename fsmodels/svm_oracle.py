@@ -39,12 +39,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from fsmodels import _svm_gram, _svm_interior_point
+from fsmodels import _svm_gram, _svm_interior_point, _svm_relaxation
 from fsmodels._svm_proof import Array, Proof
+from fsmodels._svm_relaxation import Relaxed, Rows
 from fsmodels.errors import DataError, ParameterError
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
+_RELAXATION_WORK = 5e9  # multiplications an iteration, about half a second
 _SIGMA_SLACK = 1e-6  # LP solvers return sigma outside [0, 1] by their feasibility tolerance
 
 
@@ -186,6 +188,47 @@ class SvmOracle:
         v = np.asarray(self._X.T @ (self._y * proof.alpha))
         seconds = time.perf_counter() - start
         return SvmSolution(proof.value, proof.bound, proof.gap, proof.alpha, w, b, v, iterations, seconds, method)
+
+    def relax(
+        self,
+        cost: Array,
+        rows: Rows,
+        lower: Array,
+        upper: Array,
+        *,
+        accuracy: float,
+        enough: float = math.inf,
+        time_limit: float | None = None,
+    ) -> tuple[Relaxed, Array] | None:
+        """Minimise ``cost.x + q(sigma)`` over rows and bounds, x = (sigma, whatever else); see ``_svm_relaxation``.
+
+        Parameters
+        ----------
+        cost, lower, upper : arrays (m,), m >= n
+            The first n are sigma's, within [0, 1]; all bounds finite.
+        rows : Rows
+            ``matrix`` (r, m).
+        accuracy : float
+            Relative gap to reach.
+        enough : float
+            A proven bound at which to stop.
+
+        Returns
+        -------
+        (Relaxed, v) or None
+            v (n,) as in ``SvmSolution``; None where it is too large (l k min(l, k) above 5e9, k the sigma that may be
+            above 0), or did not converge.
+        """
+        deadline = time.perf_counter() + (math.inf if time_limit is None else time_limit)
+        support = np.flatnonzero(upper[: self._mean.size])
+        samples = self._y.size
+        if samples * support.size * min(samples, support.size) > _RELAXATION_WORK:
+            return None
+        found = _svm_relaxation.minimise(
+            self._columns(support), support, self._y, self._C, cost, rows, lower, upper,
+            accuracy=accuracy, enough=enough, deadline=deadline,
+        )  # fmt: skip
+        return None if found is None else (found, np.asarray(self._X.T @ (self._y * found.alpha)))
 
     def _columns(self, support: Array) -> Array:
         """Return the centred columns of a support (l, k), without a copy where it is all of them."""

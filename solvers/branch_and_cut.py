@@ -16,12 +16,13 @@ pseudo-costs; step 4's point is in-out separation (Ben-Ameur and Neto 2007).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from solvers.branching import Node, PseudoCosts, Tree
 from solvers.conflict import clashing_rows
+from solvers.cut_pool import CutPool
 from solvers.cutting_plane import Root, solve_relaxation
 from solvers.decomposition_driver import DecompositionConfig, DecompositionDriver
 from solvers.interfaces import Runner, SolveOptions
@@ -30,13 +31,16 @@ from solvers.lp import LpStatus
 from solvers.master_lp import MasterLP, Relaxed
 from solvers.registry import find
 from solvers.result import SolutionStatus, StopReason
-from solvers.structure import Cut, SubAnswer
+from solvers.structure import Cut, RelaxedAnswer, SubAnswer
+from solvers.subproblem import OracleSubproblem
 
 ROWS = 400  # cuts kept in the LP besides one for each column
 OUT = 0.4  # step 4 asks at this share of the LP's point, the rest of the root's
 LOOSE = 1e-5  # relative gap of fractional answers: their cuts need not be tight
 ROOT_SHARE, EXCHANGE_SHARE = 0.5, 0.75  # of the time limit, by which the root and the exchanges must end
 ENOUGH = 0.1  # of the distance from the root's bound to the incumbent: a relaxation solved to this share is solved
+SHARE = 0.05  # of what a node's bound lacks to the cutoff: how well its relaxation is solved
+SETTLED = 1e-4  # distance from an integer that an interior point takes for none
 PLUNGE = 0.2  # of the way from the least bound to the cutoff
 PAYS = 0.2  # share of fractional cuts that must be violated for step 4 to go on at every node
 
@@ -69,6 +73,8 @@ class BranchAndCut(DecompositionDriver):
     def prepare_master(self, floor: float | None) -> None:
         """Build the relaxed master as an LP."""
         self._lp = MasterLP(self.parts, floor, seed=self.config.seed or 0, lp_solver=self.config.lp_solver)
+        self._pool = CutPool(self._lp.n)
+        self._by_oracle = isinstance(self._subproblem, OracleSubproblem)
         self._asked: dict[bytes, SubAnswer] = {}
         self._tree = Tree()
         self._costs = PseudoCosts(self._lp.size)
@@ -118,7 +124,10 @@ class BranchAndCut(DecompositionDriver):
         if centre is None:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         self._centre = centre
-        status = self._relax(centre) if self._subproblem.fractional else self._first_cut(centre)
+        if self._relaxed_at_once():
+            status = None
+        else:
+            status = self._relax(centre) if self._subproblem.fractional else self._first_cut(centre)
         if status is not None or self.stopped():
             return status or (self.stopped() or StopReason.TIME_LIMIT, None)
         if self._bound_of_root is None:
@@ -129,6 +138,37 @@ class BranchAndCut(DecompositionDriver):
         self._tree.add(self._bound_of_root.bound)
         self._row("root")
         return None
+
+    def _relaxed_at_once(self) -> bool:
+        """Let the structure solve the root's relaxation, if it can."""
+        lp = self._lp
+        answer = self._relaxation(lp.lower, lp.upper, self.config.gap / 10, np.inf)
+        if answer is None:
+            return False
+        self.raise_bound(answer.bound)
+        lp.start(max((abs(answer.cut.constant), 1e-6)))
+        lp.add(SubAnswer(answer.bound, answer.bound, answer.cut, lambda: None))
+        eta = answer.bound - lp.value(answer.point)
+        self._centre = answer.point
+        self._bound_of_root = Relaxed(
+            answer.bound, answer.point, eta, answer.reduced_costs, lp.lower.copy(), lp.upper.copy()
+        )
+        return True
+
+    def _relaxation(self, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float) -> RelaxedAnswer | None:
+        """Ask the structure for the relaxation within bounds; None where it has none or cannot."""
+        relaxation = self.structure.relaxation
+        if relaxation is None or not self._by_oracle or not np.any(lower < upper):
+            return None
+        answer = self._timed(
+            "subproblem",
+            lambda: relaxation(
+                self._lp.linear, lower, upper, accuracy=accuracy, enough=enough, time_limit=self.clock.left
+            ),
+        )
+        if answer is not None:
+            self._pool.add(answer.cut)
+        return answer
 
     def _relax(self, centre: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
         def report(root: Root) -> bool:
@@ -251,8 +291,47 @@ class BranchAndCut(DecompositionDriver):
         lower, upper = lp.lower.copy(), lp.upper.copy()
         for column, least, most in node.changes:
             lower[column], upper[column] = max(lower[column], least), min(upper[column], most)
-        if np.any(lower > upper):
+        if np.any(lower > upper) or self._visit_at_once(node, lower, upper):
             return None
+        return self._visit_by_cuts(node, lower, upper)
+
+    def _visit_at_once(self, node: Node, lower: np.ndarray, upper: np.ndarray) -> bool:
+        """Bound a node by the structure's own relaxation, and branch or close it; False where that cannot be done."""
+        lp, cutoff = self._lp, self._cutoff
+        left = (cutoff - node.bound) / max(abs(cutoff), 1e-10) if np.isfinite(cutoff) else 1.0
+        answer = self._relaxation(lower, upper, float(np.clip(SHARE * left, 1e-6, 1e-3)), cutoff)
+        if answer is None:
+            return False
+        bound = max(node.bound, answer.bound)
+        if node.column >= 0:
+            self._costs.learn(node.column, node.up, node.distance, bound - node.bound)
+        if self._nodes % 50 == 1:
+            self._round(answer.point)
+        open_columns = lp.integer & (lower < upper)
+        fractional = np.flatnonzero(open_columns & (np.abs(answer.point - np.round(answer.point)) > SETTLED))
+        if not len(fractional):
+            self._evaluate(np.where(lp.integer, np.round(answer.point), answer.point)[: lp.n])
+        if bound >= self._cutoff:
+            self._excluded = min(self._excluded, bound)
+            return True
+        if not open_columns.any():
+            return False
+        candidates = fractional if len(fractional) else np.flatnonzero(open_columns)
+        column = self._costs.choose(answer.point, candidates)
+        value = float(np.clip(answer.point[column], lower[column] + 1e-9, upper[column] - 1e-9))
+        least = answer.bound + np.abs(answer.reduced_costs)
+        costly = open_columns & (least >= self._cutoff)
+        costly[column] = False
+        if costly.any():  # in this subtree
+            self._excluded = min(self._excluded, float(least[costly].min()))
+            at = np.where(answer.reduced_costs > 0, lower, upper)
+            node = replace(node, changes=(*node.changes, *((int(k), at[k], at[k]) for k in np.flatnonzero(costly))))
+        self._tree.branch(node, bound, column, value)
+        return True
+
+    def _visit_by_cuts(self, node: Node, lower: np.ndarray, upper: np.ndarray) -> StopReason | None:
+        """Bound a node by the LP over cuts, and branch or close it."""
+        lp = self._lp
         bound, asked_inside, first = node.bound, False, True
         closed_by: set[bytes] = set()  # integral points whose cut the LP has: asking again would not end
         while True:
@@ -340,8 +419,12 @@ class BranchAndCut(DecompositionDriver):
         if integral and key in self._asked:
             return self._asked[key]
         answer = self._timed("subproblem", lambda: self._subproblem.solve(point, tolerance, self.clock.left))
-        if integral and answer is not None:
+        if answer is None:
+            return None
+        if integral:
             self._asked[key] = answer
+        if answer.cut is not None and answer.value is not None:
+            self._pool.add(answer.cut)
         return answer
 
     def _solve_lp(self, lower: np.ndarray, upper: np.ndarray) -> Relaxed | LpStatus:
@@ -385,7 +468,7 @@ class BranchAndCut(DecompositionDriver):
         """Tell whether the cuts let a point beat the incumbent; with ``validation``, any may have the least error."""
         if self.config.validation is not None or point.tobytes() in self._asked:
             return True
-        return self._lp.value(point) + self._lp.eta_at(point) < self._cutoff
+        return self._lp.value(point) + self._pool.at(point[: self._lp.n]) < self._cutoff
 
     def _round(self, point: np.ndarray) -> None:
         """Try two roundings of a fractional point: to the nearest, and greedily by size."""

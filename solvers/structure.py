@@ -70,6 +70,37 @@ class SubAnswer:
     values: Any = None
 
 
+@dataclass(frozen=True)
+class RelaxedAnswer:
+    """The continuous relaxation of the master with the true subproblem, within bounds on the master's variables.
+
+    ``bound`` is proven, ``reduced_costs`` are of the proof, ``point`` is near the optimum, and ``cut`` nearly tight
+    there.
+    """
+
+    bound: float
+    point: np.ndarray
+    reduced_costs: np.ndarray
+    cut: Cut
+
+
+class Relaxation(Protocol):
+    """Solves the continuous relaxation of the master with the true subproblem at once."""
+
+    def __call__(
+        self,
+        master: LinearRows,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        *,
+        accuracy: float,
+        enough: float,
+        time_limit: float | None,
+    ) -> RelaxedAnswer | None:
+        """Return it to a relative gap of ``accuracy``, or any proof of ``enough``; None where it cannot, or may not."""
+        ...
+
+
 class Oracle(Protocol):
     """A fast replacement of the declarative subproblem, exact for the model as it was built."""
 
@@ -104,6 +135,8 @@ class Structure:
         error of the values that the model holds; model -> names of what its values select.
     suggest : callable, optional
         (fractional point, answer there) -> a point where the next cut is likely worth more.
+    relaxation : Relaxation, optional
+        Solves the continuous relaxation at once, for the model as built.
     floor : float, optional
         A bound below the subproblem's value at every point, for the model as built.
     starts : list of arrays
@@ -129,6 +162,7 @@ class Structure:
     score: Callable[[Any, Any], float] | None = None
     selected: Callable[[Any], list[str]] | None = None
     suggest: Callable[[np.ndarray, SubAnswer], np.ndarray | None] | None = None
+    relaxation: Relaxation | None = None
     floor: float | None = None
     starts: list[np.ndarray] = field(default_factory=list)
     only_as_built: str = ""
