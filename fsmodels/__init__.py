@@ -15,7 +15,9 @@ if getattr(solvers, "OWNER", None) != "fsmodels":
 from fsmodels import baselines, fsp, side_constraints, svm, synthetic
 from fsmodels.dataset import Dataset, list_datasets, load_dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, OptionError, ParameterError, SolverError
-from fsmodels.selection import Selection, select
+from fsmodels.path import path
+from fsmodels.selecting import select
+from fsmodels.selection import Selection
 from solvers import Result, SolutionStatus, StopReason, available, solve
 
 __version__ = "0.1.0"
@@ -37,6 +39,7 @@ __all__ = [
     "fsp",
     "list_datasets",
     "load_dataset",
+    "path",
     "select",
     "side_constraints",
     "solve",

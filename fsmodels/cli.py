@@ -158,7 +158,7 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
 
     from fsmodels import _arguments, _hints, _report
     from fsmodels.recipes import MODELS
-    from fsmodels.selection import select
+    from fsmodels.selecting import select
 
     _check_writable(asked.json)
     console = _console()

@@ -159,7 +159,7 @@ def fsp_lambda(
     >>> fs.solve(model).status.value
     'optimal'
     """
-    prices = _penalties(dataset(data), penalty)
+    prices = penalties(dataset(data), penalty)
     model = selecting_svm("FSP-lambda", data, C, form)
     model.penalty = pyo.Param(model.features, initialize=prices, mutable=True, doc="(15) lambda_j, price of feature j")
     model.objective = pyo.Objective(
@@ -282,14 +282,15 @@ def rmp(
     model.cut = pyo.Constraint(range(len(points)), rule=cut, doc="(10) eta >= sum alpha - 1/2 sum sigma_j v_j^2")
     if max_features is not None:
         model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= max_features, doc="(11) at most M features")
-    prices = _penalties(data, penalty)
+    prices = penalties(data, penalty)
     model.objective = pyo.Objective(
         expr=model.eta + pyo.quicksum(prices[j] * model.sigma[j] for j in model.features), doc="(10), (15)"
     )
     return model
 
 
-def _penalties(data: Dataset, penalty: float | Mapping[str, float]) -> dict[str, float]:
+def penalties(data: Dataset, penalty: float | Mapping[str, float]) -> dict[str, float]:
+    """Return lambda_j of every feature, checked; see ``fsp_lambda``."""
     if isinstance(penalty, Mapping):
         check_known_features(penalty, data.features, "penalty")
         prices = {j: penalty.get(j, 0.0) for j in data.features}

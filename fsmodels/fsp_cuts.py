@@ -84,6 +84,10 @@ class FastSub:
         cut = Cut(float(answer.alpha.sum()), -0.5 * v**2)
         return RelaxedAnswer(answer.bound + master.constant, answer.x, answer.reduced_costs, cut)
 
+    def parameters(self) -> tuple[float]:
+        """Return what SUB's value depends on besides sigma."""
+        return (float(pyo.value(self._model.C)),)
+
     def _oracle(self) -> SvmOracle:
         """Return the oracle for the C that the model has now."""
         C = float(pyo.value(self._model.C))

@@ -122,6 +122,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
         selected=selected,
         suggest=Reweighting(model),
         floor=0.0,
+        parameters=fast.parameters,
         starts=[np.ones(len(sigma))],
         default_solver="branch-and-cut",
     )

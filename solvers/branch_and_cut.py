@@ -20,15 +20,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from solvers.branching import Node, PseudoCosts, Tree
+from solvers.branching import Node, Tree
 from solvers.conflict import clashing_rows
-from solvers.cut_pool import CutPool
 from solvers.cutting_plane import Root, solve_relaxation
 from solvers.decomposition_driver import DecompositionConfig, DecompositionDriver
 from solvers.interfaces import Runner, SolveOptions
 from solvers.local_search import improve
 from solvers.lp import LpStatus
 from solvers.master_lp import MasterLP, Relaxed
+from solvers.memory import Memory
 from solvers.registry import find
 from solvers.result import SolutionStatus, StopReason
 from solvers.structure import Cut, RelaxedAnswer, SubAnswer
@@ -41,6 +41,7 @@ ROOT_SHARE, EXCHANGE_SHARE = 0.5, 0.75  # of the time limit, by which the root a
 ENOUGH = 0.1  # of the distance from the root's bound to the incumbent: a relaxation solved to this share is solved
 SHARE = 0.05  # of what a node's bound lacks to the cutoff: how well its relaxation is solved
 SETTLED = 1e-4  # distance from an integer that an interior point takes for none
+EARLIER = 3  # best choices of the last runs that are tried at the root
 PLUNGE = 0.2  # of the way from the least bound to the cutoff
 PAYS = 0.2  # share of fractional cuts that must be violated for step 4 to go on at every node
 
@@ -56,10 +57,13 @@ class BranchAndCutConfig(DecompositionConfig):
     lp_solver : str
         Solver of the tree's LPs: "highs" runs directly; any other with LP duals that is no local solver ("gurobi",
         "glpk", "clarabel") through Pyomo, at half the nodes a second or fewer; see ``solvers.lp_pyomo``.
+    memory : Memory, optional
+        What earlier runs of this model learnt, under other values of its mutable parameters; this run adds to it.
     """
 
     root_limit: int = 300
     lp_solver: str = "highs"
+    memory: Memory | None = None
 
 
 class BranchAndCut(DecompositionDriver):
@@ -73,11 +77,13 @@ class BranchAndCut(DecompositionDriver):
     def prepare_master(self, floor: float | None) -> None:
         """Build the relaxed master as an LP."""
         self._lp = MasterLP(self.parts, floor, seed=self.config.seed or 0, lp_solver=self.config.lp_solver)
-        self._pool = CutPool(self._lp.n)
+        # An edited subproblem has other values under the same parameters.
+        self._memory = (self.config.memory if self.parts.as_built else None) or Memory()
+        self._memory.prepare(self.structure, self._lp.size)
+        self._pool, self._asked, self._costs = self._memory.cuts, self._memory.answers, self._memory.costs
         self._by_oracle = isinstance(self._subproblem, OracleSubproblem)
-        self._asked: dict[bytes, SubAnswer] = {}
+        self._earlier = self._memory.choices[-EARLIER:]
         self._tree = Tree()
-        self._costs = PseudoCosts(self._lp.size)
         self._excluded = np.inf  # least bound of what was pruned or fixed away
         self._nodes = 0
         self._tried = self._paid = 0
@@ -133,6 +139,7 @@ class BranchAndCut(DecompositionDriver):
         if self._bound_of_root is None:
             return StopReason.TIME_LIMIT, None
         self._round(self._centre)
+        self._recall()
         self._exchange()
         self._fix()
         self._tree.add(self._bound_of_root.bound)
@@ -228,6 +235,13 @@ class BranchAndCut(DecompositionDriver):
             self._bound_of_root = relaxed
             self.raise_bound(relaxed.bound)
         return None
+
+    def _recall(self) -> None:
+        """Try what was best in earlier runs, or what the rows allow of it."""
+        for choice in self._earlier:
+            order = np.argsort(-(choice * (1.0 + self._centre[: self._lp.n])), kind="stable")
+            self._evaluate(choice)
+            self._evaluate(self._lp.greedy(order[choice[order] > 0.5]))
 
     def _exchange(self) -> None:
         """Improve the incumbent by exchanges."""
@@ -365,9 +379,9 @@ class BranchAndCut(DecompositionDriver):
                     self._excluded = min(self._excluded, bound)
                     return None
                 if not len(open_columns) and lp.integer[: lp.n].all():
-                    # Nothing is left to choose, so the value is the node's optimum, whatever the LP can resolve of it.
+                    # Nothing is left to choose: the answer bounds the node, whatever the LP can resolve of it.
                     if objective is not None:
-                        self._excluded = min(self._excluded, max(bound, objective))
+                        self._excluded = min(self._excluded, max(bound, lp.value(point) + answer.bound))
                     return None
                 if not len(open_columns) and key in closed_by:
                     self._excluded = min(self._excluded, bound)
@@ -448,6 +462,7 @@ class BranchAndCut(DecompositionDriver):
             score = self.structure.score(self.model, self.config.validation)
         self.offer(objective, self._lp.variables, answer.load, score)
         if improves:
+            self._memory.remember(point[: self._lp.n].copy(), first=self._best_choice is None)
             self._best_choice = point[: self._lp.n].copy()
             self._row("incumbent", objective)
             self._fix()

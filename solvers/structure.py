@@ -8,7 +8,7 @@ and ``decomposition.split`` compares it, by identity, with what the model holds 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -139,6 +139,8 @@ class Structure:
         Solves the continuous relaxation at once, for the model as built.
     floor : float, optional
         A bound below the subproblem's value at every point, for the model as built.
+    parameters : callable, optional
+        The values of the subproblem's mutable parameters now; while they stay, cuts of one run hold in the next.
     starts : list of arrays
         Points at which a first cut is worth having; they need not satisfy the master's rows.
     only_as_built : str
@@ -164,6 +166,7 @@ class Structure:
     suggest: Callable[[np.ndarray, SubAnswer], np.ndarray | None] | None = None
     relaxation: Relaxation | None = None
     floor: float | None = None
+    parameters: Callable[[], Hashable] | None = None
     starts: list[np.ndarray] = field(default_factory=list)
     only_as_built: str = ""
     implicit: str = ""

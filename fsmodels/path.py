@@ -1,0 +1,192 @@
+"""The same selection over a grid of parameters, each solve starting from what the earlier ones learnt."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyomo.environ as pyo
+
+from fsmodels.checks import dataset, feature_count, positive
+from fsmodels.dataset import Dataset
+from fsmodels.errors import ParameterError
+from fsmodels.fsp import penalties
+from fsmodels.selecting import Pairs, Prepared, prepared
+from fsmodels.selection import Selection
+from fsmodels.svm import C_MEANING
+from solvers import SolutionStatus, StopReason
+from solvers.memory import Memory
+from solvers.result import relative_gap
+
+__all__ = ["path"]
+
+# How the optimal objective moves as a parameter grows: more features allow more, a higher price costs more.
+DIRECTION = {"max_features": -1, "C": 1, "penalty": 1}
+CHECKS: dict[str, Callable[[Any, Dataset], Any]] = {
+    "max_features": lambda value, data: feature_count(value, len(data.features)),
+    "C": lambda value, data: positive("C", value, C_MEANING),
+    "penalty": lambda value, data: penalties(data, value),
+}
+
+
+def path(
+    data: Dataset,
+    model: str = "fsp-m",
+    *,
+    max_features: int | Iterable[int] | None = None,
+    C: float | Iterable[float] | None = None,
+    penalty: float | Mapping[str, float] | Iterable[Any] | None = None,
+    budget: tuple[Mapping[str, float], float] | Iterable[tuple[Mapping[str, float], float]] = (),
+    requires: Pairs = (),
+    excludes: Pairs = (),
+    force_in: Iterable[str] = (),
+    solver: Any = None,
+    validation: Dataset | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> pd.DataFrame:
+    """Solve a model for each combination of values, and report them as one table.
+
+    The model is built once. A driver that can (``branch-and-cut``) re-uses cuts, values of supports, pseudo-costs and
+    incumbents from one point to the next: none of them depends on ``max_features`` or ``penalty``; for another C the
+    supports alone are tried again. Where a point stopped at a limit, the table also uses what others prove about it:
+    the optimal objective never rises with ``max_features``, and never falls with C or a penalty.
+
+    Parameters
+    ----------
+    data : Dataset
+    model : str
+        As in ``select``.
+    max_features, C, penalty : a value, or several
+        At least one of them is a sequence; their product is the grid.
+    budget, requires, excludes, force_in, solver, progress
+        As in ``select``.
+    validation : Dataset, optional
+        Each optimum is scored on it; it chooses nothing.
+    **options
+        As in ``select``; ``time_limit`` is for each point.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by the parameters of the grid; columns ``objective``, ``bound``, ``gap``, ``status``, ``n_selected``,
+        ``selected``, ``training_error``, ``validation_error`` (with ``validation``), ``seconds``. After Ctrl-C, the
+        points finished until then.
+
+    Raises
+    ------
+    ParameterError
+        No parameter has several values, one is given twice, or a value is not allowed.
+    DataError, ModelError, SolverError, OptionError
+        As ``select`` does.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> table = fs.path(data, max_features=[1, 2, 3])
+    >>> table["n_selected"].tolist()
+    [1, 2, 3]
+    """
+    dataset(data)
+    given = {"max_features": max_features, "C": C, "penalty": penalty}
+    grid = {name: _values(name, value, data) for name, value in given.items() if _is_grid(value)}
+    if not grid:
+        raise ParameterError(
+            "path needs several values of at least one parameter: give for example max_features=[1, 2, 5], "
+            "C=[0.1, 1, 10] or penalty=[0.5, 1, 2]. For a single point use select."
+        )
+    single: dict[str, Any] = {name: value for name, value in given.items() if name not in grid}
+    sides: dict[str, Any] = {"budget": budget, "requires": requires, "excludes": excludes, "force_in": force_in}
+
+    def built(point: dict[str, Any]) -> Prepared:
+        return prepared(data, model, solver=solver, progress=progress, **sides, **single, **point, **options)
+
+    points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    rows: list[dict[str, Any]] = []
+    task: Prepared | None = None
+    for point in points:
+        if task is None or task.model is None:  # a baseline has no model to change
+            task = built(point)
+            if task.takes("memory"):
+                task.options = {**task.options, "memory": Memory()}
+        else:
+            for name, value in point.items():
+                _change(task.model, name, value, data)
+            task.parameters = task.parameters | point
+        found = task.run(validation)
+        rows.append(_label(point) | _row(found, validation))
+        if found.stop_reason is StopReason.INTERRUPTED:
+            break
+    _share_bounds(rows, grid)
+    return pd.DataFrame(rows).set_index(list(grid))
+
+
+def _is_grid(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | Mapping)
+
+
+def _values(name: str, given: Any, data: Dataset) -> list[Any]:
+    """Return the values in ascending order, so that incumbents carry over, mappings in the order given."""
+    values = [v.item() if isinstance(v, np.generic) else v for v in given]
+    if not values:
+        raise ParameterError(f"{name} has no values: give at least one.")
+    for value in values:
+        CHECKS[name](value, data)
+    if any(isinstance(value, Mapping) for value in values):
+        return values
+    if len(set(values)) < len(values):
+        twice = next(v for v in values if values.count(v) > 1)
+        raise ParameterError(f"{name} holds {twice!r} twice: give each value once.")
+    return sorted(values)
+
+
+def _change(model: pyo.ConcreteModel, name: str, value: Any, data: Dataset) -> None:
+    parameter = model.component(name)
+    if parameter.is_indexed():
+        parameter.store_values(penalties(data, value))
+    else:
+        parameter.set_value(value)
+
+
+def _label(point: dict[str, Any]) -> dict[str, Any]:
+    """Return the point with values that can stand in an index."""
+    return {name: str(value) if isinstance(value, Mapping) else value for name, value in point.items()}
+
+
+def _row(found: Selection, validation: Dataset | None) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "objective": found.objective,
+        "bound": found.bound,
+        "gap": found.gap,
+        "status": found.status.value,
+        "n_selected": len(found.selected),
+        "selected": list(found.selected),
+        "training_error": found.training_error,
+    }
+    if validation is not None:
+        row["validation_error"] = found.validation_error
+    return row | {"seconds": found.seconds}
+
+
+def _share_bounds(rows: list[dict[str, Any]], grid: dict[str, list[Any]]) -> None:
+    """Raise each bound to those of points whose optimum cannot be larger."""
+    if any(isinstance(value, Mapping) for values in grid.values() for value in values):
+        return
+    proven = [row["bound"] for row in rows]
+    for row in rows:
+        if row["objective"] is None:
+            continue
+        below = [
+            bound
+            for other, bound in zip(rows, proven, strict=True)
+            if bound is not None and all(DIRECTION[name] * (row[name] - other[name]) >= 0 for name in grid)
+        ]
+        if below and (row["bound"] is None or max(below) > row["bound"]):
+            row["bound"] = min(max(below), row["objective"])
+            row["gap"] = relative_gap(row["objective"], row["bound"])
+            if row["gap"] == 0.0:
+                row["status"] = SolutionStatus.OPTIMAL.value
