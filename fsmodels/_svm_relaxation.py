@@ -51,6 +51,7 @@ PATIENCE = 12  # iterations without a better gap
 TO_BOUNDARY = 0.995
 STARTS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)  # share of the way from lo to up
 FEASIBLE = 1e-7  # relative violation of a row
+EPSILON = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -137,9 +138,18 @@ class _Run:
         self.sigmas = np.flatnonzero(position[free] >= 0)  # of the free x
         self.of = position[free[self.sigmas]]  # their columns
         fixed = np.flatnonzero(lower == upper)
-        self.b = rows.sides - rows.matrix[:, fixed] @ lower[fixed]
-        self.A, self.c = rows.matrix[:, free], cost[free]
+        held, A = rows.matrix[:, fixed] * lower[fixed], rows.matrix[:, free]
+        b = rows.sides - held.sum(axis=1)
+        # A row that the bounds imply has no interior where it is tight, and a multiplier without end.
+        most = np.maximum(A, 0.0) @ upper[free] + np.minimum(A, 0.0) @ lower[free]
+        kept = np.where(rows.equal, A.any(axis=1) | (np.abs(b) > FEASIBLE), most > b)
+        self.rows = rows = Rows(rows.matrix[kept], rows.sides[kept], rows.equal[kept])
+        self.b, self.A, self.c = b[kept], A[kept], cost[free]
+        whole = (rows.sides == np.round(rows.sides)) & (held[kept] == np.round(held[kept])).all(axis=1)
+        self.b_error = np.where(whole, 0.0, np.abs(rows.sides) + np.abs(held[kept]).sum(axis=1))
+        self.rounding = EPSILON * (10 + self.b.size)
         self.at_fixed = float(cost[fixed] @ lower[fixed])
+        self.fixed = np.flatnonzero((lower == upper)[where])  # their columns
         self.form: _Features | _Samples = (_Features if where.size <= y.size else _Samples)(self.Z, y)
         self._start()
 
@@ -167,7 +177,7 @@ class _Run:
         left = self.b - self.A @ self.x
         self.kappa = np.where(inside, np.maximum(left, 1e-3 * np.maximum(1.0, np.abs(self.b))), 0.0)
         v = self.Z.T @ self.alpha
-        typical = max(1e-8, float(np.mean(0.5 * v**2)), float(np.abs(self.c).max(initial=0.0)))
+        typical = max(1e-8, 0.5 * float(v @ v) / max(1, v.size), float(np.abs(self.c).max(initial=0.0)))
         self.theta = np.where(inside, typical, 0.0)
         self.r, self.zeta = np.full(self.free.size, typical), np.full(self.free.size, typical)
 
@@ -188,10 +198,25 @@ class _Run:
         return (value - self.bound_estimate) / scale
 
     def _bound(self, alpha: Array, v: Array) -> tuple[float, Array]:
-        d = self.cost + self.rows.matrix.T @ self.theta
-        d[self.where] -= 0.5 * v**2
+        """Return (*) and the reduced costs, less what rounding may have added: theta may grow without end."""
+        half, theta = 0.5 * v**2, self.theta
+        d, size = self.cost + self.rows.matrix.T @ theta, np.abs(self.cost) + np.abs(self.rows.matrix).T @ np.abs(theta)
+        d[self.where] -= half
+        size[self.where] += half
+        error = self.rounding * size
+        free, fixed, span = self.free, self.fixed, self.upper - self.lower
         at = np.where(d > 0, self.lower, self.upper)
-        return float(alpha.sum() - self.rows.sides @ self.theta + d @ at), d
+        terms = (
+            alpha.sum(),
+            -self.b @ theta,
+            self.at_fixed,
+            -half[fixed] @ self.lower[self.where[fixed]],
+            d[free] @ at[free],
+        )
+        lost = self.rounding * (abs(terms[0]) + np.abs(self.b) @ np.abs(theta) + abs(terms[2]) + abs(terms[3]))
+        lost += self.rounding * float(self.b_error @ np.abs(theta)) + float(error[free] @ np.abs(at[free]))
+        lost += float(np.maximum(error - np.abs(d), 0.0) @ span)
+        return float(sum(terms) - lost), np.sign(d) * np.maximum(np.abs(d) - error, 0.0)
 
     def proven(self, gap: float, iterations: int) -> Relaxed:
         """Return the bound of the repaired alpha, and x as it is."""

@@ -25,7 +25,7 @@ from solvers.conflict import clashing_rows
 from solvers.cutting_plane import Root, solve_relaxation
 from solvers.decomposition_driver import DecompositionConfig, DecompositionDriver
 from solvers.interfaces import Runner, SolveOptions
-from solvers.local_search import improve
+from solvers.local_search import ENDS, Incumbent, exchange, exchange_blocks
 from solvers.lp import LpStatus
 from solvers.master_lp import MasterLP, Relaxed
 from solvers.memory import Memory
@@ -40,6 +40,7 @@ LOOSE = 1e-5  # relative gap of fractional answers: their cuts need not be tight
 ROOT_SHARE, EXCHANGE_SHARE = 0.5, 0.75  # of the time limit, by which the root and the exchanges must end
 ENOUGH = 0.1  # of the distance from the root's bound to the incumbent: a relaxation solved to this share is solved
 SHARE = 0.05  # of what a node's bound lacks to the cutoff: how well its relaxation is solved
+SEARCH = 0.2  # of the time for wider exchanges during the tree
 SETTLED = 1e-4  # distance from an integer that an interior point takes for none
 EARLIER = 3  # best choices of the last runs that are tried at the root
 PLUNGE = 0.2  # of the way from the least bound to the cutoff
@@ -87,6 +88,7 @@ class BranchAndCut(DecompositionDriver):
         self._excluded = np.inf  # least bound of what was pruned or fixed away
         self._nodes = 0
         self._tried = self._paid = 0
+        self._level, self._searched = 1, 0.0  # of the exchanges during the tree: width, and seconds
         self._best_choice: np.ndarray | None = None
         self._bound_of_root: Relaxed | None = None
 
@@ -115,6 +117,8 @@ class BranchAndCut(DecompositionDriver):
                 return stop, None
             if self._nodes % 100 == 0:
                 self._row("tree")
+            if self._nodes % 20 == 0:
+                self._exchange_more()
         else:
             return StopReason.ITERATION_LIMIT, None
         self._row("end")
@@ -202,7 +206,7 @@ class BranchAndCut(DecompositionDriver):
         )
         self._centre, self._bound_of_root = root.centre, root.relaxed
         self._lp.clip_cuts()
-        if root.status is LpStatus.INFEASIBLE:
+        if root.status is LpStatus.INFEASIBLE and self.best is None:  # otherwise fixing has left nothing better
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         return None
 
@@ -244,23 +248,50 @@ class BranchAndCut(DecompositionDriver):
             self._evaluate(self._lp.greedy(order[choice[order] > 0.5]))
 
     def _exchange(self) -> None:
-        """Improve the incumbent by exchanges."""
-        if self._best_choice is None or self.best is None:
+        """Improve the incumbent by exchanges of single elements, and of blocks."""
+        now = self._incumbent()
+        if now is not None:
+            movable, cost = self._movable()
+            stop = self._enough_searched
+            exchange(now, self._evaluate, movable, cost, stop)
+            after = exchange_blocks(now, self._evaluate, self._probe, movable, cost, stop)  # from the same start
+            if after is not now:
+                exchange(after, self._evaluate, movable, cost, stop)
+
+    def _enough_searched(self) -> bool:
+        return self.stopped() is not None or self._left(EXCHANGE_SHARE) == 0.0
+
+    def _exchange_more(self) -> None:
+        """Widen the exchanges for a share of the time; what was asked before costs nothing."""
+        elapsed = self.clock.elapsed
+        now = self._incumbent()
+        if now is None or self._searched > SEARCH * elapsed or ENDS * 2**self._level >= 2 * self._lp.n:
             return
-        answer = self._asked[self._best_choice.tobytes()]
-        if answer.cut is None:
-            return
-        lp = self._lp
-        movable = (lp.lower[: lp.n] == 0) & (lp.upper[: lp.n] == 1) & lp.integer[: lp.n]
-        improve(
-            self._best_choice.copy(),
-            self.best,
-            answer.cut,
+        until = elapsed + SEARCH * elapsed - self._searched
+        movable, cost = self._movable()
+        before = self._searched
+        found = exchange(
+            now,
             self._evaluate,
             movable,
-            lp.cost[: lp.n],
-            lambda: self.stopped() is not None or self._left(EXCHANGE_SHARE) == 0.0,
+            cost,
+            lambda: self.stopped() is not None or self.clock.elapsed >= until,
+            self._level,
         )
+        self._searched = before + self.clock.elapsed - elapsed
+        if found is now and self.clock.elapsed < until:
+            self._level += 1
+
+    def _incumbent(self) -> Incumbent | None:
+        if self._best_choice is None or self.best is None:
+            return None
+        answer = self._asked.get(self._best_choice.tobytes())
+        return None if answer is None or answer.cut is None else Incumbent(self._best_choice, self.best, answer.cut)
+
+    def _movable(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return which choices may be switched, and the master's cost of each."""
+        lp = self._lp
+        return (lp.lower[: lp.n] == 0) & (lp.upper[: lp.n] == 1) & lp.integer[: lp.n], lp.cost[: lp.n]
 
     def _fix(self) -> None:
         """Fix variables whose other value would cost more than the incumbent allows, by the root's reduced costs."""
@@ -269,9 +300,9 @@ class BranchAndCut(DecompositionDriver):
             return
         d = root.reduced_costs
         least = root.bound + np.abs(d)  # for a move by one, the least an integer variable can make
-        costly = lp.integer & (least >= self._cutoff) & (root.lower < root.upper)
+        costly = lp.integer & (least >= self._cutoff) & (root.lower < root.upper) & (lp.lower < lp.upper)
         at_lower, at_upper = costly & (d > 0), costly & (d < 0)
-        changed = (at_lower | at_upper) & (lp.lower < lp.upper)
+        changed = at_lower | at_upper
         if np.any(changed):
             self._excluded = min(self._excluded, float(least[changed].min()))
             lp.upper[at_lower] = root.lower[at_lower]
@@ -349,6 +380,9 @@ class BranchAndCut(DecompositionDriver):
         bound, asked_inside, first = node.bound, False, True
         closed_by: set[bytes] = set()  # integral points whose cut the LP has: asking again would not end
         while True:
+            lower, upper = np.maximum(lower, lp.lower), np.minimum(upper, lp.upper)  # an incumbent may have fixed some
+            if np.any(lower > upper):
+                return None
             relaxed = self._solve_lp(lower, upper)  # 2
             if relaxed is LpStatus.INFEASIBLE:
                 return None
@@ -478,6 +512,11 @@ class BranchAndCut(DecompositionDriver):
         if answer is None or answer.cut is None or objective is None:
             return None
         return objective, answer.cut
+
+    def _probe(self, choice: np.ndarray) -> Cut | None:
+        """Return the cut at a choice that need not meet the master's rows."""
+        answer = self._ask(choice, 1e-7)
+        return None if answer is None or answer.value is None else answer.cut
 
     def _promising(self, point: np.ndarray) -> bool:
         """Tell whether the cuts let a point beat the incumbent; with ``validation``, any may have the least error."""

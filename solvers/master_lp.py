@@ -147,7 +147,7 @@ class MasterLP:
             return None
         bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
         middle = np.clip(0.0, self.lower, self.upper)
-        middle[bounded] = 0.5 * (self.lower + self.upper)[bounded]
+        middle[bounded] = 0.5 * (self.lower[bounded] + self.upper[bounded])
         nearest = nearest_point(middle, [], self.rows, (self.lower, self.upper))
         return nearest if nearest is not None or answer.status is not LpStatus.OPTIMAL else answer.point
 

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from fsmodels.fsp_cuts import fill
 from solvers.branching import PseudoCosts, Tree
-from solvers.local_search import improve
+from solvers.local_search import Incumbent, exchange, exchange_blocks
 from solvers.structure import Cut
 
 
@@ -48,9 +48,39 @@ def test_exchange_finds_the_best_pair_of_a_modular_function():
         seen.append((float(weight @ choice), choice))
         return seen[-1][0], Cut(0.0, weight)
 
-    start = np.array([1.0, 0.0, 1.0, 0.0])
-    improve(start, -3.0, Cut(0.0, weight), evaluate, np.ones(4, bool), np.zeros(4), lambda: False)
-    assert min(value for value, _ in seen) == -9.0
+    start = Incumbent(np.array([1.0, 0.0, 1.0, 0.0]), -3.0, Cut(0.0, weight))
+    best = exchange(start, evaluate, np.ones(4, bool), np.zeros(4), lambda: False)
+    assert best.objective == min(value for value, _ in seen) == -9.0
+    assert best.choice.tolist() == [0.0, 1.0, 0.0, 1.0]
+
+
+def test_blocks_reach_what_single_exchanges_cannot():
+    def value(choice):  # the pairs pay only together
+        return float(-2.0 * choice[0] * choice[1] - 3.0 * choice[2] * choice[3] - 0.1 * choice[4:].sum())
+
+    def evaluate(choice):
+        return None if choice.sum() > 8 else (value(choice), Cut(0.0, prices))
+
+    prices = np.array([-0.2, -0.2, -0.5, -0.5, *[-0.1] * 6])
+    start = np.array([1.0, 1.0, 0.0, 0.0, *[1.0] * 6])
+    now = Incumbent(start, value(start), Cut(0.0, prices))
+    arguments = np.ones(10, bool), np.zeros(10), lambda: False
+    assert exchange(now, evaluate, *arguments) is now
+    found = exchange_blocks(now, evaluate, lambda choice: Cut(0.0, prices), *arguments)
+    assert found.objective == pytest.approx(-5.4)
+    assert found.choice.sum() == start.sum()
+
+
+def test_a_search_stops_when_told():
+    asked = []
+
+    def evaluate(choice):
+        asked.append(choice)
+        return 0.0, Cut(0.0, np.zeros(4))
+
+    now = Incumbent(np.array([1.0, 0.0, 0.0, 0.0]), 0.0, Cut(0.0, np.zeros(4)))
+    assert exchange(now, evaluate, np.ones(4, bool), np.zeros(4), lambda: len(asked) >= 2) is now
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize("total", [1, 2, 3, 4])
