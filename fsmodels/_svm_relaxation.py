@@ -45,6 +45,7 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from fsmodels._svm_proof import Array, balanced, hinges, repaired
+from fsmodels._svm_screening import Part
 
 ITERATION_LIMIT = 60
 PATIENCE = 12  # iterations without a better gap
@@ -71,8 +72,11 @@ class Relaxed:
     x: Array
     alpha: Array
     reduced_costs: Array
-    gap: float  # of the run's own numbers
+    gap: float  # of the run's own numbers, on all samples
     iterations: int
+    margins: Array  # y (w.x + b) of every sample
+    w: Array  # of the columns
+    offset: float
 
 
 def minimise(
@@ -88,6 +92,7 @@ def minimise(
     accuracy: float,
     enough: float,
     deadline: float,
+    part: Part | None = None,
 ) -> Relaxed | None:
     """Minimise over x; None where the interior point breaks down or does not converge.
 
@@ -105,8 +110,10 @@ def minimise(
         A proven bound at which to stop.
     deadline : float
         In ``time.perf_counter``'s seconds.
+    part : Part, optional
+        The samples to work with. The bound is proven all the same; the gap tells whether they were enough.
     """
-    run = _Run(columns, where, y, C, cost, rows, lower, upper)
+    run = _Run(columns, where, y, C, cost, rows, lower, upper, part)
     smallest, patience = math.inf, PATIENCE
     for iteration in range(ITERATION_LIMIT):
         gap = run.gap()
@@ -127,11 +134,29 @@ class _Run:
     """The iterates; names are those of the module's text."""
 
     def __init__(
-        self, columns: Array, where: Array, y: Array, C: float, cost: Array, rows: Rows, lower: Array, upper: Array
+        self,
+        columns: Array,
+        where: Array,
+        y: Array,
+        C: float,
+        cost: Array,
+        rows: Rows,
+        lower: Array,
+        upper: Array,
+        part: Part | None,
     ) -> None:
-        self.y, self.C, self.cost, self.rows, self.lower, self.upper = y, C, cost, rows, lower, upper
-        self.Z = np.multiply(columns, y[:, None], order="F")
-        self.where = where
+        self.C, self.cost, self.rows, self.lower, self.upper = C, cost, rows, lower, upper
+        self.columns, self.all_y, self.part, self.where = columns, y, part, where
+        if part is None:
+            self.y, self.Z = y, np.multiply(columns, y[:, None], order="F")
+            self.fixed_v, self.fixed_y, self.fixed_sum = np.zeros(where.size), 0.0, 0.0
+        else:  # alpha = C contributes constants
+            self.y = y[part.kept]
+            self.Z = np.multiply(columns[part.kept], self.y[:, None], order="F")
+            at_bound = np.zeros(y.size)
+            at_bound[part.at_bound] = C
+            self.fixed_v = columns.T @ (y * at_bound)
+            self.fixed_y, self.fixed_sum = float(y @ at_bound), float(at_bound.sum())
         free = self.free = np.flatnonzero(lower < upper)
         position = np.full(cost.size, -1)
         position[where] = np.arange(where.size)
@@ -150,7 +175,7 @@ class _Run:
         self.rounding = EPSILON * (10 + self.b.size)
         self.at_fixed = float(cost[fixed] @ lower[fixed])
         self.fixed = np.flatnonzero((lower == upper)[where])  # their columns
-        self.form: _Features | _Samples = (_Features if where.size <= y.size else _Samples)(self.Z, y)
+        self.form: _Features | _Samples = (_Features if where.size <= self.y.size else _Samples)(self.Z, self.y)
         self._start()
 
     def _start(self) -> None:
@@ -168,28 +193,33 @@ class _Run:
         scale = min(0.5 * C, float(shares.sum()) / square) if square > 0 else 0.5 * C
         self.w = scale * self.sigma * v
         self.alpha = shares * min(0.5 * C, max(50 * scale, 0.05 * C))
-        self.beta = C - self.alpha
         image = self.Z @ self.w
         self.offset = hinges(y * image, y)[1]
+        if self.part is not None:
+            self.w, self.offset = self.part.w[self.where] * (self.sigma > 0), self.part.offset
+            self.alpha, image = np.full(y.size, 0.5 * C), self.Z @ self.w
+        self.beta = C - self.alpha
         short = 1 - image - y * self.offset
         spread = np.hypot(short, max(1.0, float(np.abs(short).mean())))
         self.s, self.xi = 0.5 * (spread - short), 0.5 * (spread + short)
         left = self.b - self.A @ self.x
         self.kappa = np.where(inside, np.maximum(left, 1e-3 * np.maximum(1.0, np.abs(self.b))), 0.0)
-        v = self.Z.T @ self.alpha
+        v = self.fixed_v + self.Z.T @ self.alpha
         typical = max(1e-8, 0.5 * float(v @ v) / max(1, v.size), float(np.abs(self.c).max(initial=0.0)))
         self.theta = np.where(inside, typical, 0.0)
         self.r, self.zeta = np.full(self.free.size, typical), np.full(self.free.size, typical)
 
     def gap(self) -> float:
         """Return the relative gap of the iterate's own numbers, infeasibilities included."""
-        self.v = self.Z.T @ self.alpha
+        self.v = self.fixed_v + self.Z.T @ self.alpha
         self.short = 1 - self.Z @ self.w - self.y * self.offset
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             norms = np.where(self.sigma > 0, self.w**2 / self.sigma, 0.0)
             value = float(self.c @ self.x) + self.at_fixed + 0.5 * float(norms.sum())
         value += self.C * float(np.maximum(self.short, 0.0).sum())
-        self.bound_estimate, _ = self._bound(self.alpha, self.v)
+        value += self.fixed_sum - float(self.fixed_v @ self.w) - self.fixed_y * self.offset
+        self.value = value
+        self.bound_estimate, _ = self._bound(self.fixed_sum + float(self.alpha.sum()), self.v)
         scale = max(abs(value), 1e-10)
         left = self.A @ self.x - self.b
         miss = np.where(self.rows.equal, np.abs(left), np.maximum(left, 0.0)) / np.maximum(1.0, np.abs(self.b))
@@ -197,7 +227,7 @@ class _Run:
             return max((value - self.bound_estimate) / scale, 1.0)
         return (value - self.bound_estimate) / scale
 
-    def _bound(self, alpha: Array, v: Array) -> tuple[float, Array]:
+    def _bound(self, total: float, v: Array) -> tuple[float, Array]:
         """Return (*) and the reduced costs, less what rounding may have added: theta may grow without end."""
         half, theta = 0.5 * v**2, self.theta
         d, size = self.cost + self.rows.matrix.T @ theta, np.abs(self.cost) + np.abs(self.rows.matrix).T @ np.abs(theta)
@@ -207,7 +237,7 @@ class _Run:
         free, fixed, span = self.free, self.fixed, self.upper - self.lower
         at = np.where(d > 0, self.lower, self.upper)
         terms = (
-            alpha.sum(),
+            total,
             -self.b @ theta,
             self.at_fixed,
             -half[fixed] @ self.lower[self.where[fixed]],
@@ -220,11 +250,21 @@ class _Run:
 
     def proven(self, gap: float, iterations: int) -> Relaxed:
         """Return the bound of the repaired alpha, and x as it is."""
-        alpha = repaired(self.alpha, self.y, self.C)
-        bound, reduced_costs = self._bound(alpha, self.Z.T @ alpha)
+        alpha, margins = self.alpha, 1 - self.short
+        if self.part is not None:
+            alpha = np.zeros(self.all_y.size)
+            alpha[self.part.at_bound], alpha[self.part.kept] = self.C, self.alpha
+            margins = self.all_y * (self.columns @ self.w + self.offset)
+            hinge = np.maximum(1 - margins, 0.0)
+            hinge[self.part.kept] = 0.0
+            left_out = self.C * float(hinge.sum())
+            left_out -= self.fixed_sum - float(self.fixed_v @ self.w) - self.fixed_y * self.offset
+            gap += left_out / max(abs(self.value), 1e-10)
+        alpha = repaired(alpha, self.all_y, self.C)
+        bound, reduced_costs = self._bound(float(alpha.sum()), self.columns.T @ (self.all_y * alpha))
         x = self.lower.astype(float)
         x[self.free] = self.x
-        return Relaxed(bound, x, alpha, reduced_costs, gap, iterations)
+        return Relaxed(bound, x, alpha, reduced_costs, gap, iterations, margins, self.w, self.offset)
 
     def step(self) -> bool:
         """Take one predictor and corrector step; False where the system cannot be factorised."""
@@ -258,7 +298,7 @@ class _Run:
                 g = to[2] / above - to[3] / below + miss_x
                 c = miss_w.copy()
                 c[of] += (v * h * g)[sigmas]
-                da, dw, db = self.form.solve(margins, c, -float(self.y @ self.alpha))
+                da, dw, db = self.form.solve(margins, c, -self.fixed_y - float(self.y @ self.alpha))
                 dtheta = np.zeros(self.b.size)
                 if dtheta.size:
                     moved = np.divide(to[4], self.theta, out=np.zeros_like(self.theta), where=inside)

@@ -42,10 +42,12 @@ import scipy.sparse as sp
 from fsmodels import _svm_gram, _svm_interior_point, _svm_relaxation
 from fsmodels._svm_proof import Array, Proof
 from fsmodels._svm_relaxation import Relaxed, Rows
+from fsmodels._svm_screening import Screen
 from fsmodels.errors import DataError, ParameterError
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
+ATTEMPTS = 3  # at a relaxation, the last on all samples
 _RELAXATION_WORK = 5e9  # multiplications an iteration, about half a second
 _SIGMA_SLACK = 1e-6  # LP solvers return sigma outside [0, 1] by their feasibility tolerance
 
@@ -133,7 +135,7 @@ class SvmOracle:
             raise DataError(f"y has one class only, {self._y[:1].tolist()}: give samples of both classes.")
         if not 0 < self._C < math.inf:
             raise ParameterError(f"C={C} is not allowed: give a finite number above 0.")
-        self._gram = _svm_gram.Backoff()
+        self._gram, self._screen = _svm_gram.Backoff(), Screen()
         self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel()
         if not sparse:
             self._X -= self._mean
@@ -184,6 +186,8 @@ class SvmOracle:
 
         w = np.zeros(sigma.size)
         w[support] = root * proof.u
+        if method == _svm_gram.METHOD:  # a large support: the next relaxation may start from here
+            self._screen.learn(self._y * (columns @ (root * proof.u) + proof.b), w, proof.b)
         b = proof.b - float(self._mean @ w)
         v = np.asarray(self._X.T @ (self._y * proof.alpha))
         seconds = time.perf_counter() - start
@@ -222,12 +226,26 @@ class SvmOracle:
         deadline = time.perf_counter() + (math.inf if time_limit is None else time_limit)
         support = np.flatnonzero(upper[: self._mean.size])
         samples = self._y.size
-        if samples * support.size * min(samples, support.size) > _RELAXATION_WORK:
-            return None
-        found = _svm_relaxation.minimise(
-            self._columns(support), support, self._y, self._C, cost, rows, lower, upper,
-            accuracy=accuracy, enough=enough, deadline=deadline,
-        )  # fmt: skip
+        columns = None
+        for attempt in range(ATTEMPTS):
+            part = self._screen.part(self._y) if attempt < ATTEMPTS - 1 else None
+            rows_used = samples if part is None else part.kept.size
+            if rows_used * support.size * min(rows_used, support.size) > _RELAXATION_WORK:
+                return None
+            columns = self._columns(support) if columns is None else columns
+            found = _svm_relaxation.minimise(
+                columns, support, self._y, self._C, cost, rows, lower, upper,
+                accuracy=accuracy, enough=enough, deadline=deadline, part=part,
+            )  # fmt: skip
+            right = found is not None and (part is None or found.bound >= enough or found.gap <= 2 * accuracy)
+            if found is not None:
+                w = np.zeros(self._mean.size)
+                w[support] = found.w
+                self._screen.learn(found.margins, w, found.offset)
+            if right or part is None:
+                self._screen.adapt(right=right)
+                break
+            self._screen.adapt(right=False)
         return None if found is None else (found, np.asarray(self._X.T @ (self._y * found.alpha)))
 
     def _columns(self, support: Array) -> Array:

@@ -36,7 +36,7 @@ from solvers.subproblem import OracleSubproblem
 
 ROWS = 400  # cuts kept in the LP besides one for each column
 OUT = 0.4  # step 4 asks at this share of the LP's point, the rest of the root's
-LOOSE = 1e-5  # relative gap of fractional answers: their cuts need not be tight
+TIGHT, LOOSE = 1e-7, 1e-5  # relative gap of answers at 0/1 points, and at fractional ones, whose cuts may be loose
 ROOT_SHARE, EXCHANGE_SHARE = 0.5, 0.75  # of the time limit, by which the root and the exchanges must end
 ENOUGH = 0.1  # of the distance from the root's bound to the incumbent: a relaxation solved to this share is solved
 SHARE = 0.05  # of what a node's bound lacks to the cutoff: how well its relaxation is solved
@@ -466,10 +466,11 @@ class BranchAndCut(DecompositionDriver):
         key = point.tobytes()
         if integral and key in self._asked:
             return self._asked[key]
+        tolerance = min(tolerance, TIGHT) if integral else tolerance  # it may become the incumbent, or close a node
         answer = self._timed("subproblem", lambda: self._subproblem.solve(point, tolerance, self.clock.left))
         if answer is None:
             return None
-        if integral:
+        if integral and not self.clock.over:  # what time cut short is not for the next run
             self._asked[key] = answer
         if answer.cut is not None and answer.value is not None:
             self._pool.add(answer.cut)

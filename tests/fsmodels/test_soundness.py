@@ -1,0 +1,570 @@
+"""What branch-and-cut proves is true: its cuts, its bounds and its optimum, wherever it stops."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import linprog
+
+import fsmodels as fs
+import solvers
+from fsmodels.errors import ModelError
+from fsmodels.svm_oracle import SvmOracle
+from solvers import SolutionStatus, StopReason
+from solvers.cut_pool import KEPT, CutPool
+from solvers.decomposition import split
+from solvers.lp import LpStatus
+from solvers.master_lp import MasterLP
+from solvers.structure import Cut, SubAnswer
+
+DRIVER = "branch-and-cut"
+FORMS = ["perspective", "rmp"]
+
+
+def larger(rows, n, seed, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, n))
+    y = np.where(X[:, : max(2, n // 3)].sum(axis=1) + noise * rng.normal(size=rows) > 0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return fs.Dataset.from_arrays(X, y)
+
+
+def run(model, **options):
+    return fs.solve(model, DRIVER, **options)
+
+
+def assert_incumbent(model, result):
+    """The model holds a point that satisfies every row and has the objective that is reported."""
+    sigma = np.array([pyo.value(v) for v in model.sigma.values()])
+    assert set(sigma) <= {0.0, 1.0}
+    assert result.selected == [j for j, s in zip(model.sigma, sigma, strict=True) if s]
+    objective = next(model.component_data_objects(pyo.Objective, active=True))
+    assert pyo.value(objective) == pytest.approx(result.objective, rel=1e-9)
+    for row in model.component_data_objects(pyo.Constraint, active=True):
+        assert min(row.lslack(), row.uslack()) >= -1e-7
+
+
+# ---- cuts
+
+
+def pool_of(result):
+    pool = result.details["driver"]._pool
+    return pool._constants[: len(pool)], pool._coefficients[: len(pool)]
+
+
+def assert_valid(result, points, values):
+    constants, coefficients = pool_of(result)
+    assert len(constants) > 1
+    cuts = constants[:, None] + coefficients @ np.array(points).T
+    assert np.all(cuts <= np.array(values) * (1 + 1e-8))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("relaxation", [True, False])
+def test_every_cut_of_the_pool_holds_at_every_support(form, C, relaxation, make_data, values_of):
+    data = make_data(30, 7, seed=3)
+    model = fs.fsp.fsp_m(data, max_features=3, C=C, form=form)
+    if not relaxation:
+        model.structure.relaxation = None
+    result = run(model, gap=1e-6)
+    q = values_of(data, C)
+    assert_valid(result, list(q), list(q.values()))
+
+
+@pytest.mark.parametrize("C", [0.1, 30.0])
+def test_every_cut_of_the_pool_holds_at_random_supports_of_a_larger_model(C):
+    data = larger(80, 60, seed=1)
+    result = run(fs.fsp.fsp_m(data, max_features=6, C=C, form="rmp"), iteration_limit=40)
+    rng, oracle = np.random.default_rng(0), SvmOracle(data.X, data.y, C)
+    points = [(rng.random(60) < share).astype(float) for share in rng.uniform(0.02, 0.6, 200)]
+    assert_valid(result, points, [oracle.solve(p, tolerance=1e-9).value for p in points])
+
+
+# ---- the optimum
+
+
+def sided(model, seed):
+    """Rows an analyst may add, each with a test of a support."""
+    rng, names = np.random.default_rng(seed), list(model.sigma)
+    cost = {j: float(c) for j, c in zip(names, np.round(rng.uniform(0.5, 3, len(names)), 1), strict=True)}
+    a, b, c, d, e, *_ = rng.permutation(names)
+    model.budget = fs.side_constraints.budget(model, cost, 5.0)
+    model.pair = fs.side_constraints.requires(model, a, b)
+    model.clash = fs.side_constraints.excludes(model, c, d)
+    model.all = fs.side_constraints.force_in(model, e)
+    model.group = pyo.Var(domain=pyo.Binary)
+    model.entry = pyo.Constraint(expr=model.sigma[a] + model.sigma[c] <= 2 * model.group)
+    model.objective.set_value(model.objective.expr + 1.5 * model.group)
+
+    def price(s):
+        s = dict(zip(names, s, strict=True))
+        allowed = sum(cost[j] * s[j] for j in names) <= 5 + 1e-9 and s[a] <= s[b] and s[c] + s[d] <= 1 and s[e] == 1
+        return 1.5 * max(s[a], s[c]) if allowed else np.inf
+
+    return price
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("sides", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "n", "most", "C"),
+    [(30, 8, 1, 1.0), (24, 9, 3, 0.01), (40, 8, 8, 10.0), (12, 9, 4, 100.0), (60, 9, 2, 0.3)],
+)
+def test_optimum_by_enumeration(rows, n, most, C, sides, form):
+    data = larger(rows, n, seed=rows)
+    model = fs.fsp.fsp_m(data, max_features=most, C=C, form=form)
+    price = sided(model, rows) if sides else lambda s: 0.0
+    oracle, best = SvmOracle(data.X, data.y, C), np.inf
+    for s in itertools.product((0.0, 1.0), repeat=n):
+        if sum(s) <= most and np.isfinite(price(s)):
+            best = min(best, price(s) + oracle.solve(s, tolerance=1e-9).value)
+    result = run(model, gap=1e-5)
+    if not np.isfinite(best):
+        assert result.status is SolutionStatus.INFEASIBLE
+        return
+    assert result.status is SolutionStatus.OPTIMAL
+    assert best * (1 - 1e-9) <= result.objective <= best * (1 + 1.1e-5)
+    assert result.bound <= best * (1 + 1e-7)
+    assert_incumbent(model, result)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    shape=st.sampled_from([(25, 5), (5, 6), (40, 4)]),
+    C=st.sampled_from([1e-3, 0.1, 1.0, 50.0, 1e4]),
+    kind=st.sampled_from(["plain", "scales", "zeros", "twins", "integers"]),
+    most=st.integers(1, 4),
+    equal=st.booleans(),
+    form=st.sampled_from(FORMS),
+    relaxation=st.booleans(),
+)
+@pytest.mark.filterwarnings("ignore::fsmodels.dataset.DataWarning")
+def test_any_data_and_any_row(seed, shape, C, kind, most, equal, form, relaxation):
+    rng, n = np.random.default_rng(seed), shape[1]
+    X = rng.normal(size=shape)
+    y = np.where(X[:, 0] + rng.integers(0, 2) * rng.normal(size=shape[0]) > 0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    X = {
+        "plain": X,
+        "scales": X * 10.0 ** rng.integers(-3, 4, n),
+        "zeros": X * (rng.random(n) < 0.6),
+        "twins": X[:, rng.integers(0, n, n)],
+        "integers": np.round(X),
+    }[kind]
+    model = fs.fsp.fsp_m(fs.Dataset.from_arrays(X, y), max_features=most, C=C, form=form)
+    if not relaxation:
+        model.structure.relaxation = None
+    weight, side = np.round(rng.normal(size=n), 1), float(np.round(rng.normal(), 1))
+    sigma = list(model.sigma.values())
+    model.e = pyo.Constraint(expr=sum(float(a) * s for a, s in zip(weight, sigma, strict=True)) <= side)
+    if equal:
+        model.f = pyo.Constraint(expr=sum(sigma) == most)
+    kept = [np.array(s) for s in itertools.product((0.0, 1.0), repeat=n) if sum(s) <= most]
+    kept = [s for s in kept if weight @ s <= side + 1e-9 and (not equal or s.sum() == most)]
+    oracle = SvmOracle(X, y, C)
+    best = min((oracle.solve(s, tolerance=1e-10).value for s in kept), default=np.inf)
+    result = run(model)
+    if not kept:
+        assert result.status is SolutionStatus.INFEASIBLE
+    else:
+        assert result.status is SolutionStatus.OPTIMAL
+        assert result.bound <= best * (1 + 1e-7) + 1e-12
+        assert best * (1 - 1e-7) - 1e-12 <= result.objective <= best * (1 + 1.01e-4) + 1e-8
+
+
+@pytest.mark.parametrize("other", ["scip", "gurobi"])
+@pytest.mark.parametrize(("rows", "n", "most", "C", "sides"), [(30, 12, 3, 1.0, False), (20, 13, 2, 10.0, True)])
+def test_optimum_by_other_solvers(other, rows, n, most, C, sides, need):
+    need(other)
+    data, answers = larger(rows, n, seed=n, noise=0.5), []
+    for form, solver in [("perspective", other), *((form, DRIVER) for form in FORMS)]:
+        model = fs.fsp.fsp_m(data, max_features=most, C=C, form=form)
+        if sides:
+            sided(model, 2)
+        answers.append(fs.solve(model, solver, gap=1e-6))
+    for answer in answers[1:]:
+        assert answer.status is SolutionStatus.OPTIMAL
+        assert answer.objective == pytest.approx(answers[0].objective, rel=1e-4)  # all that scip's tolerances resolve
+        assert answer.objective >= answers[0].bound * (1 - 1e-6)
+        assert answer.bound <= answers[0].objective * (1 + 1e-6)
+
+
+# ---- limits
+
+
+@pytest.fixture(scope="module")
+def long_data():
+    """Some hundred nodes."""
+    return larger(60, 20, seed=3, noise=2.0)
+
+
+@pytest.fixture(scope="module")
+def optimum(long_data):
+    return run(fs.fsp.fsp_m(long_data, max_features=5), gap=1e-7).objective
+
+
+@pytest.fixture(params=[*FORMS, "no relaxation"])
+def long_run(request, long_data):
+    form = request.param if request.param in FORMS else "rmp"
+    model = fs.fsp.fsp_m(long_data, max_features=5, form=form)
+    if request.param not in FORMS:
+        model.structure.relaxation = None
+    return model
+
+
+def assert_sound(model, result, optimum):
+    if result.bound is not None:
+        assert result.bound <= optimum * (1 + 1e-7)
+    assert (result.status is SolutionStatus.NO_SOLUTION) == (result.objective is None)
+    if result.objective is not None:
+        assert result.objective >= optimum * (1 - 1e-6)
+        assert_incumbent(model, result)
+
+
+@pytest.mark.parametrize("limit", [0.0, 1e-3, 0.01, 0.03, 0.1, 0.2])
+def test_time_limits(long_run, limit, optimum):
+    assert_sound(long_run, run(long_run, time_limit=limit), optimum)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5, 20])
+def test_iteration_limits(long_run, limit, optimum):
+    result = run(long_run, iteration_limit=limit)
+    assert_sound(long_run, result, optimum)
+    assert result.objective is not None
+    assert result.bound is not None
+
+
+@pytest.mark.parametrize("step", ["root", "incumbent", "tree", "end"])
+@pytest.mark.parametrize("how", ["stop", "Ctrl-C"])
+def test_a_callback_at_each_kind_of_step(long_run, step, how, optimum):
+    seen = []
+
+    def callback(row):
+        if row["Step"] == step:
+            seen.append(row)
+            if how == "Ctrl-C":
+                raise KeyboardInterrupt
+            return True
+        return False
+
+    result = run(long_run, callback=callback)
+    assert seen
+    assert_sound(long_run, result, optimum)
+    if step != "end":
+        assert result.stop_reason is (StopReason.INTERRUPTED if how == "Ctrl-C" else StopReason.CALLBACK)
+
+
+class Interrupted:
+    """The model's oracle, interrupted at its k-th call; relaxations count too."""
+
+    def __init__(self, structure, k):
+        self.oracle, self.relaxation, self.left = structure.oracle, structure.relaxation, k
+
+    def _count(self):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+    def solve(self, point, tolerance, time_limit):
+        self._count()
+        return self.oracle.solve(point, tolerance, time_limit)
+
+    def relax(self, *args, **options):
+        self._count()
+        return self.relaxation(*args, **options)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 8, 20, 60])
+def test_ctrl_c_at_the_kth_call_of_the_oracle(long_run, k, optimum):
+    structure = long_run.structure
+    interrupted = Interrupted(structure, k)
+    structure.oracle = interrupted
+    structure.relaxation = structure.relaxation and interrupted.relax
+    result = run(long_run)
+    assert result.stop_reason is StopReason.INTERRUPTED
+    assert_sound(long_run, result, optimum)
+
+
+class Sloppy:
+    """The model's oracle, stopped early at every call as a time limit would: its values are attained, not best."""
+
+    def __init__(self, oracle, tolerance):
+        self.oracle, self.tolerance = oracle, tolerance
+
+    def solve(self, point, tolerance, time_limit):
+        return self.oracle.solve(point, self.tolerance, time_limit)
+
+
+@pytest.mark.parametrize("relaxation", [True, False])
+@pytest.mark.parametrize("tolerance", [0.02, 0.3])
+@pytest.mark.parametrize("seed", range(5))
+def test_values_that_are_not_optimal_are_never_taken_for_bounds(seed, tolerance, relaxation, make_data, enumerated):
+    C = [0.1, 1.0, 10.0, 100.0, 1e4][seed]
+    data = make_data(25, 5, seed=seed)
+    model = fs.fsp.fsp_m(data, max_features=2, C=C)
+    model.clash = fs.side_constraints.excludes(model, "a", "b")
+    best = enumerated(data, C=C, max_features=2, allowed=lambda s: s["a"] + s["b"] <= 1)
+    model.structure.oracle = Sloppy(model.structure.oracle, tolerance)
+    if not relaxation:
+        model.structure.relaxation = None
+    result = run(model)
+    assert result.bound <= best * (1 + 1e-7)
+    assert result.objective >= best * (1 - 1e-7)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 6])
+@pytest.mark.filterwarnings("ignore::fsmodels.dataset.DataWarning")
+def test_an_incumbent_that_fixes_variables_while_its_node_is_open(most):
+    """The node went on with bounds that the LP no longer had, and closed with a bound 16% too low."""
+    X = np.array([[-1, -2, 1, -2, 1, -1], [0, 0, 0, 0, 0, 0], [-1, -3, -2, 1, 0, -1], [0, -1, -1, 0, -1, 0]])
+    data = fs.Dataset.from_arrays(X, [1.0, -1.0, 1.0, 1.0], features=list("abcdef"))
+    model = fs.fsp.fsp_m(data, max_features=most, C=100.0)
+    model.structure.relaxation = None
+    model.k = pyo.Var(domain=pyo.Integers, bounds=(-1, 3))
+    model.bins = pyo.Constraint(expr=1.5 * sum(model.sigma[j] for j in "adcf") - 0.7 <= model.k)
+    model.objective.set_value(model.objective.expr + 83.48472082997469 * model.k - 2.5)
+    result = run(model)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.bound <= result.objective
+
+
+def test_a_continuous_complicating_variable_that_is_never_integral():
+    def build():
+        m = pyo.ConcreteModel()
+        m.x, m.z, m.y = pyo.Var(bounds=(0.5, 0.6)), pyo.Var(domain=pyo.Binary), pyo.Var(bounds=(0, None))
+        m.link = pyo.Constraint(expr=m.y >= 2.2 - m.x - 0.5 * m.z)
+        m.cost = pyo.Objective(expr=0.7 * m.x + 0.3 * m.z + m.y)
+        return m
+
+    model = build()
+    result = solvers.solve(model, DRIVER, complicating=[model.x, model.z], subproblem=[model.y])
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(solvers.solve(build(), "highs").objective, rel=1e-6)
+
+
+# ---- form="rmp"
+
+
+@pytest.fixture
+def rmp(data):
+    return fs.fsp.fsp_m(data, max_features=2, form="rmp")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"solver": "scip"}, {"solver": "highs"}, {"sub_solver": "clarabel"}, {"oracle": "pyomo"}, {"complicating": True}],
+    ids=lambda options: next(iter(options)) + "=" + str(next(iter(options.values()))),
+)
+def test_what_needs_the_subproblems_rows_is_refused(options, rmp):
+    options = {k: [rmp.sigma] if k == "complicating" else v for k, v in options.items()}
+    with pytest.raises(solvers.Error, match="oracle"):
+        fs.solve(rmp, options.pop("solver", DRIVER), **options)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] >= 0.5)),
+        lambda m: m.add_component("e", pyo.Constraint(expr=m.b <= 1.0)),
+        lambda m: m.add_component("e", pyo.Constraint(expr=m.eta >= 3.0)),
+        lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] <= m.sigma["a"])),
+        lambda m: m.w["a"].setub(0.1),
+        lambda m: m.b.fix(0.0),
+        lambda m: m.objective.set_value(2 * m.eta),
+        lambda m: m.objective.set_value(m.objective.expr + m.w["a"]),
+        lambda m: (m.objective.set_value(-m.eta), setattr(m.objective, "sense", pyo.maximize)),
+    ],
+)
+@pytest.mark.parametrize("driver", [DRIVER, "benders"])
+def test_edits_that_its_oracle_knows_nothing_of_are_refused(edit, driver, rmp):
+    edit(rmp)
+    with pytest.raises(ModelError):
+        fs.solve(rmp, driver)
+
+
+@pytest.mark.parametrize(
+    "copy", [lambda m: m.clone(), lambda m: pickle.loads(pickle.dumps(m))], ids=["clone", "pickle"]
+)
+def test_copies_are_models_of_their_own(copy, rmp, data, enumerated):
+    twin = copy(rmp)
+    twin.out = fs.side_constraints.force_out(twin, "a")
+    twin.C.set_value(10.0)
+    assert run(rmp).objective == pytest.approx(enumerated(data, max_features=2), rel=1e-4)
+    assert all(v.value is None for v in twin.w.values())
+    best = enumerated(data, C=10.0, max_features=2, allowed=lambda s: not s["a"])
+    result = run(twin)
+    assert result.objective == pytest.approx(best, rel=1e-4)
+    assert_incumbent(twin, result)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_parameters_may_change_between_solves(form, data, enumerated):
+    model = fs.fsp.fsp_m(data, max_features=1, C=0.1, form=form)
+    for C, most in [(0.1, 1), (10.0, 1), (10.0, 3), (0.1, 2)]:
+        model.C.set_value(C)
+        model.max_features.set_value(most)
+        result = run(model)
+        assert result.objective == pytest.approx(enumerated(data, C=C, max_features=most), rel=1e-4)
+        assert result.bound <= enumerated(data, C=C, max_features=most) * (1 + 1e-7)
+
+
+def test_it_has_weights_to_classify_with(rmp, data):
+    result = run(rmp)
+    w = np.array([v.value for v in rmp.w.values()])
+    loss = np.maximum(0, 1 - data.y * (data.X @ w + rmp.b.value)).sum()
+    assert 0.5 * w @ w + loss == pytest.approx(result.objective, rel=1e-9)
+
+
+# ---- the pool of cuts
+
+
+def test_a_pool_without_cuts_proves_nothing():
+    pool = CutPool(3)
+    assert len(pool) == 0
+    assert pool.at(np.ones(3)) == -np.inf
+
+
+@given(arrays(float, (25, 3), elements=st.floats(-1e6, 1e6)), arrays(float, 2, elements=st.floats(0, 1)))
+def test_a_pool_is_the_largest_of_its_cuts(numbers, point):
+    pool = CutPool(2)
+    for k, (constant, *coefficients) in enumerate(numbers):
+        pool.add(Cut(constant, np.array(coefficients)))
+        expected = (numbers[: k + 1, 0] + numbers[: k + 1, 1:] @ point).max()
+        assert pool.at(point) == pytest.approx(expected, rel=1e-12, abs=1e-9)
+    assert len(pool) == 25
+
+
+def test_a_full_pool_forgets_the_oldest():
+    pool = CutPool(1)
+    for k in range(KEPT):
+        pool.add(Cut(float(-k), np.zeros(1)))
+        assert len(pool) == k + 1
+    assert pool.at(np.zeros(1)) == 0.0
+    for k in range(3 * KEPT + 7):
+        pool.add(Cut(float(-KEPT - k), np.zeros(1)))
+        assert len(pool) == KEPT
+        assert pool.at(np.zeros(1)) == -k - 1.0
+
+
+def test_a_pool_keeps_a_copy():
+    pool, slope = CutPool(2), np.ones(2)
+    pool.add(Cut(1.0, slope))
+    slope[:] = 100.0
+    assert pool.at(np.ones(2)) == 3.0
+
+
+# ---- the LP
+
+
+def master(seed, n=8):
+    """A master with rows, a group variable and random valid cuts."""
+    data, rng = larger(30, n, seed=seed), np.random.default_rng(seed)
+    model = fs.fsp.fsp_m(data, max_features=4)
+    sided(model, seed)
+    model.all.deactivate()
+    parts, oracle = split(model, model.structure), SvmOracle(data.X, data.y, 1.0)
+    cuts = []
+    for _ in range(40):
+        answer = oracle.solve(rng.random(n))
+        cuts.append(SubAnswer(answer.value, answer.bound, Cut(answer.alpha.sum(), -0.5 * answer.v**2), lambda: None))
+    return parts, cuts
+
+
+def filled(parts, cuts, *, everywhere=True):
+    lp = MasterLP(parts, 0.0)
+    lp.start(cuts[0].value)
+    for cut in cuts:
+        lp.add(cut, everywhere=everywhere)
+    return lp
+
+
+def by_scipy(lp, cuts, lower, upper):
+    """The same LP written down on its own."""
+    rows, n = lp.linear, lp.n
+    matrix, up, low = rows.matrix.toarray(), np.isfinite(rows.upper), np.isfinite(rows.lower)
+    pad = np.zeros((len(cuts), lp.size - n))
+    A = np.vstack(
+        [
+            np.column_stack([matrix[up], np.zeros(up.sum())]),
+            np.column_stack([-matrix[low], np.zeros(low.sum())]),
+            np.column_stack([np.array([c.cut.coefficients for c in cuts]), pad, -np.ones(len(cuts))]),
+        ]
+    )
+    b = np.concatenate([rows.upper[up], -rows.lower[low], [-c.cut.constant for c in cuts]])
+    bounds = [*zip(lower, upper, strict=True), (0.0, None)]
+    found = linprog(np.append(rows.cost, 1.0), A_ub=A, b_ub=b, bounds=bounds)
+    return found.fun + rows.constant if found.status == 0 else np.inf
+
+
+def value_of(lp, lower, upper):
+    answer = lp.solve(lower, upper, None)
+    return np.inf if answer is LpStatus.INFEASIBLE else answer.bound
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_leaving_out_fixed_columns_changes_no_optimum(seed):
+    parts, cuts = master(seed)
+    rng, lp = np.random.default_rng(seed), filled(parts, cuts)
+    for fixed in (0, 3, 5, 7, 9):
+        free = np.flatnonzero(lp.lower < lp.upper)
+        for j in rng.permutation(free)[: max(0, fixed - (lp.size - len(free)))]:
+            lp.lower[j] = lp.upper[j] = float(rng.integers(0, 2) if j in (0, 1) else 0)
+        lp.drop_fixed()
+        for _ in range(3):  # and bounds moved by the search on top
+            lower, upper = lp.lower.copy(), lp.upper.copy()
+            for j in np.flatnonzero((lower < upper) & (rng.random(lp.size) < 0.3)):
+                lower[j] = upper[j] = float(rng.integers(0, 2))
+            truth = by_scipy(lp, cuts, lower, upper)
+            assert value_of(lp, lower, upper) == pytest.approx(truth, rel=1e-6)
+            if np.isfinite(truth):
+                answer = lp.solve(lower, upper, None)
+                assert np.all((answer.point >= lower) & (answer.point <= upper))
+                d = answer.reduced_costs
+                for j in np.flatnonzero(lower < upper):  # weak duality, left-out columns included
+                    other, at = (lower, upper) if d[j] < 0 else (upper, lower)
+                    moved = lower.copy(), upper.copy()
+                    moved[0][j] = moved[1][j] = other[j]
+                    assert by_scipy(lp, cuts, *moved) >= answer.bound + abs(d[j]) * abs(other[j] - at[j]) - 1e-6
+    lp.add(cuts[0])  # a cut may still join
+    assert value_of(lp, lp.lower, lp.upper) == pytest.approx(by_scipy(lp, cuts, lp.lower, lp.upper), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cuts_that_were_dropped_return_where_they_are_violated(seed):
+    parts, cuts = master(seed)
+    rng, lp, returned = np.random.default_rng(seed), filled(parts, cuts), 0
+    for _ in range(12):
+        lower, upper = lp.lower.copy(), lp.upper.copy()
+        for j in np.flatnonzero((lower < upper) & (rng.random(lp.size) < 0.3)):
+            lower[j] = upper[j] = float(rng.integers(0, 2))
+        truth = by_scipy(lp, cuts, lower, upper)
+        answer = lp.solve(lower, upper, None)
+        while not isinstance(answer, LpStatus) and lp.restore_violated(answer):
+            returned += 1
+            assert answer.bound <= truth * (1 + 1e-9)
+            answer = lp.solve(lower, upper, None)
+        bound = np.inf if isinstance(answer, LpStatus) else answer.bound
+        assert bound == pytest.approx(truth, rel=1e-4)  # a cut violated by less than 1e-5 stays out
+        assert len(lp._cuts) + len(lp._dropped) == len(cuts)
+        if not isinstance(answer, LpStatus):
+            lp.drop_slack_cuts()
+        if seed % 2:
+            lp.drop_fixed()
+    assert returned
+
+
+def test_the_first_point_meets_the_rows():
+    for seed in range(6):
+        parts, _ = master(seed)
+        lp = MasterLP(parts, 0.0)
+        point, rows = lp.first_point(), lp.linear
+        assert np.all((point >= lp.lower) & (point <= lp.upper))
+        assert np.all(rows.matrix @ point <= rows.upper + 1e-5)
+        assert np.all(rows.matrix @ point >= rows.lower - 1e-5)
