@@ -35,10 +35,11 @@ class Screen:
         self._margins: Array | None = None
         self._share = 0.4
 
-    def part(self, y: Array) -> Part | None:
-        """Return a guess; None where there is nothing to guess from, or nothing to gain."""
-        most = max(LEAST, int(self._share * y.size))
-        if self._margins is None or self._share > MOST or most >= y.size:
+    def part(self, y: Array, at_most: int) -> Part | None:
+        """Return a guess of at most so many samples; None where nothing is known to guess from, or nothing to gain."""
+        most = min(max(LEAST, int(self._share * y.size)), at_most)
+        whole = at_most >= y.size and (self._share > MOST or most >= y.size)
+        if self._margins is None or whole:
             return None
         order = np.argpartition(np.abs(1 - self._margins), most)
         kept, far = np.sort(order[:most]), order[most:]

@@ -226,12 +226,11 @@ class SvmOracle:
         deadline = time.perf_counter() + (math.inf if time_limit is None else time_limit)
         support = np.flatnonzero(upper[: self._mean.size])
         samples = self._y.size
-        columns = None
+        columns, found = None, None
         for attempt in range(ATTEMPTS):
-            part = self._screen.part(self._y) if attempt < ATTEMPTS - 1 else None
-            rows_used = samples if part is None else part.kept.size
-            if rows_used * support.size * min(rows_used, support.size) > _RELAXATION_WORK:
-                return None
+            part = self._screen.part(self._y, _samples_for(support.size)) if attempt < ATTEMPTS - 1 else None
+            if part is None and samples * support.size * min(samples, support.size) > _RELAXATION_WORK:
+                break  # what a wrong guess has proven is returned
             columns = self._columns(support) if columns is None else columns
             found = _svm_relaxation.minimise(
                 columns, support, self._y, self._C, cost, rows, lower, upper,
@@ -254,3 +253,9 @@ class SvmOracle:
             return self._X
         columns = self._X[:, support]
         return columns.toarray(order="F") - self._mean[support] if sp.issparse(columns) else columns
+
+
+def _samples_for(features: int) -> int:
+    """Return how many samples a relaxation of so many features may keep, to cost a fifth of the most it may cost."""
+    work = _RELAXATION_WORK / 5
+    return int(max(work / max(features, 1) ** 2, math.sqrt(work / max(features, 1))))
