@@ -48,6 +48,8 @@ class Recipe:
         Whether the model has ``sigma``, so that side constraints can be stated.
     whole : mapping
         Parameters of ``build`` for a solver that takes the whole model, where the user gives none.
+    large : mapping
+        The same for a driver with an oracle, where the data have more than five million cells.
     """
 
     title: str
@@ -55,6 +57,7 @@ class Recipe:
     objective: Callable[[FloatArray, float, float, float], float] | None = None
     selects: bool = False
     whole: Mapping[str, Any] = field(default_factory=dict)
+    large: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def parameters(self) -> dict[str, bool]:
@@ -76,12 +79,14 @@ def _absolutes(w: FloatArray, loss: float, price: float, C: float) -> float:
 # w^2 <= t sigma holds to 1e-6 only; "big-m" left none and was faster. Its bound is proven, and ``select`` adds rows on
 # sigma only, so it holds.
 _BIG_M = {"form": "big-m"}
+_RMP = {"form": fsp.RMP}
+LARGE = 5_000_000  # cells of X; half a million take 0.7 s to build as rows of a Pyomo model
 
 MODELS: dict[str, Recipe] = {
     "svm": Recipe("soft-margin SVM on all features", svm.l2_svm, _squares),
     "one-norm-svm": Recipe("1-norm SVM, a linear program that uses few features", svm.one_norm_svm, _absolutes),
-    "fsp-m": Recipe("best SVM on at most M features, exact", fsp.fsp_m, _squares, True, _BIG_M),
-    "fsp-lambda": Recipe("SVM that pays for each feature, exact", fsp.fsp_lambda, _squares, True, _BIG_M),
+    "fsp-m": Recipe("best SVM on at most M features, exact", fsp.fsp_m, _squares, True, _BIG_M, _RMP),
+    "fsp-lambda": Recipe("SVM that pays for each feature, exact", fsp.fsp_lambda, _squares, True, _BIG_M, _RMP),
     "rfe": Recipe("recursive feature elimination, heuristic", baselines.rfe),
     "information-gain": Recipe("filter by information gain, heuristic", baselines.information_gain),
     "mutual-information": Recipe("filter by mutual information, heuristic", baselines.mutual_information),

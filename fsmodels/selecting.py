@@ -15,7 +15,7 @@ from fsmodels._messages import listed
 from fsmodels.checks import dataset
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.recipes import MODELS, PARAMETERS, Recipe, find, used_parameters
+from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
 from fsmodels.selection import Selection
 from solvers import Result, SolutionStatus, StopReason, solve
 from solvers.registry import DRIVERS
@@ -68,7 +68,8 @@ def select(
         These are selected.
     solver : str or Pyomo solver, optional
         Any of ``fs.available()``; by default the one that the model's structure names, or one for its class. A solver
-        that takes the whole model gets fsp-m and fsp-lambda with ``form="big-m"``, unless ``form`` is given.
+        that takes the whole model gets fsp-m and fsp-lambda with ``form="big-m"``, unless ``form`` is given; a driver
+        gets ``form="rmp"`` where the data have more than five million cells.
     validation : Dataset, optional
         Other data; the error on it is reported. A driver with an option ``validation`` then also keeps, of the
         classifiers it meets, that of least error on it (Aytug 2015) and not that of least objective.
@@ -175,6 +176,8 @@ def prepared(
         return Prepared(model, recipe, data, parameters, {}, None, solver, None, options)
     if solver is not None and not (isinstance(solver, str) and solver in DRIVERS):
         parameters = {**recipe.whole, **parameters}
+    elif data.X.shape[0] * data.X.shape[1] > LARGE and not {"oracle", "sub_solver"} & set(options):
+        parameters = {**recipe.large, **parameters}
     built = recipe.build(data, **parameters)
     stated = _state(built, sides)
     chosen = solver or getattr(getattr(built, "structure", None), "default_solver", None)

@@ -3,6 +3,7 @@
 from solvers.benders import Benders
 from solvers.branch_and_cut import BranchAndCut
 from solvers.errors import Error, ModelError, OptionError, SolverError
+from solvers.memory import Memory
 from solvers.registry import available
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
@@ -16,6 +17,7 @@ __all__ = [
     "BranchAndCut",
     "Cut",
     "Error",
+    "Memory",
     "ModelError",
     "OptionError",
     "Result",

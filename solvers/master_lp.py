@@ -149,7 +149,9 @@ class MasterLP:
         middle = np.clip(0.0, self.lower, self.upper)
         middle[bounded] = 0.5 * (self.lower[bounded] + self.upper[bounded])
         nearest = nearest_point(middle, [], self.rows, (self.lower, self.upper))
-        return nearest if nearest is not None or answer.status is not LpStatus.OPTIMAL else answer.point
+        if nearest is not None:
+            return nearest
+        return answer.point if answer.status is LpStatus.OPTIMAL else middle
 
     def add(self, answer: SubAnswer, *, everywhere: bool = False) -> None:
         """Add the optimality cut of an answer, or its feasibility cut where it has no value.
@@ -313,7 +315,8 @@ class MasterLP:
         rows = self.linear
         choice = np.clip(np.zeros(self.n), self.lower[: self.n], self.upper[: self.n])
         if not self._fixed_rows or self.size > self.n:
-            choice[order] = self.upper[: self.n][order]
+            upper = self.upper[: self.n]
+            choice[order] = np.where(np.isfinite(upper), upper, choice + 1.0)[order]
             return choice
         columns = rows.matrix.tocsc()
         activity = rows.matrix @ choice

@@ -100,3 +100,19 @@ def test_baselines_have_paths_too(data, model):
 def test_bad_grids(data, arguments, error, words):
     with pytest.raises(error, match=words):
         fs.path(data, **arguments)
+
+
+@pytest.mark.parametrize("memory", [True, "x", 3])
+def test_memory_of_another_kind_is_refused(data, memory):
+    with pytest.raises(fs.OptionError, match="solvers.Memory"):
+        fs.solve(fs.fsp.fsp_m(data, max_features=2), memory=memory)
+
+
+def test_large_data_are_not_written_out_as_rows(data, enumerated, monkeypatch):
+    monkeypatch.setattr("fsmodels.selecting.LARGE", 100)
+    found = fs.select(data, max_features=2)
+    assert found.model.component("margin") is None
+    assert found.objective == pytest.approx(enumerated(data, max_features=2), rel=1e-4)
+    assert fs.select(data, max_features=2, form="perspective").model.component("margin") is not None
+    assert fs.select(data, max_features=2, solver="benders", sub_solver="clarabel").status.value == "optimal"
+    assert fs.select(data, max_features=2, solver="scip").status.value == "optimal"
