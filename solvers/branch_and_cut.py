@@ -29,10 +29,10 @@ import numpy as np
 from solvers.branching import Node, Tree
 from solvers.conflict import clashing_rows
 from solvers.cutting_plane import Root, solve_relaxation
-from solvers.decomposition_driver import DecompositionConfig, DecompositionDriver
+from solvers.decomposition_driver import DecompositionConfig
 from solvers.errors import OptionError
+from solvers.incumbent_search import IncumbentSearch
 from solvers.interfaces import Runner, SolveOptions
-from solvers.local_search import ENDS, Incumbent, exchange, exchange_blocks
 from solvers.lp import LpStatus
 from solvers.master_lp import MasterLP, Relaxed
 from solvers.memory import Memory
@@ -43,13 +43,11 @@ from solvers.subproblem import OracleSubproblem
 
 ROWS = 400  # cuts kept in the LP besides one for each column
 OUT = 0.4  # step c asks at this share of the LP's point, the rest of the root's
-TIGHT, LOOSE = 1e-7, 1e-5  # relative gap of answers at 0/1 points, and at fractional ones, whose cuts may be loose
-ROOT_SHARE, EXCHANGE_SHARE = 0.5, 0.75  # of the time limit, by which the root and the exchanges must end
+LOOSE = 1e-5  # relative gap of fractional answers: their cuts need not be tight
+ROOT_SHARE = 0.5  # of the time limit, by which the root must end
 ENOUGH = 0.1  # of the distance from the root's bound to the incumbent: a relaxation solved to this share is solved
 SHARE = 0.05  # of what a node's bound lacks to the cutoff: how well its relaxation is solved
-SEARCH = 0.2  # of the time for wider exchanges during the tree
 SETTLED = 1e-4  # distance from an integer that an interior point takes for none
-EARLIER = 3  # best choices of the last runs that are tried at the root
 PLUNGE = 0.2  # of the way from the least bound to the cutoff
 PAYS = 0.2  # share of fractional cuts that must be violated for step c to go on at every node
 
@@ -74,7 +72,7 @@ class BranchAndCutConfig(DecompositionConfig):
     memory: Memory | None = None
 
 
-class BranchAndCut(DecompositionDriver):
+class BranchAndCut(IncumbentSearch):
     """A single tree over the structure's relaxations, or over generalised Benders cuts in a persistent LP."""
 
     name = "branch-and-cut"
@@ -89,18 +87,13 @@ class BranchAndCut(DecompositionDriver):
             raise OptionError(
                 f"memory={self.config.memory!r} is not allowed: give a solvers.Memory(), or leave it out."
             )
-        # An edited subproblem has other values under the same parameters.
-        self._memory = (self.config.memory if self.parts.as_built else None) or Memory()
-        self._memory.prepare(self.structure, self._lp.size)
-        self._pool, self._asked, self._costs = self._memory.cuts, self._memory.answers, self._memory.costs
+        self.prepare_search(self.config.memory)
+        self._costs = self._memory.costs
         self._by_oracle = isinstance(self._subproblem, OracleSubproblem)
-        self._earlier = self._memory.choices[-EARLIER:]
         self._tree = Tree()
         self._excluded = np.inf  # least bound of what was pruned or fixed away
         self._nodes = 0
         self._tried = self._paid = 0
-        self._level, self._searched = 1, 0.0  # of the exchanges during the tree: width, and seconds
-        self._best_choice: np.ndarray | None = None
         self._bound_of_root: Relaxed | None = None
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
@@ -188,6 +181,7 @@ class BranchAndCut(DecompositionDriver):
                 self._lp.linear, lower, upper, accuracy=accuracy, enough=enough, time_limit=self.clock.left
             ),
         )
+        self._asks += 1
         if answer is not None:
             self._pool.add(answer.cut)
         return answer
@@ -225,11 +219,6 @@ class BranchAndCut(DecompositionDriver):
         """Tell whether branching now gains more than further cuts at the root could."""
         return self.best is not None and root.value - root.bound <= ENOUGH * (self.best - root.bound)
 
-    def _left(self, share: float) -> float | None:
-        """Return the seconds left until a share of the time limit has passed."""
-        limit = self.clock.limit
-        return None if limit is None else max(0.0, share * limit - self.clock.elapsed)
-
     def _first_cut(self, centre: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
         """Give the LP one optimality cut from integral points, where fractional ones cannot be asked."""
         lp = self._lp
@@ -251,59 +240,6 @@ class BranchAndCut(DecompositionDriver):
             self.raise_bound(relaxed.bound)
         return None
 
-    def _recall(self) -> None:
-        """Try what was best in earlier runs, or what the rows allow of it."""
-        for choice in self._earlier:
-            order = np.argsort(-(choice * (1.0 + self._centre[: self._lp.n])), kind="stable")
-            self._evaluate(choice)
-            self._evaluate(self._lp.greedy(order[choice[order] > 0.5]))
-
-    def _exchange(self) -> None:
-        """Improve the incumbent by exchanges of single elements, and of blocks."""
-        now = self._incumbent()
-        if now is not None:
-            movable, cost = self._movable()
-            stop = self._enough_searched
-            exchange(now, self._evaluate, movable, cost, stop)
-            after = exchange_blocks(now, self._evaluate, self._probe, movable, cost, stop)  # from the same start
-            if after is not now:
-                exchange(after, self._evaluate, movable, cost, stop)
-
-    def _enough_searched(self) -> bool:
-        return self.stopped() is not None or self._left(EXCHANGE_SHARE) == 0.0
-
-    def _exchange_more(self) -> None:
-        """Widen the exchanges for a share of the time; what was asked before costs nothing."""
-        elapsed = self.clock.elapsed
-        now = self._incumbent()
-        if now is None or self._searched > SEARCH * elapsed or ENDS * 2**self._level >= 2 * self._lp.n:
-            return
-        until = elapsed + SEARCH * elapsed - self._searched
-        movable, cost = self._movable()
-        before = self._searched
-        found = exchange(
-            now,
-            self._evaluate,
-            movable,
-            cost,
-            lambda: self.stopped() is not None or self.clock.elapsed >= until,
-            self._level,
-        )
-        self._searched = before + self.clock.elapsed - elapsed
-        if found is now and self.clock.elapsed < until:
-            self._level += 1
-
-    def _incumbent(self) -> Incumbent | None:
-        if self._best_choice is None or self.best is None:
-            return None
-        answer = self._asked.get(self._best_choice.tobytes())
-        return None if answer is None or answer.cut is None else Incumbent(self._best_choice, self.best, answer.cut)
-
-    def _movable(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return which choices may be switched, and the master's cost of each."""
-        lp = self._lp
-        return (lp.lower[: lp.n] == 0) & (lp.upper[: lp.n] == 1) & lp.integer[: lp.n], lp.cost[: lp.n]
-
     def _fix(self) -> None:
         """Fix variables whose other value would cost more than the incumbent allows, by the root's reduced costs."""
         root, lp = self._bound_of_root, self._lp
@@ -321,11 +257,6 @@ class BranchAndCut(DecompositionDriver):
             lp.drop_fixed()
 
     # ---- the tree
-
-    @property
-    def _cutoff(self) -> float:
-        """Nodes from this bound on hold nothing that is better by more than the gap."""
-        return np.inf if self.best is None else self.best - self.config.gap * abs(self.best)
 
     @property
     def _plunge_below(self) -> float:
@@ -469,84 +400,10 @@ class BranchAndCut(DecompositionDriver):
         value = cut.at(relaxed.point[: self._lp.n])
         return value > relaxed.eta + tolerance * max(1.0, abs(value))
 
-    # ---- points
-
-    def _ask(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
-        """Ask the subproblem; integral points are remembered."""
-        integral = bool(np.all(point == np.round(point)))
-        key = point.tobytes()
-        if integral and key in self._asked:
-            return self._asked[key]
-        tolerance = min(tolerance, TIGHT) if integral else tolerance  # it may become the incumbent, or close a node
-        answer = self._timed("subproblem", lambda: self._subproblem.solve(point, tolerance, self.clock.left))
-        if answer is None:
-            return None
-        if integral and not self.clock.over:  # what time cut short is not for the next run
-            self._asked[key] = answer
-        if answer.cut is not None and answer.value is not None:
-            self._pool.add(answer.cut)
-        return answer
-
     def _solve_lp(self, lower: np.ndarray, upper: np.ndarray) -> Relaxed | LpStatus:
         if self._lp.cuts > ROWS + self._lp.size:
             self._lp.drop_slack_cuts(keep_last=100)
         return self._timed("master", lambda: self._lp.solve(lower, upper, self.clock.left))
-
-    def _offer(self, point: np.ndarray, answer: SubAnswer) -> float | None:
-        """Offer an integral point of the master as incumbent; return its objective."""
-        if answer.value is None:
-            return None
-        objective = self._lp.value(point) + answer.value
-        improves = self.best is None or objective < self.best
-        if not improves and self.config.validation is None:
-            return objective
-        for v, x in zip(self._lp.variables, point.tolist(), strict=True):
-            v.set_value(x, skip_validation=True)
-        score = None
-        if self.config.validation is not None and self.structure.score is not None:
-            answer.load()
-            score = self.structure.score(self.model, self.config.validation)
-        self.offer(objective, self._lp.variables, answer.load, score)
-        if improves:
-            self._memory.remember(point[: self._lp.n].copy(), first=self._best_choice is None)
-            self._best_choice = point[: self._lp.n].copy()
-            self._row("incumbent", objective)
-            self._fix()
-        return objective
-
-    def _evaluate(self, choice: np.ndarray) -> tuple[float, Cut] | None:
-        """Evaluate a 0/1 choice for real; None where it breaks a row, has no value, or time is up."""
-        point = self._lp.complete(choice, self.clock.left)
-        if point is None or not self._promising(point):
-            return None
-        answer = self._ask(point[: self._lp.n], 1e-7)
-        objective = None if answer is None else self._offer(point, answer)
-        if answer is None or answer.cut is None or objective is None:
-            return None
-        return objective, answer.cut
-
-    def _probe(self, choice: np.ndarray) -> Cut | None:
-        """Return the cut at a choice that need not meet the master's rows."""
-        answer = self._ask(choice, 1e-7)
-        return None if answer is None or answer.value is None else answer.cut
-
-    def _promising(self, point: np.ndarray) -> bool:
-        """Tell whether the cuts let a point beat the incumbent; with ``validation``, any may have the least error."""
-        if self.config.validation is not None or point.tobytes() in self._asked:
-            return True
-        return self._lp.value(point) + self._pool.at(point[: self._lp.n]) < self._cutoff
-
-    def _round(self, point: np.ndarray) -> None:
-        """Try two roundings of a fractional point: to the nearest, and greedily by size."""
-        x = point[: self._lp.n]
-        order = np.argsort(-x, kind="stable")
-        for choice in (np.round(x), self._lp.greedy(order[x[order] > 0.01])):
-            if choice.tobytes() not in self._asked:
-                self._evaluate(choice)
-
-    def _row(self, step: str, objective: float | None = None) -> None:
-        support = None if self._best_choice is None else int(np.sum(self._best_choice > 0.5))
-        self.record(step, objective, cuts=self._lp.added, support=support)
 
     def why_infeasible(self) -> str:
         """Name the rows that clash."""
