@@ -13,8 +13,6 @@ import warnings
 
 import numpy as np
 from scipy.linalg.blas import ssyrk
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
 
 from fsmodels._svm_proof import Array, Proof
 
@@ -55,6 +53,9 @@ def improve(proof: Proof, columns: Array, root: Array, tolerance: float) -> int:
     root : array (k,)
         Square roots of sigma.
     """
+    from sklearn.exceptions import ConvergenceWarning  # an import of half a second, which few runs need
+    from sklearn.svm import SVC
+
     y = proof.y
     gram = _gram(columns, root)
     if not np.isfinite(gram).all():  # beyond single precision

@@ -41,11 +41,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from fsmodels._svm_proof import Array, balanced, hinges, repaired
 from fsmodels._svm_screening import Part
+from fsmodels._svm_systems import Features, Samples
 
 ITERATION_LIMIT = 60
 PATIENCE = 12  # iterations without a better gap
@@ -175,7 +174,7 @@ class _Run:
         self.rounding = EPSILON * (10 + self.b.size)
         self.at_fixed = float(cost[fixed] @ lower[fixed])
         self.fixed = np.flatnonzero((lower == upper)[where])  # their columns
-        self.form: _Features | _Samples = (_Features if where.size <= self.y.size else _Samples)(self.Z, self.y)
+        self.form: Features | Samples = (Features if where.size <= self.y.size else Samples)(self.Z, self.y)
         self._start()
 
     def _start(self) -> None:
@@ -187,15 +186,16 @@ class _Run:
                 break
         self.sigma = self.lower[self.where].astype(float)
         self.sigma[self.of] = self.x[self.sigmas]
-        shares = balanced(y)
-        v = self.Z.T @ shares
-        square = float(self.sigma @ v**2)
-        scale = min(0.5 * C, float(shares.sum()) / square) if square > 0 else 0.5 * C
-        self.w = scale * self.sigma * v
-        self.alpha = shares * min(0.5 * C, max(50 * scale, 0.05 * C))
-        image = self.Z @ self.w
-        self.offset = hinges(y * image, y)[1]
-        if self.part is not None:
+        if self.part is None:
+            shares = balanced(y)
+            v = self.Z.T @ shares
+            square = float(self.sigma @ v**2)
+            scale = min(0.5 * C, float(shares.sum()) / square) if square > 0 else 0.5 * C
+            self.w = scale * self.sigma * v
+            self.alpha = shares * min(0.5 * C, max(50 * scale, 0.05 * C))
+            image = self.Z @ self.w
+            self.offset = hinges(y * image, y)[1]
+        else:
             self.w, self.offset = self.part.w[self.where] * (self.sigma > 0), self.part.offset
             self.alpha, image = np.full(y.size, 0.5 * C), self.Z @ self.w
         self.beta = C - self.alpha
@@ -368,57 +368,3 @@ def _reach(pairs: list[tuple[Array, Array]], moves: list[tuple[Array, Array]], i
             ratio = -change / value
             shrink = max(shrink, float((ratio[inside] if k == 4 else ratio).max(initial=0.0)))
     return 1 / max(shrink, 1e-300)
-
-
-class _Features:
-    """Solves ``D da + Z dw + y db = r``, ``Z' da - E^-1 dw = -E^-1 c``, ``y' da = e`` with k + 1 normal equations."""
-
-    def __init__(self, Z: Array, y: Array) -> None:
-        self._Z, self._y = Z, y
-        self._scaled = np.empty((y.size, Z.shape[1] + 1), order="F")
-        self._rows = np.empty_like(self._scaled)
-        self._scaled[:, -1] = y
-
-    def factor(self, D: Array, E: Array) -> bool:
-        self._inverse, self._root = 1 / D, np.sqrt(E)
-        np.multiply(self._Z, self._root, out=self._scaled[:, :-1])
-        np.multiply(self._scaled, np.sqrt(self._inverse)[:, None], out=self._rows)
-        N = dsyrk(1.0, self._rows, trans=1, lower=1)
-        np.einsum("ii->i", N)[:-1] += 1.0
-        self._factor, info = dpotrf(N, lower=1)
-        return bool(info == 0)
-
-    def solve(self, r: Array | None, c: Array, e: float) -> tuple[Array, Array, float]:
-        """Return (da, dw, db); no ``r`` counts as 0."""
-        right = np.zeros(self._root.size + 1) if r is None else self._scaled.T @ (self._inverse * r)
-        right[:-1] += c / self._root
-        right[-1] -= e
-        z = dpotrs(self._factor, right, lower=1)[0]
-        image = self._scaled @ z
-        return self._inverse * (-image if r is None else r - image), self._root * z[:-1], float(z[-1])
-
-
-class _Samples:
-    """The same for k > l, by ``(D + Z E Z') da = r - Z c - y db`` of size l."""
-
-    def __init__(self, Z: Array, y: Array) -> None:
-        self._Z, self._y = Z, y
-        self._scaled = np.empty_like(Z)
-
-    def factor(self, D: Array, E: Array) -> bool:
-        self._E = E
-        np.multiply(self._Z, np.sqrt(E), out=self._scaled)
-        M = dsyrk(1.0, self._scaled, lower=1)
-        np.einsum("ii->i", M)[:] += D
-        self._factor, info = dpotrf(M, lower=1)
-        if info == 0:
-            self._along_y = dpotrs(self._factor, self._y, lower=1)[0]
-        return bool(info == 0)
-
-    def solve(self, r: Array | None, c: Array, e: float) -> tuple[Array, Array, float]:
-        """Return (da, dw, db); no ``r`` counts as 0."""
-        right = -(self._Z @ c) if r is None else r - self._Z @ c
-        p = dpotrs(self._factor, right, lower=1)[0]
-        db = (float(self._y @ p) - e) / float(self._y @ self._along_y)
-        da = p - db * self._along_y
-        return da, self._E * (self._Z.T @ da) + c, db

@@ -10,7 +10,7 @@ For min { c.z + q(x) : z = (x, u) in P, some of z integer }, q convex, given by 
        a. Solve the LP, with cuts dropped earlier that it violates.
        b. Integral: ask the subproblem there. Above the LP's eta: add its cut, back to a; else the node is solved.
        c. Fractional: once a node, ask a little inside, towards the root's solution. A violated cut: add it, back to a.
-    3. Branch on the variable with the best pseudo-costs. Now and then, and for a fifth of the time: wider exchanges.
+    3. Branch on the variable with the best pseudo-costs. For a fifth of all questions: wider exchanges.
 
 Finite for integer x: by cuts, each point is asked once and its cut is tight there; by relaxations, a node without an
 open variable goes to the cuts. The bound is the least of the open nodes and of what was pruned or fixed; each is proven
@@ -31,7 +31,7 @@ from solvers.conflict import clashing_rows
 from solvers.cutting_plane import Root, solve_relaxation
 from solvers.decomposition_driver import DecompositionConfig
 from solvers.errors import OptionError
-from solvers.incumbent_search import IncumbentSearch
+from solvers.incumbent_search import TIGHT, IncumbentSearch
 from solvers.interfaces import Runner, SolveOptions
 from solvers.lp import LpStatus
 from solvers.master_lp import MasterLP, Relaxed
@@ -161,7 +161,7 @@ class BranchAndCut(IncumbentSearch):
         if answer is None:
             return False
         self.raise_bound(answer.bound)
-        lp.start(max((abs(answer.cut.constant), 1e-6)))
+        lp.start(answer.cut.constant)
         lp.add(SubAnswer(answer.bound, answer.bound, answer.cut, lambda: None))
         eta = answer.bound - lp.value(answer.point)
         self._centre = answer.point
@@ -224,7 +224,7 @@ class BranchAndCut(IncumbentSearch):
         lp = self._lp
         rounded = lp.greedy(np.argsort(-centre[: lp.n], kind="stable"))
         for choice in (rounded, np.ones(lp.n)):  # nothing is fixed at 0 at the second
-            answer = self._ask(choice, 1e-7)
+            answer = self._ask(choice, TIGHT)
             if answer is None:
                 return StopReason.TIME_LIMIT, None
             if not lp.started:
@@ -343,7 +343,7 @@ class BranchAndCut(IncumbentSearch):
             fractional = lp.fractional(relaxed.point)
             if not len(fractional):  # b
                 point = np.where(lp.integer, np.round(relaxed.point), relaxed.point)
-                answer = self._ask(point[: lp.n], 1e-7)
+                answer = self._ask(point[: lp.n], TIGHT)
                 if answer is None:
                     return StopReason.TIME_LIMIT
                 objective = self._offer(point, answer)

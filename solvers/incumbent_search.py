@@ -91,7 +91,7 @@ class IncumbentSearch(DecompositionDriver):
         point = self._lp.complete(choice, self.clock.left)
         if point is None or not self._promising(point):
             return None
-        answer = self._ask(point[: self._lp.n], 1e-7)
+        answer = self._ask(point[: self._lp.n], TIGHT)
         objective = None if answer is None else self._offer(point, answer)
         if answer is None or answer.cut is None or objective is None:
             return None
@@ -99,7 +99,7 @@ class IncumbentSearch(DecompositionDriver):
 
     def _probe(self, choice: np.ndarray) -> Cut | None:
         """Return the cut at a choice that need not meet the master's rows."""
-        answer = self._ask(choice, 1e-7)
+        answer = self._ask(choice, TIGHT)
         return None if answer is None or answer.value is None else answer.cut
 
     def _promising(self, point: np.ndarray) -> bool:
