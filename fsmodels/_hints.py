@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fsmodels.recipes import MODELS
 from solvers import SolutionStatus, StopReason
 from solvers.registry import DRIVERS, SOLVERS
+from solvers.structure import Structure
 
 if TYPE_CHECKING:
     from fsmodels.selection import Selection
@@ -24,7 +25,8 @@ def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
     recipe = MODELS[found.name]
     limit = found.result.options.get("time_limit")
     if recipe.objective is not None and found.status is not SolutionStatus.OPTIMAL:
-        others = [name for name in CLOSERS if name in DRIVERS or SOLVERS[name].version()]
+        closers = CLOSERS if isinstance(getattr(found.model, "structure", None), Structure) else CLOSERS[1:]
+        others = [name for name in closers if name in DRIVERS or SOLVERS[name].version()]
         others = [name for name in others if name != found.result.solver] if recipe.selects else []
         if others:
             steps.append(("Another solver may close the gap", changed(words, "--solver", others[0])))
@@ -36,7 +38,9 @@ def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
     elif isinstance(found.parameters.get("penalty"), float) and found.parameters["penalty"] > 0:
         half = f"{found.parameters['penalty'] / 2:g}"
         steps.append(("A lower price for more features", changed(words, "--penalty", half)))
-    if not recipe.selects:
+    if recipe.fs and not recipe.selects and found.parameters.get("penalty") is not None:
+        steps.append(("The best trade of error for features, with a proof", changed(words, "--model", "fs")))
+    elif not recipe.selects:
         best = max(1, min(len(found.selected), found.data.n_features, 5))
         plain = without(words, "--penalty")
         exact = changed(changed(plain, "--model", "fsp-m"), "--max-features", str(best))

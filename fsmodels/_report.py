@@ -38,6 +38,7 @@ def contract(found: Selection) -> dict[str, Any]:
         "stop_reason": found.stop_reason.value,
         "status": found.status.value,
         "objective": found.objective,
+        "fs_objective": found.fs_objective,
         "bound": found.bound,
         "gap": found.gap,
         "selected": list(found.selected) if solved else None,
@@ -45,6 +46,7 @@ def contract(found: Selection) -> dict[str, Any]:
         "bias": found.bias,
         "weights_original": found.weights_original if solved else None,
         "bias_original": found.bias_original,
+        "refit": None if found.refit is None else _refit(found.refit),
         "training_error": found.training_error,
         "validation_error": found.validation_error,
         "message": found.message,
@@ -56,6 +58,12 @@ def contract(found: Selection) -> dict[str, Any]:
     }
     plain: dict[str, Any] = _plain(content)
     return plain
+
+
+def _refit(refit: Selection) -> dict[str, Any]:
+    """Return the classifier of the second solve."""
+    names = ("objective", "weights", "bias", "weights_original", "bias_original", "training_error", "validation_error")
+    return {"model": refit.name} | {name: getattr(refit, name) for name in names}
 
 
 def versions(found: Selection) -> dict[str, str | None]:
@@ -121,7 +129,7 @@ def headline(found: Selection) -> str:
             proof += f" within {percent(found.gap)}"
         return f"Solved: {what}, {proof}."
     if found.status is SolutionStatus.STATIONARY:
-        return f"Solved: {what}, by a local solver: nothing is proven."
+        return f"Solved: {what}, a stationary point: nothing is proven about better ones elsewhere."
     stopped = {
         StopReason.TIME_LIMIT: f"Stopped at {found.result.options.get('time_limit') or 0:g} s",
         StopReason.ITERATION_LIMIT: "Stopped at the iteration limit",
@@ -151,12 +159,21 @@ def facts(found: Selection) -> list[tuple[str, str]]:
     if found.objective is not None:
         rows += [("Objective", number(found.objective)), ("Proven bound", number(found.bound))]
         rows += [("Gap", percent(found.gap))]
+    if found.fs_objective is not None and found.parameters.get("penalty") is not None:
+        price = found.parameters["penalty"]
+        rows.append(("FS objective (7)", f"{number(found.fs_objective)} at lambda = {price:g}"))
     wrong = found.training_error
     if wrong is not None:
         samples = found.data.n_samples
         rows.append(("Training error", f"{percent(wrong)} ({round(wrong * samples)} of {samples} samples)"))
     if found.validation_error is not None:
         rows.append(("Validation error", percent(found.validation_error)))
+    again = found.refit
+    if again is not None:
+        errors = [f"training error {percent(again.training_error)}"]
+        if again.validation_error is not None:
+            errors.append(f"validation error {percent(again.validation_error)}")
+        rows.append(("Robust LP on these", f"objective {number(again.objective)}, {', '.join(errors)}"))
     rows.append(("Status", f"{found.status.value} ({found.stop_reason.value})"))
     steps = len(found.result.iterations)
     rows.append(("Time", f"{found.seconds:.1f} s by {found.result.solver}{f', {steps} iterations' if steps else ''}"))

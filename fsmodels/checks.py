@@ -30,6 +30,24 @@ def positive(name: str, value: Any, meaning: str) -> float:
     return number
 
 
+def share(name: str, value: Any, meaning: str, *, open_below: bool = False) -> float:
+    """Return a number in [0, 1), or (0, 1) with ``open_below``, as float.
+
+    Raises
+    ------
+    ParameterError
+        With the value and what the parameter means.
+    """
+    try:
+        number = math.nan if isinstance(value, bool | np.bool_) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 <= number < 1 or (open_below and number == 0):
+        least = "above 0" if open_below else "from 0"
+        raise ParameterError(f"{name}={value!r} is not allowed: {meaning}. Give a number {least} to below 1.")
+    return number
+
+
 def choice(name: str, value: Any, allowed: list[str]) -> str:
     """Return a value that is one of those allowed.
 

@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
-from fsmodels.checks import dataset, feature_count, positive
+from fsmodels.checks import dataset, feature_count, positive, share
+from fsmodels.concave import MEANING
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.fsp import penalties
+from fsmodels.recipes import find
 from fsmodels.selecting import Pairs, Prepared, prepared
 from fsmodels.selection import Selection
 from fsmodels.svm import C_MEANING
@@ -73,8 +75,9 @@ def path(
     -------
     pandas.DataFrame
         Indexed by the parameters of the grid; columns ``objective``, ``bound``, ``gap``, ``status``, ``n_selected``,
-        ``selected``, ``training_error``, ``validation_error`` (with ``validation``), ``seconds``. After Ctrl-C, the
-        points finished until then.
+        ``selected``, ``training_error``, ``validation_error`` (with ``validation``), ``seconds``; for the
+        family of FS also ``fs_objective`` and, where there is a refit, ``refit_training_error`` and
+        ``refit_validation_error``. After Ctrl-C, the points finished until then.
 
     Raises
     ------
@@ -93,7 +96,9 @@ def path(
     """
     dataset(data)
     given = {"max_features": max_features, "C": C, "penalty": penalty}
-    grid = {name: _values(name, value, data) for name, value in given.items() if _is_grid(value)}
+    recipe = find(model)
+    checks = CHECKS | ({"penalty": lambda value, _: share("penalty", value, MEANING)} if recipe.fs else {})
+    grid = {name: _values(name, value, data, checks[name]) for name, value in given.items() if _is_grid(value)}
     if not grid:
         raise ParameterError(
             "path needs several values of at least one parameter: give for example max_features=[1, 2, 5], "
@@ -121,7 +126,8 @@ def path(
         rows.append(_label(point) | _row(found, validation))
         if found.stop_reason is StopReason.INTERRUPTED:
             break
-    _share_bounds(rows, grid)
+    if not (recipe.fs and "penalty" in grid):  # there a higher lambda may cost less: it weighs the error down
+        _share_bounds(rows, grid)
     return pd.DataFrame(rows).set_index(list(grid))
 
 
@@ -129,13 +135,13 @@ def _is_grid(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | Mapping)
 
 
-def _values(name: str, given: Any, data: Dataset) -> list[Any]:
+def _values(name: str, given: Any, data: Dataset, check: Callable[[Any, Dataset], Any]) -> list[Any]:
     """Return the values in ascending order, so that incumbents carry over, mappings in the order given."""
     values = [v.item() if isinstance(v, np.generic) else v for v in given]
     if not values:
         raise ParameterError(f"{name} has no values: give at least one.")
     for value in values:
-        CHECKS[name](value, data)
+        check(value, data)
     if any(isinstance(value, Mapping) for value in values):
         return values
     if len(set(values)) < len(values):
@@ -146,6 +152,8 @@ def _values(name: str, given: Any, data: Dataset) -> list[Any]:
 
 def _change(model: pyo.ConcreteModel, name: str, value: Any, data: Dataset) -> None:
     parameter = model.component(name)
+    if parameter is None:  # only the report needs it
+        return
     if parameter.is_indexed():
         parameter.store_values(penalties(data, value))
     else:
@@ -162,6 +170,7 @@ def _row(found: Selection, validation: Dataset | None) -> dict[str, Any]:
         "objective": found.objective,
         "bound": found.bound,
         "gap": found.gap,
+        **({"fs_objective": found.fs_objective} if find(found.name).fs else {}),
         "status": found.status.value,
         "n_selected": len(found.selected),
         "selected": list(found.selected),
@@ -169,6 +178,10 @@ def _row(found: Selection, validation: Dataset | None) -> dict[str, Any]:
     }
     if validation is not None:
         row["validation_error"] = found.validation_error
+    if find(found.name).refit:
+        row["refit_training_error"] = (found.refit or found).training_error
+        if validation is not None:
+            row["refit_validation_error"] = (found.refit or found).validation_error
     return row | {"seconds": found.seconds}
 
 

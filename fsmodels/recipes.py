@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels import baselines, fsp, svm
+from fsmodels import baselines, concave, fsp, obd, svm
 from fsmodels._messages import listed
+from fsmodels.checks import share
+from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
 
-__all__ = ["MODELS", "PARAMETERS", "Recipe", "find", "used_parameters"]
+__all__ = ["MODELS", "PARAMETERS", "Classifier", "Recipe", "find", "used_parameters"]
 
 FloatArray = NDArray[np.float64]
 
@@ -27,8 +30,57 @@ FloatArray = NDArray[np.float64]
 PARAMETERS = {
     "max_features": ("--max-features", "the most features to select, a whole number"),
     "C": ("-C", "the weight of the sum of slacks, a number above 0"),
-    "penalty": ("--penalty", "the price of a feature, one number or one for each"),
+    "penalty": ("--penalty", "the price of a feature, one number or one for each; lambda in [0, 1) of the fs family"),
 }
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A linear classifier on its data, as objectives see it.
+
+    Attributes
+    ----------
+    w : array of shape (n,)
+    losses : array of shape (l,)
+        Hinge losses max(0, 1 - y_i (w.x_i + b)).
+    y : array of shape (l,)
+        Labels, -1.0 or +1.0.
+    selected : names of the selected features
+    parameters : dict
+        Of the builder.
+    model : pyo.ConcreteModel
+        For parameters that a driver has set.
+    """
+
+    w: FloatArray
+    losses: FloatArray
+    y: FloatArray
+    selected: Sequence[str]
+    parameters: Mapping[str, Any]
+    model: pyo.ConcreteModel
+
+    @property
+    def loss(self) -> float:
+        """The sum of hinge losses."""
+        return float(self.losses.sum())
+
+    @property
+    def error(self) -> float:
+        """E of Bradley, Mangasarian, Street 1998: the mean hinge losses of the two classes, added."""
+        return float(self.losses[self.y > 0].mean() + self.losses[self.y < 0].mean())
+
+    @property
+    def price(self) -> float:
+        """The summed penalty of the selected features."""
+        penalty = self.parameters.get("penalty")
+        if isinstance(penalty, Mapping):
+            return float(sum(penalty.get(name, 0.0) for name in self.selected))
+        return float(penalty or 0.0) * len(self.selected)
+
+    @property
+    def penalty(self) -> float:
+        """Lambda of the fs family, 0 where there is none."""
+        return float(self.parameters.get("penalty") or 0.0)
 
 
 @dataclass(frozen=True)
@@ -42,10 +94,17 @@ class Recipe:
     build : callable
         ``build(data, *, parameters)`` returns a Pyomo model, or for a baseline a ``Baseline``.
     objective : callable, optional
-        ``objective(w, loss, price, C)`` from the weights (n,), the sum of hinge losses and the summed penalty of the
-        selected features; None for a baseline, which minimises nothing.
+        ``Classifier`` -> the formulation's objective; None for a baseline, which minimises nothing.
     selects : bool
         Whether the model has ``sigma``, so that side constraints can be stated.
+    fs : bool
+        Of the family of FS (7): ``penalty`` is lambda in [0, 1), and (7) is reported beside the objective.
+    refit : bool
+        Whether the robust LP is solved again on the selected features, for predictions.
+    procedure : callable, optional
+        ``procedure(model, data, parameters, solver, options)`` -> Result, in place of one solve of the model.
+    reported : tuple of str
+        Optional parameters that only the report needs.
     whole : mapping
         Parameters of ``build`` for a solver that takes the whole model, where the user gives none.
     large : mapping
@@ -54,8 +113,12 @@ class Recipe:
 
     title: str
     build: Callable[..., Any]
-    objective: Callable[[FloatArray, float, float, float], float] | None = None
+    objective: Callable[[Classifier], float] | None = None
     selects: bool = False
+    fs: bool = False
+    refit: bool = False
+    procedure: Callable[..., Any] | None = None
+    reported: tuple[str, ...] = ()
     whole: Mapping[str, Any] = field(default_factory=dict)
     large: Mapping[str, Any] = field(default_factory=dict)
 
@@ -64,15 +127,43 @@ class Recipe:
         """Parameters that ``build`` takes besides the data, and whether each is required."""
         keyword = inspect.Parameter.KEYWORD_ONLY
         given = inspect.signature(self.build).parameters.values()
-        return {p.name: p.default is p.empty for p in given if p.kind is keyword}
+        return {p.name: p.default is p.empty for p in given if p.kind is keyword} | dict.fromkeys(self.reported, False)
+
+    def built(self, data: Dataset, parameters: Mapping[str, Any]) -> Any:
+        """Build, without the parameters that only the report needs."""
+        return self.build(data, **{name: value for name, value in parameters.items() if name not in self.reported})
 
 
-def _squares(w: FloatArray, loss: float, price: float, C: float) -> float:
-    return 0.5 * float(w @ w) + C * loss + price
+def _squares(c: Classifier) -> float:
+    return 0.5 * float(c.w @ c.w) + c.parameters["C"] * c.loss + c.price
 
 
-def _absolutes(w: FloatArray, loss: float, price: float, C: float) -> float:
-    return float(np.abs(w).sum()) + C * loss + price
+def _absolutes(c: Classifier) -> float:
+    return float(np.abs(c.w).sum()) + c.parameters["C"] * c.loss + c.price
+
+
+def _error(c: Classifier) -> float:
+    return c.error
+
+
+def _weighed(steps: Callable[[Classifier], float]) -> Callable[[Classifier], float]:
+    """Return (1 - lambda) E + lambda times a sum of steps."""
+    return lambda c: (1 - c.penalty) * c.error + c.penalty * steps(c)
+
+
+def _exponentials(c: Classifier) -> float:
+    return float((1 - np.exp(-c.model.alpha.value * np.abs(c.w))).sum())
+
+
+def _sigmoids(c: Classifier) -> float:
+    return float((1 / (1 + np.exp(-c.model.alpha.value * np.abs(c.w)))).sum())
+
+
+def _bilinear(c: Classifier) -> float:
+    """(14) with the best r for v = u = |w|."""
+    mu, v = c.model.mu.value, np.abs(c.w)
+    steps = np.minimum(0.0, (1 - mu) * c.penalty - mu * v)
+    return float((1 - mu) * (1 - c.penalty) * c.error + steps.sum() + mu * v.sum())
 
 
 # Measured with scip on 60 instances of unscaled data: "perspective" left 15 with a gap above 1e-4 (up to 6%), because
@@ -80,13 +171,27 @@ def _absolutes(w: FloatArray, loss: float, price: float, C: float) -> float:
 # sigma only, so it holds.
 _BIG_M = {"form": "big-m"}
 _RMP = {"form": fsp.RMP}
+_FS = _weighed(lambda c: len(c.selected))
 LARGE = 5_000_000  # cells of X; half a million take 0.7 s to build as rows of a Pyomo model
 
 MODELS: dict[str, Recipe] = {
     "svm": Recipe("soft-margin SVM on all features", svm.l2_svm, _squares),
     "one-norm-svm": Recipe("1-norm SVM, a linear program that uses few features", svm.one_norm_svm, _absolutes),
-    "fsp-m": Recipe("best SVM on at most M features, exact", fsp.fsp_m, _squares, True, _BIG_M, _RMP),
-    "fsp-lambda": Recipe("SVM that pays for each feature, exact", fsp.fsp_lambda, _squares, True, _BIG_M, _RMP),
+    "fsp-m": Recipe("best SVM on at most M features, exact", fsp.fsp_m, _squares, True, whole=_BIG_M, large=_RMP),
+    "fsp-lambda": Recipe(
+        "SVM that pays for each feature, exact", fsp.fsp_lambda, _squares, True, whole=_BIG_M, large=_RMP
+    ),
+    "robust-lp": Recipe(
+        "robust linear program, on all features", svm.robust_lp, _error, fs=True, reported=("penalty",)
+    ),
+    "fs": Recipe("least error and fewest features, exact for few features", concave.fs, _FS, True, fs=True),
+    "fsl": Recipe("the same as a linear program with complementarity", concave.fsl, _FS, True, fs=True, refit=True),
+    "fsv": Recipe("the same with a concave exponential", concave.fsv, _weighed(_exponentials), fs=True, refit=True),
+    "fss": Recipe("the same with a sigmoid", concave.fss, _weighed(_sigmoids), fs=True, refit=True),
+    "fsb": Recipe("the same as a bilinear program", concave.fsb, _bilinear, fs=True, refit=True),
+    "obd": Recipe(
+        "robust LP without the features it hardly needs, heuristic", obd.build, _error, fs=True, procedure=obd.run
+    ),
     "rfe": Recipe("recursive feature elimination, heuristic", baselines.rfe),
     "information-gain": Recipe("filter by information gain, heuristic", baselines.information_gain),
     "mutual-information": Recipe("filter by mutual information, heuristic", baselines.mutual_information),
@@ -103,7 +208,8 @@ def find(name: str) -> Recipe:
     """
     if name in MODELS:
         return MODELS[name]
-    near = difflib.get_close_matches(str(name).lower(), MODELS, n=1, cutoff=0.5)
+    word = str(name).lower()
+    near = [known for known in MODELS if known.startswith(word)] or difflib.get_close_matches(word, MODELS, 1, 0.5)
     hint = f'Did you mean "{near[0]}"? ' if near else ""
     raise ParameterError(f'Model "{name}" is not known. {hint}Models: {", ".join(MODELS)}.')
 
@@ -134,6 +240,8 @@ def used_parameters(model: str, recipe: Recipe, given: Mapping[str, Any], others
             hint = f' "{near[0]}" is no parameter of it: did you mean {name}?' if near else ""
             raise ParameterError(f'Model "{model}" needs {name} ({_flag(name)}): {what}.{hint}')
     used = {name: given[name] for name in known if given.get(name) is not None}
+    if recipe.fs and "penalty" in used:
+        share("penalty", used["penalty"], concave.MEANING)
     if "C" in known:
         used.setdefault("C", 1.0)
     return used

@@ -10,12 +10,13 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels import side_constraints
+from fsmodels import concave, side_constraints
 from fsmodels._messages import listed
+from fsmodels._usage import column_sizes, used
 from fsmodels.checks import dataset
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
+from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Classifier, Recipe, find, used_parameters
 from fsmodels.selection import Selection
 from solvers import Result, SolutionStatus, StopReason, solve
 from solvers.registry import DRIVERS
@@ -25,7 +26,6 @@ __all__ = ["Prepared", "prepared", "select"]
 FloatArray = NDArray[np.float64]
 Pairs = Iterable[tuple[str, str]]
 
-USED = 1e-6  # without a sigma, a feature is selected when |w_j| is above this multiple of the largest
 AGREEMENT = 1e-6  # relative: the solver's objective and the one recomputed from the weights
 
 
@@ -52,14 +52,15 @@ def select(
     data : Dataset
         Scaled or not: ``data.scaled("standard")`` puts features on one footing, which models that compare weights need.
     model : str
-        One of ``fsmodels.recipes.MODELS``: svm, one-norm-svm, fsp-m, fsp-lambda, rfe, information-gain,
-        mutual-information.
+        One of ``fsmodels.recipes.MODELS``: svm, one-norm-svm, fsp-m, fsp-lambda, robust-lp, fs, fsl, fsv, fss, fsb,
+        obd, rfe, information-gain, mutual-information.
     max_features : int, optional
         The most features, for models that take it.
     C : float, optional
         The weight of the sum of slacks; 1 where it is left out.
     penalty : float or mapping feature -> float, optional
-        The price of a feature in the objective (fsp-lambda).
+        The price of a feature in the objective (fsp-lambda); lambda in [0, 1) (fs, fsl, fsv, fss, fsb); the share of
+        the largest derivative below which a feature is dropped (obd); what (7) is evaluated with (robust-lp).
     budget : (costs, limit), or several of them
         ``sum of costs of the selected features <= limit``; a feature without a cost is free.
     requires, excludes : pairs of features
@@ -143,7 +144,10 @@ class Prepared:
             validation = self.data.apply_scale_to(validation)
             if choose_by_validation and self.takes("validation"):
                 options = {**options, "validation": validation}
-        result = solve(self.model, self.solver, **options)
+        if self.recipe.procedure is not None:
+            result = self.recipe.procedure(self.model, self.data, self.parameters, self.solver, options)
+        else:
+            result = solve(self.model, self.solver, **options)
         parameters = self.parameters | self.stated
         return _read(self.name, self.recipe, self.data, parameters, self.model, result, validation)
 
@@ -178,7 +182,7 @@ def prepared(
         parameters = {**recipe.whole, **parameters}
     elif data.X.shape[0] * data.X.shape[1] > LARGE and not {"oracle", "sub_solver"} & set(options):
         parameters = {**recipe.large, **parameters}
-    built = recipe.build(data, **parameters)
+    built = recipe.built(data, parameters)
     stated = _state(built, sides)
     chosen = solver or getattr(getattr(built, "structure", None), "default_solver", None)
     driver = DRIVERS.get(chosen) if isinstance(chosen, str) else None
@@ -231,14 +235,8 @@ def _state(model: pyo.ConcreteModel, sides: Sides) -> dict[str, Any]:
     return stated
 
 
-def _hinges(data: Dataset, w: FloatArray, b: float) -> float:
-    return float(np.maximum(0.0, 1.0 - data.y * (np.asarray(data.X @ w).ravel() + b)).sum())
-
-
-def _price(penalty: Any, selected: Iterable[str]) -> float:
-    if isinstance(penalty, Mapping):
-        return float(sum(penalty.get(name, 0.0) for name in selected))
-    return float(penalty or 0.0) * len(list(selected))
+def _hinges(data: Dataset, w: FloatArray, b: float) -> FloatArray:
+    return np.asarray(np.maximum(0.0, 1.0 - data.y * (np.asarray(data.X @ w).ravel() + b)))
 
 
 def _read(
@@ -251,35 +249,72 @@ def _read(
     validation: Dataset | None,
 ) -> Selection:
     """Read the classifier off the model and recompute its objective from data."""
-    status, message, bound = result.status, result.message, result.bound
-    selected: tuple[str, ...] = ()
-    weights: dict[str, float] = {}
-    bias = objective = None
-    if result.has_solution and recipe.objective is not None:
-        w = np.array([pyo.value(model.w[j]) for j in data.features], dtype=np.float64)
-        bias = float(pyo.value(model.b))
-        used = np.isin(data.features, result.selected or []) if recipe.selects else np.abs(w) > USED * np.abs(w).max()
-        if recipe.selects:
-            w[~used] = 0.0
-        selected = tuple(np.array(data.features, dtype=object)[used])
-        weights = {j: x for j, x, take in zip(data.features, w.tolist(), used | (w != 0), strict=True) if take}
-        price = _price(parameters.get("penalty"), selected)
-        objective = recipe.objective(w, _hinges(data, w, bias), price, parameters["C"])
-        theirs = result.objective
-        if theirs is not None and abs(theirs - objective) > AGREEMENT * max(abs(objective), 1.0):
-            message = f"{result.solver} reports {theirs:.9g}; its weights give {objective:.9g}. {message}".strip()
-            if status is SolutionStatus.OPTIMAL:
-                status = SolutionStatus.FEASIBLE
-        elif bound is not None:
-            bound = min(bound, objective)  # attained, so any excess of the bound is the solver's rounding
-        idle = [j for j in selected if abs(weights[j]) <= USED * np.abs(w).max()]
-        if idle:
-            message = f"Selected, but of no use to the classifier (weight 0): {listed(idle)}. {message}".strip()
     found = Selection(
-        name, data, parameters, selected, weights, bias, objective, bound, status, result.stop_reason, result, message,
-        model=model,
+        name, data, parameters, (), {}, None, None, result.bound, result.status, result.stop_reason, result,
+        result.message, model=model,
     )  # fmt: skip
+    if result.has_solution and recipe.objective is not None:
+        w, b = np.array([pyo.value(model.w[j]) for j in data.features], dtype=np.float64), float(pyo.value(model.b))
+        found = _recomputed(found, recipe, w, b)
+        if recipe.refit and found.selected:
+            found = replace(found, refit=_refitted(found, parameters, validation))
     return _scored(found, validation)
+
+
+def _recomputed(found: Selection, recipe: Recipe, w: FloatArray, b: float) -> Selection:
+    """Return the selection with its classifier, and what of the solver's claims the data confirm."""
+    data, model, result, bound, status = found.data, found.model, found.result, found.bound, found.status
+    notes = [found.message]
+
+    def seen(w: FloatArray, b: float, take: NDArray[np.bool_]) -> Classifier:
+        selected = np.array(data.features, dtype=object)[take]
+        return Classifier(w, _hinges(data, w, b), data.y, selected.tolist(), found.parameters, model)
+
+    assert recipe.objective is not None
+    take = used(w, column_sizes(data.X))
+    if recipe.selects:
+        take = np.isin(data.features, result.selected or [])
+        w[~take] = 0.0
+    elif recipe.fs:  # weights of rounding go, unless they matter
+        whole, fewer = seen(w, b, take), seen(np.where(take, w, 0.0), b, take)
+        if abs(fewer.error - whole.error) <= AGREEMENT:
+            w = fewer.w
+        else:
+            take = w != 0
+    if recipe.fs and not w.any():  # any plane w = 0 costs the same with gamma in [-1, 1]
+        b = 1.0 if (data.y > 0).sum() >= (data.y < 0).sum() else -1.0
+        notes.insert(0, "No feature is used: every sample gets the label of the larger class.")
+    classifier = seen(w, b, take)
+    objective, theirs = recipe.objective(classifier), result.objective
+    if theirs is not None and abs(theirs - objective) > AGREEMENT * max(abs(objective), 1.0):
+        notes.insert(0, f"{result.solver} reports {theirs:.9g}; its weights give {objective:.9g}.")
+        if status is SolutionStatus.OPTIMAL:
+            status = SolutionStatus.FEASIBLE
+    elif bound is not None:
+        bound = min(bound, objective)  # attained, so any excess of the bound is the solver's rounding
+    weights = {j: x for j, x, has in zip(data.features, w.tolist(), take | (w != 0), strict=True) if has}
+    idle = np.array(data.features, dtype=object)[take & ~used(w, column_sizes(data.X))]
+    if len(idle):
+        notes.insert(0, f"Selected, but of no use to the classifier (weight 0): {listed(idle)}.")
+    return replace(
+        found,
+        selected=tuple(classifier.selected),
+        weights=weights,
+        bias=b,
+        objective=objective,
+        fs_objective=concave.fs_objective(w, classifier.error, classifier.penalty) if recipe.fs else None,
+        bound=bound,
+        status=status,
+        message=" ".join(note for note in notes if note),
+    )
+
+
+def _refitted(found: Selection, parameters: Mapping[str, Any], validation: Dataset | None) -> Selection:
+    """Solve the robust LP on the selected features, as Bradley, Mangasarian and Street do after every selection."""
+    data = found.data.select_features(found.selected)
+    if validation is not None:
+        validation = validation.select_features(found.selected)
+    return prepared(data, "robust-lp", penalty=parameters["penalty"]).run(validation)
 
 
 def _by_baseline(
@@ -297,7 +332,7 @@ def _by_baseline(
             f'Model "{name}" is a baseline of its own and runs no solver, so it does not use {listed(unused)}: '
             f"it takes {listed(recipe.parameters)}."
         )
-    answer = recipe.build(data, **parameters)
+    answer = recipe.built(data, parameters)
     weights = dict(zip(data.features, answer.weights.tolist(), strict=True))
     result = Result(
         SolutionStatus.FEASIBLE,

@@ -36,7 +36,7 @@ class Selection:
     parameters : dict
         Those of the model, and the side constraints.
     selected : tuple of str
-        sigma = 1 where the model has a sigma; else ``|w_j|`` above 1e-6 of the largest. In the order of the data.
+        sigma = 1 where the model has a sigma; else ``|w_j| max_i |x_ij|`` above 1e-6 of the largest. In order.
     weights : dict
         Feature -> weight on ``data`` as scaled: every selected feature, and any other whose weight is not 0.
     bias : float or None
@@ -51,6 +51,10 @@ class Selection:
         Share of wrong labels on the validation data.
     result : Result
         The solver's own, with the iteration table of a driver.
+    fs_objective : float or None
+        For the family of FS (Bradley, Mangasarian, Street 1998): (7) at ``weights`` and ``bias``.
+    refit : Selection or None
+        For fsl, fsv, fss and fsb: the robust LP on the selected features, with ``predict`` and errors of its own.
     model : pyo.ConcreteModel or None
         The live model with the solution's values; None for a baseline.
     ranking : pandas.Series or None
@@ -70,6 +74,8 @@ class Selection:
     result: Result
     message: str = ""
     validation_error: float | None = None
+    fs_objective: float | None = None
+    refit: Selection | None = None
     model: pyo.ConcreteModel | None = None
     ranking: pd.Series | None = None
 

@@ -14,6 +14,15 @@ Problem
         \min_{p, q, b, \xi}\ & \sum_j (p_j + q_j) + C \sum_i \xi_i                         && (ONSVM) \\
         \text{s.t.}\ & y_i ((p - q)^\top x_i + b) + \xi_i \ge 1,\ p, q, \xi \ge 0          && (ONSVM)
 
+    Robust linear program: A holds the m rows of class +1, B the k rows of class -1, and the plane is w.x = gamma:
+
+    .. math::
+        \min_{w, \gamma, y, z}\ & E = \tfrac1m e^\top y + \tfrac1k e^\top z                     && (5) \\
+        \text{s.t.}\ & -A w + e \gamma + e \le y,\ B w - e \gamma + e \le z,\ y, z \ge 0        && (5)
+
+    At the optimum y and z are the hinge losses of their class, so E is (4). Both classes weigh the same, whatever their
+    sizes: w = 0 costs 2 at every gamma in [-1, 1], the most that (5) ever costs.
+
 Derivation of the dual
     With multipliers alpha >= 0 of the margins and u >= 0 of xi >= 0, the Lagrangian
     ``1/2 w'w + C e'xi - sum alpha_i (y_i (w.x_i + b) + xi_i - 1) - u'xi`` is least at w = v, needs y'alpha = 0
@@ -21,14 +30,15 @@ Derivation of the dual
 Symbols
     w -> ``w`` (features; 1/unit of the feature), b -> ``b``, xi -> ``xi`` (samples), alpha -> ``alpha`` (samples),
     v -> ``v`` (features), p, q -> ``p``, ``q`` (features). y_i in {-1, +1}; C multiplies the unscaled sum of slacks.
+    In (5): gamma -> ``gamma``, y -> ``y`` (A), z -> ``z`` (B), E -> ``error``; ``b`` is -gamma.
 Source
     Aytug 2015, "Feature selection for support vector machines using generalized Benders decomposition": (1), (3),
-    (ONSVM).
+    (ONSVM). Bradley, Mangasarian, Street 1998, "Feature selection via mathematical programming": (4), (5).
 Deviations
     (3) prints min for a maximisation, and no upper bound C (its data are separable). v_j is a variable, so that the
     dual's objective is diagonal.
 Class
-    (1) and (3) convex QP, (ONSVM) LP.
+    (1) and (3) convex QP, (ONSVM) and (5) LP.
 Certificate
     exact, when the solver proves its bound.
 """
@@ -45,6 +55,7 @@ from scipy import sparse
 
 from fsmodels.checks import dataset, positive
 from fsmodels.dataset import Dataset
+from fsmodels.errors import DataError
 
 C_MEANING = "C weighs the sum of slacks"
 
@@ -185,6 +196,73 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
         expr=pyo.quicksum([*model.p.values(), *model.q.values()]) + model.C * model.loss,
         doc="(ONSVM) 1-norm of the weights and slacks",
     )
+    return model
+
+
+def robust_lp(data: Dataset) -> pyo.ConcreteModel:
+    """Build the robust linear program (5): least average misclassification, class by class.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``w`` (features), ``gamma``, ``b`` = -gamma (named expression), ``y`` (A), ``z`` (B), rows ``plane_A`` and
+        ``plane_B``; the objective ``error`` is the average distance of misclassified points, unitless.
+
+    Raises
+    ------
+    DataError
+        If a class has no sample.
+
+    Notes
+    -----
+    Source: Bradley, Mangasarian, Street 1998, (5).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> fs.solve(fs.svm.robust_lp(fs.load_dataset("bupa").scaled("standard"))).status.value
+    'optimal'
+    """
+    model = separating_plane("robust LP", data)
+    model.objective = pyo.Objective(expr=model.error, doc="(5) average misclassification")
+    return model
+
+
+def separating_plane(name: str, data: Dataset) -> pyo.ConcreteModel:
+    """Return a model with w, gamma, y, z, the rows of (5) and ``error``, without objective."""
+    model = pyo.ConcreteModel(name=name)
+    _index_sets(model, data)
+    sides = {"A": np.flatnonzero(data.y > 0), "B": np.flatnonzero(data.y < 0)}
+    for label, members in sides.items():
+        if not len(members):
+            raise DataError(f"Class {'+1' if label == 'A' else '-1'} has no sample: both classes need at least one.")
+    model.A = pyo.Set(initialize=sides["A"].tolist(), doc="samples of class +1")
+    model.B = pyo.Set(initialize=sides["B"].tolist(), doc="samples of class -1")
+    model.w = pyo.Var(model.features, doc="(1) normal of the plane, weight of feature j")
+    model.gamma = pyo.Var(doc="(1) the plane is w.x = gamma")
+    model.b = pyo.Expression(expr=-model.gamma, doc="offset: class +1 where w.x + b > 0")
+    model.y = pyo.Var(model.A, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of A")
+    model.z = pyo.Var(model.B, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of B")
+    weights, rows = list(model.w.values()), rows_of(signed(data))
+
+    def side(slack: Any, sign: float) -> Any:
+        def rule(m: pyo.ConcreteModel, i: int) -> Any:  # y_i w.x_i - y_i gamma + slack_i >= 1
+            coefs, where = rows[i]
+            held = weights if len(where) == len(weights) else [weights[k] for k in where]
+            return LinearExpression(linear_coefs=[*coefs, sign, 1.0], linear_vars=[*held, m.gamma, slack[i]]) >= 1.0
+
+        return rule
+
+    model.plane_A = pyo.Constraint(model.A, rule=side(model.y, -1.0), doc="(5) -A w + e gamma + e <= y")
+    model.plane_B = pyo.Constraint(model.B, rule=side(model.z, 1.0), doc="(5) B w - e gamma + e <= z")
+    shares = [1.0 / len(model.A)] * len(model.A) + [1.0 / len(model.B)] * len(model.B)
+    slacks = [*model.y.values(), *model.z.values()]
+    total = LinearExpression(linear_coefs=shares, linear_vars=slacks)
+    model.error = pyo.Expression(expr=total, doc="(5) e'y/m + e'z/k")
     return model
 
 

@@ -4,9 +4,11 @@
 #     . my-venv/bin/activate && scripts/install_ipopt.sh
 #
 # Three steps, each skipped where it is done already: Debian's libraries; cyipopt from PyPI; Pyomo's ASL library, compiled
-# from the source that ships inside Pyomo into Pyomo's own folder for libraries (~/.pyomo/lib). At the end one model is
-# solved. PYTHON=/path/to/python chooses another environment. On conda no script is needed:
-# conda install -c conda-forge cyipopt pynumero_libraries
+# from the source that ships inside Pyomo into Pyomo's own folder for libraries (~/.pyomo/lib, or lib in
+# $PYOMO_CONFIG_DIR). At the end one model is solved. PYTHON=/path/to/python chooses another environment. On conda no
+# script is needed: conda install -c conda-forge cyipopt pynumero_libraries
+#
+# Exit status: 0 it works; 75 Debian's libraries cannot be had here (no Debian, no root, no network); 1 anything else.
 set -euo pipefail
 
 PACKAGES=(libamplsolver-dev g++ pkg-config coinor-libipopt-dev liblapack-dev libblas-dev libmumps-seq-dev libopenblas-dev)
@@ -14,6 +16,7 @@ PYTHON=${PYTHON:-python}
 
 say() { echo "install_ipopt: $*"; }
 fail() { echo "install_ipopt: FAILED: $*" >&2; exit 1; }
+cannot() { echo "install_ipopt: not possible here: $*" >&2; exit 75; }
 trap 'fail "line $LINENO: $BASH_COMMAND"' ERR
 
 command -v "$PYTHON" >/dev/null || fail "no \"$PYTHON\" on the PATH: activate an environment, or set PYTHON=/path/to/python"
@@ -21,7 +24,8 @@ command -v "$PYTHON" >/dev/null || fail "no \"$PYTHON\" on the PATH: activate an
     fail "$("$PYTHON" -c 'import sys; print(sys.executable)') has no Pyomo: first python -m pip install . there"
 
 # ---- 1. Debian's libraries
-command -v dpkg-query >/dev/null || fail "this is not Debian; on conda: conda install -c conda-forge cyipopt pynumero_libraries"
+command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+    cannot "this is not Debian; on conda: conda install -c conda-forge cyipopt pynumero_libraries"
 missing=()
 for package in "${PACKAGES[@]}"; do
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] || missing+=("$package")
@@ -33,11 +37,17 @@ if [ "${#missing[@]}" -gt 0 ]; then
     say "apt-get install ${missing[*]}"
     root=()
     if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || fail "needs root: run as root apt-get install ${missing[*]}, then this script again"
         root=(sudo)
+        [ -t 0 ] || root=(sudo -n) # nobody there to type a password
+        command -v sudo >/dev/null && "${root[@]}" true ||
+            cannot "needs root: run as root apt-get install ${missing[*]}, then this script again"
     fi
-    "${root[@]}" apt-get update -qq
-    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    install=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends)
+    # Without network apt-get update fails only when told to. What is in apt's cache from before still serves.
+    "${root[@]}" apt-get update -qq -o APT::Update::Error-Mode=any ||
+        "${install[@]}" --download-only "${missing[@]}" >/dev/null ||
+        cannot "apt-get does not reach Debian's servers (no network?), and needs from there: ${missing[*]}"
+    "${install[@]}" "${missing[@]}" >/dev/null
 else
     say "Debian's libraries are here"
 fi
@@ -47,7 +57,7 @@ fi
 if "$PYTHON" -c "import cyipopt" 2>/dev/null; then
     say "cyipopt is here"
 else
-    say "pip install cyipopt (compiled here, a minute or so)"
+    say "pip install cyipopt (compiled here, a minute or so, unless PyPI or pip's cache has a wheel)"
     "$PYTHON" -m pip install --quiet "cyipopt>=1.5"
     "$PYTHON" -c "import cyipopt"
 fi

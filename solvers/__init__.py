@@ -1,25 +1,33 @@
 """HOW to optimise: every Pyomo solver and every decomposition driver by name. Knows nothing of what is modelled."""
 
+from solvers.alternating import Alternating
 from solvers.benders import Benders
+from solvers.blocks import Block, Blocks, PenaltyValues
 from solvers.branch_and_cut import BranchAndCut
 from solvers.errors import Error, ModelError, OptionError, SolverError
+from solvers.linearization import SuccessiveLinearization
 from solvers.memory import Memory
 from solvers.registry import available
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
 from solvers.single_tree import SingleTree
-from solvers.structure import Cut, Structure, SubAnswer
+from solvers.structure import Cut, Facts, Structure, SubAnswer
 
 OWNER = "fsmodels"  # fsmodels looks for this mark, so that no other package named solvers is taken for ours
 
 __all__ = [
+    "Alternating",
     "Benders",
+    "Block",
+    "Blocks",
     "BranchAndCut",
     "Cut",
     "Error",
+    "Facts",
     "Memory",
     "ModelError",
     "OptionError",
+    "PenaltyValues",
     "Result",
     "SingleTree",
     "SolutionStatus",
@@ -27,6 +35,7 @@ __all__ = [
     "StopReason",
     "Structure",
     "SubAnswer",
+    "SuccessiveLinearization",
     "available",
     "solve",
 ]

@@ -144,4 +144,4 @@ class Benders(DecompositionDriver):
 
     def why_infeasible(self) -> str:
         """Name the rows that clash."""
-        return clashing_rows(self.parts, self._master_runner)
+        return clashing_rows(self.parts.master_rows, self.parts.master_variables, self._master_runner)

@@ -407,4 +407,4 @@ class BranchAndCut(IncumbentSearch):
 
     def why_infeasible(self) -> str:
         """Name the rows that clash."""
-        return clashing_rows(self.parts, Runner(find("highs"), SolveOptions()))
+        return clashing_rows(self.parts.master_rows, self.parts.master_variables, Runner(find("highs"), SolveOptions()))

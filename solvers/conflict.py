@@ -6,11 +6,11 @@ an irreducible infeasible set (Chinneck 2008, section 6.2), of rows together wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyomo.environ as pyo
 
-from solvers.decomposition import Split
 from solvers.expressions import variables
 from solvers.interfaces import Runner
 from solvers.result import SolutionStatus
@@ -19,34 +19,37 @@ from solvers.trace import Clock
 SECONDS = 5.0  # of each trial; a trial without an answer keeps its row
 
 
-def clashing_rows(parts: Split, runner: Runner, time_limit: float = 30.0) -> str:
-    """Return a sentence that names the rows (and fixed variables) that cannot hold together.
+def clashing_rows(rows: Sequence[Any], variables_held: Sequence[Any], runner: Runner, time_limit: float = 30.0) -> str:
+    """Return a sentence that names the rows (and fixed variables) that cannot hold together, or that none do.
 
     Parameters
     ----------
-    parts : Split of the infeasible model
-    runner : a MILP solver
+    rows : of the infeasible model
+    variables_held : their variables
+    runner : a solver for them
     time_limit : float
         Seconds; at the limit the set is still infeasible, but may be larger than it need be.
     """
     clock = Clock(time_limit)
-    needed = list(parts.master_rows)
 
-    def infeasible(rows: list[Any]) -> bool:
+    def infeasible(tried: Sequence[Any]) -> bool:
         trial = pyo.ConcreteModel(name="clash")
-        trial.variables = pyo.Reference(dict(enumerate(parts.master_variables)), ctype=pyo.Var)
-        trial.rows = pyo.Reference(dict(enumerate(rows)), ctype=pyo.Constraint)
+        trial.variables = pyo.Reference(dict(enumerate(variables_held)), ctype=pyo.Var)
+        trial.rows = pyo.Reference(dict(enumerate(tried)), ctype=pyo.Constraint)
         trial.objective = pyo.Objective(expr=0.0)
         fresh = Runner(runner.spec, runner.options)
         return fresh.solve(trial, time_limit=SECONDS, integer=True).status is SolutionStatus.INFEASIBLE
 
-    if not infeasible(needed):
+    if not infeasible(rows):
         return "The subproblem has no solution for any choice that the other rows allow."
-    for row in list(needed):
+    components = {id(c): c for c in (row.parent_component() for row in rows)}
+    needed = list(rows)
+    # First whole components, of which a model of dense rows has few, then single rows.
+    for drop in [*components.values(), *rows]:
+        without = [row for row in needed if row is not drop and row.parent_component() is not drop]
         if clock.over:
             break
-        without = [r for r in needed if r is not row]
-        if infeasible(without):
+        if len(without) < len(needed) and infeasible(without):
             needed = without
     held = {id(v): v for row in needed for v in variables(row.body)}
     fixed = [f"{v.name} fixed at {v.value:g}" for v in held.values() if v.fixed]

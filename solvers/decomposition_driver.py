@@ -57,6 +57,7 @@ class DecompositionDriver(Driver):
         if c.validation is not None and structure.score is None:
             raise OptionError("validation= needs a model that can score data; this one has no structure that does.")
         self.parts = split(self.model, structure)
+        self.sign = self.parts.sign
         self.parts.check_separable(either(C.MIQCP))
         self._subproblem = self._choose_subproblem()
         self.prepare_master(structure.floor if self.parts.as_built else None)
@@ -72,7 +73,8 @@ class DecompositionDriver(Driver):
 
     def _structure(self) -> Structure:
         c = self.config
-        structure: Structure | None = getattr(self.model, "structure", None)
+        told = getattr(self.model, "structure", None)
+        structure = told if isinstance(told, Structure) else None
         if c.complicating is None:
             if structure is None:
                 raise OptionError(f"{self.name} needs to know the complicating variables: give complicating=[model.x].")

@@ -90,7 +90,7 @@ class Driver:
     title: ClassVar[str]
     options_type: ClassVar[type[Config]]
     config: Config
-    parts: Any  # the split model; gives ``sign``
+    sign: float  # -1 for a model that maximises
 
     def __init__(self, model: pyo.ConcreteModel, **options: Any) -> None:
         self.model, self.options = model, options
@@ -101,11 +101,12 @@ class Driver:
         self._kept: tuple[float, float] | None = None  # (validation error, objective) of what will be loaded
         self._load: Callable[[], None] = lambda: None
         self.message = ""
+        self.details: dict[str, Any] = {"driver": self}
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
         self._timed("prepare", self.prepare)
 
     def prepare(self) -> None:
-        """Take the model apart; sets ``parts``."""
+        """Take the model apart; sets ``sign``."""
         raise NotImplementedError
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
@@ -120,7 +121,7 @@ class Driver:
         """Run to the end; limits, Ctrl-C and a callback's stop return the incumbent and the bound."""
         c = self.config
         before = [(v, v.value) for v in self.model.component_data_objects(pyo.Var, descend_into=INSIDE)]
-        minimize = self.parts.sign > 0
+        minimize = self.sign > 0
         status: SolutionStatus | None = None
         self.trace = Trace(self.clock, minimize=minimize, tee=c.tee, callback=c.callback)
         with self.trace:
@@ -145,7 +146,7 @@ class Driver:
         selected = None
         if structure is not None and structure.selected and objective is not None:
             selected = structure.selected(self.model)
-        details: dict[str, Any] = {"driver": self, "seconds": dict(self.seconds)}
+        details = self.details | {"seconds": dict(self.seconds)}
         if objective is not None:
             details["violation"] = error = violation(self.model)
             if error > FEASIBLE:
@@ -180,7 +181,7 @@ class Driver:
         return SolutionStatus.OPTIMAL if closed else SolutionStatus.FEASIBLE
 
     def _signed(self, x: float | None) -> float | None:
-        return None if x is None else self.parts.sign * x
+        return None if x is None else self.sign * x
 
     def _timed(self, what: str, work: Callable[[], T]) -> T:
         start = self.clock.elapsed
@@ -215,6 +216,16 @@ class Driver:
 
         self._kept, self._load = key, restore
         return better
+
+    def set_aside(self) -> Callable[[], None]:
+        """Forget the incumbent, with which nothing to come can be compared; return what brings it back."""
+        best, kept, load = self.best, self._kept, self._load
+        self.best, self._kept, self._load = None, None, lambda: None
+
+        def bring_back() -> None:
+            self.best, self._kept, self._load = best, kept, load
+
+        return bring_back
 
     def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> None:
         """Add a row to the table, in the model's sense."""

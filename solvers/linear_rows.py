@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +44,8 @@ class LinearRows:
     def of(cls, rows: Sequence[Any], variables: Sequence[Any], terms: Sequence[Any], sign: float) -> LinearRows:
         """Extract rows and objective terms; ``sign`` is -1 for a model that maximises.
 
+        A fixed variable that is not among ``variables`` is a constant.
+
         Raises
         ------
         ModelError
@@ -58,7 +60,7 @@ class LinearRows:
         cost, fixed_cost = np.zeros(len(variables)), 0.0
         with _free(variables):
             for r, row in enumerate(rows):
-                constant, pairs = _affine(row.body, f'Row "{row.name}"')
+                constant, pairs = _affine(row.body, f'Row "{row.name}"', column)
                 columns += [column[id(v)] for _, v in pairs]
                 coefficients += [c for c, _ in pairs]
                 starts.append(len(columns))
@@ -66,7 +68,7 @@ class LinearRows:
                 lower[r] = -np.inf if lo is None else lo - constant
                 upper[r] = np.inf if up is None else up - constant
             for term in terms:
-                constant, pairs = _affine(term, f'Objective term "{term}"')
+                constant, pairs = _affine(term, f'Objective term "{term}"', column)
                 fixed_cost += sign * constant
                 for c, v in pairs:
                     cost[column[id(v)]] += sign * c
@@ -85,10 +87,14 @@ class LinearRows:
         )
 
 
-def _affine(expression: Any, what: str) -> tuple[float, list[tuple[float, Any]]]:
+def _affine(expression: Any, what: str, column: Mapping[int, int]) -> tuple[float, list[tuple[float, Any]]]:
     if type(expression) is LinearExpression:  # a builder's dense row: no walk
-        pairs = zip(expression.linear_coefs, expression.linear_vars, strict=True)
-        return float(pyo.value(expression.constant)), [(float(pyo.value(c)), v) for c, v in pairs]
+        pairs = [(float(pyo.value(c)), v) for c, v in zip(expression.linear_coefs, expression.linear_vars, strict=True)]
+        constant = float(pyo.value(expression.constant))
+        if any(id(v) not in column for _, v in pairs):
+            constant += sum(c * v.value for c, v in pairs if id(v) not in column)
+            pairs = [(c, v) for c, v in pairs if id(v) in column]
+        return constant, pairs
     repn = generate_standard_repn(expression, compute_values=True, quadratic=False)
     if not repn.is_linear():
         raise ModelError(

@@ -12,6 +12,8 @@ from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.common.errors import PyomoException
+from pyomo.common.modeling import unique_component_name
+from pyomo.mpec import Complementarity
 
 from solvers.errors import ModelError
 from solvers.model_class import INSIDE, unknown_components, unseen
@@ -62,6 +64,8 @@ def visible(model: Any, spec: SolverSpec) -> Visible:
         return Visible(model)
     clone = model.clone()
     answer = Visible(clone, hidden, _pairs(model, clone, pyo.Var), _pairs(model, clone, pyo.BooleanVar))
+    if C.SOS in spec.capabilities:
+        _as_ordered_sets(clone)
     steps = {"Complementarity": "mpec.simple_nonlinear" if spec.local else "mpec.simple_disjunction"}
     steps |= {"LogicalConstraint": "contrib.logical_to_disjunctive", "Disjunction": "gdp.bigm"}
     try:
@@ -72,12 +76,45 @@ def visible(model: Any, spec: SolverSpec) -> Visible:
         said = " ".join(str(error).split())
         raise ModelError(
             f"{spec.name} does not see the model's {', '.join(hidden)}, and {transformation} failed: {said} "
-            "Bound the variables in it, or apply a transformation of your own before solving."
+            f"Bound the variables in it, or apply a transformation of your own before solving.{_without_bounds(hidden)}"
         ) from error
     left = [kind for kind in unseen(clone) if kind != "SOSConstraint"]
     if left:
         raise ModelError(f"{spec.name} does not see {', '.join(left)}: transform them before solving.")
     return answer
+
+
+def _without_bounds(hidden: list[str]) -> str:
+    able = ", ".join(names(C.SOS))
+    return f" Installed solvers that need no bounds: {able}." if hidden == ["Complementarity"] and able else ""
+
+
+def _as_ordered_sets(clone: Any) -> None:
+    """Write 0 <= a _|_ b >= 0 with two variables equal to a and b, one of which is 0: no bound on them is needed.
+
+    What is bounded on both sides or free, and what holds in a disjunct only, is left to the disjunctions.
+    """
+    found = list(clone.component_data_objects(Complementarity, active=True, descend_into=pyo.Block))
+    if not found:
+        return
+    place = pyo.Block(range(len(found)))
+    clone.add_component(unique_component_name(clone, "ordered"), place)
+    for part, condition in zip(place.values(), found, strict=True):
+        sides = [_distance(condition._canonical_expression(side)) for side in condition._args]
+        if None in sides:
+            continue
+        part.either = pyo.Var([0, 1], domain=pyo.NonNegativeReals)
+        part.equal = pyo.Constraint([0, 1], rule=lambda b, k, sides=sides: b.either[k] == sides[k])
+        part.one = pyo.SOSConstraint(var=part.either, sos=1)
+        condition.deactivate()
+
+
+def _distance(row: tuple[Any, ...]) -> Any:
+    """Return the expression that is at least 0 in a row with one bound; None where it has none, two, or is equal."""
+    if len(row) != 3 or (row[0] is None) == (row[2] is None):
+        return None
+    lower, body, upper = row
+    return body - lower if upper is None else upper - body
 
 
 def _pairs(model: Any, clone: Any, kind: Any) -> list[tuple[Any, Any]]:

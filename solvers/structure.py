@@ -110,8 +110,24 @@ class Oracle(Protocol):
 
 
 @dataclass
-class Structure:
-    """Facts about a model that a driver may use.
+class Facts:
+    """What any model may tell whoever solves it.
+
+    Parameters
+    ----------
+    selected : callable, optional
+        model -> names of what its values select.
+    default_solver : str
+        Solver or driver where none is named; "" chooses by the model's class.
+    """
+
+    selected: Callable[[Any], list[str]] | None = field(default=None, kw_only=True)
+    default_solver: str = field(default="", kw_only=True)
+
+
+@dataclass
+class Structure(Facts):
+    """Facts about a model that a decomposition into master and subproblem may use.
 
     Parameters
     ----------
@@ -130,9 +146,9 @@ class Structure:
         Parts of the objective known to hold subproblem variables only, so that nobody needs to walk them.
     core : named Expression, optional
         The one of them that ``cut`` covers; every other term must be linear there.
-    oracle, cut, score, selected : callables, optional
+    oracle, cut, score : callables, optional
         Fast subproblem; cut from the linear rows of the subproblem and their multipliers; (model, data) -> validation
-        error of the values that the model holds; model -> names of what its values select.
+        error of the values that the model holds.
     suggest : callable, optional
         (fractional point, answer there) -> a point where the next cut is likely worth more.
     relaxation : Relaxation, optional
@@ -149,7 +165,6 @@ class Structure:
     implicit : str
         What states the subproblem, where no rows do. Not empty: only a driver that asks the oracle may solve the model,
         and only as built.
-    default_solver : str
     """
 
     complicating: list[Any]
@@ -162,7 +177,6 @@ class Structure:
     oracle: Oracle | None = None
     cut: Callable[[LinearRows, np.ndarray], Cut] | None = None
     score: Callable[[Any, Any], float] | None = None
-    selected: Callable[[Any], list[str]] | None = None
     suggest: Callable[[np.ndarray, SubAnswer], np.ndarray | None] | None = None
     relaxation: Relaxation | None = None
     floor: float | None = None
@@ -170,7 +184,7 @@ class Structure:
     starts: list[np.ndarray] = field(default_factory=list)
     only_as_built: str = ""
     implicit: str = ""
-    default_solver: str = "benders"
+    default_solver: str = field(default="benders", kw_only=True)
     built: AsBuilt | None = None
 
     def seal(self, model: pyo.ConcreteModel) -> Structure:

@@ -10,6 +10,7 @@ import pytest
 import fsmodels as fs
 import solvers
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
+from solvers.decomposition_driver import DecompositionDriver
 from solvers.model_class import violation
 from solvers.registry import DUALS, names
 from solvers.registry import Capability as C
@@ -17,6 +18,8 @@ from solvers.run import DRIVERS
 
 MASTERS = names(C.MILP, installed=False)
 SUBS = names(C.QP | C.QCP | DUALS, installed=False)
+
+DECOMPOSITIONS = [name for name, driver in DRIVERS.items() if issubclass(driver, DecompositionDriver)]
 
 
 @pytest.fixture(scope="module")
@@ -273,7 +276,7 @@ def build(data):
     return lambda form="perspective": fs.fsp.fsp_m(data, max_features=2, C=1.0, form=form)
 
 
-@pytest.mark.parametrize("driver", list(DRIVERS))
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
 def test_edits_of_the_subproblem(driver, linear_edit, build, edited_values):
     truth = min(q for s, q in edited_values(build, linear_edit).items() if sum(s) <= 2)
     model = build()
@@ -302,7 +305,7 @@ def test_edits_of_the_subproblem_reach_what_scip_finds(linear_edit, build, edite
 
 
 @pytest.mark.parametrize("form", [form for form in fs.fsp.FORMS if form != "perspective"])
-@pytest.mark.parametrize("solver", [*DRIVERS, "scip"])
+@pytest.mark.parametrize("solver", [*DECOMPOSITIONS, "scip"])
 def test_forms_with_a_bound_refuse_edits_of_the_subproblem(form, solver, linear_edit, build):
     model = build(form)
     linear_edit(model)
@@ -310,7 +313,7 @@ def test_forms_with_a_bound_refuse_edits_of_the_subproblem(form, solver, linear_
         fs.solve(model, solver)
 
 
-@pytest.mark.parametrize("driver", list(DRIVERS))
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
 def test_edits_that_no_cut_covers_are_named(driver, refused_edit, build):
     edit, name = refused_edit
     model = build()
@@ -323,7 +326,7 @@ def test_edits_that_no_cut_covers_are_named(driver, refused_edit, build):
     assert state(model) == before
 
 
-@pytest.mark.parametrize("driver", list(DRIVERS))
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
 @pytest.mark.parametrize("form", fs.fsp.FORMS)
 def test_edits_of_the_master(driver, form, master_edit, build):
     model = build(form)
@@ -338,7 +341,7 @@ def test_edits_of_the_master(driver, form, master_edit, build):
     assert pyo.value(model.objective) == pytest.approx(result.objective, rel=1e-6)
 
 
-@pytest.mark.parametrize("driver", list(DRIVERS))
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
 def test_maximising_turns_the_subproblem(driver, build):
     model = build()
     model.objective.sense = pyo.maximize
@@ -346,7 +349,7 @@ def test_maximising_turns_the_subproblem(driver, build):
         fs.solve(model, driver)
 
 
-@pytest.mark.parametrize("driver", list(DRIVERS))
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
 def test_what_is_no_row_is_refused_by_name(driver, build):
     model = build()
     model.one = pyo.SOSConstraint(var=model.sigma, sos=1)
@@ -374,7 +377,7 @@ def test_a_quadratic_master_needs_a_solver_for_it(build, need):
     assert result.objective == pytest.approx(whole.objective, rel=1e-4)
 
 
-@pytest.mark.parametrize("driver", list(DRIVERS))
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
 @pytest.mark.parametrize("form", fs.fsp.FORMS)
 def test_clashing_rows_are_named(driver, form, build):
     model = build(form)

@@ -9,6 +9,7 @@ import pyomo.environ as pyo
 import pytest
 from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
 from pyomo.gdp import Disjunct, Disjunction
+from pyomo.mpec import Complementarity, complements
 from pyomo.network import Arc, Port
 
 import solvers
@@ -16,6 +17,7 @@ from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopRe
 from solvers.interfaces import Runner, SolveOptions
 from solvers.registry import SOLVERS, find
 from solvers.registry import Capability as C
+from solvers.rewriting import visible
 
 
 def state(model):
@@ -123,6 +125,165 @@ def test_an_inactive_component_does_not_count(textbook):
     for disjunct in model.choice.disjuncts:
         disjunct.deactivate()
     assert solvers.solve(model, "highs").objective == pytest.approx(0)
+
+
+# ---------------------------------------------------------------------------- complementarities as ordered sets
+
+
+def product():
+    """Maximum 7 of 2 x + y over x _|_ y: x at most 3 (6), or y at most 7. No bound on x and y, which a big-M needs."""
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.p = pyo.Var(), pyo.Var(), pyo.Param(initialize=7.0, mutable=True)
+    m.first, m.second = pyo.Constraint(expr=m.x <= 3), pyo.Constraint(expr=m.y - 0.5 * m.x <= m.p)
+    m.either = Complementarity(expr=complements(m.x >= 0, m.y >= 0))
+    m.sum = pyo.Objective(expr=2 * m.x + m.y, sense=pyo.maximize)
+    return m
+
+
+@pytest.fixture(params=["scip", "gurobi"])
+def with_sets(request, need):
+    return need(request.param)
+
+
+def seen_by(name, model):
+    return visible(model, find(name)).model
+
+
+def sets_of(model):
+    return list(model.component_data_objects(pyo.SOSConstraint, active=True, descend_into=(pyo.Block, Disjunct)))
+
+
+def test_unbounded_variables_are_no_trouble_to_ordered_sets(with_sets):
+    model = product()
+    before = state(model)
+    assert len(sets_of(seen_by(with_sets, model))) == 1
+    for limit, optimum, x in ((7.0, 7.0, 0.0), (2.0, 6.0, 3.0), (6.5, 6.5, 0.0)):
+        model.p = limit
+        result = solvers.solve(model, with_sets)
+        assert result.status is SolutionStatus.OPTIMAL
+        assert result.objective == pytest.approx(optimum)
+        assert result.bound >= optimum - 1e-6
+        assert (model.x.value, model.y.value) == pytest.approx((x, optimum - 2 * x), abs=1e-6)
+        assert state(model) == before
+
+
+def test_who_has_no_ordered_sets_says_who_has():
+    model = product()
+    before = state(model)
+    with pytest.raises(ModelError, match=r"highs does not see the model's Complementarity.*need no bounds: .*scip"):
+        solvers.solve(model, "highs")
+    assert state(model) == before
+
+
+# The optimum of max x + y over x, y in [-9, 9] with x + 2 y <= 8 and both sides, one of them with equality.
+ONE_SIDED = {
+    "both from below": (lambda m: complements(m.x >= 1, m.y >= 2), 6.0),  # (4, 2); (1, 3.5) is worse
+    "from above": (lambda m: complements(m.x <= 2, m.y <= 1), 3.0),  # (2, 1)
+    "one of each": (lambda m: complements(m.x <= 2, m.y >= -3), 5.0),  # (2, 3)
+    "expressions": (lambda m: complements(m.y <= m.x, 3 * m.y + 1 >= 0), 25 / 3),  # (8 2/3, -1/3)
+    "a side that is a number": (lambda m: complements(2 + m.x <= 5, m.y - 4 <= 0), 5.5),  # (3, 2.5)
+    "with a parameter": (lambda m: complements(m.x >= m.p, m.y >= 2 * m.p), 6.0),
+}
+
+
+def three(build):
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.p = pyo.Var(bounds=(-9, 9)), pyo.Var(bounds=(-9, 9)), pyo.Param(initialize=1.0, mutable=True)
+    m.row = pyo.Constraint(expr=m.x + 2 * m.y <= 8)
+    m.either = Complementarity(expr=build(m))
+    m.sum = pyo.Objective(expr=m.x + m.y, sense=pyo.maximize)
+    return m
+
+
+@pytest.mark.parametrize("kind", ONE_SIDED)
+def test_each_way_to_write_one_side(kind, with_sets):
+    build, optimum = ONE_SIDED[kind]
+    model = three(build)
+    assert len(sets_of(seen_by(with_sets, model))) == 1
+    assert solvers.solve(model, with_sets).objective == pytest.approx(optimum)
+    assert solvers.solve(model, "highs").objective == pytest.approx(optimum)  # by disjunctions
+
+
+# What has no single distance: within a range y = 0, at its lower end y >= 0, at its upper end y <= 0; beside an
+# equation y is free.
+TWO_SIDED = {
+    "range": (lambda m: complements(pyo.inequality(-1, m.x, 4), m.y), 4.0),  # (4, 0); (-1, 4.5) is worse
+    "equation": (lambda m: complements(m.x == 3, m.y), 5.5),  # (3, 2.5)
+}
+
+
+@pytest.mark.parametrize("kind", TWO_SIDED)
+@pytest.mark.parametrize("solver", ["highs", "scip", "gurobi"])
+def test_two_sides_go_the_way_of_disjunctions(kind, solver, need):
+    build, optimum = TWO_SIDED[kind]
+    model = three(build)
+    before = state(model)
+    assert sets_of(seen_by(need(solver), model)) == []
+    assert solvers.solve(model, solver).objective == pytest.approx(optimum, abs=1e-5)
+    assert state(model) == before
+
+
+def test_ordered_sets_and_disjunctions_stand_side_by_side(with_sets):
+    model = three(TWO_SIDED["range"][0])
+    model.z = pyo.Var(bounds=(0, 5))
+    model.other = Complementarity(expr=complements(model.z >= 0, model.x + 0.5 >= 0))  # z = 0, or x = -1/2
+    model.sum.set_value(model.x + model.y + 3 * model.z)
+    assert len(sets_of(seen_by(with_sets, model))) == 1
+    # x = -1/2 lies within the range, so that y = 0, and z = 5; else z = 0 and (4, 0) is best
+    assert solvers.solve(model, with_sets).objective == pytest.approx(14.5)
+    model.z.setub(1)
+    assert solvers.solve(model, with_sets).objective == pytest.approx(4)
+
+
+def test_complementarities_in_blocks_and_with_an_index(with_sets):
+    model = product()
+    model.either.deactivate()
+    model.side = pyo.Block([1, 2])
+    model.side[1].pairs = Complementarity([0], rule=lambda b, k: complements(model.x >= 0, model.y >= 0))
+    model.side[2].never = Complementarity(expr=complements(model.x >= 0, 1 - model.x >= 0))
+    model.side[2].never.deactivate()
+    before = state(model)
+    assert len(sets_of(seen_by(with_sets, model))) == 1
+    result = solvers.solve(model, with_sets)
+    assert result.objective == pytest.approx(7)
+    assert (model.x.value, model.y.value) == pytest.approx((0, 7), abs=1e-6)
+    assert state(model) == before
+    model.side[2].deactivate()
+    model.side[1].deactivate()
+    assert solvers.solve(model, with_sets).objective == pytest.approx(14.5)  # (3, 8.5)
+
+
+def test_a_complementarity_in_a_disjunct_holds_there_only(with_sets):
+    """Maximum 8 in the other disjunct; 5 where the complementarity holds."""
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(bounds=(0, 5)), pyo.Var(bounds=(0, 3))
+    model.case = Disjunct([1, 2])
+    model.case[1].either = Complementarity(expr=complements(model.x >= 0, model.y >= 0))
+    model.case[2].row = pyo.Constraint(expr=model.x + model.y >= 1)
+    model.choice = Disjunction(expr=[model.case[1], model.case[2]])
+    model.sum = pyo.Objective(expr=model.x + model.y, sense=pyo.maximize)
+    assert solvers.solve(model, "highs").objective == pytest.approx(8)
+    assert solvers.solve(model, with_sets).objective == pytest.approx(8)
+
+
+def test_a_users_own_block_of_the_same_name_is_left_alone(with_sets):
+    model = product()
+    model.ordered = pyo.Block()
+    model.ordered.cap = pyo.Constraint(expr=model.y <= 6.5)
+    before = state(model)
+    assert solvers.solve(model, with_sets).objective == pytest.approx(6.5)
+    assert state(model) == before
+
+
+def test_a_fixed_variable_in_an_ordered_set(with_sets):
+    model = product()
+    model.x.fix(2.0)
+    assert solvers.solve(model, with_sets).objective == pytest.approx(4)  # y = 0
+    assert model.x.fixed
+    model.x.fix(0.0)
+    assert solvers.solve(model, with_sets).objective == pytest.approx(7)
+    model.x.fix(-1.0)
+    assert solvers.solve(model, with_sets).status is SolutionStatus.INFEASIBLE
 
 
 # ---------------------------------------------------------------------------------------------- options and limits

@@ -1,0 +1,32 @@
+"""Which features a classifier uses, told from its weights without regard to the units of the columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+USED = 1e-6  # of the largest
+NOTHING = 1e-9  # in units of the margin: what rounding leaves of a weight of 0
+
+FloatArray = NDArray[np.float64]
+
+
+def column_sizes(X: Any) -> FloatArray:
+    """Return the largest absolute value of each column, dense or CSR."""
+    largest = abs(X).max(axis=0)
+    return np.asarray(largest.todense() if sparse.issparse(largest) else largest, dtype=float).ravel()
+
+
+def used(w: FloatArray, sizes: FloatArray) -> NDArray[np.bool_]:
+    """Return where the largest term of a column, ``|w_j| max_i |x_ij|``, is above 1e-6 of the largest of all, and 1e-9.
+
+    Examples
+    --------
+    >>> used(np.array([1.0, 1e-4, 1e-9]), np.array([1.0, 1e4, 1.0])).tolist()
+    [True, True, False]
+    """
+    effects = np.abs(w) * sizes
+    return np.asarray(effects > max(NOTHING, USED * effects.max(initial=0.0)))

@@ -1,0 +1,259 @@
+r"""Successive linear approximation of a smooth objective over linear rows.
+
+For min { f(x) : x in P }, P a polyhedron, f smooth on it:
+
+    0. A start x: the minimiser over P of the linear part of f, or a random point for the variables of the rest.
+    1. p <- a vertex of P that minimises f'(x) p.
+    2. Stop if f'(x)(x - p) <= tolerance max(1, |f(x)|): x is stationary, no feasible direction descends.
+    3. x <- p, if that lowers f as a concave objective must; else the first of p, x + (p - x)/2, x + (p - x)/4, ... that
+       lowers f enough (Armijo), and go to 1.
+
+f concave: f(p) <= f(x) - f'(x)(x - p) < f(x), so step 3 takes every p, f decreases strictly, no vertex comes twice, and
+the method ends after finitely many linear programs (Mangasarian 1997, "Machine learning via polyhedral concave
+minimization", theorem 4.2; Bradley, Mangasarian, Street 1998, Algorithm 2.1 and result 2.2, with stop (17)). This needs
+vertices: ``lp_solver`` must be a simplex method; with an interior point the stop is still valid. f not concave: the
+method of Frank and Wolfe (1956) with Armijo's step (Dunn 1980), stationary in the limit; f convex as well.
+
+Stationary is what is certified, unless f is linear: then the linear program is the model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pyomo.environ as pyo
+
+from solvers.conflict import clashing_rows
+from solvers.decomposition import single_objective
+from solvers.driver import Driver
+from solvers.errors import ModelError, SolverError
+from solvers.interfaces import Runner, SolveOptions
+from solvers.linear_rows import LinearRows
+from solvers.lp import LpAnswer, LpStatus
+from solvers.lp_pyomo import linear_program
+from solvers.model_class import has_integers, unknown_components, unseen, used_variables
+from solvers.registry import Capability as C
+from solvers.registry import either, find
+from solvers.result import SolutionStatus, StopReason
+from solvers.smooth import SmoothObjective
+from solvers.starts import StartsConfig, draw, spread
+
+ARMIJO = 0.1  # share of the decrease that the slope promises
+SHORTEST = 2.0**-30  # step
+
+
+@dataclass
+class LinearizationConfig(StartsConfig):
+    """Options of ``sla``. ``iteration_limit`` counts linear programs over all starts, ``tolerance`` is of stop (17).
+
+    Bradley, Mangasarian, Street 1998 draw starts from (-1, 1), which their rows forbid below 0; ``start_range`` can.
+
+    Attributes
+    ----------
+    linear_start : bool
+        Start first at the minimiser of the linear part of the objective.
+    """
+
+    linear_start: bool = True
+
+
+@dataclass
+class _Run:
+    """What became of one start."""
+
+    start: str
+    objective: float | None = None
+    linear_programs: int = 0
+    stationary: bool = False
+    steps: list[float] = field(default_factory=list)  # shorter than 1 where f is not concave
+
+
+class _Proven(Exception):
+    """A linear program says it all about the model."""
+
+    def __init__(self, status: SolutionStatus) -> None:
+        super().__init__(status.value)
+        self.status = status
+
+
+class _Endless(Exception):
+    """The linear program of a start is unbounded."""
+
+
+class SuccessiveLinearization(Driver):
+    """Successive linear approximation; ``runs`` tells what became of each start."""
+
+    name = "sla"
+    title = "smooth objectives over linear rows, above all concave ones (successive linear approximation)"
+    options_type = LinearizationConfig
+    config: LinearizationConfig
+
+    def prepare(self) -> None:
+        """Extract the rows, and the objective's linear part, once."""
+        c, model = self.config, self.model
+        c.check("linear_start")
+        objective = single_objective(model)
+        self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
+        if hidden := unknown_components(model) + unseen(model):
+            raise ModelError(f'"sla" takes linear rows only, and the model has {", ".join(hidden)}: solve it whole.')
+        if has_integers(model):
+            raise ModelError(
+                '"sla" takes continuous variables only: solve the model whole by name, for example with '
+                f"{either(C.MINLP)}, or relax its integers."
+            )
+        self.variables = list({id(v): v for v in used_variables(model) if not v.fixed}.values())
+        rows = list(model.component_data_objects(pyo.Constraint, active=True))
+        self.rows = LinearRows.of(rows, self.variables, [], 1.0)
+        self.objective = SmoothObjective(objective.expr, self.variables, self.sign)
+        lp = self.lp = linear_program(
+            c.lp_solver, self.objective.linear, self.rows.x_lower, self.rows.x_upper, seed=c.seed or 0
+        )
+        lp.add_rows(self.rows.matrix, self.rows.lower, self.rows.upper)
+        self.runs: list[_Run] = []
+        self._solved = 0
+
+    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run from each start and keep the best; the status is that of the best."""
+        stop = StopReason.CONVERGED
+        try:
+            for label, cost in self._starts():
+                run = _Run(label)
+                self.runs.append(run)
+                with suppress(_Endless):  # the linear part alone may have no end: the next start
+                    stop = self._timed("subproblem", partial(self._descend, run, cost))
+                if stop is not StopReason.CONVERGED:
+                    return stop, self._certified()
+            if self.best is None:
+                raise ModelError("No linear program of a start has an end: bound the variables of the objective.")
+            return StopReason.CONVERGED, self._certified()
+        except _Proven as proof:
+            if proof.status is SolutionStatus.UNBOUNDED:
+                self.message = "The objective has no end: a bound or a row is missing."
+            return StopReason.CONVERGED, proof.status
+        finally:
+            self._report()
+
+    def _starts(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield a name and the cost of the first linear program (0)."""
+        c, f = self.config, self.objective
+        if c.linear_start or not len(f.curved):
+            yield "linear part", f.linear
+        random = np.random.default_rng(c.seed or 0)
+        for k in range(c.starts if len(f.curved) else 0):
+            point = np.zeros(len(self.variables))
+            point[f.curved] = draw([self.variables[j] for j in f.curved], random, c.start_range)
+            yield f"random {k + 1}", f.gradient(point)
+
+    def _descend(self, run: _Run, cost: np.ndarray) -> StopReason:
+        """Run from one start to a stationary point; the numbers are the steps of the algorithm box."""
+        f, c = self.objective, self.config
+        answer = self._linear_program(run, cost)  # 0
+        if isinstance(answer, StopReason):
+            return answer
+        x = answer.point
+        if not len(f.curved):  # the model is the linear program
+            self.raise_bound(f.value(x))
+            run.stationary = True
+        value = self._keep(run, x, f.value(x))
+        if run.stationary:
+            return StopReason.CONVERGED
+        while (stop := self.stopped()) is None:
+            slope = f.gradient(x)
+            answer = self._linear_program(run, slope)  # 1
+            if isinstance(answer, StopReason):
+                return answer
+            p = answer.point
+            descent = float(slope @ (x - p))
+            if descent <= c.tolerance * max(1.0, abs(value)):  # 2
+                run.stationary = True
+                return StopReason.CONVERGED
+            step, x, new = self._step(x, p, value, descent)  # 3
+            if step == 0.0:  # rounding hides what is left to gain
+                run.stationary = descent <= 1e3 * c.tolerance * max(1.0, abs(value))
+                return StopReason.CONVERGED
+            run.steps.append(step)
+            value = self._keep(run, x, new)
+        return stop
+
+    def _step(self, x: np.ndarray, p: np.ndarray, value: float, descent: float) -> tuple[float, np.ndarray, float]:
+        """Return length, point and value of the longest step 1, 1/2, 1/4, ... that descends enough, 0 for none."""
+        step = 1.0
+        while step >= SHORTEST:
+            point = p if step == 1.0 else x + step * (p - x)
+            new = self.objective.value(point)
+            if new < value and new <= value - ARMIJO * step * descent:
+                return step, point, new
+            step /= 2.0
+        return 0.0, x, value
+
+    def _linear_program(self, run: _Run, cost: np.ndarray) -> LpAnswer | StopReason:
+        """Minimise a linear objective over the rows; anything but an optimum is a reason to stop, or ``_Proven``."""
+        limit = self.config.iteration_limit
+        if limit is not None and self._solved >= limit:
+            return StopReason.ITERATION_LIMIT
+        self.lp.set_cost(cost)
+        self._solved += 1
+        run.linear_programs += 1
+        answer = self.lp.solve(self.clock.left)
+        if answer.status is LpStatus.OPTIMAL:
+            return answer
+        if answer.status is LpStatus.LIMIT or self.clock.over:
+            return StopReason.TIME_LIMIT
+        if answer.status is LpStatus.INFEASIBLE:
+            raise _Proven(SolutionStatus.INFEASIBLE)
+        if answer.status is LpStatus.UNBOUNDED:
+            if not len(self.objective.curved):
+                raise _Proven(SolutionStatus.UNBOUNDED)
+            if run.objective is None:
+                raise _Endless
+            raise ModelError(
+                f"The linear approximation of the objective has no end ({run.start}, linear program "
+                f"{run.linear_programs}): bound the variables of the objective."
+            )
+        raise SolverError(f"{self.config.lp_solver} failed on a linear program of {run.start}.")
+
+    def _keep(self, run: _Run, x: np.ndarray, value: float) -> float:
+        """Record a feasible point and offer it as incumbent."""
+        run.objective = value
+        if self.best is None or value < self.best:
+            for v, number in zip(self.variables, x.tolist(), strict=True):
+                v.set_value(number, skip_validation=True)
+            self.offer(value, self.variables, lambda: None)
+            self._best_run = run
+        self.record(run.start, value, cuts=0, support=None)
+        return value
+
+    def why_infeasible(self) -> str:
+        """Name the rows that clash."""
+        return clashing_rows(self.rows.rows, self.variables, Runner(find("highs"), SolveOptions()))
+
+    def _certified(self) -> SolutionStatus | None:
+        if self.best is None or self.closed(self.config.gap):
+            return None
+        return SolutionStatus.STATIONARY if self._best_run.stationary else SolutionStatus.FEASIBLE
+
+    def _report(self) -> None:
+        """Say how far apart the starts ended."""
+        table = pd.DataFrame(
+            [
+                {
+                    "start": run.start,
+                    "objective": self._signed(run.objective),
+                    "linear_programs": run.linear_programs,
+                    "stationary": run.stationary,
+                    "shortest_step": min(run.steps, default=math.nan),
+                }
+                for run in self.runs
+            ]
+        )
+        self.details["starts"] = table
+        self.details["linear_programs"] = self._solved
+        self.message = self.message or spread(
+            [run.objective for run in self.runs if run.objective is not None], self.sign
+        )

@@ -1,0 +1,331 @@
+"""One solver on a whole model: which one, what it sees, and what is proven of its answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from solvers.conflict import clashing_rows
+from solvers.decomposition import Split, single_objective, split
+from solvers.driver import check_limits
+from solvers.errors import ModelError, OptionError, SolverError
+from solvers.interfaces import Answer, Runner, SolveOptions
+from solvers.model_class import INSIDE, has_integers, needs, unseen, used_variables, violation
+from solvers.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, describe, find, names
+from solvers.registry import Capability as C
+from solvers.result import Result, SolutionStatus, StopReason
+from solvers.rewriting import Visible, visible
+from solvers.structure import Facts, Structure
+from solvers.subproblem import OracleSubproblem, SwitchedSubproblem
+from solvers.trace import Clock
+
+FEASIBLE = 1e-6  # largest violation of a point called optimal
+HOPELESS = 1e-3  # largest violation of a point worth keeping
+ALMOST_INTEGER = 1e-4
+DEFAULT_GAP = 1e-4
+ROUNDING = 1e-9  # relative; no gap smaller than this is asked of a proof
+CONVEX = C.QP | C.QCP
+_DEFAULTS = [("highs", C.LP), ("highs", C.MILP), ("clarabel", C.QP), ("clarabel", C.QCP), ("scip", C.NONCONVEX)]
+_DEFAULTS += [("scip", C.MIQP), ("scip", C.MIQCP), ("scip", C.MINLP), ("pounce", C.NLP)]
+
+
+def solve_by_class(model: Any, options: dict[str, Any]) -> Result:
+    """Solve with the default solver of the model's class.
+
+    Whether a quadratic model is convex only Clarabel finds out, by its factors, before it solves: what it refuses goes
+    to SCIP, which is slower and needs no convexity.
+    """
+    hidden = unseen(model)
+    if hidden:
+        return solve_whole(model, find("pounce" if hidden == ["Complementarity"] else "scip"), options)
+    needed = needs(model)
+    spec = default_solver(needed)
+    try:
+        return solve_whole(model, spec, options)
+    except ModelError as refusal:
+        if not any(n & CONVEX for n in needed):
+            raise
+        result = solve_whole(model, find("scip"), options)
+        result.message = f"{result.message} Not by {spec.name}: {refusal}".strip()
+        return result
+
+
+def default_solver(needed: list[C]) -> SolverSpec:
+    """Return the solver for a class of model, as ``needs`` gives it."""
+    return find(next(name for name, capability in _DEFAULTS if capability in needed))
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A model on its way through one solver: what was asked, what the solver sees, and how the model is structured."""
+
+    model: Any
+    spec: SolverSpec
+    options: dict[str, Any]
+    clock: Clock
+    seen: Visible
+    structure: Facts | None
+    parts: Split | None
+
+    def run(self, words: SolveOptions) -> Answer:
+        """Solve what the solver sees."""
+        model = self.seen.model
+        with _plain_domains(model, self.spec):
+            return Runner(self.spec, words).solve(model, time_limit=self.clock.left, integer=has_integers(model))
+
+    def judged(self, answer: Answer, before: list[tuple[Any, float | None]]) -> Result:
+        """Bring the values to the user's model, polish them, and say what is proven; else restore ``before``."""
+        error: float | None = None
+        if answer.has_point:
+            _round(self.seen.model)
+            self.seen.bring_back()
+            if self.parts is not None:
+                _polish(self.model, self.parts, self.clock)
+            error = max(violation(self.model), violation(self.seen.model) if self.seen.pairs else 0.0)
+            if error > HOPELESS:
+                words = f"its point misses the model's rows by {error:.1e} and is not kept"
+                answer = replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, bound=None, message=words)
+                error = None
+        if error is None:
+            _restore(before)
+        return _judged(self, answer, error)
+
+
+def _restore(values: list[tuple[Any, float | None]]) -> None:
+    for v, value in values:
+        v.set_value(value, skip_validation=True)
+
+
+def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result:
+    """Solve the monolith with one Pyomo solver."""
+    clock = Clock(options.get("time_limit"))
+    structure: Facts | None = getattr(model, "structure", None)
+    parts = None
+    single_objective(model)
+    if isinstance(structure, Structure):
+        structure.check_stated(f'solver="{spec.name}" takes whole models')
+        parts = split(model, structure)  # refuses a big-M that no longer holds
+    words = _words(spec, options, polished=parts is not None)
+    variables = list(model.component_data_objects(pyo.Var, descend_into=INSIDE))
+    before = [(v, v.value) for v in variables]
+    whole = _Whole(model, spec, options, clock, visible(model, spec), structure, parts)
+    seen = whole.seen
+    needed = needs(seen.model)
+    if not any(n in spec.capabilities for n in needed):
+        raise _cannot(spec, seen, needed)
+    if all(v.fixed for v in used_variables(seen.model)):
+        return whole.judged(_constant(seen.model), before)
+    _start(seen.model)
+    try:
+        answer = whole.run(words)
+    except ModelError as refusal:
+        raise _refused(spec, needed, refusal) from refusal
+    result = whole.judged(answer, before)
+    unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
+    if unproven and spec.strict and not clock.over and not set(spec.strict) & set(words.own):
+        first = [(v, v.value) for v in variables]
+        second = whole.judged(whole.run(replace(words, own={**words.own, **spec.strict})), first)
+        if second.gap is not None and (result.gap is None or second.gap < result.gap):
+            return second
+        _restore(first)
+    return result
+
+
+def _cannot(spec: SolverSpec, seen: Visible, needed: list[C]) -> SolverError:
+    able = sorted({name for n in needed for name in names(n)})
+    written = f", once its {' and '.join(seen.written)} is written as rows" if seen.written else ""
+    return SolverError(
+        f'Solver "{spec.name}" cannot solve this model, which needs {describe(needed[0])}{written}. '
+        f"Installed solvers that can: {', '.join(able) or 'none'}."
+    )
+
+
+def _refused(spec: SolverSpec, needed: list[C], error: ModelError) -> ModelError:
+    """Add to a convex solver's refusal who needs no convexity."""
+    if not any(n & CONVEX for n in needed):
+        return error
+    anywhere, local = names(C.NONCONVEX), [n for n in names(C.NLP) if SOLVERS[n].local]
+    return ModelError(
+        f"{error} Installed solvers that need no convexity: {', '.join(anywhere) or 'none'} (global); "
+        f"{', '.join(local) or 'none'} (a local optimum)."
+    )
+
+
+def _constant(model: Any) -> Answer:
+    """Answer without a solver where nothing is left to decide: some of them fail on such a model."""
+    if violation(model) > FEASIBLE:
+        return Answer(StopReason.CONVERGED, SolutionStatus.INFEASIBLE, False, None, "every variable is fixed")
+    value = float(pyo.value(single_objective(model)))
+    return Answer(StopReason.CONVERGED, SolutionStatus.OPTIMAL, True, value, "")
+
+
+def _start(model: Any) -> None:
+    """Put variables without a value, or out of bounds, within their bounds.
+
+    An interface drops a variable whose coefficients are all 0, and leaves it as it is; where it has no value some of
+    them fail. Any value within the bounds will do.
+    """
+    off = {id(v): v for v in model.component_data_objects(pyo.Var, descend_into=INSIDE) if _off(v)}
+    for v in used_variables(model) if off else ():
+        if id(v) in off and _off(v):
+            lower, upper = v.bounds
+            whole = math.ceil if not v.is_continuous() else float
+            least = -math.inf if lower is None else whole(lower)
+            v.set_value(min(max(v.value or 0.0, least), math.inf if upper is None else upper), skip_validation=True)
+
+
+def _off(v: Any) -> bool:
+    if v.fixed:
+        return False
+    lower, upper = v.bounds
+    return v.value is None or (lower is not None and v.value < lower) or (upper is not None and v.value > upper)
+
+
+@contextmanager
+def _plain_domains(model: Any, spec: SolverSpec) -> Iterator[None]:
+    """Hide, during a solve, what is integer by name only.
+
+    A variable fixed at a fraction is a constant to Pyomo, and makes the model infeasible for interfaces that pass it on
+    as an integer; a continuous solver refuses an integer variable even where no row holds it.
+    """
+    before = []
+    continuous = C.MILP not in spec.capabilities
+    for v in model.component_data_objects(pyo.Var, descend_into=INSIDE):
+        fraction = v.fixed and v.value is not None and v.value != round(v.value)
+        if not v.is_continuous() and (fraction or (continuous and not v.fixed)):
+            before.append((v, v.domain))
+    try:
+        for v, _ in before:
+            v.domain = pyo.Reals
+        yield
+    finally:
+        for v, domain in before:
+            v.domain = domain
+
+
+def _round(model: Any) -> None:
+    """Round integers, which come back within 1e-5 of one, where the rounded point satisfies the rows as well."""
+    held = {id(v): v for v in used_variables(model) if not v.is_continuous() and not v.fixed}
+    off = [(v, v.value) for v in held.values() if 0 < abs(v.value - round(v.value)) < ALMOST_INTEGER]
+    if off:
+        error = violation(model)
+        for v, x in off:
+            v.set_value(round(x), skip_validation=True)
+        if violation(model) > max(error, FEASIBLE):
+            for v, x in off:
+                v.set_value(x, skip_validation=True)
+
+
+def _judged(whole: _Whole, answer: Answer, error: float | None) -> Result:
+    """Recompute the objective from the model and say what is proven of it."""
+    model, spec, options, structure = whole.model, whole.spec, whole.options, whole.structure
+    minimize = single_objective(model).sense == pyo.minimize
+    result = Result(answer.status, answer.stop_reason, minimize=minimize, solver=spec.name, options=options)
+    result.bound = answer.bound if answer.status not in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED) else None
+    if error is not None:
+        result.objective = float(pyo.value(single_objective(model)))
+        result.details["violation"] = error
+        gap, asked = result.gap, max(options.get("gap", DEFAULT_GAP), ROUNDING)
+        if error > FEASIBLE:
+            result.status = SolutionStatus.FEASIBLE
+            result.message = f"{spec.name}'s point misses the model's rows by {error:.1e}: not called optimal."
+        elif result.status is SolutionStatus.OPTIMAL and (gap is None or gap > asked):
+            result.status = SolutionStatus.FEASIBLE
+            proven = "it reports no bound that proves it" if gap is None else f"its bound proves it to {gap:.1e} only"
+            result.message = f"{spec.name} says optimal; {proven}."
+        elif result.status is SolutionStatus.FEASIBLE and gap is not None and gap <= asked:
+            result.status = SolutionStatus.OPTIMAL
+        else:
+            result.message = _sentence(spec, answer, gap)
+        if structure is not None and structure.selected is not None:
+            result.selected = structure.selected(model)
+    elif result.status is SolutionStatus.INFEASIBLE and whole.parts is not None:
+        result.message = clashing_rows(
+            whole.parts.master_rows, whole.parts.master_variables, Runner(find("highs"), SolveOptions())
+        )
+    else:
+        result.message = _sentence(spec, answer, None)
+    result.seconds = whole.clock.elapsed
+    return result
+
+
+_STOPPED = {
+    StopReason.TIME_LIMIT: "stopped at the time limit",
+    StopReason.ITERATION_LIMIT: "stopped at an iteration limit",
+    StopReason.INTERRUPTED: "was interrupted",
+}
+_CONVERGED = {
+    SolutionStatus.OPTIMAL: "",
+    SolutionStatus.STATIONARY: "found a stationary point, and proves nothing about better ones elsewhere",
+    SolutionStatus.INFEASIBLE: "proves that no point satisfies the model",
+    SolutionStatus.UNBOUNDED: "finds no end to the objective: a bound or a row is missing",
+}
+
+
+def _sentence(spec: SolverSpec, answer: Answer, gap: float | None) -> str:
+    """Say in a sentence what came out."""
+    if answer.stop_reason in _STOPPED:
+        proven = "" if gap is None else f", with an objective proven within {gap:.1%}"
+        nothing = "" if answer.has_point else f", without a point ({answer.message})"
+        return f"{spec.name} {_STOPPED[answer.stop_reason]}{proven}{nothing}."
+    if answer.stop_reason is StopReason.SOLVER_ERROR:
+        return f"{spec.name} failed: {answer.message}."
+    said = _CONVERGED.get(answer.status, answer.message)
+    return f"{spec.name} {said}." if said else ""
+
+
+def _words(spec: SolverSpec, options: dict[str, Any], *, polished: bool) -> SolveOptions:
+    """Sort the common words from the solver's own options."""
+    check_limits(options)
+    drivers_own = {f.name for driver in DRIVERS.values() for f in dataclasses.fields(driver.options_type)}
+    own = {k: v for k, v in options.items() if k not in COMMON}
+    if "iteration_limit" in own and "iteration_limit" in spec.words:
+        own[spec.words["iteration_limit"]] = own.pop("iteration_limit")
+    elif not spec.ours:
+        for word in ("gap", "threads", "seed"):
+            if options.get(word) is not None:
+                raise OptionError(
+                    f'Option "{word}" cannot be passed to {spec.name}, a solver of Pyomo\'s own: '
+                    "give the solver's own option for it by name."
+                )
+    for name in own:
+        if name in drivers_own and name not in spec.words.values():
+            raise OptionError(f'Option "{name}" belongs to the drivers ({", ".join(DRIVERS)}), not to {spec.name}.')
+    common = {k: options[k] for k in COMMON if k in options}
+    common["gap"] = common.get("gap", DEFAULT_GAP) * (0.5 if polished else 1.0)  # polishing may cost a little
+    return SolveOptions(**common, own=own)
+
+
+def _polish(model: Any, parts: Split, clock: Clock) -> None:
+    """Solve the subproblem exactly at the solver's rounded choice.
+
+    A MIP solver's point satisfies rows to 1e-6 and integrality to 1e-5, enough to move w where w^2 <= t sigma; what it
+    decided is sigma, and the rest follows.
+    """
+    structure = parts.structure
+    if parts.mixed or not structure.switches:
+        return
+    values = [v.value for v in structure.complicating]
+    if any(x is None or abs(x - round(x)) > 1e-3 for x in values):
+        return
+    point = np.array([round(x) for x in values], dtype=float)
+    if parts.as_built and structure.oracle is not None:
+        answer = OracleSubproblem(parts).solve(point, 1e-9, clock.left)
+    else:
+        try:
+            answer = SwitchedSubproblem(parts, Runner(find("clarabel"), SolveOptions())).evaluate(point, clock.left)
+        except (ModelError, SolverError):  # an edit that only the whole model's solver takes: its own point stands
+            return
+    if answer is None or answer.value is None:
+        return
+    for v in parts.master_variables:
+        if not v.is_continuous() and not v.fixed:
+            v.set_value(round(v.value), skip_validation=True)
+    answer.load()

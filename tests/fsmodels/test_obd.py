@@ -1,0 +1,274 @@
+"""Optimal brain damage: derivatives by a loop, what is dropped, and that the model is left as it was."""
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from scipy import sparse
+from scipy.optimize import linprog
+
+import fsmodels as fs
+from solvers import Result, SolutionStatus, StopReason
+from solvers.model_class import violation
+
+
+@pytest.fixture
+def data(make_data):
+    """Not separable: each feature counts for something."""
+    return make_data(40, 6, seed=3, noise=1.0)
+
+
+def f(data, w, gamma):
+    """(4), term by term."""
+    A, B = data.X[data.y > 0], data.X[data.y < 0]
+    first = sum(max(0.0, -x @ w + gamma + 1) for x in A) / len(A)
+    return first + sum(max(0.0, x @ w - gamma + 1) for x in B) / len(B)
+
+
+def robust(data, kept, rows=()):
+    """(5) on some features by scipy."""
+    X, y = data.X[:, [data.features.index(j) for j in kept]], data.y
+    share = np.where(y > 0, 1 / (y > 0).sum(), 1 / (y < 0).sum())
+    A = np.hstack([-y[:, None] * X, y[:, None], -np.eye(len(y))])
+    bounds = [(None, None)] * (X.shape[1] + 1) + [(0, None)] * len(y)
+    cost = np.concatenate([np.zeros(X.shape[1] + 1), share])
+    return linprog(cost, A_ub=A, b_ub=-np.ones(len(y)), bounds=bounds).fun
+
+
+def plane(model):
+    return np.array([v.value for v in model.w.values()]), model.gamma.value
+
+
+def state(model):
+    variables = [(v.name, v.fixed, v.bounds, v.domain.name) for v in model.component_data_objects(pyo.Var)]
+    rows = [(r.name, r.active, id(r.expr)) for r in model.component_data_objects((pyo.Constraint, pyo.Objective))]
+    return variables, rows, [c.name for c in model.component_objects()]
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.5, 3.0])
+@pytest.mark.parametrize("solved", [True, False])
+def test_derivatives_by_a_loop(solved, delta, data):
+    model = fs.svm.robust_lp(data)
+    if solved:
+        fs.solve(model)
+    else:
+        rng = np.random.default_rng(0)
+        for v in [*model.w.values(), model.gamma]:
+            v.set_value(rng.normal())
+    w, gamma = plane(model)
+    here = f(data, w, gamma)
+    by_hand = [
+        max(abs(f(data, w + sign * delta * e, gamma) - here) for sign in (1, -1)) for e in np.eye(data.n_features)
+    ]
+    found = fs.obd.derivatives(model, data, delta)
+    np.testing.assert_allclose(found.to_numpy(), by_hand, rtol=1e-9, atol=1e-12)
+    assert list(found.index) == list(data.features)
+    assert min(by_hand) >= 0
+    np.testing.assert_array_equal(plane(model)[0], w)
+
+
+def test_derivatives_of_sparse_data_and_in_pieces(data, monkeypatch):
+    model = fs.svm.robust_lp(data)
+    fs.solve(model)
+    whole = fs.obd.derivatives(model, data)
+    thin = fs.Dataset.from_arrays(sparse.csr_matrix(data.X), data.y, features=list(data.features))
+    np.testing.assert_allclose(fs.obd.derivatives(model, thin), whole, rtol=1e-12)
+    for chunk in (1, 90):  # one column at a time, and two
+        monkeypatch.setattr("fsmodels.obd.CHUNK", chunk)
+        np.testing.assert_allclose(fs.obd.derivatives(model, data), whole, rtol=1e-12)
+        np.testing.assert_allclose(fs.obd.derivatives(model, thin), whole, rtol=1e-12)
+
+
+def test_derivatives_grow_with_the_step_as_f_is_convex(data):
+    model = fs.svm.robust_lp(data)
+    fs.solve(model)
+    small, large = (fs.obd.derivatives(model, data, delta) / delta for delta in (1e-3, 1.0))
+    assert (large >= small - 1e-9).all()
+    assert (large > small + 1e-3).any()
+
+
+@pytest.mark.parametrize("nu", [0.0, 0.4, 0.55, 0.7, 0.999999])
+def test_what_is_dropped_and_what_the_rest_costs(nu, data):
+    model = fs.svm.robust_lp(data)
+    before = state(model)
+    result = fs.obd.suppress(model, data, nu=nu, delta=0.1)
+    assert state(model) == before
+    D = result.details["derivatives"]
+    dropped = [j for j in data.features if D[j] < nu * D.max()]
+    kept = [j for j in data.features if j not in dropped]
+    assert result.details["suppressed"] == dropped
+    assert set(result.selected) <= set(kept)
+    assert result.objective == pytest.approx(robust(data, kept), abs=1e-7)
+    assert f(data, *plane(model)) == pytest.approx(result.objective, abs=1e-7)
+    assert [model.w[j].value for j in dropped] == [0.0] * len(dropped)
+    assert result.bound == pytest.approx(robust(data, data.features), abs=1e-7)
+    assert result.bound <= result.objective + 1e-9
+    lost = robust(data, kept) > robust(data, data.features) + 1e-4
+    assert result.status is (SolutionStatus.FEASIBLE if lost else SolutionStatus.OPTIMAL)
+    assert violation(model) <= 1e-6
+    if nu == 0:
+        assert dropped == []
+    if nu == 0.999999:
+        assert kept == [D.idxmax()]
+
+
+def test_more_is_dropped_as_nu_grows(data):
+    sizes = [
+        len(fs.obd.suppress(fs.svm.robust_lp(data), data, nu=nu, delta=0.1).details["suppressed"])
+        for nu in (0, 0.4, 0.55, 0.7, 0.999999)
+    ]
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) >= 4  # the test above has seen several sizes
+
+
+def test_the_derivatives_are_those_of_the_first_solution(data):
+    model = fs.svm.robust_lp(data)
+    fs.solve(model)
+    expected = fs.obd.derivatives(model, data, 0.1)
+    result = fs.obd.suppress(fs.svm.robust_lp(data), data, nu=0.6, delta=0.1)
+    np.testing.assert_allclose(result.details["derivatives"], expected, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:Data")
+def test_a_feature_that_says_nothing_is_dropped_first(data):
+    wider = fs.Dataset.from_arrays(np.column_stack([data.X, np.zeros(40)]), data.y, features=[*data.features, "idle"])
+    result = fs.obd.suppress(fs.svm.robust_lp(wider), wider, nu=1e-9, delta=0.1)
+    assert result.details["derivatives"]["idle"] == 0
+    assert result.details["suppressed"] == ["idle"]
+    assert result.status is SolutionStatus.OPTIMAL  # nothing was lost
+
+
+@pytest.mark.filterwarnings("ignore:Data")
+def test_separable_classes_in_closed_form():
+    """x = -1, 1: w = 1 just separates, so a step of delta back costs delta in each class, and one ahead nothing."""
+    data = fs.Dataset.from_arrays([[-1.0, 0.5], [1.0, 0.5]], [-1, 1], features=["x", "shift"])
+    model = fs.svm.robust_lp(data)
+    for v, value in ((model.w["x"], 1.0), (model.w["shift"], 0.0), (model.gamma, 0.0)):
+        v.set_value(value)
+    D = fs.obd.derivatives(model, data, 0.25)
+    assert D["x"] == pytest.approx(0.5)
+    assert D["shift"] == pytest.approx(0.125)  # moves both margins by 1/8, one of them below 1
+
+
+# Edits, fixings, limits.
+
+
+def test_fixed_weights_stay_fixed(data):
+    model = fs.svm.robust_lp(data)
+    result = fs.obd.suppress(model, data, nu=0.9, delta=0.1)
+    first = result.details["suppressed"][0]
+    model.w[first].fix(0.7)
+    again = fs.obd.suppress(model, data, nu=0.9, delta=0.1)
+    assert (model.w[first].fixed, model.w[first].value) == (True, 0.7)
+    assert first not in again.details["suppressed"]
+    assert not any(model.w[j].fixed for j in data.features if j != first)
+
+
+def test_a_row_that_needs_a_dropped_weight_keeps_the_first_solution(data):
+    model = fs.svm.robust_lp(data)
+    j = fs.obd.suppress(model, data, nu=0.9, delta=0.1).details["suppressed"][0]
+    model.row = pyo.Constraint(expr=model.w[j] >= 0.01)
+    whole = fs.solve(model).objective
+    before = state(model)
+    result = fs.obd.suppress(model, data, nu=0.999, delta=0.1)
+    assert state(model) == before
+    D = result.details["derivatives"]
+    assert D[j] < 0.999 * D.max()  # it was to be dropped
+    assert result.details["suppressed"] == []
+    assert result.objective == pytest.approx(whole)
+    assert "Without the dropped features there is no solution" in result.message
+    assert model.w[j].value >= 0.01 - 1e-9
+    assert f(data, *plane(model)) == pytest.approx(result.objective, abs=1e-7)
+
+
+def test_a_bound_that_needs_a_dropped_weight_is_kept(data):
+    model = fs.svm.robust_lp(data)
+    j = fs.obd.suppress(model, data, nu=0.9, delta=0.1).details["suppressed"][0]
+    model.w[j].setlb(0.01)
+    fs.obd.suppress(model, data, nu=0.999, delta=0.1)
+    assert model.w[j].value >= 0.01 - 1e-9
+    assert violation(model) <= 1e-6
+
+
+def test_infeasible_rows_end_before_anything_is_dropped(data):
+    model = fs.svm.robust_lp(data)
+    model.row = pyo.Constraint(expr=sum(model.y.values()) <= -1)
+    result = fs.obd.suppress(model, data, nu=0.5)
+    assert result.status is SolutionStatus.INFEASIBLE
+    assert not any(v.fixed for v in model.w.values())
+
+
+def test_another_objective_is_respected_by_both_solves(data):
+    """A user's price of one class: what is dropped follows (4), what is solved is the model."""
+    model = fs.svm.robust_lp(data)
+    model.objective.set_value(sum(model.y.values()) + 3 * sum(model.z.values()))
+    result = fs.obd.suppress(model, data, nu=0.9, delta=0.1)
+    assert pyo.value(model.objective) == pytest.approx(result.objective)
+    assert result.bound <= result.objective
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip", "clarabel", "gurobi"])
+def test_every_solver_by_name(solver, data, need):
+    result = fs.obd.suppress(fs.svm.robust_lp(data), data, nu=0.0, solver=need(solver))
+    assert result.objective == pytest.approx(robust(data, data.features), abs=1e-6)
+
+
+def test_time_limit_of_nothing(data):
+    model = fs.svm.robust_lp(data)
+    before = state(model)
+    result = fs.obd.suppress(model, data, nu=0.5, delta=0.1, time_limit=0)
+    assert state(model) == before
+    if result.has_solution:  # an LP that small may be done before the clock is read
+        assert f(data, *plane(model)) == pytest.approx(result.objective, abs=1e-7)
+    else:
+        assert (result.stop_reason, result.status) == (StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION)
+
+
+def test_a_limit_in_the_second_solve_keeps_the_first_solution(data, monkeypatch):
+    model = fs.svm.robust_lp(data)
+    solve, given = fs.obd.solve, []
+
+    def out_of_time(model, solver, **options):
+        given.append(options["time_limit"])
+        if len(given) == 1:
+            return solve(model, solver, **options)
+        for v in model.component_data_objects(pyo.Var):
+            v.set_value(9.0, skip_validation=True)
+        return Result(SolutionStatus.NO_SOLUTION, StopReason.TIME_LIMIT, message="stopped at the time limit")
+
+    monkeypatch.setattr("fsmodels.obd.solve", out_of_time)
+    result = fs.obd.suppress(model, data, nu=0.7, delta=0.1, time_limit=100)
+    assert given[0] == 100 > given[1] > 0  # what is left is handed on
+    assert result.stop_reason is StopReason.TIME_LIMIT
+    assert result.objective == pytest.approx(robust(data, data.features))
+    assert result.details["suppressed"] == []
+    assert "stopped at the time limit" in result.message
+    assert f(data, *plane(model)) == pytest.approx(result.objective, abs=1e-7)
+    assert not any(v.fixed for v in model.w.values())
+
+
+def test_an_error_in_the_second_solve_unfixes(data, monkeypatch):
+    model = fs.svm.robust_lp(data)
+    solve, calls = fs.obd.solve, []
+
+    def twice(model, solver, **options):
+        calls.append(None)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return solve(model, solver, **options)
+
+    monkeypatch.setattr("fsmodels.obd.solve", twice)
+    with pytest.raises(KeyboardInterrupt):
+        fs.obd.suppress(model, data, nu=0.9, delta=0.1)
+    assert not any(v.fixed for v in model.w.values())
+
+
+@pytest.mark.parametrize("nu", [-0.1, 1, 1.0, float("nan"), "half", None])
+def test_a_share_that_means_nothing(nu, data):
+    with pytest.raises(fs.ParameterError, match=r"nu=.*dropped.*from 0 to below 1"):
+        fs.obd.suppress(fs.svm.robust_lp(data), data, nu=nu)
+
+
+@pytest.mark.parametrize("delta", [0, -1.0, float("inf"), "small"])
+def test_a_step_that_means_nothing(delta, data):
+    with pytest.raises(fs.ParameterError, match="delta="):
+        fs.obd.suppress(fs.svm.robust_lp(data), data, nu=0.5, delta=delta)

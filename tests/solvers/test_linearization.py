@@ -1,0 +1,775 @@
+"""Successive linear approximation: stationary by an independent LP, enumerated vertices, limits, refusals."""
+
+import itertools
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from pyomo.gdp import Disjunction
+from pyomo.network import Arc, Port
+from scipy.optimize import linprog
+
+import fsmodels as fs
+import solvers
+from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
+from solvers.lp import HighsLP, LpStatus
+from solvers.model_class import violation
+
+LP_SOLVERS = ["highs", "clarabel", "gurobi", "glpk"]
+PRICES, SCALE, SHIP = [4.0, 3.0, 5.0, 2.0], [1.0, 2.0, 0.5, 3.0], [0.2, 0.5, 0.1, 0.4]
+CAPACITY, DEMAND = [3.0, 4.0, 2.5, 2.0], 6.0
+
+
+def state(model):
+    """What a solve must not change."""
+    variables = list(model.component_data_objects(pyo.Var))
+    rows = list(model.component_data_objects((pyo.Constraint, pyo.Objective)))
+    return (
+        [(v.name, v.fixed, v.bounds, v.domain.name) for v in variables],
+        [(r.name, r.active, id(r.expr)) for r in rows],
+        [c.name for c in model.component_objects()],
+    )
+
+
+# A textbook model: which plants meet a demand, with economies of scale.
+
+
+def plants(sense=pyo.minimize):
+    """Concave cost a log(1 + x / s) + c x of four plants; 1 and 2 share workers."""
+    m = pyo.ConcreteModel()
+    m.j = pyo.RangeSet(0, 3)
+    m.x = pyo.Var(m.j, bounds=lambda m, j: (0, CAPACITY[j]))
+    m.demand = pyo.Constraint(expr=pyo.quicksum(m.x.values()) == DEMAND)
+    m.workers = pyo.Constraint(expr=m.x[0] + 2 * m.x[1] <= 7)
+    m.mix = pyo.Constraint(expr=m.x[2] - m.x[3] >= -1)
+    cost = sum(PRICES[j] * pyo.log(1 + m.x[j] / SCALE[j]) + SHIP[j] * m.x[j] for j in m.j)
+    m.cost = pyo.Objective(expr=cost if sense == pyo.minimize else -cost, sense=sense)
+    return m
+
+
+def plants_cost(x):
+    return sum(PRICES[j] * np.log(1 + x[j] / SCALE[j]) + SHIP[j] * x[j] for j in range(4))
+
+
+def plants_vertices(extra=(), dropped=()):
+    """Every vertex of the rows above, from all choices of three rows that hold with equality beside the demand."""
+    eye = np.eye(4)
+    rows = [(-eye[j], 0.0) for j in range(4)] + [(eye[j], CAPACITY[j]) for j in range(4)]
+    rows += [(np.array([1.0, 2, 0, 0]), 7.0), (np.array([0.0, 0, -1, 1]), 1.0), *extra]
+    rows = [row for k, row in enumerate(rows) if k not in dropped]
+    A, b = np.array([a for a, _ in rows]), np.array([side for _, side in rows])
+    found = []
+    for chosen in itertools.combinations(range(len(rows)), 3):
+        M = np.vstack([A[list(chosen)], np.ones(4)])
+        if abs(np.linalg.det(M)) > 1e-9:
+            x = np.linalg.solve(M, [*b[list(chosen)], DEMAND])
+            if np.all(A @ x <= b + 1e-9) and not any(np.allclose(x, other) for other in found):
+                found.append(x)
+    return np.array(found)
+
+
+@pytest.fixture(scope="module")
+def vertices():
+    return plants_vertices()
+
+
+def point(model):
+    return np.array([model.x[j].value for j in range(4)])
+
+
+def test_the_textbook_model_has_vertices_to_get_stuck_at(vertices):
+    """Else the tests below would prove nothing."""
+    costs = np.sort([plants_cost(x) for x in vertices])
+    assert len(vertices) >= 8
+    assert costs[1] > costs[0] + 0.1
+
+
+@pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
+def test_enough_starts_reach_the_best_vertex(sense, vertices):
+    best = min(vertices, key=plants_cost)
+    model = plants(sense)
+    result = solvers.solve(model, "sla", starts=30, seed=1)
+    sign = 1 if sense == pyo.minimize else -1
+    assert (result.status, result.stop_reason) == (SolutionStatus.STATIONARY, StopReason.CONVERGED)
+    assert sign * result.objective == pytest.approx(plants_cost(best), rel=1e-9)
+    np.testing.assert_allclose(point(model), best, atol=1e-7)
+    assert pyo.value(model.cost) == pytest.approx(result.objective, rel=1e-12)
+    assert result.bound is None  # nothing is proven about other vertices
+    assert result.gap is None
+    incumbent = sign * result.iterations["Incumbent"].to_numpy(dtype=float)
+    assert (np.diff(incumbent) <= 0).all()
+    assert incumbent[-1] == pytest.approx(plants_cost(best), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_start_ends_at_a_vertex_that_no_slope_leaves(seed, vertices):
+    model = plants()
+    result = solvers.solve(model, "sla", starts=1, linear_start=False, seed=seed)
+    x = point(model)
+    slope = [PRICES[j] / (SCALE[j] + x[j]) + SHIP[j] for j in range(4)]
+    assert min(np.abs(vertices - x).max(axis=1)) <= 1e-7
+    assert min(vertices @ slope) >= slope @ x - 1e-7  # (17): an LP's optimum is at a vertex
+    assert result.details["starts"]["stationary"].all()
+    assert (np.diff(result.iterations["Objective"]) < 0).all()
+
+
+def test_the_first_start_is_the_optimum_of_the_linear_part(vertices):
+    result = solvers.solve(plants(), "sla", starts=0)
+    first = min(vertices, key=lambda x: SHIP @ x)
+    assert result.iterations["Objective"].iloc[0] == pytest.approx(plants_cost(first), rel=1e-9)
+    assert list(result.details["starts"]["start"]) == ["linear part"]
+
+
+def test_the_table_of_starts_says_how_far_apart_they_ended(vertices):
+    result = solvers.solve(plants(), "sla", starts=6, seed=3)
+    table = result.details["starts"]
+    ends = {label: rows["Objective"].iloc[-1] for label, rows in result.iterations.groupby("Step")}
+    assert list(table["start"]) == ["linear part", *(f"random {k}" for k in range(1, 7))]
+    assert dict(zip(table["start"], table["objective"], strict=True)) == pytest.approx(ends)
+    assert result.objective == table["objective"].min()
+    assert table["linear_programs"].sum() == result.details["linear_programs"]
+    costs = [plants_cost(x) for x in vertices]
+    assert all(min(abs(np.array(costs) - end)) <= 1e-7 for end in table["objective"])
+    best = int((table["objective"] <= table["objective"].min() + 1e-6).sum())
+    assert f"7 starts ended between {table['objective'].min():.6g} and {table['objective'].max():.6g}" in result.message
+    assert f"; {best} of them at the best." in result.message
+
+
+def test_starts_find_different_vertices(vertices):
+    table = solvers.solve(plants(), "sla", starts=30, seed=1).details["starts"]
+    assert table["objective"].round(6).nunique() > 1
+
+
+def test_where_random_starts_are_drawn(monkeypatch):
+    """Between the bounds, or in the range that is asked for."""
+    drawn = []
+    original = solvers.linearization.SmoothObjective.gradient
+    monkeypatch.setattr(
+        solvers.linearization.SmoothObjective, "gradient", lambda f, x: drawn.append(x.copy()) or original(f, x)
+    )
+    solvers.solve(plants(), "sla", starts=1, linear_start=False, start_range=(0.25, 0.5))
+    assert ((drawn[0] >= 0.25) & (drawn[0] <= 0.5)).all()
+    drawn.clear()
+    for seed in range(20):
+        solvers.solve(plants(), "sla", starts=1, linear_start=False, iteration_limit=1, seed=seed)
+    assert ((np.array(drawn) >= 0) & (np.array(drawn) <= CAPACITY)).all()
+    assert np.array(drawn).max(axis=0) == pytest.approx(CAPACITY, rel=0.4)
+    assert (np.array(drawn).max(axis=0) > 1).all()
+
+
+def test_two_runs_with_one_seed_are_the_same():
+    first, second = (solvers.solve(plants(), "sla", seed=5).iterations.drop(columns="Time") for _ in range(2))
+    other = solvers.solve(plants(), "sla", seed=6).iterations.drop(columns="Time")
+    assert first.equals(second)
+    assert not first.equals(other)
+
+
+# Objectives that are linear, or not concave.
+
+
+def test_a_linear_model_is_solved_to_optimality(textbook):
+    model = textbook.lp()
+    result = solvers.solve(model, "sla", seed=2)
+    assert (result.status, result.stop_reason) == (SolutionStatus.OPTIMAL, StopReason.CONVERGED)
+    assert (result.objective, result.bound) == pytest.approx((11, 11))
+    assert (model.x.value, model.y.value) == pytest.approx((3, 1))
+    assert result.details["linear_programs"] == 1  # nothing is left to start at random
+
+
+def test_the_table_of_a_linear_model_ends_with_its_bound(textbook):
+    assert solvers.solve(textbook.lp(), "sla").iterations["Bound"].iloc[-1] == pytest.approx(11)
+
+
+def test_a_curved_part_that_is_constant_leaves_a_linear_model():
+    model = plants()
+    model.price = pyo.Param(initialize=0.0, mutable=True)
+    model.cost.set_value(model.x[0] - model.x[1] + model.price * pyo.exp(model.x[2]))
+    result = solvers.solve(model, "sla")
+    assert result.status is SolutionStatus.OPTIMAL
+    truth = linprog([1, -1, 0, 0], A_ub=[[1, 2, 0, 0], [0, 0, -1, 1]], b_ub=[7, 1], A_eq=[[1] * 4], b_eq=[DEMAND],
+                    bounds=[(0, c) for c in CAPACITY]).fun  # fmt: skip
+    assert result.objective == result.bound == pytest.approx(truth)
+    model.price = -1.0
+    assert solvers.solve(model, "sla").status is SolutionStatus.STATIONARY
+
+
+def test_a_convex_quadratic_whose_optimum_is_no_vertex():
+    """Distance of (0.3, 0.9) from x + y <= 1, both at least 0: 2 (1/10)^2 at (1/5, 4/5)."""
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
+    model.row = pyo.Constraint(expr=model.x + model.y <= 1)
+    model.distance = pyo.Objective(expr=(model.x - 0.3) ** 2 + (model.y - 0.9) ** 2)
+    result = solvers.solve(model, "sla", starts=2, tolerance=1e-6, iteration_limit=20_000)
+    assert result.status is SolutionStatus.STATIONARY
+    assert result.objective == pytest.approx(0.02, abs=1e-6)  # convex: the stop (17) bounds the distance
+    assert (model.x.value, model.y.value) == pytest.approx((0.2, 0.8), abs=2e-3)
+    steps = result.details["starts"]["shortest_step"]
+    assert (steps < 1).all()
+    for _, rows in result.iterations.groupby("Step"):
+        assert (np.diff(rows["Objective"]) < 0).all()
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4])
+def test_the_tolerance_of_the_stop_bounds_the_distance_to_a_convex_optimum(tolerance):
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var([0, 1, 2], bounds=(0, None))
+    model.row = pyo.Constraint(expr=pyo.quicksum(model.x.values()) == 1)
+    target = [0.2, 0.5, 0.9]  # projected on the simplex: (0, 0.3, 0.7)
+    model.distance = pyo.Objective(expr=sum((model.x[j] - t) ** 2 for j, t in enumerate(target)))
+    result = solvers.solve(model, "sla", starts=0, tolerance=tolerance, iteration_limit=50_000)
+    assert result.status is SolutionStatus.STATIONARY
+    assert 0.12 - 1e-9 <= result.objective <= 0.12 + tolerance
+
+
+def test_a_nonconvex_saddle(textbook):
+    """x y: (17) holds at both optima, and at no vertex that is none."""
+    result = solvers.solve(textbook.nonconvex(), "sla", starts=5)
+    assert result.objective == pytest.approx(-2)
+
+
+def test_a_step_must_gain_its_share():
+    """x^2 from 1: the whole step to -0.99 gains 0.02, where the slope promises 4; half of it ends near 0."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(-0.99, 1))
+    model.cost = pyo.Objective(expr=model.x**2 - 1e-3 * model.x)
+    table = solvers.solve(model, "sla", starts=0).iterations["Objective"]
+    assert table.iloc[0] == pytest.approx(0.999)
+    assert table.iloc[1] < 1e-3
+    assert model.x.value == pytest.approx(5e-4, abs=1e-4)
+
+
+def test_steps_are_whole_where_the_objective_is_concave():
+    steps = solvers.solve(plants(), "sla", starts=10).details["starts"]["shortest_step"].dropna()
+    assert len(steps)
+    assert (steps == 1).all()
+
+
+# Where there is nothing to find.
+
+
+def test_infeasible_rows():
+    model = plants()
+    model.more = pyo.Constraint(expr=model.x[0] + model.x[1] >= 8)
+    model.x[0].set_value(0.5)
+    result = solvers.solve(model, "sla")
+    assert (result.status, result.stop_reason) == (SolutionStatus.INFEASIBLE, StopReason.CONVERGED)
+    assert result.objective is result.bound is None
+    assert model.x[0].value == 0.5
+
+
+def test_rows_that_clash_are_named():
+    model = plants()
+    model.more = pyo.Constraint(expr=model.x[0] + model.x[1] >= 8)
+    message = solvers.solve(model, "sla").message
+    assert "more" in message
+    assert "mix" not in message
+
+
+@pytest.mark.parametrize("lp_solver", LP_SOLVERS)
+def test_a_linear_objective_without_end(lp_solver, need):
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, None))
+    model.row = pyo.Constraint(expr=model.x - model.y <= 1)
+    model.cost = pyo.Objective(expr=-model.x - model.y)
+    result = solvers.solve(model, "sla", lp_solver=need(lp_solver))
+    assert result.status is SolutionStatus.UNBOUNDED
+    assert result.objective is result.bound is None
+
+
+def test_a_linear_objective_without_end_is_told_in_words():
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, None))
+    model.cost = pyo.Objective(expr=-model.x)
+    assert "bound or a row is missing" in solvers.solve(model, "sla").message
+
+
+def test_an_unbounded_linear_part_is_left_to_the_other_starts():
+    """-x + log(1 + e^2x) is least at x = 0 and grows for ever; its linear part -x falls for ever."""
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(bounds=(0, None)), pyo.Var(bounds=(0, 2))
+    model.cost = pyo.Objective(expr=-model.x + pyo.log(1 + pyo.exp(2 * model.x)) - pyo.sqrt(1 + model.y))
+    result = solvers.solve(model, "sla", starts=3)
+    assert result.status is SolutionStatus.STATIONARY
+    assert result.objective == pytest.approx(np.log(2) - np.sqrt(3))
+    assert (model.x.value, model.y.value) == pytest.approx((0, 2))
+    table = result.details["starts"].set_index("start")
+    assert np.isnan(float(table.loc["linear part", "objective"] or np.nan))
+    assert table.loc[["random 1", "random 2", "random 3"], "stationary"].all()
+    with pytest.raises(ModelError, match="bound the variables of the objective"):
+        solvers.solve(model, "sla", starts=0)
+
+
+def test_an_objective_without_end_is_an_error_that_says_what_to_do():
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, None))
+    model.x.set_value(0.5)
+    model.cost = pyo.Objective(expr=-pyo.log(1 + model.x))
+    with pytest.raises(ModelError, match="bound the variables of the objective"):
+        solvers.solve(model, "sla")
+    assert model.x.value == 0.5
+
+
+# What it does not take.
+
+
+def square(model):
+    return pyo.Constraint(expr=model.x[0] ** 2 <= 4)
+
+
+REFUSED = {
+    "integers": (lambda m: setattr(m.x[0], "domain", pyo.Integers), '"sla" takes continuous variables only.*scip'),
+    "binaries": (
+        lambda m: (
+            m.add_component("b", pyo.Var(domain=pyo.Binary)),
+            m.add_component("e", pyo.Constraint(expr=m.x[0] <= 3 * m.b)),
+        ),
+        "continuous variables only",
+    ),
+    "disjunction": (
+        lambda m: m.add_component("e", Disjunction(expr=[[m.x[0] == 0], [m.x[1] == 0]])),
+        "linear rows only.*Disjunction",
+    ),
+    "ordered set": (lambda m: m.add_component("e", pyo.SOSConstraint(var=m.x, sos=1)), "linear rows only.*SOS"),
+    "quadratic row": (lambda m: m.add_component("round", square(m)), '"round" is not'),
+    "nonlinear row": (
+        lambda m: m.add_component("round", pyo.Constraint(expr=pyo.exp(m.x[0]) <= 4)),
+        'Row "round" is not linear',
+    ),
+    "row in a block": (
+        lambda m: m.add_component("side", pyo.Block(rule=lambda b: b.add_component("c", square(m)))),
+        '"side.c" is not linear',
+    ),
+    "no objective": (lambda m: m.cost.deactivate(), "exactly one active objective"),
+    "two objectives": (lambda m: m.add_component("o", pyo.Objective(expr=m.x[0])), "exactly one active objective"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_refuses_by_name(kind):
+    edit, words = REFUSED[kind]
+    model = plants()
+    edit(model)
+    before = state(model)
+    with pytest.raises(ModelError, match=words):
+        solvers.solve(model, "sla")
+    assert state(model) == before
+
+
+def test_what_is_fixed_or_inactive_does_not_count(vertices):
+    model = plants()
+    model.whole = pyo.Var(domain=pyo.Integers)
+    model.whole.fix(2)
+    model.row = pyo.Constraint(expr=model.x[0] <= 1 + model.whole)
+    model.round = pyo.Constraint(expr=model.x[0] ** 2 <= 1)
+    model.round.deactivate()
+    assert solvers.solve(model, "sla", starts=20).objective == pytest.approx(min(map(plants_cost, vertices)))
+
+
+def test_a_row_that_a_fixed_variable_makes_linear_is_linear(vertices):
+    model = plants()
+    model.factor = pyo.Var()
+    model.factor.fix(2.0)
+    model.row = pyo.Constraint(expr=model.factor * model.x[0] <= 6)
+    assert solvers.solve(model, "sla", starts=20).objective == pytest.approx(min(map(plants_cost, vertices)))
+
+
+def test_a_component_of_a_kind_nobody_knows_is_refused_by_name():
+    model = plants()
+    model.left, model.right = Port(), Port()
+    model.left.add(model.x[0], "flow"), model.right.add(model.x[1], "flow")
+    model.pipe = Arc(source=model.left, destination=model.right)
+    with pytest.raises(ModelError, match='Arc "pipe"'):
+        solvers.solve(model, "sla")
+
+
+def kink(function):
+    """Least at x = 0, where the linear part's optimum is, and the slope does not exist."""
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(bounds=(0, 3)), pyo.Var(bounds=(0, 2))
+    model.cost = pyo.Objective(expr=function(model.x) + 0.1 * model.x + model.y)
+    return model
+
+
+def test_a_kink_is_an_error_that_names_the_fault():
+    with pytest.raises(ModelError, match="must be smooth"):
+        solvers.solve(kink(abs), "sla", starts=0)
+
+
+def test_an_infinite_slope_is_an_error_that_names_the_fault():
+    with pytest.raises(ModelError, match="must be smooth"):
+        solvers.solve(kink(pyo.sqrt), "sla", starts=0)
+
+
+def test_an_objective_without_a_value_is_an_error_that_names_the_fault():
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(-3, 3), initialize=1.5)
+    model.cost = pyo.Objective(expr=pyo.log(model.x) + 2 * model.x)
+    with pytest.raises(ModelError, match=r"no value at a point within the rows|must be smooth"):
+        solvers.solve(model, "sla", starts=0)
+    assert model.x.value == 1.5
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"starts": 0, "linear_start": False}, OptionError, "starts=0 leaves no start.*linear_start=True"),
+        ({"starts": -1}, OptionError, "starts=-1"),
+        ({"starts": 1.5}, OptionError, r"starts=1\.5"),
+        ({"starts": True}, OptionError, "starts=True"),
+        ({"start": 3}, OptionError, 'Did you mean "starts"'),
+        ({"oracle": "pyomo"}, OptionError, '"oracle" is not one of sla'),
+        ({"iteration_limit": 0}, OptionError, "iteration_limit=0"),
+        ({"time_limit": -1}, OptionError, "time_limit=-1"),
+        ({"lp_solver": "higs"}, SolverError, 'Did you mean "highs"'),
+        ({"lp_solver": "pounce"}, SolverError, '"pounce" cannot do this'),
+        ({"lp_solver": "scip"}, SolverError, '"scip" cannot do this'),
+    ],
+)
+def test_options_that_mean_nothing(options, error, words):
+    with pytest.raises(error, match=words):
+        solvers.solve(plants(), "sla", **options)
+
+
+@pytest.mark.parametrize("within", [(1, -1), 3, (0, 1, 2), (0, float("inf"))])
+def test_a_range_of_starts_that_means_nothing(within):
+    with pytest.raises(OptionError, match="start_range"):
+        solvers.solve(plants(), "sla", start_range=within)
+
+
+@pytest.mark.parametrize("tolerance", ["tight", -1.0, float("nan")])
+def test_a_tolerance_that_means_nothing(tolerance):
+    with pytest.raises(OptionError, match="tolerance"):
+        solvers.solve(plants(), "sla", tolerance=tolerance)
+
+
+# Edits between solves.
+
+
+def test_fixed_variables_are_constants(vertices):
+    model = plants()
+    model.x[3].fix(1.5)
+    level = plants_vertices(extra=[(np.eye(4)[3], 1.5), (-np.eye(4)[3], -1.5)])
+    truth = min(map(plants_cost, level))
+    assert truth > min(map(plants_cost, vertices)) + 0.1
+    result = solvers.solve(model, "sla", starts=20)
+    assert result.objective == pytest.approx(truth)
+    assert (model.x[3].fixed, model.x[3].value) == (True, 1.5)
+    model.x[3].unfix()
+    assert solvers.solve(model, "sla", starts=20).objective == pytest.approx(min(map(plants_cost, vertices)))
+
+
+def test_a_fixed_variable_outside_its_bounds_is_still_a_constant():
+    model = plants()
+    model.x[3].fix(2.5)
+    result = solvers.solve(model, "sla", starts=20)
+    assert model.x[3].value == 2.5
+    assert sum(point(model)) == pytest.approx(DEMAND)
+    assert pyo.value(model.cost) == pytest.approx(result.objective)
+
+
+def test_everything_fixed():
+    model = plants()
+    for v, value in zip(model.x.values(), [3.0, 0.0, 2.5, 0.5], strict=True):
+        v.fix(value)
+    assert solvers.solve(model, "sla").objective == pytest.approx(plants_cost([3.0, 0.0, 2.5, 0.5]))
+
+
+def test_a_row_of_fixed_variables_alone_still_counts():
+    model = plants()
+    model.x[0].fix(3.0)
+    model.x[1].fix(2.5)  # together too many workers
+    assert solvers.solve(model, "sla").status is SolutionStatus.INFEASIBLE
+    model.x[1].fix(2.0)
+    assert solvers.solve(model, "sla").status is SolutionStatus.STATIONARY
+
+
+def test_everything_fixed_where_no_row_allows_it():
+    model = plants()
+    for v, value in zip(model.x.values(), [1.0, 0.0, 2.5, 0.5], strict=True):
+        v.fix(value)
+    result = solvers.solve(model, "sla")
+    assert result.status is SolutionStatus.INFEASIBLE
+    assert result.objective is result.bound is None
+
+
+def test_mutable_parameters_count_with_their_values_now(vertices):
+    model = plants()
+    model.price = pyo.Param(initialize=1.0, mutable=True)
+    model.least = pyo.Param(initialize=0.0, mutable=True)
+    model.cost.set_value(model.cost.expr + model.price * pyo.sqrt(1 + model.x[2]))
+    model.floor = pyo.Constraint(expr=model.x[3] >= model.least)
+    for price, least in ((1.0, 0.0), (5.0, 0.0), (5.0, 0.7), (1.0, 0.0)):
+        model.price, model.least = price, least
+        level = plants_vertices(extra=[(-np.eye(4)[3], -least)])
+        truth = min(plants_cost(x) + price * np.sqrt(1 + x[2]) for x in level)
+        assert solvers.solve(model, "sla", starts=20).objective == pytest.approx(truth)
+
+
+def test_an_added_row_moves_the_optimum():
+    model = plants()
+    best = min(plants_vertices(), key=plants_cost)
+    solvers.solve(model, "sla", starts=20)
+    j = int(np.argmax(best))
+    model.x[j].setub(best[j] / 2)
+    half = plants_vertices(extra=[(np.eye(4)[j], best[j] / 2)])
+    assert solvers.solve(model, "sla", starts=20).objective == pytest.approx(min(map(plants_cost, half)))
+
+
+# Limits, and leaving the model as it was found.
+
+
+def long(data=None):
+    """Some forty linear programs over seven starts."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 6))
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] + 0.5 * rng.normal(size=30) > 0, 1.0, -1.0)
+    return fs.concave.fsv(fs.Dataset.from_arrays(X, y, features=list("abcdef")), penalty=0.2)
+
+
+def stopped(model, **options):
+    before = state(model)
+    result = solvers.solve(model, "sla", **options)
+    assert state(model) == before
+    return result
+
+
+def assert_incumbent(result, model):
+    assert result.status is SolutionStatus.FEASIBLE
+    assert result.objective == pytest.approx(result.iterations["Objective"].min())
+    assert pyo.value(model.objective) == pytest.approx(result.objective, rel=1e-9)
+    assert violation(model) <= 1e-6
+    assert result.bound is None
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_iteration_limit_counts_linear_programs(limit):
+    model = long()
+    result = stopped(model, iteration_limit=limit)
+    assert result.stop_reason is StopReason.ITERATION_LIMIT
+    assert result.details["linear_programs"] == limit == len(result.iterations)
+    assert_incumbent(result, model)
+
+
+def test_what_a_finished_start_found_is_kept_at_a_limit():
+    """Its point is stationary whatever became of the start that the limit cut off."""
+    seen = set()
+    for seed in range(8):
+        free = solvers.solve(plants(), "sla", starts=1, linear_start=False, seed=seed)
+        limit = free.details["linear_programs"] + 1
+        model = plants()
+        result = solvers.solve(model, "sla", starts=2, linear_start=False, seed=seed, iteration_limit=limit)
+        assert result.stop_reason is StopReason.ITERATION_LIMIT
+        assert result.objective <= free.objective
+        assert pyo.value(model.cost) == pytest.approx(result.objective, rel=1e-9)
+        kept = result.objective == free.objective and result.iterations["Objective"].iloc[-1] > free.objective + 1e-6
+        if kept:
+            assert result.status is SolutionStatus.STATIONARY
+        seen.add(kept)
+    assert True in seen
+
+
+def test_time_limit_of_nothing():
+    model = long()
+    model.v["a"].set_value(7.0)
+    result = stopped(model, time_limit=0)
+    assert result.stop_reason is StopReason.TIME_LIMIT
+    assert result.status in (SolutionStatus.NO_SOLUTION, SolutionStatus.FEASIBLE)
+    if result.status is SolutionStatus.NO_SOLUTION:
+        assert result.objective is None
+        assert model.v["a"].value == 7.0
+        assert "more time" in result.message
+    else:
+        assert_incumbent(result, model)
+
+
+def test_callback_stops():
+    seen = []
+    model = long()
+    result = stopped(model, callback=lambda row: seen.append(row) or len(seen) == 2)
+    assert result.stop_reason is StopReason.CALLBACK
+    assert [row["Iter"] for row in seen] == [0, 1] == result.iterations["Iter"].tolist()
+    assert_incumbent(result, model)
+
+
+@pytest.mark.parametrize("at", [0, 2])
+def test_ctrl_c_in_a_callback(at):
+    def press(row):
+        if row["Iter"] == at:
+            raise KeyboardInterrupt
+
+    model = long()
+    result = stopped(model, callback=press)
+    assert result.stop_reason is StopReason.INTERRUPTED
+    assert len(result.iterations) == at + 1
+    assert len(result.details["starts"])
+    assert_incumbent(result, model)
+
+
+def test_an_error_in_a_callback_leaves_the_model_as_it_was():
+    model = long()
+    for v in model.component_data_objects(pyo.Var):
+        v.set_value(0.5)
+    before = state(model)
+    with pytest.raises(ZeroDivisionError):
+        solvers.solve(model, "sla", callback=lambda row: 1 / 0)
+    assert state(model) == before
+    assert {v.value for v in model.component_data_objects(pyo.Var)} == {0.5}
+
+
+# FSV and FSS: the polyhedron written by hand, (17) by scipy.
+
+
+def polyhedron(data, extra=(), sides=()):
+    """A x <= b of (11) for x = (w, gamma, y, z, v)."""
+    X, y = data.X, data.y
+    n, rows = X.shape[1], len(y)
+    order = [*np.flatnonzero(y > 0), *np.flatnonzero(y < 0)]
+    signed = (y[:, None] * X)[order]
+    plane = np.hstack([-signed, y[order][:, None], -np.eye(rows), np.zeros((rows, n))])
+    above = np.hstack([np.eye(n), np.zeros((n, 1 + rows)), -np.eye(n)])
+    below = np.hstack([-np.eye(n), np.zeros((n, 1 + rows)), -np.eye(n)])
+    slack = np.hstack([np.zeros((rows, n + 1)), -np.eye(rows), np.zeros((rows, n))])
+    least = np.hstack([np.zeros((n, n + 1 + rows)), -np.eye(n)])
+    A = np.vstack([plane, above, below, slack, least, *extra])
+    return A, np.concatenate([-np.ones(rows), np.zeros(2 * n + rows + n), *sides])
+
+
+def end(model):
+    """The point that the model holds, in the same order."""
+    values = [*model.w.values(), model.gamma, *model.y.values(), *model.z.values(), *model.v.values()]
+    return np.array([v.value for v in values])
+
+
+def slope_at(model, x, kind, weights=None):
+    """Gradient of (10) or (11) over x = (w, gamma, y, z, v), by hand."""
+    lam, alpha = model.penalty.value, model.alpha.value
+    n, m, k = len(model.w), len(model.A), len(model.B)
+    v = x[-n:]
+    e = np.exp(-alpha * v)
+    step = alpha * e if kind == "fsv" else alpha * e / (1 + e) ** 2
+    if weights is not None:
+        step = weights * step
+    errors = np.concatenate([np.full(m, 1 / m), np.full(k, 1 / k)])
+    return np.concatenate([np.zeros(n + 1), (1 - lam) * errors, lam * step])
+
+
+def assert_stationary(model, kind, data, *, tolerance=1e-7, weights=None, extra=(), sides=()):
+    """(17): no point of the polyhedron lies below x on the linear approximation there."""
+    A, b = polyhedron(data, extra, sides)
+    x = end(model)
+    assert (A @ x <= b + 1e-6).all()
+    slope = slope_at(model, x, kind, weights)
+    answer = linprog(slope, A_ub=A, b_ub=b, bounds=(None, None))
+    assert answer.status == 0
+    assert slope @ x <= answer.fun + tolerance * max(1.0, abs(pyo.value(model.objective)))
+    return A, b, x
+
+
+@pytest.mark.parametrize("kind", ["fsv", "fss"])
+@pytest.mark.parametrize("penalty", [0.05, 0.4])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_end_is_a_stationary_vertex(kind, penalty, seed, make_data):
+    data = make_data(24, 5, seed=seed)
+    model = getattr(fs.concave, kind)(data, penalty=penalty)
+    for options in ({"starts": 0}, {"starts": 1, "linear_start": False, "seed": seed}):
+        result = solvers.solve(model, "sla", **options)
+        assert (result.status, result.stop_reason) == (SolutionStatus.STATIONARY, StopReason.CONVERGED)
+        A, b, x = assert_stationary(model, kind, data)
+        assert np.linalg.matrix_rank(A[A @ x >= b - 1e-8]) == len(x)  # a vertex
+        w, v = (np.array([u.value for u in var.values()]) for var in (model.w, model.v))
+        np.testing.assert_allclose(v, np.abs(w), atol=1e-9)
+        assert (np.diff(result.iterations["Objective"].to_numpy(dtype=float)) < 0).all()
+        assert len(result.iterations) == result.details["linear_programs"] - 1  # the last one confirms
+
+
+def test_the_objective_falls_strictly_within_each_start(make_data):
+    table = solvers.solve(fs.concave.fsv(make_data(40, 8, seed=3), penalty=0.1), "sla", starts=8).iterations
+    lengths = []
+    for _, rows in table.groupby("Step"):
+        assert (np.diff(rows["Objective"]) < 0).all()
+        lengths.append(len(rows))
+    assert len(lengths) == 9
+    assert max(lengths) > 2
+
+
+@pytest.mark.parametrize("lp_solver", LP_SOLVERS)
+@pytest.mark.parametrize("kind", ["fsv", "fss"])
+def test_every_lp_solver_ends_stationary(kind, lp_solver, make_data, need):
+    data = make_data(20, 4, seed=2)
+    model = getattr(fs.concave, kind)(data, penalty=0.2)
+    result = solvers.solve(model, "sla", lp_solver=need(lp_solver), starts=2, tolerance=1e-6)
+    assert result.status is SolutionStatus.STATIONARY, result
+    assert_stationary(model, kind, data, tolerance=1e-5)
+    highs = solvers.solve(getattr(fs.concave, kind)(data, penalty=0.2), "sla", starts=20)
+    assert result.objective >= highs.objective - 1e-5
+
+
+@pytest.mark.parametrize("lp_solver", LP_SOLVERS)
+def test_every_lp_solver_finds_the_best_vertex_of_the_textbook_model(lp_solver, vertices, need):
+    result = solvers.solve(plants(), "sla", lp_solver=need(lp_solver), starts=20, seed=1, tolerance=1e-6)
+    assert result.objective == pytest.approx(min(map(plants_cost, vertices)), rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_edited_model_satisfies_its_row_and_is_stationary(seed, make_data):
+    """A forced feature and a weighted price, as an analyst would edit (11)."""
+    data = make_data(20, 4, seed=seed)
+    model = fs.concave.fsv(data, penalty=0.3)
+    prices = np.array([3.0, 1.0, 0.5, 2.0])
+    model.forced = pyo.Constraint(expr=model.w["a"] >= 0.5)
+    model.features_used.set_value(sum(p * model.step[j] for p, j in zip(prices, model.features, strict=True)))
+    result = solvers.solve(model, "sla", starts=10, seed=seed)
+    assert model.w["a"].value >= 0.5 - 1e-7
+    row = np.zeros((1, 4 + 1 + 20 + 4))
+    row[0, 0] = -1.0
+    assert_stationary(model, "fsv", data, weights=prices, extra=[row], sides=[[-0.5]])
+    w = np.array([v.value for v in model.w.values()])
+    margins = np.maximum(0, 1 - data.y * (data.X @ w + pyo.value(model.b)))
+    error = margins[data.y > 0].mean() + margins[data.y < 0].mean()
+    assert result.objective == pytest.approx(0.7 * error + 0.3 * prices @ (1 - np.exp(-5 * np.abs(w))), rel=1e-9)
+
+
+def test_a_row_that_forces_a_weight_equals_brute_force():
+    """One feature at x = -1, 1, w >= 1/2: concave in w on [1/2, 1], so an end is best."""
+    data = fs.Dataset.from_arrays([[-1.0], [1.0]], [-1, 1], features=["a"])
+    for penalty in (0.1, 0.9, 0.99):
+        model = fs.concave.fsv(data, penalty=penalty, alpha=1.0)
+        model.forced = pyo.Constraint(expr=model.w["a"] >= 0.5)
+        value = [(1 - penalty) * 2 * (1 - w) + penalty * (1 - np.exp(-w)) for w in (0.5, 1.0)]
+        assert solvers.solve(model, "sla").objective == pytest.approx(min(value))
+    assert value[0] < value[1]  # so that both ends have been best
+
+
+# The LP beneath: costs that change at every solve.
+
+
+def test_highs_solves_what_it_should_after_each_change_of_costs():
+    rng = np.random.default_rng(4)
+    A, b = rng.normal(size=(12, 6)), rng.uniform(1, 2, 12)
+    lp = HighsLP(np.zeros(6), np.full(6, -1.0), np.full(6, 1.0))
+    lp.add_rows(A, np.full(12, -np.inf), b)
+    for k in range(30):
+        cost = rng.normal(size=6)
+        lp.set_cost(cost)
+        if k == 15:  # rows and costs at once
+            A, b = np.vstack([A, rng.normal(size=(3, 6))]), np.append(b, [0.1, 0.1, 0.1])
+            lp.add_rows(A[-3:], np.full(3, -np.inf), b[-3:])
+        answer = lp.solve()
+        assert answer.status is LpStatus.OPTIMAL
+        assert answer.objective == pytest.approx(linprog(cost, A_ub=A, b_ub=b, bounds=(-1, 1)).fun, abs=1e-8)
+        assert cost @ answer.point == pytest.approx(answer.objective, abs=1e-9)
+
+
+def test_highs_tells_no_end_from_no_point_after_a_change_of_costs():
+    lp = HighsLP(np.array([1.0, 1.0]), np.zeros(2), np.full(2, np.inf))
+    lp.add_rows(np.array([[1.0, -1.0]]), np.array([-np.inf]), np.array([1.0]))
+    assert lp.solve().objective == pytest.approx(0)
+    lp.set_cost(np.array([-1.0, -1.0]))
+    assert lp.solve().status is LpStatus.UNBOUNDED
+    lp.set_cost(np.array([1.0, -0.5]))
+    assert lp.solve().status is LpStatus.UNBOUNDED
+    lp.set_cost(np.array([1.0, 2.0]))
+    assert lp.solve().objective == pytest.approx(0)
+    lp.add_rows(np.array([[1.0, -1.0]]), np.array([2.0]), np.array([np.inf]))
+    lp.set_cost(np.array([-1.0, -1.0]))
+    assert lp.solve().status is LpStatus.INFEASIBLE
