@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-USED = 1e-6  # of the largest
-NOTHING = 1e-9  # in units of the margin: what rounding leaves of a weight of 0
+USED = 1e-6  # of the largest, or of the margin, which is 1: solvers leave less of a weight of 0
 
 FloatArray = NDArray[np.float64]
 
@@ -21,7 +20,7 @@ def column_sizes(X: Any) -> FloatArray:
 
 
 def used(w: FloatArray, sizes: FloatArray) -> NDArray[np.bool_]:
-    """Return where the largest term of a column, ``|w_j| max_i |x_ij|``, is above 1e-6 of the largest of all, and 1e-9.
+    """Return where the largest term of a column, ``|w_j| max_i |x_ij|``, is above 1e-6 of the largest of all, and of 1.
 
     Examples
     --------
@@ -29,4 +28,4 @@ def used(w: FloatArray, sizes: FloatArray) -> NDArray[np.bool_]:
     [True, True, False]
     """
     effects = np.abs(w) * sizes
-    return np.asarray(effects > max(NOTHING, USED * effects.max(initial=0.0)))
+    return np.asarray(effects > USED * effects.max(initial=1.0))

@@ -92,7 +92,9 @@ def _parser() -> argparse.ArgumentParser:
         help="price of a feature in the objective: a number, FEATURE=NUMBER, or a CSV file with the header "
         "feature,cost; may be repeated",
     )
-    group = select.add_argument_group("side constraints (models fsp-m, fsp-lambda); each may be repeated")
+    group.add_argument("--R-plus", type=float, metavar="X", help="bound on the second moments of class +1 (gmeb)")
+    group.add_argument("--R-minus", type=float, metavar="X", help="bound on the second moments of class -1 (gmeb)")
+    group = select.add_argument_group("side constraints (models fsp-m, fsp-lambda, fs, fsl); each may be repeated")
     group.add_argument(
         "--budget",
         action="append",
@@ -167,6 +169,7 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
     if not asked.quiet:
         console.print(_describe(data), soft_wrap=True)
     parameters = {"max_features": asked.max_features, "C": asked.C}
+    parameters |= {"R_plus": asked.R_plus, "R_minus": asked.R_minus}
     parameters["penalty"] = _arguments.penalty(asked.penalty, data.features)
     sides = {
         "budget": [_arguments.budget(text, data.features) for text in asked.budget],

@@ -31,6 +31,8 @@ PARAMETERS = {
     "max_features": ("--max-features", "the most features to select, a whole number"),
     "C": ("-C", "the weight of the sum of slacks, a number above 0"),
     "penalty": ("--penalty", "the price of a feature, one number or one for each; lambda in [0, 1) of the fs family"),
+    "R_plus": ("--R-plus", "the most the second moments of class +1 may weigh, a number above 0"),
+    "R_minus": ("--R-minus", "the same for class -1"),
 }
 
 
@@ -105,6 +107,12 @@ class Recipe:
         ``procedure(model, data, parameters, solver, options)`` -> Result, in place of one solve of the model.
     reported : tuple of str
         Optional parameters that only the report needs.
+    found : tuple of str
+        Parameters of the model to report besides those given: their defaults, or what the driver has set.
+    classifier : callable, optional
+        model -> (w, b) on the data as given, where they are not ``model.w`` and ``model.b``.
+    remark : callable, optional
+        ``Classifier`` -> a sentence for the report.
     whole : mapping
         Parameters of ``build`` for a solver that takes the whole model, where the user gives none.
     large : mapping
@@ -119,6 +127,9 @@ class Recipe:
     refit: bool = False
     procedure: Callable[..., Any] | None = None
     reported: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
+    classifier: Callable[[pyo.ConcreteModel], tuple[FloatArray, float]] | None = None
+    remark: Callable[[Classifier], str] | None = None
     whole: Mapping[str, Any] = field(default_factory=dict)
     large: Mapping[str, Any] = field(default_factory=dict)
 
@@ -171,6 +182,7 @@ def _bilinear(c: Classifier) -> float:
 # sigma only, so it holds.
 _BIG_M = {"form": "big-m"}
 _RMP = {"form": fsp.RMP}
+_ALPHA = ("alpha",)
 _FS = _weighed(lambda c: len(c.selected))
 LARGE = 5_000_000  # cells of X; half a million take 0.7 s to build as rows of a Pyomo model
 
@@ -186,9 +198,11 @@ MODELS: dict[str, Recipe] = {
     ),
     "fs": Recipe("least error and fewest features, exact for few features", concave.fs, _FS, True, fs=True),
     "fsl": Recipe("the same as a linear program with complementarity", concave.fsl, _FS, True, fs=True, refit=True),
-    "fsv": Recipe("the same with a concave exponential", concave.fsv, _weighed(_exponentials), fs=True, refit=True),
-    "fss": Recipe("the same with a sigmoid", concave.fss, _weighed(_sigmoids), fs=True, refit=True),
-    "fsb": Recipe("the same as a bilinear program", concave.fsb, _bilinear, fs=True, refit=True),
+    "fsv": Recipe(
+        "the same with a concave exponential", concave.fsv, _weighed(_exponentials), fs=True, refit=True, found=_ALPHA
+    ),
+    "fss": Recipe("the same with a sigmoid", concave.fss, _weighed(_sigmoids), fs=True, refit=True, found=_ALPHA),
+    "fsb": Recipe("the same as a bilinear program", concave.fsb, _bilinear, fs=True, refit=True, found=("mu",)),
     "obd": Recipe(
         "robust LP without the features it hardly needs, heuristic", obd.build, _error, fs=True, procedure=obd.run
     ),

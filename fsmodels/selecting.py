@@ -149,6 +149,7 @@ class Prepared:
         else:
             result = solve(self.model, self.solver, **options)
         parameters = self.parameters | self.stated
+        parameters |= {name: float(pyo.value(self.model.component(name))) for name in self.recipe.found}
         return _read(self.name, self.recipe, self.data, parameters, self.model, result, validation)
 
     def takes(self, option: str) -> bool:
@@ -254,11 +255,14 @@ def _read(
         result.message, model=model,
     )  # fmt: skip
     if result.has_solution and recipe.objective is not None:
-        w, b = np.array([pyo.value(model.w[j]) for j in data.features], dtype=np.float64), float(pyo.value(model.b))
-        found = _recomputed(found, recipe, w, b)
+        found = _recomputed(found, recipe, *(recipe.classifier or _weights)(model))
         if recipe.refit and found.selected:
             found = replace(found, refit=_refitted(found, parameters, validation))
     return _scored(found, validation)
+
+
+def _weights(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
+    return np.array([pyo.value(weight) for weight in model.w.values()], dtype=np.float64), float(pyo.value(model.b))
 
 
 def _recomputed(found: Selection, recipe: Recipe, w: FloatArray, b: float) -> Selection:
@@ -290,8 +294,10 @@ def _recomputed(found: Selection, recipe: Recipe, w: FloatArray, b: float) -> Se
         notes.insert(0, f"{result.solver} reports {theirs:.9g}; its weights give {objective:.9g}.")
         if status is SolutionStatus.OPTIMAL:
             status = SolutionStatus.FEASIBLE
-    elif bound is not None:
-        bound = min(bound, objective)  # attained, so any excess of the bound is the solver's rounding
+    elif bound is not None:  # attained, so any excess of the bound is the solver's rounding
+        bound = min(bound, objective) if result.minimize else max(bound, objective)
+    if recipe.remark is not None:
+        notes.insert(0, recipe.remark(classifier))
     weights = {j: x for j, x, has in zip(data.features, w.tolist(), take | (w != 0), strict=True) if has}
     idle = np.array(data.features, dtype=object)[take & ~used(w, column_sizes(data.X))]
     if len(idle):

@@ -86,8 +86,8 @@ class Selection:
 
     @property
     def gap(self) -> float | None:
-        """``(objective - bound) / max(|objective|, 1e-10)``; None without a bound."""
-        return relative_gap(self.objective, self.bound)
+        """``|objective - bound| / max(|objective|, 1e-10)``; None without a bound."""
+        return relative_gap(self.objective, self.bound, minimize=self.result.minimize)
 
     @property
     def seconds(self) -> float:

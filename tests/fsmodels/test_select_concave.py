@@ -224,6 +224,13 @@ def test_weights_of_rounding_alone_are_no_features(data, monkeypatch):
     assert found.bias == -1
 
 
+def test_zeros_of_an_interior_point_are_no_features(data):
+    found = fs.select(data, "fss", penalty=0.97, solver="pounce")
+    assert max([0.0, *map(abs, found.weights.values())]) <= 1e-8  # nothing that margins of size 1 could tell
+    assert found.selected == ()
+    assert found.fs_objective == pytest.approx(0.03 * 2)
+
+
 def test_a_tie_of_the_classes_is_still_a_prediction():
     flat = fs.Dataset.from_arrays([[1.0], [1.5], [1.0], [1.5]], [1, 1, -1, -1], features=["x"])
     found = fs.select(flat, "robust-lp")
