@@ -89,7 +89,8 @@ class LinearRows:
 
 def _affine(expression: Any, what: str, column: Mapping[int, int]) -> tuple[float, list[tuple[float, Any]]]:
     if type(expression) is LinearExpression:  # a builder's dense row: no walk
-        pairs = [(float(pyo.value(c)), v) for c, v in zip(expression.linear_coefs, expression.linear_vars, strict=True)]
+        coefs = (c if type(c) is float else float(pyo.value(c)) for c in expression.linear_coefs)
+        pairs = list(zip(coefs, expression.linear_vars, strict=True))
         constant = float(pyo.value(expression.constant))
         if any(id(v) not in column for _, v in pairs):
             constant += sum(c * v.value for c, v in pairs if id(v) not in column)

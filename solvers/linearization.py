@@ -107,7 +107,8 @@ class SuccessiveLinearization(Driver):
                 '"sla" takes continuous variables only: solve the model whole by name, for example with '
                 f"{either(C.MINLP)}, or relax its integers."
             )
-        self.variables = list({id(v): v for v in used_variables(model) if not v.fixed}.values())
+        held = {id(v): v for v in used_variables(model)}
+        self.variables = [v for v in held.values() if not v.fixed]
         rows = list(model.component_data_objects(pyo.Constraint, active=True))
         self.rows = LinearRows.of(rows, self.variables, [], 1.0)
         self.objective = SmoothObjective(objective.expr, self.variables, self.sign)

@@ -273,7 +273,9 @@ def find(name: str) -> SolverSpec:
         If the name is known neither here nor to Pyomo, or the solver is not installed; the message says what is.
     """
     spec = SOLVERS.get(name)
-    here = ", ".join([*(s.name for s in SOLVERS.values() if s.found), *DRIVERS])
+    if spec is not None and spec.version() is not None:
+        return spec
+    here = ", ".join(available().query("found")["name"])
     if spec is None:
         with LoggingIntercept(io.StringIO(), "pyomo"):  # it logs a traceback for a name that is no executable
             made = pyo.SolverFactory(name)
@@ -283,8 +285,6 @@ def find(name: str) -> SolverSpec:
         if not made.available(exception_flag=False):
             raise SolverError(f'Pyomo knows "{name}", but does not find it here. Installed here: {here}.')
         return _stranger(name, lambda: pyo.SolverFactory(name))
-    if spec.version() is not None:
-        return spec
     if spec.found:
         return replace(SOLVERS[spec.stand_in], name=name)
     raise SolverError(f'Solver "{name}" is not installed. To get it: {spec.install}. Installed here: {here}.')
