@@ -41,6 +41,9 @@ ITERATION_LIMIT = 200  # measured: 5-35 on all data tried, badly scaled and dege
 PATIENCE = 15  # iterations without a better gap before a run counts as stalled
 TRUSTED = 1e-6  # gaps below this may be rounding in the iterates' own numbers: evaluate on the data at once
 TO_BOUNDARY = 0.995  # fraction of the step to the boundary
+CYCLE = 4  # iterations without a smaller complementarity
+SHORT = 0.3  # of the complementarity, the target of a cautious step
+CENTRAL = 1e-3  # least product after a cautious step, of their mean
 
 
 class Features:
@@ -194,6 +197,19 @@ def _direction(system: System, at: tuple[Any, ...], r_s: Array, r_xi: Array) -> 
     return 1 / max(float(shrink), 1e-300), du, db, da, ds, dxi
 
 
+def _within_neighbourhood(move: tuple[Any, ...], alpha: Array, beta: Array, s: Array, xi: Array, mu: float) -> float:
+    """Return a step after which the products are smaller on average, and none far below (Wright 1997, long steps)."""
+    reach, _, _, da, ds, dxi = move
+    t = min(1.0, TO_BOUNDARY * reach)
+    for _ in range(60):
+        products = np.concatenate([(alpha + t * da) * (s + t * ds), (beta - t * da) * (xi + t * dxi)])
+        mean = float(products.mean())
+        if mean < mu and products.min() >= CENTRAL * mean:
+            break
+        t *= 0.8
+    return t
+
+
 def _interior_point(system: System, y: Array, C: float) -> Iterator[Point]:
     """Yield iterates until rounding ends the run; the caller decides when they are good enough.
 
@@ -210,6 +226,7 @@ def _interior_point(system: System, y: Array, C: float) -> Iterator[Point]:
     short = 1 - image - y * b
     spread = np.hypot(short, max(1.0, float(np.abs(short).mean())))
     s, xi = 0.5 * (spread - short), 0.5 * (spread + short)  # xi - s = short
+    smallest, rises = math.inf, 0
 
     while True:
         short = 1 - system.image(u) - y * b  # afresh, like lift: updates along the steps drift on badly scaled data
@@ -222,7 +239,15 @@ def _interior_point(system: System, y: Array, C: float) -> Iterator[Point]:
         inverses = per_alpha, per_beta, _, _ = 1 / alpha, 1 / beta, 1 / s, 1 / xi
         if not mu * y.size > 1e-18 * abs(value) or not system.factor(s * per_alpha + xi * per_beta):
             return  # below rounding, not a number, or singular
+        rises = 0 if mu < 0.9 * smallest else rises + 1
+        smallest = min(mu, smallest)
         at = short - xi + s, lifted - u, -float(y @ alpha), s, xi, *inverses
+        if rises >= CYCLE:  # correctors that overshoot have been seen to repeat the same four points for ever
+            move = _direction(system, at, SHORT * mu - alpha_s, SHORT * mu - beta_xi)
+            t = _within_neighbourhood(move, alpha, beta, s, xi, mu)
+            _, du, db, da, ds, dxi = move
+            u, b, alpha, beta, s, xi = u + t * du, b + t * db, alpha + t * da, beta - t * da, s + t * ds, xi + t * dxi
+            continue
         # Predictor: what the affine step reaches sets the centring.
         reach, _, _, da, ds, dxi = _direction(system, at, -alpha_s, -beta_xi)
         t = min(1.0, reach)

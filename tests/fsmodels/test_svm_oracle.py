@@ -358,3 +358,11 @@ def test_columns_beyond_single_precision_go_to_the_interior_point():
     answer = SvmOracle(1e25 * X, y, 1.0).solve(np.full(60, 0.5), 1e-5)
     assert answer.method == "interior-point"
     assert answer.gap <= 1e-5
+
+
+def test_correctors_that_would_repeat_four_points_for_ever_end_in_a_proof():
+    """Found by the test above: without a cautious step the gap stays at 9%."""
+    X = np.array([[-70, 42, 24, 31], [0] * 4, [0] * 4, [0, 28, 19, 0], [-2, -38, 0, -56], [-60, 84, 67, 32]], float)
+    answer = SvmOracle(X, np.array([1, -1, -1, -1, -1, -1]), 1.0).solve(np.array([0.375, 1.0, 0.0625, 0.5]))
+    assert answer.gap <= 1e-6
+    assert answer.value == pytest.approx(0.0034514615, rel=1e-6)
