@@ -12,7 +12,7 @@ if getattr(solvers, "OWNER", None) != "fsmodels":
         "that file, or start Python from another folder."
     )
 
-from fsmodels import baselines, concave, fsp, obd, side_constraints, svm, synthetic
+from fsmodels import baselines, concave, fsp, gmeb, obd, side_constraints, svm, synthetic
 from fsmodels.dataset import Dataset, list_datasets, load_dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, OptionError, ParameterError, SolverError
 from fsmodels.path import path
@@ -38,6 +38,7 @@ __all__ = [
     "baselines",
     "concave",
     "fsp",
+    "gmeb",
     "list_datasets",
     "load_dataset",
     "obd",

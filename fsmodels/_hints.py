@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fsmodels.recipes import MODELS
+from fsmodels.recipes import MODELS, PARAMETERS
 from solvers import SolutionStatus, StopReason
 from solvers.registry import DRIVERS, SOLVERS
 from solvers.structure import Structure
@@ -42,7 +42,9 @@ def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
         steps.append(("The best trade of error for features, with a proof", changed(words, "--model", "fs")))
     elif not recipe.selects:
         best = max(1, min(len(found.selected), found.data.n_features, 5))
-        plain = without(words, "--penalty")
+        plain = without(without(words, "--solver"), "--solver-option")
+        for name, (flag, _) in PARAMETERS.items():
+            plain = plain if name in MODELS["fsp-m"].parameters else without(plain, flag)
         exact = changed(changed(plain, "--model", "fsp-m"), "--max-features", str(best))
         steps.append(("The best selection of that size, with a proof" if k else "The best few features", exact))
     if "--json" not in words and not any(word.startswith("--json=") for word in words):

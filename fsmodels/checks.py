@@ -11,6 +11,14 @@ from fsmodels.dataset import Dataset
 from fsmodels.errors import InfeasibleParameter, ParameterError
 
 
+def _number(value: Any) -> float:
+    """Return a value as float, NaN where it is no number."""
+    try:
+        return math.nan if isinstance(value, bool | np.bool_) else float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
 def positive(name: str, value: Any, meaning: str) -> float:
     """Return a finite number above 0 as float.
 
@@ -19,10 +27,7 @@ def positive(name: str, value: Any, meaning: str) -> float:
     ParameterError
         With the value and what the parameter means.
     """
-    try:
-        number = math.nan if isinstance(value, bool | np.bool_) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
+    number = _number(value)
     if not (math.isfinite(number) and number > 0):
         raise ParameterError(
             f"{name}={value!r} is not allowed: {meaning}. Give a number above 0, for example {name}=1."
@@ -38,10 +43,7 @@ def share(name: str, value: Any, meaning: str, *, open_below: bool = False) -> f
     ParameterError
         With the value and what the parameter means.
     """
-    try:
-        number = math.nan if isinstance(value, bool | np.bool_) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
+    number = _number(value)
     if not 0 <= number < 1 or (open_below and number == 0):
         least = "above 0" if open_below else "from 0"
         raise ParameterError(f"{name}={value!r} is not allowed: {meaning}. Give a number {least} to below 1.")

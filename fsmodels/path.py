@@ -102,7 +102,7 @@ def path(
     if not grid:
         raise ParameterError(
             "path needs several values of at least one parameter: give for example max_features=[1, 2, 5], "
-            "C=[0.1, 1, 10] or penalty=[0.5, 1, 2]. For a single point use select."
+            "C=[0.1, 1, 10] or penalty=[0.5, 1, 2]. For a single point use select, for R_plus and R_minus gmeb.path."
         )
     single: dict[str, Any] = {name: value for name, value in given.items() if name not in grid}
     sides: dict[str, Any] = {"budget": budget, "requires": requires, "excludes": excludes, "force_in": force_in}

@@ -9,18 +9,20 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels import baselines, concave, fsp, obd, svm
+from fsmodels import baselines, concave, fsp, gmeb, obd, svm
 from fsmodels._messages import listed
 from fsmodels.checks import share
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
+from fsmodels.gmeb_norm import Moments
 
 __all__ = ["MODELS", "PARAMETERS", "Classifier", "Recipe", "find", "used_parameters"]
 
@@ -42,11 +44,9 @@ class Classifier:
 
     Attributes
     ----------
+    data : Dataset
     w : array of shape (n,)
-    losses : array of shape (l,)
-        Hinge losses max(0, 1 - y_i (w.x_i + b)).
-    y : array of shape (l,)
-        Labels, -1.0 or +1.0.
+    b : float
     selected : names of the selected features
     parameters : dict
         Of the builder.
@@ -54,12 +54,18 @@ class Classifier:
         For parameters that a driver has set.
     """
 
+    data: Dataset
     w: FloatArray
-    losses: FloatArray
-    y: FloatArray
+    b: float
     selected: Sequence[str]
     parameters: Mapping[str, Any]
     model: pyo.ConcreteModel
+
+    @cached_property
+    def losses(self) -> FloatArray:
+        """Hinge losses max(0, 1 - y_i (w.x_i + b)), shape (l,)."""
+        scores = np.asarray(self.data.X @ self.w).ravel() + self.b
+        return np.asarray(np.maximum(0.0, 1.0 - self.data.y * scores))
 
     @property
     def loss(self) -> float:
@@ -69,7 +75,7 @@ class Classifier:
     @property
     def error(self) -> float:
         """E of Bradley, Mangasarian, Street 1998: the mean hinge losses of the two classes, added."""
-        return float(self.losses[self.y > 0].mean() + self.losses[self.y < 0].mean())
+        return float(self.losses[self.data.y > 0].mean() + self.losses[self.data.y < 0].mean())
 
     @property
     def price(self) -> float:
@@ -111,6 +117,8 @@ class Recipe:
         Parameters of the model to report besides those given: their defaults, or what the driver has set.
     classifier : callable, optional
         model -> (w, b) on the data as given, where they are not ``model.w`` and ``model.b``.
+    proof : callable, optional
+        ``Classifier`` -> a bound that its data prove, where the solver's may be missing.
     remark : callable, optional
         ``Classifier`` -> a sentence for the report.
     whole : mapping
@@ -129,6 +137,7 @@ class Recipe:
     reported: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
     classifier: Callable[[pyo.ConcreteModel], tuple[FloatArray, float]] | None = None
+    proof: Callable[[Classifier], float] | None = None
     remark: Callable[[Classifier], str] | None = None
     whole: Mapping[str, Any] = field(default_factory=dict)
     large: Mapping[str, Any] = field(default_factory=dict)
@@ -155,6 +164,28 @@ def _absolutes(c: Classifier) -> float:
 
 def _error(c: Classifier) -> float:
     return c.error
+
+
+def _loss(c: Classifier) -> float:
+    return c.loss
+
+
+def _dual_value(c: Classifier) -> float:
+    return float(pyo.value(c.model.objective))
+
+
+def _feasible_loss(c: Classifier) -> float:
+    """Bound the dual's optimum by the loss of its classifier, shrunk until it satisfies (15)."""
+    m = c.model
+    v_plus, v_minus, mean = (np.array(list(part.extract_values().values())) for part in (m.v_plus, m.v_minus, m.mean))
+    worst = Moments(v_plus, v_minus).worst(c.w, m.R_plus.value, m.R_minus.value)
+    w = c.w / max(1.0, worst.ratio * (1 + 1e-15))
+    return replace(c, w=w, b=c.b + float((c.w - w) @ mean)).loss
+
+
+def _primal_value(c: Classifier) -> str:
+    gap = gmeb.duality_gap(c.loss, _dual_value(c))
+    return f"The classifier is the dual's multipliers; its loss is {c.loss:.9g}, a duality gap of {gap:.2g}."
 
 
 def _weighed(steps: Callable[[Classifier], float]) -> Callable[[Classifier], float]:
@@ -205,6 +236,20 @@ MODELS: dict[str, Recipe] = {
     "fsb": Recipe("the same as a bilinear program", concave.fsb, _bilinear, fs=True, refit=True, found=("mu",)),
     "obd": Recipe(
         "robust LP without the features it hardly needs, heuristic", obd.build, _error, fs=True, procedure=obd.run
+    ),
+    "gmeb": Recipe(
+        "least loss under bounds on both classes' scaled moments, exact", gmeb.primal, _loss, classifier=gmeb.classifier
+    ),
+    "gmeb-dual": Recipe(
+        "the same by its conic dual",
+        gmeb.dual,
+        _dual_value,
+        classifier=gmeb.classifier,
+        proof=_feasible_loss,
+        remark=_primal_value,
+    ),
+    "gmeb-nonconvex": Recipe(
+        "the same before its change of variables", gmeb.nonconvex, _loss, classifier=gmeb.classifier
     ),
     "rfe": Recipe("recursive feature elimination, heuristic", baselines.rfe),
     "information-gain": Recipe("filter by information gain, heuristic", baselines.information_gain),

@@ -20,6 +20,8 @@ from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Classifier, Recipe, find
 from fsmodels.selection import Selection
 from solvers import Result, SolutionStatus, StopReason, solve
 from solvers.registry import DRIVERS
+from solvers.result import relative_gap
+from solvers.whole import DEFAULT_GAP
 
 __all__ = ["Prepared", "prepared", "select"]
 
@@ -236,10 +238,6 @@ def _state(model: pyo.ConcreteModel, sides: Sides) -> dict[str, Any]:
     return stated
 
 
-def _hinges(data: Dataset, w: FloatArray, b: float) -> FloatArray:
-    return np.asarray(np.maximum(0.0, 1.0 - data.y * (np.asarray(data.X @ w).ravel() + b)))
-
-
 def _read(
     name: str,
     recipe: Recipe,
@@ -272,7 +270,7 @@ def _recomputed(found: Selection, recipe: Recipe, w: FloatArray, b: float) -> Se
 
     def seen(w: FloatArray, b: float, take: NDArray[np.bool_]) -> Classifier:
         selected = np.array(data.features, dtype=object)[take]
-        return Classifier(w, _hinges(data, w, b), data.y, selected.tolist(), found.parameters, model)
+        return Classifier(data, w, b, selected.tolist(), found.parameters, model)
 
     assert recipe.objective is not None
     take = used(w, column_sizes(data.X))
@@ -296,6 +294,14 @@ def _recomputed(found: Selection, recipe: Recipe, w: FloatArray, b: float) -> Se
             status = SolutionStatus.FEASIBLE
     elif bound is not None:  # attained, so any excess of the bound is the solver's rounding
         bound = min(bound, objective) if result.minimize else max(bound, objective)
+    if recipe.proof is not None:
+        proven = recipe.proof(classifier)
+        better = min if not result.minimize else max
+        bound = proven if bound is None else better(bound, proven)
+        gap = relative_gap(objective, bound, minimize=result.minimize)
+        local = status in (SolutionStatus.STATIONARY, SolutionStatus.FEASIBLE)
+        if local and gap is not None and gap <= result.options.get("gap", DEFAULT_GAP):
+            status, notes = SolutionStatus.OPTIMAL, []
     if recipe.remark is not None:
         notes.insert(0, recipe.remark(classifier))
     weights = {j: x for j, x, has in zip(data.features, w.tolist(), take | (w != 0), strict=True) if has}

@@ -5,11 +5,14 @@ from solvers.benders import Benders
 from solvers.blocks import Block, Blocks, PenaltyValues
 from solvers.branch_and_cut import BranchAndCut
 from solvers.errors import Error, ModelError, OptionError, SolverError
+from solvers.kelley import CuttingPlane
 from solvers.linearization import SuccessiveLinearization
 from solvers.memory import Memory
+from solvers.multistart import MultiStart
 from solvers.registry import available
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
+from solvers.separation import Separable
 from solvers.single_tree import SingleTree
 from solvers.structure import Cut, Facts, Structure, SubAnswer
 
@@ -22,13 +25,16 @@ __all__ = [
     "Blocks",
     "BranchAndCut",
     "Cut",
+    "CuttingPlane",
     "Error",
     "Facts",
     "Memory",
     "ModelError",
+    "MultiStart",
     "OptionError",
     "PenaltyValues",
     "Result",
+    "Separable",
     "SingleTree",
     "SolutionStatus",
     "SolverError",

@@ -40,12 +40,12 @@ import pyomo.environ as pyo
 from solvers.block_problems import FEASIBLE, Maker, Step
 from solvers.block_starts import Run, base_point, check_constants, starting_points, table
 from solvers.block_steps import Work, clash, rest_holds
-from solvers.blocks import Blocks, Part, Partition, as_blocks, has_kinks, plain_domains
+from solvers.blocks import Blocks, Part, Partition, as_blocks, has_kinks
 from solvers.decomposition import single_objective
 from solvers.driver import Driver
 from solvers.errors import ModelError, OptionError
 from solvers.interfaces import SolveOptions
-from solvers.model_class import INSIDE, unknown_components, unseen, violation
+from solvers.model_class import INSIDE, is_fraction, unknown_components, unseen, violation, without_domains
 from solvers.result import SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
 from solvers.starts import StartsConfig, spread
@@ -134,7 +134,8 @@ class Alternating(Driver):
 
         A penalty's parameter stays at the value of the point returned; without one it is what it was.
         """
-        with self._kept_parameter(), plain_domains([*self.partition.constants, *self.partition.uncovered]):
+        constants = [*self.partition.constants, *self.partition.uncovered]
+        with self._kept_parameter(), without_domains([v for v in constants if is_fraction(v)]):
             try:
                 return self._search()
             finally:

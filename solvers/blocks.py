@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -231,21 +230,6 @@ def has_kinks(expression: Any) -> bool:
         if getattr(node, "is_expression_type", lambda: False)():
             left.extend(node.args)
     return False
-
-
-@contextmanager
-def plain_domains(constants: Sequence[Any]) -> Iterator[None]:
-    """Hide for a while that constants with a fraction are integer: some solvers call that infeasible."""
-    before = [
-        (v, v.domain) for v in constants if not v.is_continuous() and v.value is not None and v.value != round(v.value)
-    ]
-    try:
-        for v, _ in before:
-            v.domain = pyo.Reals
-        yield
-    finally:
-        for v, domain in before:
-            v.domain = domain
 
 
 def _listed(block: Any) -> list[Any]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import pyomo.environ as pyo
 
+from solvers.duals import dual_suffix
 from solvers.errors import OptionError
 from solvers.model_class import INSIDE, violation
 from solvers.registry import nearest
 from solvers.result import Result, SolutionStatus, StopReason, relative_gap
+from solvers.structure import told_violation
 from solvers.trace import Clock, Trace
 
 T = TypeVar("T")
@@ -78,6 +81,9 @@ def check_limits(options: dict[str, Any]) -> None:
         value = options.get(option)
         if value is not None and not (isinstance(value, int | float) and value >= least):
             raise OptionError(f"{option}={value!r} is not allowed: give a number of at least {least}, or leave it out.")
+    seed = options.get("seed")
+    if seed is not None and not (isinstance(seed, numbers.Integral) and int(seed) >= 0):
+        raise OptionError(f"seed={seed!r} is not allowed: give a whole number of at least 0, or leave it out.")
 
 
 class Driver:
@@ -121,6 +127,8 @@ class Driver:
         """Run to the end; limits, Ctrl-C and a callback's stop return the incumbent and the bound."""
         c = self.config
         before = [(v, v.value) for v in self.model.component_data_objects(pyo.Var, descend_into=INSIDE)]
+        if (stale := dual_suffix(self.model)) is not None:
+            stale.clear()
         minimize = self.sign > 0
         status: SolutionStatus | None = None
         self.trace = Trace(self.clock, minimize=minimize, tee=c.tee, callback=c.callback)
@@ -148,7 +156,7 @@ class Driver:
             selected = structure.selected(self.model)
         details = self.details | {"seconds": dict(self.seconds)}
         if objective is not None:
-            details["violation"] = error = violation(self.model)
+            details["violation"] = error = max(violation(self.model), told_violation(self.model))
             if error > FEASIBLE:
                 status = SolutionStatus.FEASIBLE if error <= 1e-3 else SolutionStatus.NO_SOLUTION
                 message = f"The point misses the model's rows by {error:.1e}: not called optimal."

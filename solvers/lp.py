@@ -65,6 +65,10 @@ class LinearProgram(Protocol):
         """Delete rows by position; later rows move up."""
         ...
 
+    def set_sides(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Replace both sides of some rows, by position; each row once."""
+        ...
+
     def set_bounds(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
         """Replace bounds of some columns."""
         ...
@@ -81,7 +85,9 @@ class LinearProgram(Protocol):
 class HighsLP:
     """The protocol over highspy: dual simplex, and after a change of costs whichever HiGHS chooses."""
 
-    def __init__(self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, seed: int = 0) -> None:
+    def __init__(
+        self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, seed: int = 0, tolerance: float = FEASIBLE
+    ) -> None:
         self.columns = len(cost)
         highs = self._highs = highspy.Highs()
         for option, value in (
@@ -91,6 +97,8 @@ class HighsLP:
             ("threads", 1),
             ("parallel", "off"),
             ("random_seed", seed),
+            ("primal_feasibility_tolerance", tolerance),
+            ("dual_feasibility_tolerance", tolerance),
         ):
             highs.setOptionValue(option, value)
         highs.addVars(self.columns, _infinite(lower), _infinite(upper))
@@ -120,11 +128,40 @@ class HighsLP:
             a.data.astype(float),
         )
 
+    def add_columns(self, matrix: Any, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Add columns; A of shape (rows, columns), dense or sparse. The last basis stays feasible, not optimal."""
+        a = sparse.csc_matrix(matrix)
+        self._highs.addCols(
+            a.shape[1],
+            np.asarray(cost, dtype=float),
+            _infinite(lower),
+            _infinite(upper),
+            a.nnz,
+            a.indptr[:-1].astype(np.int32),
+            a.indices.astype(np.int32),
+            a.data.astype(float),
+        )
+        self.columns += a.shape[1]
+        self._new_cost = True
+
+    @property
+    def iterations(self) -> int:
+        """Simplex iterations of the last solve."""
+        return int(self._highs.getInfo().simplex_iteration_count)
+
     def delete_rows(self, rows: np.ndarray) -> None:
         """Delete rows by position; later rows move up."""
         rows = np.unique(np.asarray(rows, dtype=np.int32))  # HiGHS deletes nothing where they are not in order
         if len(rows):
             self._highs.deleteRows(len(rows), rows)
+
+    def set_sides(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Replace both sides of some rows, by position; each row once."""
+        rows = np.asarray(rows, dtype=np.int32)
+        order = np.argsort(rows)  # HiGHS takes no other
+        if len(rows):
+            low, up = _infinite(lower)[order], _infinite(upper)[order]
+            self._highs.changeRowsBounds(len(rows), rows[order], low, up)
 
     def set_bounds(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
         """Replace bounds of some columns."""

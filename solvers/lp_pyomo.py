@@ -20,7 +20,7 @@ from scipy import sparse
 
 from solvers.errors import SolverError
 from solvers.interfaces import Answer, Runner, SolveOptions
-from solvers.lp import HighsLP, LinearProgram, LpAnswer, LpStatus
+from solvers.lp import FEASIBLE, HighsLP, LinearProgram, LpAnswer, LpStatus
 from solvers.registry import SOLVERS, SolverSpec, names, require
 from solvers.registry import Capability as C
 from solvers.result import SolutionStatus, StopReason
@@ -32,9 +32,11 @@ logger = logging.getLogger("solvers")
 
 
 def linear_program(
-    name: str, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, seed: int = 0
+    name: str, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, seed: int = 0, tolerance: float = FEASIBLE
 ) -> LinearProgram:
     """Return min cost.x over bounds, without rows yet: ``HighsLP`` for "highs", else ``PyomoLP`` of that solver.
+
+    ``tolerance``, of rows and reduced costs, is for ``HighsLP``; other solvers keep their own.
 
     Raises
     ------
@@ -42,7 +44,7 @@ def linear_program(
         As ``require_lp_solver`` does.
     """
     if name == "highs":
-        return HighsLP(cost, lower, upper, seed=seed)
+        return HighsLP(cost, lower, upper, seed=seed, tolerance=tolerance)
     return PyomoLP(name, cost, lower, upper, seed=seed)
 
 
@@ -105,17 +107,37 @@ class PyomoLP:
         a = sparse.csr_matrix(matrix, dtype=float)
         a.eliminate_zeros()
         sides = np.column_stack([np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)])
-        for k, (low, up) in enumerate(sides.tolist()):
-            here = slice(a.indptr[k], a.indptr[k + 1])
-            self._keys.append(self._made)
-            # Pyomo has no rows without variables or without sides: those are for ``_contradiction`` alone.
-            if here.start < here.stop and low <= up and (np.isfinite(low) or np.isfinite(up)):
-                body = self._expression(a.indices[here], a.data[here])
-                finite = (low if np.isfinite(low) else None, body, up if np.isfinite(up) else None)
-                self._model.rows[self._made] = (body, low) if low == up else finite
-            self._made += 1
+        first = self.rows
         self._matrix = sparse.vstack([self._matrix, a], format="csr")
         self._sides = np.vstack([self._sides, sides])
+        self._keys += range(self._made, self._made + len(sides))
+        self._made += len(sides)
+        for k in range(first, self.rows):
+            self._write(k)
+
+    def _write(self, k: int) -> None:
+        """Put a row on the model.
+
+        Pyomo has no rows without variables or without sides: those are for ``_contradiction`` alone.
+        """
+        here = slice(self._matrix.indptr[k], self._matrix.indptr[k + 1])
+        low, up = self._sides[k].tolist()
+        if here.start < here.stop and low <= up and (np.isfinite(low) or np.isfinite(up)):
+            body = self._expression(self._matrix.indices[here], self._matrix.data[here])
+            finite = (low if np.isfinite(low) else None, body, up if np.isfinite(up) else None)
+            self._model.rows[self._keys[k]] = (body, low) if low == up else finite
+
+    def set_sides(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Replace both sides of some rows, by position; each row once."""
+        rows = np.asarray(rows, dtype=int)
+        sides = np.column_stack([np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)])
+        for k, new in zip(rows.tolist(), sides, strict=True):
+            if np.array_equal(self._sides[k], new):
+                continue
+            self._sides[k] = new
+            if self._keys[k] in self._model.rows:
+                del self._model.rows[self._keys[k]]
+            self._write(k)
 
     def delete_rows(self, rows: np.ndarray) -> None:
         """Delete rows by position; later rows move up."""

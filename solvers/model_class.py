@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from operator import mul
 from typing import Any
 
@@ -60,6 +61,24 @@ def used_variables(model: Any) -> Iterator[Any]:
         yield from variables(row.body)
     for ordered in model.component_data_objects(pyo.SOSConstraint, active=True):
         yield from ordered.get_variables()
+
+
+@contextmanager
+def without_domains(variables: Iterable[Any]) -> Iterator[None]:
+    """Make variables continuous for a while."""
+    before = [(v, v.domain) for v in variables]
+    try:
+        for v, _ in before:
+            v.domain = pyo.Reals
+        yield
+    finally:
+        for v, domain in before:
+            v.domain = domain
+
+
+def is_fraction(v: Any) -> bool:
+    """Tell whether an integer variable has a value that is none: to some interfaces it is infeasible when fixed."""
+    return not v.is_continuous() and v.value is not None and v.value != round(v.value)
 
 
 def _all_variables(model: Any) -> Iterator[Any]:

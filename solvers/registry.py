@@ -182,7 +182,7 @@ SOLVERS: dict[str, SolverSpec] = {
         SolverSpec(
             "gurobi",
             _MIXED_INTEGER | C.LP_DUALS | C.LAZY_CUTS,
-            "pip install gurobipy (without a licence: at most 2000 rows and columns)",
+            "pip install gurobipy (without a licence: at most 2000 rows and columns, fewer with quadratic rows)",
             quirks.modern("gurobi_persistent"),
             quirks.package("gurobipy", "gurobipy"),
             words={"seed": "Seed"},
@@ -262,6 +262,12 @@ def names(capability: Capability, *, installed: bool = True) -> list[str]:
 def either(capability: Capability) -> str:
     """Return the installed solvers with a capability in words: "scip or gurobi"."""
     return " or ".join(names(capability)) or "none installed"
+
+
+def for_cones() -> str:
+    """Return the installed solvers whose points satisfy cones at 0 too, in words: "clarabel or gurobi"."""
+    able = [n for n in names(Capability.QCP) if not SOLVERS[n].local and not SOLVERS[n].strict]
+    return " or ".join(able) or "none installed"
 
 
 def find(name: str) -> SolverSpec:

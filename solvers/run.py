@@ -9,14 +9,16 @@ import pyomo.environ as pyo
 from solvers.alternating import Alternating
 from solvers.benders import Benders
 from solvers.branch_and_cut import BranchAndCut
+from solvers.kelley import CuttingPlane
 from solvers.linearization import SuccessiveLinearization
+from solvers.multistart import MultiStart
 from solvers.registry import DRIVERS, find, recognise
 from solvers.result import Result
 from solvers.single_tree import SingleTree
 from solvers.structure import Facts
 from solvers.whole import solve_by_class, solve_whole
 
-_ALL = (Benders, BranchAndCut, SingleTree, SuccessiveLinearization, Alternating)
+_ALL = (Benders, BranchAndCut, SingleTree, SuccessiveLinearization, Alternating, MultiStart, CuttingPlane)
 DRIVERS.update({driver.name: driver for driver in _ALL})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +18,8 @@ SAME = 1e-6  # relative: objectives of two starts that count as one
 
 
 @dataclass
-class StartsConfig(Config):
-    """Options of the drivers that descend from several starts, besides those of every driver.
+class RandomStartsConfig(Config):
+    """Options of the drivers that start several times, besides those of every driver.
 
     Attributes
     ----------
@@ -27,16 +28,10 @@ class StartsConfig(Config):
     start_range : (float, float), optional
         Of the random values, uniformly; by default their variables' bounds (length 1 beside a single bound, [-1, 1]
         without).
-    tolerance : float
-        What a step must gain, relative to max(1, abs(objective)).
-    lp_solver : str
-        Of the linear programs.
     """
 
     starts: int = 10
     start_range: tuple[float, float] | None = None
-    tolerance: float = 1e-9
-    lp_solver: str = "highs"
 
     def check(self, other: str) -> None:
         """Refuse options that mean nothing; ``other`` is the option that gives a start which is not random.
@@ -44,19 +39,44 @@ class StartsConfig(Config):
         Raises
         ------
         OptionError
-        SolverError
-            If ``lp_solver`` is not one for LPs.
         """
-        if not isinstance(self.starts, int) or isinstance(self.starts, bool) or self.starts < 0:
+        if not isinstance(self.starts, numbers.Integral) or isinstance(self.starts, bool) or self.starts < 0:
             raise OptionError(f"starts={self.starts!r} is not allowed: give a whole number of at least 0.")
         if self.starts == 0 and not getattr(self, other):
             raise OptionError(f"starts=0 leaves no start: give at least 1, or {other}=True.")
-        if not (isinstance(self.tolerance, int | float) and self.tolerance >= 0):
-            raise OptionError(f"tolerance={self.tolerance!r} is not allowed: give a number of at least 0.")
         if self.start_range is not None:
             pair = self.start_range
             if not isinstance(pair, tuple | list) or len(pair) != 2 or not -math.inf < pair[0] <= pair[1] < math.inf:
                 raise OptionError(f"start_range={pair!r} is not allowed: give two numbers, the smaller first.")
+
+
+@dataclass
+class StartsConfig(RandomStartsConfig):
+    """Options of the drivers that descend by steps of their own from several starts.
+
+    Attributes
+    ----------
+    tolerance : float
+        What a step must gain, relative to max(1, abs(objective)).
+    lp_solver : str
+        Of the linear programs.
+    """
+
+    tolerance: float = 1e-9
+    lp_solver: str = "highs"
+
+    def check(self, other: str) -> None:
+        """Refuse options that mean nothing.
+
+        Raises
+        ------
+        OptionError
+        SolverError
+            If ``lp_solver`` is not one for LPs.
+        """
+        super().check(other)
+        if not (isinstance(self.tolerance, int | float) and self.tolerance >= 0):
+            raise OptionError(f"tolerance={self.tolerance!r} is not allowed: give a number of at least 0.")
         require_lp_solver(self.lp_solver)
 
 

@@ -117,12 +117,21 @@ class Facts:
     ----------
     selected : callable, optional
         model -> names of what its values select.
+    violation : callable, optional
+        model -> by how much its values miss what the rows mean, where the rows' own numbers hide it.
     default_solver : str
         Solver or driver where none is named; "" chooses by the model's class.
     """
 
     selected: Callable[[Any], list[str]] | None = field(default=None, kw_only=True)
+    violation: Callable[[Any], float] | None = field(default=None, kw_only=True)
     default_solver: str = field(default="", kw_only=True)
+
+
+def told_violation(model: Any) -> float:
+    """Return the violation that a model's facts measure, 0 where they measure none."""
+    facts = getattr(model, "structure", None)
+    return facts.violation(model) if isinstance(facts, Facts) and facts.violation is not None else 0.0
 
 
 @dataclass

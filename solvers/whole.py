@@ -15,14 +15,24 @@ import pyomo.environ as pyo
 from solvers.conflict import clashing_rows
 from solvers.decomposition import Split, single_objective, split
 from solvers.driver import check_limits
+from solvers.duals import Multipliers, dual_suffix
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.interfaces import Answer, Runner, SolveOptions
-from solvers.model_class import INSIDE, has_integers, needs, unseen, used_variables, violation
+from solvers.model_class import (
+    INSIDE,
+    has_integers,
+    is_fraction,
+    needs,
+    unseen,
+    used_variables,
+    violation,
+    without_domains,
+)
 from solvers.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, describe, find, names
 from solvers.registry import Capability as C
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.rewriting import Visible, visible
-from solvers.structure import Facts, Structure
+from solvers.structure import Facts, Structure, told_violation
 from solvers.subproblem import OracleSubproblem, SwitchedSubproblem
 from solvers.trace import Clock
 
@@ -73,12 +83,14 @@ class _Whole:
     seen: Visible
     structure: Facts | None
     parts: Split | None
+    multipliers: Multipliers | None  # that the user wants
 
     def run(self, words: SolveOptions) -> Answer:
         """Solve what the solver sees."""
-        model = self.seen.model
-        with _plain_domains(model, self.spec):
-            return Runner(self.spec, words).solve(model, time_limit=self.clock.left, integer=has_integers(model))
+        model, integer = self.seen.model, has_integers(self.seen.model)
+        rows = self.multipliers.rows if self.multipliers is not None else []
+        with plain_domains(model, continuous=bool(rows) or C.MILP not in self.spec.capabilities):
+            return Runner(self.spec, words).solve(model, time_limit=self.clock.left, integer=integer, duals=rows)
 
     def judged(self, answer: Answer, before: list[tuple[Any, float | None]]) -> Result:
         """Bring the values to the user's model, polish them, and say what is proven; else restore ``before``."""
@@ -93,9 +105,14 @@ class _Whole:
                 words = f"its point misses the model's rows by {error:.1e} and is not kept"
                 answer = replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, bound=None, message=words)
                 error = None
+            else:
+                error = max(error, told_violation(self.model))
         if error is None:
             _restore(before)
-        return _judged(self, answer, error)
+        result = _judged(self, answer, error)
+        if self.multipliers is not None:
+            self.multipliers.fill(answer, result)
+        return result
 
 
 def _restore(values: list[tuple[Any, float | None]]) -> None:
@@ -104,7 +121,9 @@ def _restore(values: list[tuple[Any, float | None]]) -> None:
 
 
 def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result:
-    """Solve the monolith with one Pyomo solver."""
+    """Solve the monolith with one Pyomo solver; fills the model's import suffix ``dual``, where it has one."""
+    if (stale := dual_suffix(model)) is not None:
+        stale.clear()
     clock = Clock(options.get("time_limit"))
     structure: Facts | None = getattr(model, "structure", None)
     parts = None
@@ -115,9 +134,10 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     words = _words(spec, options, polished=parts is not None)
     variables = list(model.component_data_objects(pyo.Var, descend_into=INSIDE))
     before = [(v, v.value) for v in variables]
-    whole = _Whole(model, spec, options, clock, visible(model, spec), structure, parts)
-    seen = whole.seen
+    seen = visible(model, spec)
     needed = needs(seen.model)
+    multipliers = Multipliers.wanted(model, spec, seen, needed)
+    whole = _Whole(model, spec, options, clock, seen, structure, parts, multipliers)
     if not any(n in spec.capabilities for n in needed):
         raise _cannot(spec, seen, needed)
     if all(v.fixed for v in used_variables(seen.model)):
@@ -189,25 +209,17 @@ def _off(v: Any) -> bool:
 
 
 @contextmanager
-def _plain_domains(model: Any, spec: SolverSpec) -> Iterator[None]:
-    """Hide, during a solve, what is integer by name only.
+def plain_domains(model: Any, *, continuous: bool) -> Iterator[None]:
+    """Hide, during a solve, what is integer by name only: ``continuous``, all that is integer.
 
     A variable fixed at a fraction is a constant to Pyomo, and makes the model infeasible for interfaces that pass it on
-    as an integer; a continuous solver refuses an integer variable even where no row holds it.
+    as an integer; a continuous solver refuses an integer variable even where no row holds it; and the multipliers of a
+    linear program with a fixed integer are to some a mixed-integer program's, which has none.
     """
-    before = []
-    continuous = C.MILP not in spec.capabilities
-    for v in model.component_data_objects(pyo.Var, descend_into=INSIDE):
-        fraction = v.fixed and v.value is not None and v.value != round(v.value)
-        if not v.is_continuous() and (fraction or (continuous and not v.fixed)):
-            before.append((v, v.domain))
-    try:
-        for v, _ in before:
-            v.domain = pyo.Reals
+    every = model.component_data_objects(pyo.Var, descend_into=INSIDE)
+    hidden = [v for v in every if (v.fixed and is_fraction(v)) or (continuous and not v.is_continuous())]
+    with without_domains(hidden):
         yield
-    finally:
-        for v, domain in before:
-            v.domain = domain
 
 
 def _round(model: Any) -> None:

@@ -75,7 +75,7 @@ def test_the_constraints_bind_in_these_tests(value_of):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_of_the_table_runs_and_can_be_recomputed(model, data):
-    values = {"max_features": 2, "penalty": 0.05 if MODELS[model].fs else 1.5}
+    values = {"max_features": 2, "penalty": 0.05 if MODELS[model].fs else 1.5, "R_plus": 3.0, "R_minus": 2.0}
     parameters = {name: values[name] for name, required in MODELS[model].parameters.items() if required}
     if "C" in MODELS[model].parameters:
         parameters["C"] = 2.0
@@ -94,6 +94,11 @@ def test_every_model_of_the_table_runs_and_can_be_recomputed(model, data):
         return
     assert found.result.objective == pytest.approx(content["objective"], rel=1e-6)
     if MODELS[model].fs:  # test_select_concave.py recomputes these
+        return
+    if model.startswith("gmeb"):
+        assert content["objective"] == pytest.approx(np.maximum(0.0, 1.0 - margin).sum(), rel=1e-5)
+        assert content["status"] == ("stationary" if model == "gmeb-nonconvex" else "optimal")
+        assert content["gap"] is None or content["gap"] <= 1e-4
         return
     norm = np.abs(w).sum() if model == "one-norm-svm" else 0.5 * w @ w
     price = 1.5 * len(content["selected"]) if model == "fsp-lambda" else 0.0

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsmodels.errors import ParameterError
-from fsmodels.synthetic import aytug, data_set_one, data_set_two
+from fsmodels.synthetic import aytug, data_set_one, data_set_two, peleg_meir, weston
 
 
 @settings(deadline=None)
@@ -96,3 +96,87 @@ def test_impossible_sizes_are_refused(sizes, words):
         assert word in str(caught.value)
     with pytest.raises(ParameterError, match="at least 2"):
         next(data_set_one(n_features=(1,)))
+
+
+def test_weston_has_two_cases_of_three_features_and_wide_noise():
+    pair = weston(n_samples=60_000, n_features=8, n_test=40_000, seed=5)
+    X, y = pair.train.X, pair.train.y
+    means = np.r_[0.7 * np.arange(1, 4), 0.3 * np.arange(1, 4)]
+    for sign in (1, -1):
+        np.testing.assert_allclose(X[y == sign].mean(axis=0)[:6], sign * means, atol=0.05)
+    np.testing.assert_allclose(X[:, 6:].std(axis=0), 20.0, rtol=0.02)
+    # of case I or II, never both: the product of the two groups' signals has no mean
+    np.testing.assert_allclose(np.mean(X[:, 2] * X[:, 5]), 0.0, atol=0.05)
+    np.testing.assert_allclose(X[:, 0] @ X[:, 2] / len(y), 0.7 * 1 * 3, atol=0.08)
+    assert pair.relevant == ("x1", "x2", "x3", "x4", "x5", "x6")
+
+
+def test_weston_reaches_the_error_that_the_paper_states():
+    pair = weston(n_samples=10, n_features=6, n_test=200_000, seed=2)
+    assert round(100 * pair.linear_error, 1) == 0.4
+    angle = 0.7323674947  # of the best linear classifier, from the two normal tails
+    means = np.array([1.0, 2.0, 3.0])
+    side = np.sign(pair.test.X @ np.r_[np.cos(angle) * means, np.sin(angle) * means])
+    np.testing.assert_allclose((side != pair.test.y).mean(), pair.linear_error, atol=5e-4)
+
+
+def test_noise_of_weston_scales_the_other_columns_alone():
+    wide, narrow = weston(20, seed=3), weston(20, seed=3, noise=20**0.5)
+    np.testing.assert_array_equal(wide.test.X[:, :6], narrow.test.X[:, :6])
+    np.testing.assert_allclose(wide.test.X[:, 6:], 20**0.5 * narrow.test.X[:, 6:])
+    np.testing.assert_allclose(wide.train.scaled("standard").X, narrow.train.scaled("standard").X)
+
+
+@pytest.mark.parametrize("k", [1, 2, 10])
+def test_peleg_meir_has_the_covariance_of_the_paper(k):
+    pair = peleg_meir(n_samples=100_000, n_features=k + 2, n_relevant=k, n_test=100_000, seed=k)
+    X, y = pair.train.X, pair.train.y
+    centred = X - y[:, None] * np.r_[np.ones(k), 0, 0]
+    covariance = centred.T @ centred / len(y)
+    np.testing.assert_allclose(np.linalg.eigvalsh(covariance[:k, :k]), np.arange(1, k + 1), rtol=0.03)
+    np.testing.assert_allclose(covariance[k:, k:], np.eye(2), atol=0.02)
+    np.testing.assert_allclose(covariance[:k, k:], 0.0, atol=0.05)
+    # the test part has the same covariance; Bayes: the linear rule of its inverse
+    weights = np.linalg.solve(covariance[:k, :k], np.ones(k))
+    wrong = (np.sign(pair.test.X[:, :k] @ weights) != pair.test.y).mean()
+    np.testing.assert_allclose(wrong, pair.linear_error, atol=5e-3)
+    assert pair.n_relevant == k
+
+
+def test_two_relevant_features_err_between_their_limits():
+    errors = [peleg_meir(10, 2, 2, seed=seed).linear_error for seed in range(50)]
+    assert 0.0786 < min(errors) < 0.085
+    assert 0.15 < max(errors) < 0.1587
+
+
+@pytest.mark.parametrize("draw", [weston, lambda n, **seed: peleg_meir(n, 20, 3, **seed)])
+def test_a_pair_depends_on_its_seed_only(draw):
+    one, again, other = draw(12, seed=1), draw(12, seed=1), draw(12, seed=2)
+    np.testing.assert_array_equal(one.train.X, again.train.X)
+    np.testing.assert_array_equal(one.test.y, again.test.y)
+    assert not np.array_equal(one.train.X, other.train.X)
+    assert not np.array_equal(one.train.X, one.test.X[:12])
+    root = np.random.SeedSequence(1)
+    np.testing.assert_array_equal(draw(12, seed=root).test.X, draw(12, seed=root).test.X)
+    np.testing.assert_array_equal(draw(12, seed=root).test.X, one.test.X)
+    np.testing.assert_array_equal(one.test.X, draw(20, seed=1).test.X)  # whatever the size of the training part
+    assert one.train.name.endswith("/train")
+    assert all(set(draw(2, seed=k).train.y) == {-1.0, 1.0} for k in range(20))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: weston(1), ["n_samples=1", "at least 2"]),
+        (lambda: weston(10, n_features=5), ["n_features=5", "at least 6"]),
+        (lambda: weston(10, n_test=0), ["n_test=0", "at least 2"]),
+        (lambda: weston(10, noise=0.0), ["noise=0", "standard deviation"]),
+        (lambda: peleg_meir(10, 5, 0), ["n_relevant=0", "1..5"]),
+        (lambda: peleg_meir(10, 5, 6), ["n_features=5", "6 relevant", "at least 6"]),
+    ],
+)
+def test_impossible_pairs_are_refused(call, words):
+    with pytest.raises(ParameterError) as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value)

@@ -773,3 +773,9 @@ def test_highs_tells_no_end_from_no_point_after_a_change_of_costs():
     lp.add_rows(np.array([[1.0, -1.0]]), np.array([2.0]), np.array([np.inf]))
     lp.set_cost(np.array([-1.0, -1.0]))
     assert lp.solve().status is LpStatus.INFEASIBLE
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "one"])
+def test_a_seed_that_is_none(seed):
+    with pytest.raises(OptionError, match=r"seed=.* is not allowed"):
+        solvers.solve(plants(), "sla", seed=seed)

@@ -1,0 +1,204 @@
+r"""The convex primal of GMEB (15) without s: a linear program with a one-parameter family of weighted 1-norm rows.
+
+Claim
+    For given w, some s >= 0 satisfies ``sum_j w_j^2 / s_j <= 1``, ``v+'s <= R+`` and ``v-'s <= R-`` if and only if
+
+    .. math::
+        \textstyle\sum_j |w_j| \sqrt{p v^+_j + q v^-_j} \le \sqrt{p R_+ + q R_-} \quad \text{for all } p, q \ge 0
+
+Proof
+    Only if: with a_j = p v+_j + q v-_j, Cauchy-Schwarz gives ``(sum |w_j| sqrt(a_j))^2 <= (sum w_j^2 / s_j) (sum a_j
+    s_j) <= p R+ + q R-``. If: the least ``sum w_j^2 / s_j`` over the two rows is a convex problem, attained (s is
+    bounded where v > 0, the sum lower semicontinuous) and with interior points, so that it equals its Lagrangian dual
+    ``max_{p, q >= 0} min_{s >= 0} sum (w_j^2 / s_j + a_j s_j) - p R+ - q R- = max 2 A - B`` with ``A = sum |w_j|
+    sqrt(a_j)``, B = p R+ + q R-, the inner minimum at ``s_j = |w_j| / sqrt(a_j)``. (p, q) times l^2 makes 2 l A - l^2 B
+    of it, at most A^2 / B: the least sum is ``max A^2 / B``, which is at most 1 if all rows hold.
+Separation
+    Scaled to B = 1, p = (1 - h) / R+ and q = h / R-, h in [0, 1], A is a sum of roots of affine functions of h, so
+    concave. Its one maximum is where its derivative vanishes, found as a root; with h = sin^2 of an angle the
+    derivative is finite also where v+_j = 0 or v-_j = 0. The row there is the most violated one, relative to its side;
+    if A <= 1, all rows hold.
+Recovery
+    At the worst (p, q), scaled to B = 1: ``s_j = |w_j| / (A sqrt(a_j))``, 0 where w_j = 0. Then ``sum w_j^2 / s_j =
+    A^2``, and where A has its maximum, complementarity gives ``v+'s <= R+`` and ``v-'s <= R-``.
+Source
+    Peleg, Meir 2005, (15); for q = 0 it is their Remark 16.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import brentq
+
+from solvers.separation import Cuts, Separable, no_cuts
+
+__all__ = ["Moments", "Worst", "attach"]
+
+FloatArray = NDArray[np.float64]
+
+END = 1e-8  # angle that is as good as 0 or a right one: its square is below the rounding of a sum
+VIOLATED = 1e-10  # relative
+STARTS = ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5))  # (p, q) of the first rows
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The row with the largest ratio of left to right side: the ratio, and p and q with p R+ + q R- = 1."""
+
+    ratio: float
+    p: float
+    q: float
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The family of rows ``sum_j |w_j| sqrt(p v+_j + q v-_j) <= sqrt(p R+ + q R-)``.
+
+    Attributes
+    ----------
+    v_plus, v_minus : ndarray of shape (d,)
+        Mean squares by class, at least 0, units of the features squared.
+    """
+
+    v_plus: FloatArray
+    v_minus: FloatArray
+
+    def coefficients(self, p: float, q: float) -> FloatArray:
+        """Return the weights of the 1-norm, shape (d,)."""
+        return np.asarray(np.sqrt(p * self.v_plus + q * self.v_minus))
+
+    def worst(self, w: FloatArray, R_plus: float, R_minus: float) -> Worst:
+        """Return the row that w of shape (d,) violates most; where w is 0, any row, with ratio 0.
+
+        Examples
+        --------
+        >>> Moments(np.array([4.0]), np.array([1.0])).worst(np.array([0.5]), 1.0, 1.0).ratio
+        1.0
+        """
+        used = self._used(w)
+        size = np.abs(w[used])
+        start, end = self.v_plus[used] / R_plus, self.v_minus[used] / R_minus
+        slope = end - start
+
+        def rise(angle: float) -> float:
+            c, s = np.cos(angle), np.sin(angle)
+            return float(size @ (slope * (c * s) / np.sqrt(start * c * c + end * s * s)))
+
+        low, high = END, np.pi / 2 - END
+        if not len(used) or rise(low) <= 0:
+            angle = low
+        elif rise(high) >= 0:
+            angle = high
+        else:
+            angle = brentq(rise, low, high, xtol=1e-15, rtol=1e-14)
+        c, s = np.cos(angle) ** 2, np.sin(angle) ** 2
+        return Worst(float(size @ np.sqrt(start * c + end * s)), c / R_plus, s / R_minus)
+
+    def _used(self, w: FloatArray) -> NDArray[np.intp]:
+        """Return where w is not 0, but for columns that do not vary, which no row holds."""
+        return np.flatnonzero((w != 0) & (self.v_plus + self.v_minus > 0))
+
+    def scales(self, w: FloatArray, R_plus: float, R_minus: float) -> FloatArray:
+        """Return s of shape (d,) with the least ``sum w_j^2 / s_j`` under ``v+'s <= R+`` and ``v-'s <= R-``."""
+        worst = self.worst(w, R_plus, R_minus)
+        s, used = np.zeros(len(w)), self._used(w)
+        s[used] = np.abs(w[used]) / (worst.ratio * self.coefficients(worst.p, worst.q)[used])
+        used_up = max(float(self.v_plus @ s) / R_plus, float(self.v_minus @ s) / R_minus)
+        return s / used_up if used_up > 1 else s
+
+
+@dataclass
+class Norms:
+    """The separator of (15): points are (w, offset, xi), columns (w+, w-, offset, xi) with w = w+ - w-.
+
+    Attributes
+    ----------
+    signed : ndarray of shape (n, d)
+        y_i x_ij of the centred columns.
+    """
+
+    moments: Moments
+    signed: FloatArray
+    y: FloatArray
+    R_plus: Any
+    R_minus: Any
+    s: Any
+    t: Any
+
+    @property
+    def _limits(self) -> tuple[float, float]:
+        return float(pyo.value(self.R_plus)), float(pyo.value(self.R_minus))
+
+    @property
+    def _columns(self) -> int:
+        n, d = self.signed.shape
+        return 2 * d + 1 + n
+
+    def start(self) -> Cuts:
+        """Return the rows of the two classes and one between."""
+        rows = [self._row(p, q) for p, q in STARTS]
+        return Cuts(sparse.vstack([a for a, _ in rows]), np.full(len(rows), -np.inf), np.array([b for _, b in rows]))
+
+    def separate(self, point: FloatArray) -> Cuts:
+        """Return the worst row, if it is violated."""
+        worst = self.moments.worst(point[: self.signed.shape[1]], *self._limits)
+        if worst.ratio <= 1 + VIOLATED:
+            return no_cuts(self._columns)
+        total = worst.p + worst.q
+        matrix, upper = self._row(worst.p / total, worst.q / total)
+        return Cuts(matrix, np.array([-np.inf]), np.array([upper]), worst.ratio - 1)
+
+    def repair(self, point: FloatArray) -> FloatArray:
+        """Shrink w until every row holds; the offset stays, and slacks grow as their margins lose."""
+        d = self.signed.shape[1]
+        w, offset, xi = point[:d], float(point[d]), point[d + 1 :]
+        small = w / max(1.0, self.moments.worst(w, *self._limits).ratio * (1 + 1e-15))
+        before, after = (np.maximum(0.0, 1 - (self.signed @ v + self.y * offset)) for v in (w, small))
+        return np.concatenate([small, [offset], np.maximum(0.0, xi + after - before)])
+
+    def load(self, point: FloatArray) -> None:
+        """Set s and t of the weights."""
+        w = point[: self.signed.shape[1]]
+        s = self.moments.scales(w, *self._limits)
+        t = np.divide(w**2, s, out=np.zeros_like(w), where=s > 0)
+        for part, values in ((self.s, s), (self.t, t)):
+            for v, value in zip(part.values(), values.tolist(), strict=True):
+                if not v.fixed:
+                    v.set_value(value, skip_validation=True)
+
+    def _row(self, p: float, q: float) -> tuple[Any, float]:
+        n, R_plus, R_minus = len(self.y), *self._limits
+        c = self.moments.coefficients(p, q)
+        return sparse.csr_array(np.concatenate([c, c, np.zeros(1 + n)])[None]), float(np.sqrt(p * R_plus + q * R_minus))
+
+
+def attach(model: pyo.ConcreteModel, X: FloatArray, y: FloatArray, v_plus: FloatArray, v_minus: FloatArray) -> None:
+    """Tell the driver "cutting-plane" that s and t of a conic primal (15), and the rows that hold them, can be spared.
+
+    Parameters
+    ----------
+    model : with ``w``, ``offset``, ``xi``, ``s``, ``t``, ``R_plus``, ``R_minus`` and the rows of (15)
+    X : ndarray of shape (n, d), centred
+    y : ndarray of shape (n,)
+    v_plus, v_minus : ndarrays of shape (d,)
+    """
+    n, d = X.shape
+    split = sparse.hstack([sparse.eye_array(d), -sparse.eye_array(d)])
+    facts = model.structure
+    Separable(
+        visible=[model.w, model.offset, model.xi],
+        hidden=[model.s, model.t],
+        rows=[model.cone, model.unit, model.second_plus, model.second_minus],
+        separator=Norms(Moments(v_plus, v_minus), y[:, None] * X, y, model.R_plus, model.R_minus, model.s, model.t),
+        lift=sparse.block_diag([split, sparse.eye_array(1 + n)], format="csr"),
+        lower=np.concatenate([np.zeros(2 * d), np.full(1 + n, -np.inf)]),
+        selected=facts.selected,
+        violation=facts.violation,
+        default_solver=facts.default_solver,
+    ).seal(model)

@@ -1,0 +1,322 @@
+"""The convex primal of GMEB (15) over a grid of (R_plus, R_minus), from one linear program that keeps its basis.
+
+The program is that of ``gmeb_norm``: margins, and rows ``sum_j |w_j| sqrt(p v+_j + q v-_j) <= sqrt(p R+ + q R-)``.
+From one point of the grid to the next only right-hand sides change: all rows found so far stay valid and the last basis
+dual feasible. Columns w+_j and w-_j join when their reduced cost asks for them; a basis holds no more features than
+there are samples and rows.
+
+    0. Set the sides for (R+, R-).
+    1. Solve the LP over the rows and columns so far -> (w, offset), multipliers mu of the margins and nu of the norms.
+    2. Incumbent: w over the worst ratio of left to right side, so that it satisfies (15), with its hinge loss.
+       Bound: e'mu - f sum nu_k side_k, f the least factor with |sum_i mu_i y_i x_ij| <= f sum_k nu_k coefficient_kj for
+       every feature, of the LP's columns or not: a point of its dual.
+    3. Stop when they meet. Else add the worst row; if w satisfies all rows, the columns that ask most; go to 1.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fsmodels.checks import dataset, positive
+from fsmodels.dataset import Dataset
+from fsmodels.errors import ParameterError
+from fsmodels.gmeb_columns import centred
+from fsmodels.gmeb_norm import STARTS, VIOLATED, Moments
+from solvers import SolutionStatus, SolverError
+from solvers.driver import check_limits
+from solvers.lp import HighsLP, LpAnswer, LpStatus
+from solvers.lp_pyomo import linear_program, require_lp_solver
+from solvers.result import relative_gap
+
+__all__ = ["path", "selected"]
+
+FloatArray = NDArray[np.float64]
+
+COUNTS = 1e-2  # of the largest weight, and as a number: a feature with less does not count (Peleg, Meir 2005, 6.2)
+FIRST, BATCH = 2, 50  # columns at first, a sample; columns that join at a time
+ABSOLUTE = 1e-9  # loss of a sample that no solver tells from 0
+LP_TOLERANCE = 1e-9
+
+
+def path(
+    data: Dataset,
+    *,
+    R_plus: float | Iterable[float],
+    R_minus: float | Iterable[float],
+    validation: Dataset | None = None,
+    gap: float = 1e-7,
+    time_limit: float | None = None,
+    lp_solver: str = "highs",
+) -> pd.DataFrame:
+    """Solve the convex primal (15) for each pair of (R_plus, R_minus).
+
+    Parameters
+    ----------
+    data : Dataset of shape (n, d)
+        Dense; the columns are centred here.
+    R_plus, R_minus : number or several
+        Their product is the grid; each above 0 and given once.
+    validation : Dataset, optional
+        Each classifier is scored on it; it chooses nothing.
+    gap : float
+        Relative gap of each point.
+    time_limit : float, optional
+        Seconds for the whole grid.
+    lp_solver : str
+        Any solver for LPs; only "highs" starts with few columns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by ``R_plus`` and ``R_minus`` in ascending order; columns ``objective``, ``bound``, ``gap``, ``status``,
+        ``n_selected``, ``selected`` (features that count as in the paper, from 0.01 on), ``training_error``,
+        ``validation_error`` (with ``validation``), ``rows`` (of the norms in the LP), ``lps``, ``lp_iterations`` (None
+        but for "highs"), ``seconds``. ``attrs["weights"]`` (a list for each pair) and ``attrs["bias"]``, for the data
+        as given, hold the classifiers in the order of the table. After Ctrl-C or at the time limit, the points
+        finished until then.
+
+    Raises
+    ------
+    ParameterError
+        A value that is not above 0, or given twice.
+    DataError
+        If a class has no sample, or no column varies.
+    OptionError, SolverError
+        A limit that means nothing; an LP solver that is not one, or fails.
+
+    Notes
+    -----
+    Source: Peleg, Meir 2005, (15) and section 6.2.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> table = fs.gmeb.path(data, R_plus=[1, 2], R_minus=[1, 2])
+    >>> table["status"].unique().tolist()
+    ['optimal']
+    """
+    dataset(data)
+    check_limits({"gap": gap, "time_limit": time_limit})
+    require_lp_solver(lp_solver)
+    grid = [_values("R_plus", R_plus), _values("R_minus", R_minus)]
+    columns = centred(data)
+    if validation is not None:
+        validation = data.apply_scale_to(dataset(validation)).require_dense("gmeb")
+    end = None if time_limit is None else time.perf_counter() + time_limit
+    start = time.perf_counter()
+    line = _Line(columns.X, columns.y, Moments(columns.v_plus, columns.v_minus), lp_solver)
+    rows: list[dict[str, Any]] = []
+    try:
+        for pair in _snake(*grid):
+            point = line.solve(*pair, gap, end)
+            if point is None:
+                break
+            b = point.offset - float(point.w @ columns.mean)
+            names = selected(point.w, data.features)
+            distance = relative_gap(point.objective, point.bound)
+            closed = (distance is not None and distance <= gap) or point.objective - point.bound <= line.resolution
+            row: dict[str, Any] = {
+                "R_plus": pair[0],
+                "R_minus": pair[1],
+                "objective": point.objective,
+                "bound": point.bound,
+                "gap": distance,
+                "status": (SolutionStatus.OPTIMAL if closed else SolutionStatus.FEASIBLE).value,
+                "n_selected": len(names),
+                "selected": names,
+                "training_error": _error(point.w, b, data),
+            }
+            if validation is not None:
+                row["validation_error"] = _error(point.w, b, validation)
+            row |= {"rows": len(line.family), "lps": point.lps, "lp_iterations": point.iterations}
+            rows.append(row | {"seconds": time.perf_counter() - start, "weights": point.w, "bias": b})
+            start = time.perf_counter()
+    except KeyboardInterrupt:
+        pass
+    rows.sort(key=lambda row: (row["R_plus"], row["R_minus"]))
+    weights, bias = [row.pop("weights") for row in rows], [row.pop("bias") for row in rows]
+    table = pd.DataFrame(rows, columns=None if rows else ["R_plus", "R_minus"]).set_index(["R_plus", "R_minus"])
+    table.attrs = {"weights": [w.tolist() for w in weights], "bias": [float(b) for b in bias]}  # pandas compares them
+    return table
+
+
+def selected(w: FloatArray, features: Iterable[str]) -> list[str]:
+    """Return the features that count in the paper's protocol: ``|w_j|`` at least 0.01, or 0.01 of the largest.
+
+    Notes
+    -----
+    Source: Peleg, Meir 2005, section 6.2.
+
+    Examples
+    --------
+    >>> selected(np.array([0.5, 0.006, 0.004]), ["a", "b", "c"])
+    ['a', 'b']
+    """
+    size = np.abs(w)
+    least = min(COUNTS, COUNTS * float(size.max(initial=0.0)))
+    return [j for j, x in zip(features, size.tolist(), strict=True) if x >= least and x > 0]
+
+
+@dataclass
+class _Point:
+    """What is known at one pair."""
+
+    w: FloatArray
+    offset: float
+    objective: float = np.inf
+    bound: float = 0.0
+    lps: int = 0
+    iterations: int | None = None
+
+
+@dataclass
+class _Line:
+    """The linear program: columns offset, xi, then w+_j and w-_j of each feature that has joined."""
+
+    X: FloatArray
+    y: FloatArray
+    moments: Moments
+    lp_solver: str
+    joined: NDArray[np.intp] = field(init=False)
+    family: list[tuple[float, float]] = field(init=False, default_factory=list)  # (p, q) of the rows, p + q = 1
+
+    def __post_init__(self) -> None:
+        n, d = self.X.shape
+        self.signed = self.y[:, None] * self.X
+        self.resolution = ABSOLUTE * n
+        self._weights = np.array([self.moments.coefficients(*pq) for pq in STARTS])
+        self.family = list(STARTS)
+        self._usable = self._weights.max(axis=0) > 0  # not a constant column
+        usable = np.flatnonzero(self._usable)
+        if self.lp_solver == "highs" and d > FIRST * n:
+            score = np.abs(self.signed.sum(axis=0))[usable] / self._weights[:, usable].max(axis=0)
+            self.joined = usable[np.argsort(-score, kind="stable")[: FIRST * n]]
+        else:
+            self.joined = usable
+        self._in = np.zeros(d, dtype=bool)
+        self._in[self.joined] = True
+        cost = np.zeros(1 + n + 2 * len(self.joined))
+        cost[1 : 1 + n] = 1.0
+        low = np.zeros(len(cost))
+        low[0] = -np.inf
+        self.lp = linear_program(self.lp_solver, cost, low, np.full(len(cost), np.inf), tolerance=LP_TOLERANCE)
+        margins = [sparse.csr_array(self.y[:, None]), sparse.eye_array(n)]
+        margins.append(sparse.csr_array(_twice(self.signed[:, self.joined])))
+        self.lp.add_rows(sparse.hstack(margins, format="csr"), np.ones(n), np.full(n, np.inf))
+        norms = np.hstack([np.zeros((len(STARTS), 1 + n)), np.repeat(self._weights[:, self.joined], 2, axis=1)])
+        self.lp.add_rows(norms, np.full(len(STARTS), -np.inf), np.ones(len(STARTS)))
+
+    def solve(self, R_plus: float, R_minus: float, gap: float, end: float | None) -> _Point | None:
+        """Return the optimum of a pair, or None at the time limit."""
+        n, d = self.X.shape
+        point = _Point(np.zeros(d), 0.0)
+        sides = np.sqrt(np.array(self.family) @ [R_plus, R_minus])
+        self.lp.set_sides(n + np.arange(len(sides)), np.full(len(sides), -np.inf), sides)  # 0
+        while True:
+            answer = self._solve(point, end)  # 1
+            if answer is None:
+                return None
+            offset, pairs = float(answer.point[0]), answer.point[1 + n :]
+            w = pairs[0::2] - pairs[1::2]
+            part = Moments(self.moments.v_plus[self.joined], self.moments.v_minus[self.joined])
+            worst = part.worst(w, R_plus, R_minus)
+            self._improve(point, w / max(1.0, worst.ratio), offset)  # 2
+            asking = self._bound(point, answer, sides)
+            if point.objective - point.bound <= max(gap * abs(point.objective), self.resolution):  # 3
+                return point
+            row = (worst.p / (worst.p + worst.q), worst.q / (worst.p + worst.q))
+            known = min(abs(row[0] - p) for p, _ in self.family) <= 1e-15
+            if worst.ratio > 1 + VIOLATED and not known:
+                sides = np.append(sides, np.sqrt(row[0] * R_plus + row[1] * R_minus))
+                self._add_row(row, sides[-1])
+            elif len(asking):
+                self._join(asking)
+            else:  # the LP's own tolerance
+                return point
+
+    def _solve(self, point: _Point, end: float | None) -> LpAnswer | None:
+        left = None if end is None else end - time.perf_counter()
+        if left is not None and left <= 0:
+            return None
+        answer = self.lp.solve(left)
+        if answer.status is LpStatus.LIMIT:
+            return None
+        if answer.status is not LpStatus.OPTIMAL:
+            raise SolverError(f"{self.lp_solver} failed on a linear program of the path: {answer.status.value}.")
+        point.lps += 1
+        if isinstance(self.lp, HighsLP):
+            point.iterations = (point.iterations or 0) + self.lp.iterations
+        return answer
+
+    def _improve(self, point: _Point, w: FloatArray, offset: float) -> None:
+        loss = float(np.maximum(0.0, 1.0 - (self.signed[:, self.joined] @ w + self.y * offset)).sum())
+        if loss < point.objective:
+            point.objective, point.offset = loss, offset
+            point.w = np.zeros(self.X.shape[1])
+            point.w[self.joined] = w
+
+    def _bound(self, point: _Point, answer: LpAnswer, sides: FloatArray) -> NDArray[np.intp]:
+        """Raise the bound; return the features whose columns ask to join."""
+        n = len(self.y)
+        mu, nu = np.clip(answer.multipliers[:n], 0.0, 1.0), np.maximum(0.0, -answer.multipliers[n:])
+        pull, price = np.abs(mu @ self.signed), nu @ self._weights
+        ratio = np.divide(pull, price, out=np.where(pull > 0, np.inf, 0.0), where=price > 0)
+        factor = max(1.0, float(ratio[self._usable].max()))
+        if np.isfinite(factor):
+            point.bound = max(point.bound, min(float(mu.sum() - factor * (nu @ sides)), point.objective))
+        asking = np.flatnonzero((pull > price + LP_TOLERANCE) & self._usable & ~self._in)
+        return asking[np.argsort(-(pull - price)[asking], kind="stable")[:BATCH]]
+
+    def _add_row(self, row: tuple[float, float], side: float) -> None:
+        weights = self.moments.coefficients(*row)
+        self.family.append(row)
+        self._weights = np.vstack([self._weights, weights])
+        full = np.concatenate([np.zeros(1 + len(self.y)), np.repeat(weights[self.joined], 2)])
+        self.lp.add_rows(full[None], np.array([-np.inf]), np.array([side]))
+
+    def _join(self, features: NDArray[np.intp]) -> None:
+        assert isinstance(self.lp, HighsLP)
+        k = 2 * len(features)
+        matrix = np.vstack([_twice(self.signed[:, features]), np.repeat(self._weights[:, features], 2, axis=1)])
+        self.lp.add_columns(matrix, np.zeros(k), np.zeros(k), np.full(k, np.inf))
+        self.joined = np.concatenate([self.joined, features])
+        self._in[features] = True
+
+
+def _twice(columns: FloatArray) -> FloatArray:
+    """Return each column and its negative, side by side."""
+    both = np.empty((columns.shape[0], 2 * columns.shape[1]))
+    both[:, 0::2], both[:, 1::2] = columns, -columns
+    return both
+
+
+def _snake(first: list[float], second: list[float]) -> Iterable[tuple[float, float]]:
+    """Yield the pairs so that each is next to the one before, from the loosest: it took a quarter less on WDBC."""
+    for k, a in enumerate(first[::-1]):
+        yield from itertools.product([a], second[::-1] if k % 2 == 0 else second)
+
+
+def _values(name: str, given: Any) -> list[float]:
+    many = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if not many:
+        raise ParameterError(f"{name} has no values: give at least one.")
+    values = [positive(name, value, f"{name} bounds the second moments of its class") for value in many]
+    if len(set(values)) < len(values):
+        twice = next(v for v in values if values.count(v) > 1)
+        raise ParameterError(f"{name} holds {twice!r} twice: give each value once.")
+    return sorted(values)
+
+
+def _error(w: FloatArray, b: float, data: Dataset) -> float:
+    """Return the share of wrong labels; w.x + b = 0 counts as -1."""
+    return float(np.mean(np.where(data.X @ w + b > 0, 1.0, -1.0) != data.y))

@@ -1,0 +1,66 @@
+"""Convex functions of a model: what is proven convex, values, and linearisations with the row's name in errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.repn import generate_standard_repn
+
+from solvers.errors import ModelError
+from solvers.smooth import SmoothObjective
+
+CURVATURE = 1e-9  # relative: an eigenvalue not below its negative counts as 0
+
+
+@dataclass
+class ConvexFunction:
+    """A row g(x) <= 0, or an objective: its function and its name."""
+
+    name: str
+    function: SmoothObjective
+    side: float = 0.0
+
+    def at(self, x: np.ndarray) -> float:
+        """Return g, as a share of its side where that is above 1."""
+        return self._named(self.function.value, x) / max(1.0, abs(self.side))
+
+    def cut(self, x: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return a and b of the linearisation a.z <= b."""
+        value, slope = self._named(self.function.value, x), self._named(self.function.gradient, x)
+        return slope, float(slope @ x) - value
+
+    def _named(self, evaluate: Any, x: np.ndarray) -> Any:
+        try:
+            return evaluate(x)
+        except ModelError as error:
+            said = str(error).replace("The objective", self.name).replace("within the rows", "of a linear program")
+            raise ModelError(f"{said} Bound its variables to where it is smooth.") from error
+
+
+def is_linear(expression: Any) -> bool:
+    """Tell whether an expression is affine in its free variables; a dense row is not walked."""
+    if type(expression) is LinearExpression:
+        return True
+    degree = expression.polynomial_degree()
+    return degree is not None and degree <= 1
+
+
+def is_convex(expression: Any, sign: float) -> bool | None:
+    """Tell whether sign times an expression is convex; None where it is not quadratic."""
+    parts = generate_standard_repn(expression, compute_values=True, quadratic=True)
+    if parts.nonlinear_expr is not None:
+        return None
+    place: dict[int, int] = {}
+    for pair in parts.quadratic_vars:
+        for v in pair:
+            place.setdefault(id(v), len(place))
+    hessian = np.zeros((len(place), len(place)))
+    for c, (a, b) in zip(parts.quadratic_coefs, parts.quadratic_vars, strict=True):
+        i, j = place[id(a)], place[id(b)]
+        hessian[i, j] += sign * float(c)
+        hessian[j, i] += sign * float(c)
+    values = np.linalg.eigvalsh(hessian) if len(place) else np.zeros(1)
+    return bool(values.min() >= -CURVATURE * max(1e-300, float(np.abs(values).max())))

@@ -1,0 +1,95 @@
+"""The user's suffix ``dual``: the multipliers of a solve of the whole model, or nothing and the reason.
+
+Pyomo's solvers load it each in its own way, some with the sign of their Lagrangian, some not at all, some with what an
+earlier solve has left. Here it holds d objective / d right-hand side after a solve that converged, and is empty
+otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyomo.environ as pyo
+
+from solvers.expressions import variables
+from solvers.interfaces import Answer
+from solvers.model_class import has_integers, unseen
+from solvers.registry import SOLVERS, SolverSpec, describe, names
+from solvers.registry import Capability as C
+from solvers.result import Result, SolutionStatus
+from solvers.rewriting import Visible
+
+_CONVERGED = (SolutionStatus.OPTIMAL, SolutionStatus.STATIONARY)
+
+
+def dual_suffix(model: Any) -> Any | None:
+    """Return the model's active import suffix named ``dual``, or None."""
+    suffix = model.component("dual")
+    if suffix is None or suffix.ctype is not pyo.Suffix or not suffix.active or not suffix.import_enabled():
+        return None
+    return suffix
+
+
+@dataclass
+class Multipliers:
+    """What a user's suffix ``dual`` is to be filled with.
+
+    Attributes
+    ----------
+    rows : to ask the solver for; none where there is a reason not to
+    constant : rows without a free variable, which solvers leave out; nothing depends on their right-hand sides
+    why_not : why the suffix stays empty; "" where it does not
+    """
+
+    suffix: Any
+    rows: list[Any]
+    constant: list[Any]
+    why_not: str
+
+    @classmethod
+    def wanted(cls, model: Any, spec: SolverSpec, seen: Visible, needed: list[C]) -> Multipliers | None:
+        """Return what the user wants to know, None without a suffix; ``needed`` is the class of what is solved."""
+        suffix = dual_suffix(model)
+        if suffix is None:
+            return None
+        why_not = _why_not(spec, seen, needed)
+        rows = [] if why_not else list(model.component_data_objects(pyo.Constraint, active=True))
+        free = [any(not v.fixed for v in variables(row.body)) for row in rows]
+        asked = [row for row, counts in zip(rows, free, strict=True) if counts]
+        return cls(suffix, asked, [row for row, counts in zip(rows, free, strict=True) if not counts], why_not)
+
+    def fill(self, answer: Answer, result: Result) -> None:
+        """Fill the suffix from a solve, and add to the result's message what is missing from it."""
+        self.suffix.clear()  # some interfaces have written into it
+        if not result.has_solution:
+            return
+        said = self.why_not
+        if not said and answer.status not in _CONVERGED:
+            said = f"{result.solver} has not converged"
+        if said:
+            result.message = f"{result.message} No multipliers in model.dual: {said}.".strip()
+            return
+        for row in self.constant:
+            self.suffix[row] = 0.0
+        for row, multiplier in answer.duals.items():
+            self.suffix[row] = multiplier
+        missing = [row.name for row in self.rows if row not in answer.duals]
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            said = f'{result.solver} gives no multiplier of row "{missing[0]}"{more}.'
+            result.message = f"{result.message} {said}".strip()
+
+
+def _why_not(spec: SolverSpec, seen: Visible, needed: list[C]) -> str:
+    if seen.pairs:
+        return f"{' and '.join(seen.written)} was written as rows on a copy of the model, whose multipliers stay there"
+    if has_integers(seen.model):
+        return "a model with integer variables has none"
+    if unseen(seen.model):
+        return f"a model with {' and '.join(unseen(seen.model))} has none"
+    kind = C.LP_DUALS if C.LP in needed else C.QP_DUALS
+    if kind in spec.capabilities:
+        return ""
+    able = [name for name in names(kind) if any(n in SOLVERS[name].capabilities for n in needed)]
+    return f"none are known of {spec.name} for {describe(needed[0])} (installed solvers with them: {', '.join(able)})"

@@ -1,0 +1,165 @@
+"""What a model tells the driver that adds cutting planes: which variables and rows a separator stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import pyomo.environ as pyo
+from scipy import sparse
+
+from solvers.expressions import variables
+from solvers.structure import Facts, data_of, same, state
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Rows ``lower <= A x <= upper`` over the columns of the LP, and by how much a point missed the worst of them.
+
+    ``violation`` is relative to the sizes of the rows, 0 where there is none.
+    """
+
+    matrix: Any
+    lower: np.ndarray
+    upper: np.ndarray
+    violation: float = 0.0
+
+
+class Separator(Protocol):
+    """Stands for hidden variables and their rows; points are values of the visible variables."""
+
+    def start(self) -> Cuts:
+        """Return rows to start from."""
+        ...
+
+    def separate(self, point: np.ndarray) -> Cuts:
+        """Return rows that the point violates most, none where it satisfies all."""
+        ...
+
+    def repair(self, point: np.ndarray) -> np.ndarray | None:
+        """Return a point near by that satisfies all that the separator stands for, if it has one."""
+        ...
+
+    def load(self, point: np.ndarray) -> None:
+        """Put values of the hidden variables on the model, for a point that satisfies all."""
+        ...
+
+
+@dataclass
+class Separable(Facts):
+    """A separator that stands for some rows and all variables that occur in these alone.
+
+    Parameters
+    ----------
+    visible : list of Var components or data
+        What the separator's points are values of.
+    hidden : list of Var components or data
+        In the rows that the separator stands for, and nowhere else.
+    rows : list of Constraint components
+        Those rows.
+    separator : Separator
+        It reads mutable parameters of the rows when it is asked.
+    lift : sparse array of shape (visible, columns), optional
+        The visible variables in terms of the LP's columns, for rows that need more columns than variables (w = w+ -
+        w-); by default each variable is a column.
+    lower : array over the columns, optional
+        Least values; by default none.
+    """
+
+    visible: list[Any]
+    hidden: list[Any]
+    rows: list[Any]
+    separator: Separator
+    lift: Any = None
+    lower: np.ndarray | None = None
+    default_solver: str = field(default="cutting-plane", kw_only=True)
+    built: AsStated | None = None
+
+    def seal(self, model: pyo.ConcreteModel) -> Separable:
+        """Remember the rows and hidden variables as they stand, attach these facts to the model; a builder's end."""
+        self.built = AsStated.of(self)
+        model.structure = self
+        return self
+
+    def columns(self) -> tuple[Any, np.ndarray]:
+        """Return the lift and the least values of its columns."""
+        lift = sparse.eye_array(len(data_of(self.visible)), format="csr") if self.lift is None else self.lift
+        return lift, np.full(lift.shape[1], -np.inf) if self.lower is None else self.lower
+
+    def edits(self, model: Any) -> list[str]:
+        """Name what is no longer as built in what the separator stands for, and what else holds hidden variables."""
+        if self.built is None:
+            self.built = AsStated.of(self)
+        found = self.built.changes()
+        mine, inside = {id(row) for row in self.built.rows}, {id(v) for v in self.built.variables}
+        for row in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
+            if id(row) not in mine and (held := _first(row.body, inside)):
+                found.append(f'row "{row.name}" holds "{held}"')
+        for objective in model.component_data_objects(pyo.Objective, active=True):
+            if held := _first(objective.expr, inside):
+                found.append(f'the objective holds "{held}"')
+        return found
+
+
+@dataclass
+class AsStated:
+    """Rows and variables as the builder left them, compared by identity; lists survive ``model.clone()``."""
+
+    rows: list[Any]
+    names: list[str]
+    expressions: list[Any]
+    active: list[bool]
+    variables: list[Any]
+    states: list[tuple[Any, ...]]
+
+    @classmethod
+    def of(cls, facts: Separable) -> AsStated:
+        """Take the snapshot."""
+        rows, variables = data_of(facts.rows), data_of(facts.hidden)
+        return cls(
+            rows,
+            [row.name for row in rows],
+            [row.expr for row in rows],
+            [row.active for row in rows],
+            variables,
+            [state(v) for v in variables],
+        )
+
+    def changes(self) -> list[str]:
+        """Name what differs now."""
+        found = []
+        for row, name, before, active in zip(self.rows, self.names, self.expressions, self.active, strict=True):
+            if row.parent_component() is None or row.parent_component().model() is not self.variables[0].model():
+                found.append(f'row "{name}" was deleted')
+            elif row.expr is not before:
+                found.append(f'row "{name}" was changed')
+            elif row.active != active:
+                found.append(f'row "{name}" was {"deactivated" if active else "activated"}')
+        for v, before in zip(self.variables, self.states, strict=True):
+            if not same(state(v), before):
+                found.append(f'the bounds, domain or fixing of "{v.name}" were changed')
+        return found
+
+
+def _first(expression: Any, inside: set[int]) -> str:
+    """Return the name of the first variable of a set of ids in an expression, or nothing."""
+    return next((v.name for v in variables(expression) if id(v) in inside), "")
+
+
+def no_cuts(columns: int) -> Cuts:
+    """Return no rows over so many columns."""
+    return Cuts(sparse.csr_array((0, columns)), np.empty(0), np.empty(0))
+
+
+def stacked(cuts: Sequence[Cuts], columns: int) -> Cuts:
+    """Return the rows of several together."""
+    if not cuts:
+        return no_cuts(columns)
+    return Cuts(
+        sparse.vstack([sparse.csr_array(c.matrix) for c in cuts], format="csr"),
+        np.concatenate([c.lower for c in cuts]),
+        np.concatenate([c.upper for c in cuts]),
+        max(c.violation for c in cuts),
+    )
