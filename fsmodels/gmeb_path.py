@@ -8,8 +8,9 @@ there are samples and rows.
     0. Set the sides for (R+, R-).
     1. Solve the LP over the rows and columns so far -> (w, offset), multipliers mu of the margins and nu of the norms.
     2. Incumbent: w over the worst ratio of left to right side, so that it satisfies (15), with its hinge loss.
-       Bound: e'mu - f sum nu_k side_k, f the least factor with |sum_i mu_i y_i x_ij| <= f sum_k nu_k coefficient_kj for
-       every feature, of the LP's columns or not: a point of its dual.
+       Bound: e'mu - sum nu_k side_k at a point of the LP's dual, |sum_i mu_i y_i x_ij| <= sum_k nu_k coefficient_kj for
+       every feature, of the LP's columns or not: the nu are raised to that, all by one factor or one of them, as is
+       cheapest, and mu'y = 0 is restored.
     3. Stop when they meet. Else add the worst row; if w satisfies all rows, the columns that ask most; go to 1.
 """
 
@@ -269,11 +270,17 @@ class _Line:
         """Raise the bound; return the features whose columns ask to join."""
         n = len(self.y)
         mu, nu = np.clip(answer.multipliers[:n], 0.0, 1.0), np.maximum(0.0, -answer.multipliers[n:])
+        totals = mu[self.y > 0].sum(), mu[self.y < 0].sum()
+        for side, total in zip((self.y > 0, self.y < 0), totals, strict=True):
+            mu[side] *= min(totals) / total if total > 0 else 0.0  # mu'y = 0, or no offset would bound it
         pull, price = np.abs(mu @ self.signed), nu @ self._weights
-        ratio = np.divide(pull, price, out=np.where(pull > 0, np.inf, 0.0), where=price > 0)
-        factor = max(1.0, float(ratio[self._usable].max()))
-        if np.isfinite(factor):
-            point.bound = max(point.bound, min(float(mu.sum() - factor * (nu @ sides)), point.objective))
+        short = np.where(self._usable, np.maximum(0.0, pull - price), 0.0)
+        raised = [
+            (price, float(nu @ sides)),
+            *zip(self._weights, sides.tolist(), strict=True),
+        ]  # all by one share, or one
+        loss = min(share * cost for by, cost in raised if np.isfinite(share := _share(short, by)))
+        point.bound = max(point.bound, min(float(mu.sum() - nu @ sides) - loss, point.objective))
         asking = np.flatnonzero((pull > price + LP_TOLERANCE) & self._usable & ~self._in)
         return asking[np.argsort(-(pull - price)[asking], kind="stable")[:BATCH]]
 
@@ -291,6 +298,11 @@ class _Line:
         self.lp.add_columns(matrix, np.zeros(k), np.zeros(k), np.full(k, np.inf))
         self.joined = np.concatenate([self.joined, features])
         self._in[features] = True
+
+
+def _share(short: FloatArray, weights: FloatArray) -> float:
+    """Return the least t with t weights >= short, infinite where there is none."""
+    return float(np.divide(short, weights, out=np.where(short > 0, np.inf, 0.0), where=weights > 0).max())
 
 
 def _twice(columns: FloatArray) -> FloatArray:

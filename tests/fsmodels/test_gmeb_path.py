@@ -348,3 +348,14 @@ def test_bad_input(words, error, match, data):
 def test_one_class_only(data):
     with pytest.raises(fs.DataError, match="no sample"):
         fs.gmeb.path(data.take(data.y > 0), R_plus=1, R_minus=1)
+
+
+def test_a_pair_whose_norms_do_not_bind_is_proven_too():
+    """With R so large that no norm row binds, its multipliers are 0 and rounding must not cost the bound."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 3))
+    data = fs.Dataset.from_arrays(X, np.where(X[:, 0] + 2 * rng.normal(size=60) > 0, 1, -1))
+    table = fs.gmeb.path(data, R_plus=[50, 500], R_minus=[50, 500])
+    assert set(table["status"]) == {"optimal"}
+    assert table["objective"].nunique() == 1 or np.ptp(table["objective"]) <= 1e-6
+    assert (table["gap"] <= 1e-6).all()
