@@ -12,7 +12,7 @@ if getattr(solvers, "OWNER", None) != "fsmodels":
         "that file, or start Python from another folder."
     )
 
-from fsmodels import baselines, concave, fsp, gmeb, obd, side_constraints, svm, synthetic
+from fsmodels import baselines, concave, fsp, gmeb, measures, obd, side_constraints, svm, synthetic
 from fsmodels.dataset import Dataset, list_datasets, load_dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, OptionError, ParameterError, SolverError
 from fsmodels.path import path
@@ -41,6 +41,7 @@ __all__ = [
     "gmeb",
     "list_datasets",
     "load_dataset",
+    "measures",
     "obd",
     "path",
     "select",

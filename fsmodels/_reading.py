@@ -7,6 +7,7 @@ double nearest to what the file says whatever the version of pandas, and a cell 
 import csv
 import gzip
 import math
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -69,6 +70,12 @@ def open_text(path: Path) -> TextIO:
     return path.open(encoding="utf-8-sig", newline="")
 
 
+def missing(path: Path, beside: Sequence[str], kind: str) -> str:
+    """Say that there is no such file, and which files of its kind are in the folder."""
+    here = f"{kind} files in {path.parent.resolve()}: {listed(sorted(beside))}." if beside else "Check the path."
+    return f'There is no file "{path}". {suggestion(path.name, beside)}{here}'
+
+
 def read_table(path: str | Path) -> tuple[pd.DataFrame, Origin]:
     """Read a CSV file (plain or .gz) as text cells.
 
@@ -87,8 +94,7 @@ def read_table(path: str | Path) -> tuple[pd.DataFrame, Origin]:
     path = Path(path)
     if not path.exists():
         beside = [p.name for p in path.parent.glob("*.csv*")] if path.parent.is_dir() else []
-        here = f"CSV files in {path.parent.resolve()}: {listed(sorted(beside))}." if beside else "Check the path."
-        raise DataError(f'There is no file "{path}". {suggestion(path.name, beside)}{here}')
+        raise DataError(missing(path, beside, "CSV"))
     if path.is_dir():
         raise DataError(f'"{path}" is a folder: give the path of a CSV file (.csv or .csv.gz).')
     try:
@@ -163,6 +169,11 @@ def _check_header(header: list[str], path: Path) -> None:
 
 def _other_separator(header: list[str], path: Path, decimal: str = "") -> DataError | None:
     """Build the error for a file whose columns something else than commas separates."""
+    if len(header) == 1 and re.fullmatch(r"\S+(\s+\d+:\S+)+", header[0]):
+        return DataError(
+            f'File "{path}" is no CSV file, but seems to be a libsvm-format file ("{header[0][:40]}"): use '
+            'Dataset.from_svmlight, and on the command line a name that ends in ".svm" or ".svm.gz".'
+        )
     for mark, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
         if len(header) == 1 and mark in header[0]:
             return DataError(
@@ -299,33 +310,68 @@ def feature_matrix(X: Any, features: Sequence[str], origin: Origin) -> Any:
     return rows
 
 
-def uninformative(X: Any, features: Sequence[str]) -> list[str]:
-    """Say in sentences which columns are constant and which equal an earlier one; none for data without."""
-    columns: Any = X.tocsc() if sparse.issparse(X) else np.asfortranarray(X + 0.0)  # + 0.0 makes -0.0 equal to 0.0
-    constant: dict[str, float] = {}
-    same: dict[bytes, list[str]] = {}
-    for j, name in enumerate(features):
-        if sparse.issparse(X):
-            part = slice(columns.indptr[j], columns.indptr[j + 1])
-            where, values = columns.indices[part], columns.data[part]
-            is_constant = not len(values) or (len(values) == X.shape[0] and bool(np.all(values == values[0])))
-            key = where.tobytes() + values.tobytes()
-        else:
-            values = columns[:, j]
-            is_constant, key = bool((values == values[0]).all()), values.tobytes()
-        if is_constant:
-            constant[name] = float(values[0]) if len(values) else 0.0
-        else:
-            same.setdefault(key, []).append(name)
+def uninformative(X: Any, features: Sequence[str], limit: int = 200) -> list[str]:
+    """Say in sentences which columns are constant and which equal an earlier one; none for data without.
+
+    The first ``limit`` of each kind are named.
+    """
+    constant, equal = _sparse_repeats(X) if sparse.issparse(X) else _dense_repeats(X)
     sentences = []
     if constant:
-        what = listed((f'"{name}" ({value:g} in every row)' for name, value in constant.items()), 200)
-        sentences.append(f"Constant, so without information: {what}.")
-    equal = [group for group in same.values() if len(group) > 1]
+        shown = [f'"{features[j]}" ({value:g} in every row)' for j, value in constant[:limit]]
+        sentences.append(f"Constant, so without information: {_some(shown, ', ', len(constant))}.")
     if equal:
-        groups = listed((" = ".join(f'"{name}"' for name in group) for group in equal), 200)
-        sentences.append(f"Equal columns, of which one is enough: {groups}.")
+        shown = [_some([quoted(features[j]) for j in js[:limit]], " = ", len(js)) for js in equal[:limit]]
+        sentences.append(f"Equal columns, of which one is enough: {_some(shown, ', ', len(equal))}.")
     return sentences
+
+
+def _some(shown: list[str], mark: str, count: int) -> str:
+    """Join the first of ``count`` names."""
+    return mark.join(shown) + (f"{mark}... ({count} in all)" if count > len(shown) else "")
+
+
+Repeats = tuple[list[tuple[int, float]], list[list[int]]]  # constant columns with their values; groups of equal ones
+
+
+def _dense_repeats(X: FloatArray) -> Repeats:
+    columns = np.asfortranarray(X + 0.0)  # + 0.0 makes -0.0 equal to 0.0
+    constant: list[tuple[int, float]] = []
+    same: dict[bytes, list[int]] = {}
+    for j in range(X.shape[1]):
+        values = columns[:, j]
+        if (values == values[0]).all():
+            constant.append((j, float(values[0])))
+        else:
+            same.setdefault(values.tobytes(), []).append(j)
+    return constant, [group for group in same.values() if len(group) > 1]
+
+
+def _sparse_repeats(X: Any) -> Repeats:
+    """Find the same in the stored entries, none of which is 0; only columns whose random sums agree are compared."""
+    columns = X.tocsc()
+    n_rows, starts = X.shape[0], columns.indptr
+    sizes = np.diff(starts)
+    fixed = sizes == 0
+    for j in np.flatnonzero(sizes == n_rows):
+        values = columns.data[starts[j] : starts[j + 1]]
+        fixed[j] = bool((values == values[0]).all())
+    constant = [(j, float(columns.data[starts[j]]) if sizes[j] else 0.0) for j in np.flatnonzero(fixed).tolist()]
+
+    marks = np.random.default_rng(0).integers(2**64, size=n_rows, dtype=np.uint64)
+    hashes = columns.data.view(np.uint64) ^ marks[columns.indices]
+    for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F):  # odd, so that no two values become one
+        hashes *= np.uint64(factor)
+        hashes ^= hashes >> np.uint64(32)
+    filled = np.flatnonzero(sizes)
+    sums = np.add.reduceat(hashes, starts[filled]) if len(filled) else hashes
+    _, kind, many = np.unique(sums, return_inverse=True, return_counts=True)
+    same: dict[bytes, list[int]] = {}
+    for j in filled[many[kind] > 1].tolist():
+        if not fixed[j]:
+            part = slice(starts[j], starts[j + 1])
+            same.setdefault(columns.indices[part].tobytes() + columns.data[part].tobytes(), []).append(j)
+    return constant, [group for group in same.values() if len(group) > 1]
 
 
 def read_costs(path: str | Path) -> dict[str, float]:

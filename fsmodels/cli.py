@@ -74,7 +74,11 @@ def _parser() -> argparse.ArgumentParser:
         "that is not installed; 3 no solution. Example: fsmodels select wdbc --model fsp-m --max-features 5",
     )
     add = select.add_argument
-    add("data", metavar="DATA", help="CSV file with a header and one sample a row, or a name from fsmodels list")
+    add(
+        "data",
+        metavar="DATA",
+        help="CSV file with a header and one sample a row, libsvm-format file (.svm, .svm.gz), or a shipped name",
+    )
     add("--model", required=True, metavar="NAME", help="a model from fsmodels list, for example fsp-m")
     group = select.add_argument_group("data")
     group.add_argument("--target", default="target", metavar="COL", help='column of the labels (default "target")')
@@ -232,8 +236,9 @@ def _options(asked: argparse.Namespace, words: list[str], runs_solver: bool) -> 
 
 def _load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any]]:
     """Read a file or a shipped data set, scaled; and the facts about it that the JSON file should hold."""
-    from fsmodels._scaling import METHODS
+    from fsmodels._scaling import METHODS, SPARSE_METHODS
     from fsmodels._shipped import list_datasets, shipped_file
+    from fsmodels._svmlight import SUFFIXES, is_svmlight
     from fsmodels.dataset import Dataset
     from fsmodels.errors import DataError, ParameterError
 
@@ -248,11 +253,29 @@ def _load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any]]:
         try:
             path = shipped_file(asked.data)
         except DataError as error:
-            beside = [f"{path}{suffix}" for suffix in (".csv", ".csv.gz") if Path(f"{path}{suffix}").is_file()]
+            names = [f"{path}{suffix}{packed}" for suffix in (".csv", *SUFFIXES) for packed in ("", ".gz")]
+            beside = [name for name in names if Path(name).is_file()]
             remedy = f'Did you mean the file "{beside[0]}" here?' if beside else f"{_NO_FILE}."
             raise DataError(
                 str(error).replace("A file of your own is read with Dataset.from_csv(path).", remedy)
             ) from None
+    if is_svmlight(path):
+        if path.is_file():
+            if asked.target != "target" or asked.drop:
+                option = "--drop" if asked.drop else "--target"
+                raise ParameterError(
+                    f'{option} needs columns with names, and the libsvm-format file "{path}" has none: the label is '
+                    f"first in each line and features have numbers. Leave {option} out"
+                    f"{', or give a file without these features' if asked.drop else ''}."
+                )
+            if asked.scale not in SPARSE_METHODS:
+                default = " (the default)" if asked.scale == "standard" else ""
+                raise ParameterError(
+                    f'--scale {asked.scale}{default} would shift the zeros of the sparse data in "{path}" and fill '
+                    f"every cell: give --scale {' or --scale '.join(SPARSE_METHODS)}."
+                )
+        data = Dataset.from_svmlight(path, asked.positive).scaled(asked.scale)
+        return data, {"path": str(path), "target": None, "dropped": []}
     data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop).scaled(asked.scale)
     return data, {"path": str(path), "target": asked.target, "dropped": asked.drop}
 
@@ -301,7 +324,7 @@ def _list() -> int:
         return made
 
     numbers = ("samples", "features", "class +1")
-    data = table("Data sets (or the path of a CSV file)", "name", *numbers, right=numbers)
+    data = table("Data sets (or the path of a CSV or .svm file)", "name", *numbers, right=numbers)
     for row in list_datasets().itertuples():
         data.add_row(row.name, str(row.samples), str(row.features), str(row.positives))
     models = table("Models", "name", "parameters", "what it is")

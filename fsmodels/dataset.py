@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels import _display, _intake
+from fsmodels import _display, _intake, _svmlight
 from fsmodels._messages import check_known_features, listed
 from fsmodels._reading import read_costs
 from fsmodels._scaling import METHODS, Scale
@@ -58,8 +58,8 @@ class Fold(NamedTuple):
 class Dataset:
     """Samples with labels -1/+1.
 
-    Build one with ``from_csv``, ``from_frame``, ``from_arrays`` or ``load_dataset``: these check the data and map the
-    labels. The arrays are read-only; every method returns a new ``Dataset``.
+    Build one with ``from_csv``, ``from_svmlight``, ``from_frame``, ``from_arrays`` or ``load_dataset``: these check the
+    data and map the labels. The arrays are read-only; every method returns a new ``Dataset``.
 
     Attributes
     ----------
@@ -148,6 +148,56 @@ class Dataset:
         path = Path(path)
         name = path.name.removesuffix(".gz").removesuffix(".csv")
         return cls._of(_intake.from_csv(path, target, positive, _names(drop)), name)
+
+    @classmethod
+    def from_svmlight(
+        cls,
+        path: str | Path,
+        positive: object = None,
+        n_features: int | None = None,
+        features: Sequence[str] | None = None,
+    ) -> "Dataset":
+        r"""Read a libsvm-format file (SVMlight; plain or .gz), a sample a line: ``LABEL INDEX:VALUE INDEX:VALUE ...``.
+
+        The data stay sparse. As in scikit-learn, whose reader this is, what follows a ``#`` is a comment, blank lines
+        and a ``qid`` are skipped, indices ascend within a line, and the numbering counts from 0 where index 0 occurs
+        and from 1 elsewhere.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        positive : object, optional
+            As in ``from_csv``: the label that becomes +1. Without it there must be two labels, and the larger is +1.
+        n_features : int, optional
+            Number of columns, where the file's largest index is not the last: for test data, that of the training data.
+        features : sequence of str, optional
+            One name a column, which also says how many there are. By default names are the file's own indices:
+            x1, x2, ..., or x0, x1, ... where it counts from 0.
+
+        Raises
+        ------
+        DataError
+            Missing or malformed file, values that are not finite, not two classes, an index above ``n_features``; the
+            message names the line.
+        ParameterError
+            ``n_features`` is no number above 0.
+
+        Warns
+        -----
+        DataWarning
+            Constant columns, such as indices that do not occur, or columns equal to another.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "words.svm"
+        >>> _ = path.write_text("+1 1:2 3:0.5\n-1 2:1 # a comment\n")
+        >>> Dataset.from_svmlight(path)
+        Dataset('words', 2 samples x 3 features, sparse, +1: 1 (label 1), -1: 1 (label -1), scale none)
+        """
+        path = Path(path)
+        return cls._of(_svmlight.read(path, positive, n_features, features), _svmlight.title(path))
 
     @classmethod
     def from_frame(
@@ -355,7 +405,8 @@ class Dataset:
         if self.is_sparse:
             megabytes = 8e-6 * self.n_samples * self.n_features
             raise DataError(
-                f'{what} needs dense data and "{self.name}" is sparse: use data.to_dense() ({megabytes:.3g} MB).'
+                f'{what} needs dense data and "{self.name}" is sparse: use data.to_dense() ({megabytes:.3g} MB), or on '
+                "the command line the same data as a CSV file."
             )
         return self
 

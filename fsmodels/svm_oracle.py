@@ -43,11 +43,12 @@ from fsmodels import _svm_gram, _svm_interior_point, _svm_relaxation
 from fsmodels._svm_proof import Array, Proof
 from fsmodels._svm_relaxation import Relaxed, Rows
 from fsmodels._svm_screening import Screen
-from fsmodels.errors import DataError, ParameterError
+from fsmodels.errors import DataError, ModelError, ParameterError
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
 ATTEMPTS = 3  # at a relaxation, the last on all samples
+MOST_CELLS = 2_000_000_000  # of a sparse support made dense, 16 GB
 _RELAXATION_WORK = 5e9  # multiplications an iteration, about half a second
 _SIGMA_SLACK = 1e-6  # LP solvers return sigma outside [0, 1] by their feasibility tolerance
 
@@ -251,6 +252,12 @@ class SvmOracle:
         """Return the centred columns of a support (l, k), without a copy where it is all of them."""
         if support.size == self._mean.size and not sp.issparse(self._X):
             return self._X
+        cells = self._X.shape[0] * support.size
+        if cells > MOST_CELLS:
+            raise ModelError(
+                f"{support.size} features of {self._X.shape[0]} samples are made dense here, {8e-9 * cells:.0f} GB: "
+                f"select among fewer features first (at most {MOST_CELLS // self._X.shape[0]} for these samples)."
+            )
         columns = self._X[:, support]
         return columns.toarray(order="F") - self._mean[support] if sp.issparse(columns) else columns
 

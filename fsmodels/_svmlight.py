@@ -1,0 +1,258 @@
+"""Files in the format of SVMlight and libsvm, ``LABEL INDEX:VALUE INDEX:VALUE ...``, and how they are refused.
+
+scikit-learn reads them, from a stream that counts its lines: where a line is refused, that line is known and looked at
+again to say what is wrong with it. Nothing is made dense.
+"""
+
+import gzip
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fsmodels import _intake, _reading
+from fsmodels._messages import listed
+from fsmodels.errors import DataError, ParameterError
+
+SUFFIXES = (".svm", ".svmlight", ".libsvm")
+NAMED = 5  # columns that a remark names; sets of words have thousands that are empty or equal
+LARGEST_INDEX = 2**31 - 2  # of scikit-learn's reader, which counts from 0
+MOST_FEATURES = 50_000_000  # some 70 bytes each for the name alone
+FORM = "each line is LABEL INDEX:VALUE INDEX:VALUE ..., all numbers, with the indices ascending"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
+
+
+def is_svmlight(path: Path) -> bool:
+    """Tell by its name whether a file is in this format, plain or gzipped."""
+    return path.name.lower().removesuffix(".gz").endswith(SUFFIXES)
+
+
+def title(path: Path) -> str:
+    """Name the data after their file."""
+    name = path.name.removesuffix(".gz")
+    return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
+
+
+class _Lines:
+    """The lines of a binary stream without a byte-order mark, and where the reader is."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.number, self.line = 0, b""
+
+    def __iter__(self) -> Iterator[bytes]:
+        for line in self._stream:
+            self.number += 1
+            self.line = line.removeprefix(BYTE_ORDER_MARK) if self.number == 1 else line
+            yield self.line
+
+    def read(self, size: int = -1) -> bytes:
+        """Read bytes; scikit-learn takes what has this method for a stream, and then asks for the lines."""
+        return self._stream.read(size)
+
+
+def read(path: Path, positive: object, n_features: int | None, features: Sequence[str] | None) -> _intake.Intake:
+    """Read a file; arguments and errors are those of ``Dataset.from_svmlight``."""
+    names, width = _wanted(n_features, features)
+    X, labels = _parsed(path)
+    if X.shape[0] == 0:
+        raise DataError(f'File "{path}" has no samples: {FORM}.')
+    _check_finite(X, labels, path)
+    if not len(X.indices) and width is None:
+        raise DataError(
+            f'File "{path}" has labels and no INDEX:VALUE entry, so no features: add entries, or say how many columns '
+            "of zeros there are with n_features."
+        )
+    # As scikit-learn has it: no index 0 in the file means that it counts from 1.
+    first = int(X.indices.min(initial=1) > 0)
+    largest = int(X.indices.max(initial=0))
+    needed = largest - first + 1
+    if width is None:
+        width = needed
+    elif needed > width:
+        line = _line_of(path, int(np.searchsorted(X.indptr, np.argmax(X.indices), side="right")) - 1)
+        given = f"n_features={width}" if features is None else f"features, with {width} names,"
+        raise DataError(
+            f'Line {line} of file "{path}" has index {largest}, and {given} allows {first}..{width - 1 + first}: '
+            f"give {needed} or more, or leave it out."
+        )
+    if width > MOST_FEATURES:
+        raise DataError(
+            f'File "{path}" has index {largest} and so {width} features, above the {MOST_FEATURES} that are allowed: '
+            "number the features that occur anew."
+        )
+    y, negative, chosen = _signed(labels, positive, path)
+    narrow = np.int32 if max(width, len(X.data)) <= np.iinfo(np.int32).max else np.int64
+    indices = (X.indices - first).astype(narrow)
+    X = sparse.csr_array((X.data, indices, X.indptr.astype(narrow)), shape=(X.shape[0], width))
+    X.eliminate_zeros()
+    if names is None:
+        names = tuple(f"x{j}" for j in range(first, first + width))
+    return _intake.Intake(X, y, names, negative, chosen, _reading.uninformative(X, names, NAMED))
+
+
+def _wanted(n_features: int | None, features: Sequence[str] | None) -> tuple[tuple[str, ...] | None, int | None]:
+    """Check names and number of the columns, where they are given."""
+    if n_features is not None:
+        whole = isinstance(n_features, int | np.integer) and not isinstance(n_features, bool)
+        if not whole or not 1 <= n_features <= MOST_FEATURES:
+            raise ParameterError(
+                f"n_features={n_features!r} is not allowed: give a whole number in 1..{MOST_FEATURES}, or leave it out "
+                "to take the largest index of the file."
+            )
+        n_features = int(n_features)
+    if features is None:
+        return None, n_features
+    names = tuple(str(name) for name in ([features] if isinstance(features, str) else features))
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise DataError(f"Names stand twice in features: {listed(twice)}. Give each column a name of its own.")
+    if not names or n_features not in (None, len(names)):
+        columns = "the columns" if n_features is None else f"n_features={n_features} columns"
+        raise DataError(f"features has {len(names)} names for {columns}: give one name a column.")
+    return names, len(names)
+
+
+def _parsed(path: Path) -> tuple[Any, NDArray[np.float64]]:
+    """Let scikit-learn read the file; column numbers are those of the file, with column 0 empty where it has none."""
+    if not path.exists():
+        beside = [p.name for p in path.parent.iterdir() if is_svmlight(p)] if path.parent.is_dir() else []
+        raise DataError(_reading.missing(path, beside, "libsvm-format"))
+    if path.is_dir():
+        raise DataError(f'"{path}" is a folder: give the path of a libsvm-format file (.svm or .svm.gz).')
+    # scikit-learn takes over a second to import and loading or building needs none of it
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        with _opened(path) as stream:
+            lines = _Lines(stream)
+            try:
+                X, labels = load_svmlight_file(lines, zero_based=True)
+            except (ValueError, OverflowError) as error:
+                raise _refusal(path, lines, error) from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(
+            f'File "{path}" cannot be read ({error}): check that it is complete and that you may read it.'
+        ) from None
+    return X, labels
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _refusal(path: Path, lines: _Lines, error: Exception) -> DataError:
+    """Build the error for the line at which scikit-learn stopped."""
+    fault = _fault(lines.line)
+    if fault is None:
+        return DataError(f'File "{path}" is no libsvm-format file ({error}): {FORM}.')
+    if lines.number == 1:
+        for mark, what in PACKED.items():
+            if lines.line.startswith(mark):
+                return DataError(
+                    f'File "{path}" is compressed ({what}): unpack it; only gzip is read, by a name that ends in ".gz".'
+                )
+        if b"," in lines.line and b":" not in lines.line:
+            fault += ". If it is a CSV file, give it a name that ends in .csv and use Dataset.from_csv"
+    return DataError(f'Line {lines.number} of file "{path}" is malformed: {fault}. In a libsvm-format file {FORM}.')
+
+
+def _content(line: bytes) -> list[bytes]:
+    """Words of a line without its comment."""
+    return line.partition(b"#")[0].split()
+
+
+def _fault(line: bytes) -> str | None:
+    """Say what scikit-learn's reader refuses in a line, in its order."""
+    label, *entries = _content(line) or [b""]
+    if _is_no(float, label):
+        several = ": give one label a line" if b"," in label and b":" in line else ""
+        return f"the label {_shown(label)} is no number{several}"
+    if entries and entries[0].startswith(b"qid"):
+        entries = entries[1:]
+    previous = -1
+    for entry in entries:
+        index, colon, value = entry.partition(b":")
+        if not colon:
+            return f"{_shown(entry)} has no colon"
+        if _is_no(int, index):
+            return f"the index of {_shown(entry)} is no whole number"
+        if not 0 <= int(index) <= LARGEST_INDEX:
+            return f"the index of {_shown(entry)} is outside 0..{LARGEST_INDEX}"
+        if int(index) == previous:
+            return f"index {previous} stands twice: keep one of its values"
+        if int(index) < previous:
+            return f"index {int(index)} comes after {previous}: sort the entries of each line"
+        if _is_no(float, value):
+            return f"the value of {_shown(entry)} is no number"
+        previous = int(index)
+    return None
+
+
+def _is_no(kind: type, word: bytes) -> bool:
+    try:
+        kind(word)
+    except ValueError:
+        return True
+    return False
+
+
+def _shown(word: bytes) -> str:
+    text = word.decode("utf-8", "backslashreplace")
+    return _reading.quoted(text if len(text) <= 40 else f"{text[:40]}...")
+
+
+def _line_of(path: Path, row: int) -> int:
+    """Line number of a row counted from 0; blank lines and comments are no rows."""
+    with _opened(path) as stream:
+        lines = _Lines(stream)
+        rows = (lines.number for line in lines if _content(line))
+        return next(number for k, number in enumerate(rows) if k == row)
+
+
+def _check_finite(X: Any, labels: NDArray[np.float64], path: Path) -> None:
+    bad = np.flatnonzero(~np.isfinite(labels))
+    if len(bad):
+        raise DataError(
+            f'The label in line {_line_of(path, int(bad[0]))} of file "{path}" is {labels[bad[0]]}'
+            f"{f' ({len(bad)} such lines)' if len(bad) > 1 else ''}: give a finite number or remove the line."
+        )
+    bad = np.flatnonzero(~np.isfinite(X.data))
+    if len(bad):
+        rows = np.unique(np.searchsorted(X.indptr, bad, side="right") - 1)
+        many = f"; {len(bad)} such values in {len(rows)} line{'s' if len(rows) > 1 else ''} in all"
+        raise DataError(
+            f'Line {_line_of(path, int(rows[0]))} of file "{path}" has the value {X.data[bad[0]]} at index '
+            f"{X.indices[bad[0]]}{many if len(bad) > 1 else ''}: give finite numbers, or remove the entry "
+            "(which then counts as 0) or the line."
+        )
+
+
+def _signed(labels: NDArray[np.float64], positive: object, path: Path) -> tuple[Any, object, object]:
+    """Map labels to -1 and +1 as those of a CSV file; the errors are in the words of this format."""
+    found = [int(value) if value == int(value) else value for value in np.unique(labels).tolist()]
+    if positive is None and len(found) > 2:
+        wrong = " (are they values to predict? That is regression)" if len(found) > _intake.MANY_LABELS else ""
+        raise DataError(
+            f'File "{path}" has {len(found)} labels ({listed(found)}){wrong}: name the one that becomes +1 with '
+            "--positive (Python: positive=); all others become -1."
+        )
+    if positive is not None:
+        wanted = float(positive) if isinstance(positive, bool | np.bool_) else _reading.number(str(positive))
+        if wanted not in found:
+            raise DataError(
+                f'positive="{positive}" is not a label of file "{path}". Its labels are {listed(found)}: give one of '
+                "them with --positive (Python: positive=)."
+            )
+    if len(found) == 1:
+        raise DataError(
+            f'File "{path}" has the one label {found[0]} in all {len(labels)} lines: a classifier needs samples of two '
+            "classes; add samples of the other class."
+        )
+    return _intake.signed_labels(pd.Series(labels), positive, "label", _reading.Origin(f'file "{path}"'))
