@@ -579,8 +579,12 @@ def one_lambda(curve):
     return 100 * (wrong[0] - wrong[best]) / wrong[0], GRID[best]
 
 
-NEVER_EMPTY = lambda curve, k, s: curve["empty"][k][s] == 0  # noqa: E731
-NOT_ALL_EMPTY = lambda curve, k, s: curve["features"][k][s] >= 1  # noqa: E731
+def never_empty(curve, k, s):
+    return curve["empty"][k][s] == 0
+
+
+def not_all_empty(curve, k, s):
+    return curve["features"][k][s] >= 1
 
 
 def pm(values, digits=1):
@@ -607,7 +611,7 @@ def table_reductions(curves, name):
     for (data, scaling, method), curve in curves.items():
         if data != name:
             continue
-        best, some = reductions(curve, NEVER_EMPTY), reductions(curve, NOT_ALL_EMPTY)
+        best, some = reductions(curve, never_empty), reductions(curve, not_all_empty)
         paper = PAPER[name][METHODS[method].paper]
         single, where = one_lambda(curve)
         means = [statistics.fmean(r[what] for r in best) for what in ("error", "features")]

@@ -15,8 +15,9 @@ FloatArray = NDArray[np.float64]
 
 def column_sizes(X: Any) -> FloatArray:
     """Return the largest absolute value of each column, dense or CSR."""
-    largest = abs(X).max(axis=0)
-    return np.asarray(largest.todense() if sparse.issparse(largest) else largest, dtype=float).ravel()
+    ends = [X.max(axis=0), X.min(axis=0)]  # two passes, and no copy of X
+    high, low = (np.asarray(end.todense() if sparse.issparse(end) else end, dtype=float).ravel() for end in ends)
+    return np.asarray(np.maximum(high, -low))
 
 
 def used(w: FloatArray, sizes: FloatArray) -> NDArray[np.bool_]:

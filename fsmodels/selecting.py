@@ -273,9 +273,9 @@ def _recomputed(found: Selection, recipe: Recipe, w: FloatArray, b: float) -> Se
         return Classifier(data, w, b, selected.tolist(), found.parameters, model)
 
     assert recipe.objective is not None
-    take = used(w, column_sizes(data.X))
+    sizes = column_sizes(data.X)
+    take = np.isin(data.features, result.selected or []) if recipe.selects else used(w, sizes)
     if recipe.selects:
-        take = np.isin(data.features, result.selected or [])
         w[~take] = 0.0
     elif recipe.fs:  # weights of rounding go, unless they matter
         whole, fewer = seen(w, b, take), seen(np.where(take, w, 0.0), b, take)
@@ -305,7 +305,7 @@ def _recomputed(found: Selection, recipe: Recipe, w: FloatArray, b: float) -> Se
     if recipe.remark is not None:
         notes.insert(0, recipe.remark(classifier))
     weights = {j: x for j, x, has in zip(data.features, w.tolist(), take | (w != 0), strict=True) if has}
-    idle = np.array(data.features, dtype=object)[take & ~used(w, column_sizes(data.X))]
+    idle = np.array(data.features, dtype=object)[take & ~used(w, sizes)]
     if len(idle):
         notes.insert(0, f"Selected, but of no use to the classifier (weight 0): {listed(idle)}.")
     return replace(

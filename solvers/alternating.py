@@ -37,12 +37,12 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
-from solvers.block_problems import FEASIBLE, Maker, Step
+from solvers.block_problems import Maker, Step
 from solvers.block_starts import Run, base_point, check_constants, starting_points, table
 from solvers.block_steps import Work, clash, rest_holds
 from solvers.blocks import Blocks, Part, Partition, as_blocks, has_kinks
 from solvers.decomposition import single_objective
-from solvers.driver import Driver
+from solvers.driver import FEASIBLE, Driver
 from solvers.errors import ModelError, OptionError
 from solvers.interfaces import SolveOptions
 from solvers.model_class import INSIDE, is_fraction, unknown_components, unseen, violation, without_domains

@@ -21,20 +21,20 @@ from pyomo.core.expr.visitor import identify_mutable_parameters
 
 from solvers.blocks import Part, Partition
 from solvers.decomposition import fixed
+from solvers.driver import FEASIBLE
 from solvers.errors import ModelError, SolverError
 from solvers.expressions import variables
 from solvers.interfaces import Answer, Runner, SolveOptions
 from solvers.linear_rows import LinearRows
 from solvers.lp import LpStatus
 from solvers.lp_pyomo import NEEDED, linear_program
-from solvers.model_class import has_integers, needs, violation
+from solvers.model_class import bounds_of, has_integers, needs, violation
 from solvers.registry import Capability as C
 from solvers.registry import SolverSpec, find, names, require
 from solvers.result import SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
 from solvers.whole import default_solver
 
-FEASIBLE = 1e-6  # largest violation of a point that counts
 HOPELESS = 1e-3  # largest violation of a first point that is worth going on from
 STATIONARY = 1e-9  # relative to the largest slope: what a closed form may miss
 ALMOST_INTEGER = 1e-4
@@ -126,8 +126,7 @@ class LinearBlock:
         """Read the bounds again."""
         self._lower, self._upper = self._lower.copy(), self._upper.copy()
         for k, v in enumerate(self._part.variables):
-            low, up = v.bounds
-            self._lower[k], self._upper[k] = -math.inf if low is None else low, math.inf if up is None else up
+            self._lower[k], self._upper[k] = bounds_of(v)
         n = self._size
         self._lp.set_bounds(np.arange(n), self._lower[:n], self._upper[:n])
 
@@ -321,9 +320,8 @@ def _coefficients(body: Any) -> list[Any]:
 
 
 def _bounds(held: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    pairs = [v.bounds for v in held]
-    lower = [-math.inf if low is None else low for low, _ in pairs]
-    return np.array(lower, dtype=float), np.array([math.inf if up is None else up for _, up in pairs], dtype=float)
+    lower, upper = np.array([bounds_of(v) for v in held], dtype=float).reshape(-1, 2).T
+    return lower, upper
 
 
 def _short(lower: np.ndarray, upper: np.ndarray, value: np.ndarray) -> float:

@@ -10,17 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
-from pyomo.repn import generate_standard_repn
 
 from solvers.blocks import Partition
+from solvers.driver import FEASIBLE
 from solvers.errors import ModelError
 from solvers.expressions import variables
-from solvers.model_class import violation
-from solvers.smooth import SmoothObjective
+from solvers.model_class import bounds_of, violation
+from solvers.smooth import SmoothObjective, curved_variables
 from solvers.starts import draw
-
-FEASIBLE = 1e-6
 
 
 @dataclass
@@ -73,8 +70,7 @@ def base_point(partition: Partition) -> np.ndarray:
 
 
 def _within(v: Any, x: float) -> float:
-    low, up = v.bounds
-    low, up = -math.inf if low is None else low, math.inf if up is None else up
+    low, up = bounds_of(v)
     if not v.is_continuous():
         x = round(x)
         low, up = (b if math.isinf(b) else whole(b) for b, whole in ((low, math.ceil), (up, math.floor)))
@@ -86,9 +82,7 @@ def _drawn(partition: Partition, objectives: Sequence[SmoothObjective]) -> np.nd
     curved = {k for objective in objectives for k in objective.curved.tolist()}
     place = {id(v): k for k, v in enumerate(partition.space)}
     for row in partition.coupling:
-        if type(row.body) is not LinearExpression:
-            found = generate_standard_repn(row.body, compute_values=True, quadratic=False).nonlinear_vars
-            curved |= {place[id(v)] for v in found}
+        curved |= {place[id(v)] for v in curved_variables(row.body)}
     first = partition.parts[0].places.tolist() if partition.parts else []
     constant = [place[id(v)] for v in partition.uncovered]
     return np.array(sorted(curved - set(first) - set(constant)), dtype=int)

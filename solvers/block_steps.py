@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.block_problems import FEASIBLE, BlockProblem, Step
+from solvers.block_problems import BlockProblem, Step
 from solvers.block_starts import rows_only
 from solvers.blocks import Part, Partition
 from solvers.conflict import clashing_rows
+from solvers.driver import FEASIBLE
 from solvers.errors import ModelError
 from solvers.interfaces import Runner, SolveOptions
 from solvers.model_class import needs, violation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from operator import mul
@@ -61,6 +62,12 @@ def used_variables(model: Any) -> Iterator[Any]:
         yield from variables(row.body)
     for ordered in model.component_data_objects(pyo.SOSConstraint, active=True):
         yield from ordered.get_variables()
+
+
+def bounds_of(v: Any) -> tuple[float, float]:
+    """Return a variable's bounds, infinite where it has none."""
+    lower, upper = v.bounds
+    return -math.inf if lower is None else lower, math.inf if upper is None else upper
 
 
 @contextmanager

@@ -31,8 +31,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
-from pyomo.repn import generate_standard_repn
 
 from solvers.conflict import clashing_rows
 from solvers.decomposition import single_objective
@@ -40,11 +38,12 @@ from solvers.driver import FEASIBLE, Driver
 from solvers.duals import dual_suffix
 from solvers.errors import ModelError, SolverError
 from solvers.interfaces import Answer, Runner, SolveOptions
-from solvers.model_class import has_integers, needs, unknown_components, unseen, used_variables, violation
+from solvers.model_class import bounds_of, has_integers, needs, unknown_components, unseen, used_variables, violation
 from solvers.registry import SOLVERS, SolverSpec, either, find, names, require
 from solvers.registry import Capability as C
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.rewriting import visible
+from solvers.smooth import curved_variables
 from solvers.starts import RandomStartsConfig, draw, spread
 from solvers.structure import Structure
 from solvers.whole import HOPELESS, default_solver, plain_domains
@@ -128,7 +127,7 @@ class MultiStart(Driver):
         try:
             if not self.variables or self.linear:
                 return self._settled_at_once()
-            if crossed := next((v.name for v in self.variables if _bounds(v)[0] > _bounds(v)[1]), ""):
+            if crossed := next((v.name for v in self.variables if bounds_of(v)[0] > bounds_of(v)[1]), ""):
                 self.message = f'The bounds of "{crossed}" cross: no value is between them.'
                 return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
             limit = self.trace.iterations(self.config.iteration_limit)
@@ -156,7 +155,7 @@ class MultiStart(Driver):
     def _starts(self) -> Iterator[tuple[str, np.ndarray]]:
         """Yield a name and the values of all variables (1)."""
         c = self.config
-        low, high = np.array([_bounds(v) for v in self.variables], dtype=float).T
+        low, high = np.array([bounds_of(v) for v in self.variables], dtype=float).T
         base = np.clip(np.array([v.value or 0.0 for v in self.variables], dtype=float), low, high)
         valued = any(v.value is not None for v in (self.drawn or self.variables))
         if (c.warm_start and (valued or not c.starts)) or not self.drawn:
@@ -344,12 +343,5 @@ def _curved(model: Any) -> list[Any]:
     bodies += [row.body for row in model.component_data_objects(pyo.Constraint, active=True)]
     held: dict[int, Any] = {}
     for body in bodies:
-        if type(body) is not LinearExpression:
-            found = generate_standard_repn(body, compute_values=True, quadratic=False).nonlinear_vars
-            held.update({id(v): v for v in found})
+        held.update({id(v): v for v in curved_variables(body)})
     return list(held.values())
-
-
-def _bounds(v: Any) -> tuple[float, float]:
-    lower, upper = v.bounds
-    return -math.inf if lower is None else lower, math.inf if upper is None else upper

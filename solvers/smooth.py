@@ -9,10 +9,19 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.calculus.derivatives import Modes, differentiate
 from pyomo.core.expr.calculus.diff_with_pyomo import DifferentiationException
+from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
+
+
+def curved_variables(expression: Any) -> Sequence[Any]:
+    """Return the free variables of an expression's nonlinear terms; a dense row is not walked."""
+    if type(expression) is LinearExpression:
+        return ()
+    found: Sequence[Any] = generate_standard_repn(expression, compute_values=True, quadratic=False).nonlinear_vars
+    return found
 
 
 class SmoothObjective:

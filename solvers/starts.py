@@ -13,6 +13,7 @@ import numpy as np
 from solvers.driver import Config
 from solvers.errors import OptionError
 from solvers.lp_pyomo import require_lp_solver
+from solvers.model_class import bounds_of
 
 SAME = 1e-6  # relative: objectives of two starts that count as one
 
@@ -94,14 +95,12 @@ def draw(variables: Sequence[Any], random: np.random.Generator, within: tuple[fl
     >>> bool(v.min() >= 0 and v.max() <= 1)
     True
     """
-    spans = [within or _span(*v.bounds) for v in variables]
+    spans = [within or _span(*bounds_of(v)) for v in variables]
     low, high = np.array(spans, dtype=float).reshape(-1, 2).T
     return np.asarray(random.uniform(low, high))
 
 
-def _span(lower: float | None, upper: float | None) -> tuple[float, float]:
-    low = -math.inf if lower is None else lower
-    high = math.inf if upper is None else upper
+def _span(low: float, high: float) -> tuple[float, float]:
     if math.isinf(low) and math.isinf(high):
         return -1.0, 1.0
     if math.isinf(high):

@@ -12,13 +12,13 @@ from scipy.optimize import linprog
 import fsmodels as fs
 from fsmodels import side_constraints as sides
 from solvers.model_class import violation
-from solvers.registry import DRIVERS, names
 from solvers.registry import Capability as C
+from solvers.registry import names
 
 LAMBDAS = [0.0, 0.05, 0.3, 0.9]
 BUILDERS = {name: getattr(fs.concave, name) for name in ("fs", "fsl", "fsv", "fss", "fsb")}
 # Those whose driver is there: FSB runs once "alternating" is among them.
-LOCAL = [name for name in ("fsv", "fss", "fsb") if name != "fsb" or "alternating" in DRIVERS]
+LOCAL = ["fsv", "fss", "fsb"]
 EXACT = ["scip", "gurobi"]
 
 
@@ -430,8 +430,6 @@ def test_side_constraints_that_clash(kind, make_data):
 
 @pytest.mark.parametrize("kind", BUILDERS)
 def test_parameters_can_be_changed_between_solves(kind, make_data):
-    if kind == "fsb" and "fsb" not in LOCAL:
-        pytest.skip("the driver of fsb is not there yet")
     data = make_data(14, 4, seed=0)
     model = BUILDERS[kind](data, penalty=0.9)
     fs.solve(model)
