@@ -12,7 +12,20 @@ if getattr(solvers, "OWNER", None) != "fsmodels":
         "that file, or start Python from another folder."
     )
 
-from fsmodels import baselines, concave, fsp, gmeb, measures, obd, side_constraints, svm, synthetic
+from fsmodels import (
+    baselines,
+    concave,
+    fsp,
+    gmeb,
+    instances,
+    measures,
+    multivariate,
+    obd,
+    rankings,
+    side_constraints,
+    svm,
+    synthetic,
+)
 from fsmodels.dataset import Dataset, list_datasets, load_dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, OptionError, ParameterError, SolverError
 from fsmodels.path import path
@@ -39,11 +52,14 @@ __all__ = [
     "concave",
     "fsp",
     "gmeb",
+    "instances",
     "list_datasets",
     "load_dataset",
     "measures",
+    "multivariate",
     "obd",
     "path",
+    "rankings",
     "select",
     "side_constraints",
     "solve",

@@ -50,7 +50,7 @@ def contract(found: Selection) -> dict[str, Any]:
         "training_error": found.training_error,
         "validation_error": found.validation_error,
         "message": found.message,
-        "scale": data.scale.as_dict(data.features),
+        "scale": data.scale.as_dict(data.features, found.weights),
         "iterations": len(result.iterations) if len(result.iterations) else None,
         "seconds": found.seconds,
         "seed": result.options.get("seed", found.parameters.get("seed")),

@@ -1,6 +1,6 @@
 """The constants of a feature scaling, how they compose, and the way back for weights."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from fsmodels.errors import DataError, ParameterError
 FloatArray = NDArray[np.float64]
 METHODS = ("none", "standard", "unit-ball", "minmax")
 SPARSE_METHODS = ("none", "unit-ball")
+WIDE = 10_000  # features; the constants of a million would fill tens of megabytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +123,13 @@ class Scale:
         original = w * self.factor
         return original, float(b - original @ self.shift)
 
-    def as_dict(self, features: tuple[str, ...]) -> dict[str, Any]:
-        """Give the constants as plain numbers by feature, for the JSON file."""
+    def as_dict(self, features: tuple[str, ...], used: Container[str] = ()) -> dict[str, Any]:
+        """Give the constants as plain numbers by feature, for the JSON file; of wide data those of ``used`` only."""
         constants: Mapping[str, FloatArray] = {"shift": self.shift, "factor": self.factor}
+        wide = len(features) > WIDE
+        named = [(k, name) for k, name in enumerate(features) if not wide or name in used]
         return {"method": self.method} | {
-            key: dict(zip(features, values.tolist(), strict=True)) for key, values in constants.items()
+            key: {name: float(values[k]) for k, name in named} for key, values in constants.items()
         }
 
 

@@ -8,6 +8,7 @@ from fsmodels._messages import suggestion
 from fsmodels.errors import DataError
 
 COLUMNS = ["name", "samples", "features", "positives", "source", "licence"]
+BAG_COLUMNS = ["name", "bags", "instances", "attributes", "positives", "source", "licence"]
 
 
 def data_folder() -> Path:
@@ -28,7 +29,7 @@ def sources() -> pd.DataFrame:
 
 
 def list_datasets() -> pd.DataFrame:
-    """List the data sets that ship with the package.
+    """List the data sets that ship with the package; ``list_bags`` lists those of multiple instances.
 
     Returns
     -------
@@ -40,15 +41,45 @@ def list_datasets() -> pd.DataFrame:
     >>> list_datasets().set_index("name").loc["wdbc", "positives"].item()
     212
     """
-    return sources()[COLUMNS]
+    return _of_kind(bags=False)[COLUMNS]
 
 
-def shipped_file(name: str) -> Path:
-    """Path of a shipped data set by name; an unknown name is refused with the nearest one."""
-    files = dict(sources()[["name", "file"]].itertuples(index=False))
-    if name not in files:
-        raise DataError(
-            f'There is no data set "{name}". {suggestion(name, files)}Data sets: {", ".join(files)}. '
-            "A file of your own is read with Dataset.from_csv(path)."
-        )
-    return data_folder() / files[name]
+def list_bags() -> pd.DataFrame:
+    """List the sets of bags that ship with the package, for ``fsmodels.instances.load_bags``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        name, bags, instances, attributes, positives (bags of class +1), source, licence.
+
+    Examples
+    --------
+    >>> list_bags().set_index("name").loc["musk1_bags", "instances"].item()
+    476
+    """
+    table = _of_kind(bags=True).rename(columns={"samples": "bags", "features": "attributes"})
+    return table.astype({"instances": int})[BAG_COLUMNS]
+
+
+def _of_kind(*, bags: bool) -> pd.DataFrame:
+    """Rows of ``sources()`` that hold bags (they have a number of instances), or the others."""
+    table = sources()
+    return table[(table["instances"] != "") == bags].reset_index(drop=True)
+
+
+def shipped_file(name: str, *, bags: bool = False) -> Path:
+    """Path of a shipped data set by name, or of bags; an unknown name is refused with the nearest one."""
+    files = dict(_of_kind(bags=bags)[["name", "file"]].itertuples(index=False))
+    if name in files:
+        return data_folder() / files[name]
+    if name in set(_of_kind(bags=not bags)["name"]):
+        what, instead = ("no bags", "load_dataset") if bags else ("bags of instances", "fsmodels.instances.load_bags")
+        option = "without --bags" if bags else "with --bags bag_id"
+        raise DataError(f'"{name}" holds {what}: load it with {instead}("{name}"), on the command line {option}.')
+    one, all_of_them, read = (
+        ("is no set of bags", "Sets", "Bags.from_csv") if bags else ("is no data set", "Data sets", "Dataset.from_csv")
+    )
+    raise DataError(
+        f'There {one} "{name}". {suggestion(name, files)}{all_of_them}: {", ".join(files)}. '
+        f"A file of your own is read with {read}(path)."
+    )

@@ -7,17 +7,11 @@ Problem
     ``one_norm_svm``: :math:`\min \lVert w \rVert_1 + C \sum_i \xi_i`, the linear program ONSVM of Aytug 2015; selects
     what it does not set to 0.
 
-    ``information_gain``: rank by :math:`H(y) - H(y \mid x_j)` in bits after the entropy discretisation of Fayyad and
-    Irani (IJCAI 1993), as WEKA's ``InfoGainAttributeEval`` does.
-
-    ``mutual_information``: rank by scikit-learn's nearest-neighbour estimate in nats (Ross, PLoS ONE 2014).
+    ``information_gain``, ``mutual_information``, ``relief``: the best by the rankings of ``fsmodels.rankings``.
 Source
-    Aytug 2015, computational results, for the choice of RFE, ONSVM and information gain.
+    Aytug 2015, computational results, for the choice of RFE, ONSVM and information gain. Relief and mutual
+    information are peers of Tayal, Coleman, Li, section 5.2.
 Deviations
-    - The entropy cuts come from a scikit-learn decision tree on the ranks of one feature, grown to the end and cut back
-      from the root by Fayyad and Irani's minimum description length rule. This is their recursion; among cuts of equal
-      entropy the tree may take another one than WEKA. A feature without an accepted cut has gain 0, as in WEKA.
-    - Equal scores keep the order of the columns.
     - A filter gives no classifier: a linear SVM is fitted on what it selects. The 1-norm SVM keeps its own weights
       unless ``refit=True``.
 Certificate
@@ -26,21 +20,20 @@ Certificate
 The refit is ``sklearn.svm.SVC(kernel="linear", C=C)``: C multiplies the unscaled sum of slacks, as in ``fsmodels.svm``.
 """
 
-import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fsmodels import rankings
 from fsmodels.checks import dataset, feature_count, positive
 from fsmodels.dataset import Dataset
-from fsmodels.errors import DataError, ParameterError, SolverError
+from fsmodels.errors import DataError, SolverError
 
-__all__ = ["Baseline", "information_gain", "mutual_information", "one_norm_svm", "rfe"]
+__all__ = ["Baseline", "information_gain", "mutual_information", "one_norm_svm", "relief", "rfe"]
 
 FloatArray = NDArray[np.float64]
 
@@ -61,6 +54,8 @@ class Baseline:
         Score by feature name, best first; the name of the series says what the score is.
     seconds : float
         Wall-clock time of selection and fit.
+    library : str
+        Whose method it is.
     """
 
     selected: tuple[str, ...]
@@ -68,6 +63,7 @@ class Baseline:
     bias: float
     ranking: pd.Series
     seconds: float
+    library: str = "scikit-learn"
 
 
 def rfe(data: Dataset, *, max_features: int, C: float = 1.0, step: int | float = 1) -> Baseline:
@@ -104,12 +100,11 @@ def rfe(data: Dataset, *, max_features: int, C: float = 1.0, step: int | float =
 
     started = time.perf_counter()
     _check(data, C, max_features)
-    if step <= 0 or (step >= 1 and step != int(step)):
-        raise ParameterError(f"step={step} drops no feature: use a whole number from 1, or a fraction below 1.")
+    rankings.check_step(step)
     search = RFE(_svc(C), n_features_to_select=max_features, step=step if step < 1 else int(step)).fit(data.X, data.y)
     weights, bias = _hyperplane(search.estimator_, np.flatnonzero(search.support_), data.n_features)
     survived = search.ranking_.max() - search.ranking_.astype(float)
-    return _baseline(data, search.support_, weights, bias, _ranked(data, survived, "SVMs survived"), started)
+    return _baseline(data, search.support_, weights, bias, rankings.ranked(data, survived, "SVMs survived"), started)
 
 
 def information_gain(data: Dataset, *, max_features: int, C: float = 1.0) -> Baseline:
@@ -142,8 +137,7 @@ def information_gain(data: Dataset, *, max_features: int, C: float = 1.0) -> Bas
     """
     started = time.perf_counter()
     _check(data, C, max_features)
-    scores = np.array([_gain(_dense_column(data.X, j), data.y) for j in range(data.n_features)])
-    return _filtered(data, scores, "information gain (bits)", max_features, C, started)
+    return _filtered(data, rankings.information_gain(data), max_features, C, started)
 
 
 def mutual_information(
@@ -180,15 +174,46 @@ def mutual_information(
     >>> len(mutual_information(load_dataset("bupa"), max_features=2).selected)
     2
     """
-    from sklearn.feature_selection import mutual_info_classif
-
     started = time.perf_counter()
     _check(data, C, max_features)
-    data.require_dense("mutual_information")
-    if not 1 <= n_neighbors < data.n_samples:
-        raise ParameterError(f"n_neighbors={n_neighbors} is not possible: use 1..{data.n_samples - 1}.")
-    scores = mutual_info_classif(data.X, data.y, n_neighbors=n_neighbors, random_state=seed)
-    return _filtered(data, scores, "mutual information (nats)", max_features, C, started)
+    ranking = rankings.mutual_information(data, n_neighbors=n_neighbors, seed=seed)
+    return _filtered(data, ranking, max_features, C, started)
+
+
+def relief(data: Dataset, *, max_features: int, C: float = 1.0, n_neighbors: int = 10) -> Baseline:
+    """Filter by ReliefF, which looks at all features of near samples and so sees features that matter together only.
+
+    Parameters
+    ----------
+    data : Dataset
+        Dense, at least two samples of each class; the ranking does not depend on scaling, the fitted SVM does.
+    max_features, C
+        As in ``information_gain``.
+    n_neighbors : int
+        Nearest samples of each class around each sample, at least 1; fewer when a class has not that many.
+
+    Returns
+    -------
+    Baseline
+        Scores are ReliefF's weights, -1..1.
+
+    Raises
+    ------
+    ParameterError
+        A parameter out of range.
+    DataError
+        Sparse data; a class with one sample.
+
+    Examples
+    --------
+    >>> from fsmodels.dataset import load_dataset
+    >>> relief(load_dataset("wdbc"), max_features=1).selected
+    ('worst_radius',)
+    """
+    started = time.perf_counter()
+    _check(data, C, max_features)
+    found = _filtered(data, rankings.relief(data, n_neighbors=n_neighbors), max_features, C, started)
+    return replace(found, library="skrebate")
 
 
 def one_norm_svm(
@@ -245,7 +270,7 @@ def one_norm_svm(
     weights = np.array([pyo.value(model.w[name]) for name in data.features], dtype=np.float64)
     bias, size = float(pyo.value(model.b)), np.abs(weights)
     kept = size > threshold * (size.max() or 1.0)
-    ranking = _ranked(data, size, "absolute weight")
+    ranking = rankings.ranked(data, size, "absolute weight")
     if not refit:
         return _baseline(data, kept, np.where(kept, weights, 0.0), bias, ranking, started)
     if not kept.any():
@@ -271,11 +296,6 @@ def _hyperplane(svc: Any, columns: NDArray[np.intp], n_features: int) -> tuple[F
     return weights, float(svc.intercept_[0])
 
 
-def _ranked(data: Dataset, scores: Sequence[float] | FloatArray, name: str) -> pd.Series:
-    ranking = pd.Series(np.asarray(scores, dtype=np.float64), index=list(data.features), name=name)
-    return ranking.sort_values(ascending=False, kind="stable")
-
-
 def _baseline(
     data: Dataset, kept: NDArray[np.bool_], weights: FloatArray, bias: float, ranking: pd.Series, started: float
 ) -> Baseline:
@@ -289,45 +309,5 @@ def _fit(data: Dataset, kept: NDArray[np.bool_], C: float, ranking: pd.Series, s
     return _baseline(data, kept, weights, bias, ranking, started)
 
 
-def _filtered(data: Dataset, scores: FloatArray, name: str, max_features: int, C: float, started: float) -> Baseline:
-    ranking = _ranked(data, scores, name)
-    best = ranking.index[:max_features]
-    return _fit(data, np.isin(np.array(data.features), list(best)), C, ranking, started)
-
-
-def _dense_column(X: Any, j: int) -> FloatArray:
-    column = X[:, [j]]
-    return np.asarray(column.toarray() if hasattr(column, "toarray") else column).ravel()
-
-
-def _entropy(counts: FloatArray) -> float:
-    """Entropy in bits of class counts."""
-    shares = counts[counts > 0] / counts.sum()
-    return float(-(shares * np.log2(shares)).sum())
-
-
-def _gain(values: FloatArray, y: FloatArray) -> float:
-    """Information gain in bits of the accepted cuts of one feature."""
-    from sklearn.tree import DecisionTreeClassifier
-
-    ranks = np.unique(values, return_inverse=True)[1].reshape(-1, 1)  # trees work in float32, which ranks survive
-    tree = DecisionTreeClassifier(criterion="entropy", random_state=0).fit(ranks, y).tree_
-    counts = np.rint(tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None])
-
-    def left_over(node: int) -> float:
-        left, right = int(tree.children_left[node]), int(tree.children_right[node])
-        if left < 0 or not _worth_cutting(counts[node], counts[left], counts[right]):
-            return float(counts[node].sum()) * _entropy(counts[node])
-        return left_over(left) + left_over(right)
-
-    return max(0.0, _entropy(counts[0]) - left_over(0) / len(y))
-
-
-def _worth_cutting(both: FloatArray, left: FloatArray, right: FloatArray) -> bool:
-    """Fayyad and Irani's rule: the gain of the cut pays for describing it."""
-    total = float(both.sum())
-    k, k_left, k_right = (int((counts > 0).sum()) for counts in (both, left, right))
-    h, h_left, h_right = _entropy(both), _entropy(left), _entropy(right)
-    gain = h - (left.sum() * h_left + right.sum() * h_right) / total
-    price = math.log2(total - 1) + math.log2(3**k - 2) - (k * h - k_left * h_left - k_right * h_right)
-    return bool(gain > price / total)
+def _filtered(data: Dataset, ranking: pd.Series, max_features: int, C: float, started: float) -> Baseline:
+    return _fit(data, np.isin(np.array(data.features), list(ranking.index[:max_features])), C, ranking, started)

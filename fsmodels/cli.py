@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SOLVED, BAD_INPUT, NO_SOLUTION = 0, 2, 3
 TIME_LIMIT = 120.0  # s, of a solve for which nobody gave a limit
+CONCEPTS = 20  # instances shown
 SCALES = ["standard", "none", "unit-ball", "minmax"]
 
 
@@ -84,6 +85,10 @@ def _parser() -> argparse.ArgumentParser:
     group.add_argument("--target", default="target", metavar="COL", help='column of the labels (default "target")')
     group.add_argument("--positive", metavar="LABEL", help="label that becomes +1 (default: the larger of two)")
     group.add_argument("--drop", action="append", default=[], metavar="COL", help="leave a column out; may be repeated")
+    group.add_argument(
+        "--bags", metavar="COL", help="rows are instances of the bags in this column; instances are selected (MILES)"
+    )
+    group.add_argument("--sigma", type=float, metavar="S", help="width of the similarity of a bag to an instance")
     group.add_argument("--scale", default="standard", metavar="HOW", help=f"{', '.join(SCALES)} (default standard)")
     group = select.add_argument_group("parameters of the model")
     group.add_argument("--max-features", type=int, metavar="K", help="the most features to select")
@@ -98,6 +103,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     group.add_argument("--R-plus", type=float, metavar="X", help="bound on the second moments of class +1 (gmeb)")
     group.add_argument("--R-minus", type=float, metavar="X", help="bound on the second moments of class -1 (gmeb)")
+    group.add_argument(
+        "--loss", metavar="NAME", help="f1, f0.5, prbep, rec@10, rec@2p, prec@10, hamming or auc (fsmulti; default f1)"
+    )
+    group.add_argument(
+        "--strict", action="store_true", default=None, help="select at most --max-features of what fsmulti finds"
+    )
     group = select.add_argument_group("side constraints (models fsp-m, fsp-lambda, fs, fsl); each may be repeated")
     group.add_argument(
         "--budget",
@@ -162,18 +173,20 @@ def _console() -> Console:
 def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
     import json
 
-    from fsmodels import _arguments, _hints, _report
+    from fsmodels import _arguments, _hints, _loading, _report
     from fsmodels.recipes import MODELS
     from fsmodels.selecting import select
 
     _check_writable(asked.json)
     console = _console()
-    data, facts = _load(asked)
+    data, facts, embedding, notes = _loading.load(asked)
+    for note in notes:
+        _complain("Note", note)
     _show_warnings(caught)
     if not asked.quiet:
-        console.print(_describe(data), soft_wrap=True)
+        console.print(_describe(data) if embedding is None else repr(embedding), soft_wrap=True)
     parameters = {"max_features": asked.max_features, "C": asked.C}
-    parameters |= {"R_plus": asked.R_plus, "R_minus": asked.R_minus}
+    parameters |= {"R_plus": asked.R_plus, "R_minus": asked.R_minus, "loss": asked.loss, "strict": asked.strict}
     parameters["penalty"] = _arguments.penalty(asked.penalty, data.features)
     sides = {
         "budget": [_arguments.budget(text, data.features) for text in asked.budget],
@@ -192,6 +205,8 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
     if asked.json is not None:
         content = found.to_dict()
         content["data"] = {**facts, **content["data"]}
+        if embedding is not None and found.has_solution:
+            content["concepts"] = embedding.concepts(found).to_dict("records")
         try:
             asked.json.write_text(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n", "utf-8")
         except OSError as error:
@@ -205,6 +220,9 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
         console.print(_report.one_line(found), soft_wrap=True)
         return SOLVED
     _print(console, ["", *_report.report(found)])
+    if embedding is not None:
+        console.print("\nSelected instances, of the file:")
+        console.print(embedding.concepts(found).to_string(index=False, max_rows=CONCEPTS), soft_wrap=True)
     if asked.json is not None:
         console.print(f"\nWritten to {asked.json}", soft_wrap=True)
     _print(console, _hints.next_steps(found, words))
@@ -232,55 +250,6 @@ def _options(asked: argparse.Namespace, words: list[str], runs_solver: bool) -> 
         if value is not None:
             options.setdefault(name, value)
     return options
-
-
-def _load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any]]:
-    """Read a file or a shipped data set, scaled; and the facts about it that the JSON file should hold."""
-    from fsmodels._scaling import METHODS, SPARSE_METHODS
-    from fsmodels._shipped import list_datasets, shipped_file
-    from fsmodels._svmlight import SUFFIXES, is_svmlight
-    from fsmodels.dataset import Dataset
-    from fsmodels.errors import DataError, ParameterError
-
-    if asked.scale not in METHODS:
-        raise ParameterError(f'--scale "{asked.scale}" is not known: use one of {", ".join(SCALES)}.')
-    shipped = set(list_datasets()["name"])
-    path = Path(asked.data)
-    if path.is_file():
-        if asked.data in shipped:
-            _complain("Note", f'reading the file "{asked.data}" here, not the shipped data set of that name.')
-    elif asked.data in shipped or not (path.suffix or path.exists() or len(path.parts) > 1):
-        try:
-            path = shipped_file(asked.data)
-        except DataError as error:
-            names = [f"{path}{suffix}{packed}" for suffix in (".csv", *SUFFIXES) for packed in ("", ".gz")]
-            beside = [name for name in names if Path(name).is_file()]
-            remedy = f'Did you mean the file "{beside[0]}" here?' if beside else f"{_NO_FILE}."
-            raise DataError(
-                str(error).replace("A file of your own is read with Dataset.from_csv(path).", remedy)
-            ) from None
-    if is_svmlight(path):
-        if path.is_file():
-            if asked.target != "target" or asked.drop:
-                option = "--drop" if asked.drop else "--target"
-                raise ParameterError(
-                    f'{option} needs columns with names, and the libsvm-format file "{path}" has none: the label is '
-                    f"first in each line and features have numbers. Leave {option} out"
-                    f"{', or give a file without these features' if asked.drop else ''}."
-                )
-            if asked.scale not in SPARSE_METHODS:
-                default = " (the default)" if asked.scale == "standard" else ""
-                raise ParameterError(
-                    f'--scale {asked.scale}{default} would shift the zeros of the sparse data in "{path}" and fill '
-                    f"every cell: give --scale {' or --scale '.join(SPARSE_METHODS)}."
-                )
-        data = Dataset.from_svmlight(path, asked.positive).scaled(asked.scale)
-        return data, {"path": str(path), "target": None, "dropped": []}
-    data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop).scaled(asked.scale)
-    return data, {"path": str(path), "target": asked.target, "dropped": asked.drop}
-
-
-_NO_FILE = "Nor is there a file of that name: give the path of a CSV file"
 
 
 def _check_writable(path: Path | None) -> None:
@@ -311,6 +280,7 @@ def _list() -> int:
     from rich.table import Table
     from rich.text import Text
 
+    from fsmodels._shipped import list_bags
     from fsmodels.dataset import list_datasets
     from fsmodels.recipes import MODELS, PARAMETERS
     from solvers import available
@@ -327,6 +297,10 @@ def _list() -> int:
     data = table("Data sets (or the path of a CSV or .svm file)", "name", *numbers, right=numbers)
     for row in list_datasets().itertuples():
         data.add_row(row.name, str(row.samples), str(row.features), str(row.positives))
+    numbers = ("bags", "instances", "attributes", "class +1")
+    bags = table("Bags of instances (--bags bag_id)", "name", *numbers, right=numbers)
+    for row in list_bags().itertuples():
+        bags.add_row(row.name, str(row.bags), str(row.instances), str(row.attributes), str(row.positives))
     models = table("Models", "name", "parameters", "what it is")
     for name, recipe in MODELS.items():
         flags = [
@@ -342,7 +316,7 @@ def _list() -> int:
             found.add_row(row.name, row.version or "built in", Text(row.solves))
         else:
             missing.add_row(row.name, Text(row.install))
-    _print(console, [data, "", models, "", found, *(["", missing] if missing.row_count else [])])
+    _print(console, [data, "", bags, "", models, "", found, *(["", missing] if missing.row_count else [])])
     return SOLVED
 
 

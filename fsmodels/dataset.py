@@ -438,7 +438,8 @@ def load_dataset(name: str) -> Dataset:
     Raises
     ------
     DataError
-        Unknown name, with the nearest one and the list.
+        Unknown name, with the nearest one and the list; or bags of instances, which ``fsmodels.instances.load_bags``
+        loads.
 
     Examples
     --------

@@ -128,7 +128,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
     )
     if form == RMP:
         structure.subproblem = [model.w, model.b, model.eta]
-        structure.coupling, structure.implicit = [], 'the cuts of its oracle alone, by form="rmp"'
+        structure.coupling, structure.implicit = [], 'the cuts of its oracle, by form="rmp"'
         structure.seal(model)
         return model
     auxiliary = [getattr(model, name) for name in _AUXILIARY[form]]

@@ -55,7 +55,7 @@ def select(
         Scaled or not: ``data.scaled("standard")`` puts features on one footing, which models that compare weights need.
     model : str
         One of ``fsmodels.recipes.MODELS``: svm, one-norm-svm, fsp-m, fsp-lambda, robust-lp, fs, fsl, fsv, fss, fsb,
-        obd, rfe, information-gain, mutual-information.
+        obd, gmeb, gmeb-dual, gmeb-nonconvex, fsmulti, rfe, information-gain, mutual-information, relief.
     max_features : int, optional
         The most features, for models that take it.
     C : float, optional
@@ -351,7 +351,7 @@ def _by_baseline(
         StopReason.CONVERGED,
         selected=list(answer.selected),
         seconds=answer.seconds,
-        solver="scikit-learn",
+        solver=answer.library,
         message="A heuristic: nothing is proven about this selection.",
     )
     found = Selection(

@@ -23,13 +23,16 @@ NAMES = [
     "musk1",
     "mfeat",
     "spambase",
+    "musk1_bags",
 ]
+BAG = "bag_id"
 FIELDS = [
     "name",
     "file",
     "samples",
     "features",
     "positives",
+    "instances",
     "positive_means",
     "handling",
     "source",
@@ -40,7 +43,8 @@ LARGEST_PLAIN = 1_000_000
 HEAD = """# Data sets shipped with fsmodels
 
 Made from `sources.csv` by `scripts/package_data.py`; do not edit. All files are CSV with a header; the last column is
-`target`, -1 or +1. Values are as the source package holds them: not scaled, not centred, not imputed.
+`target`, -1 or +1. Values are as the source package holds them: not scaled, not centred, not imputed. A set with a
+number of instances holds bags: `bag_id` is the bag of each row, samples and positives count bags, instances rows.
 
 Licences: every set is from the UCI Machine Learning Repository, whose pages state CC BY 4.0
 (<https://creativecommons.org/licenses/by/4.0/>); stated from general knowledge, as the pages could not be opened when
@@ -72,15 +76,22 @@ def package(name: str, folder: Path, out: Path, table: dict[str, list[str]]) -> 
     else:
         target, stored = out / f"{name}.csv", content
     target.write_bytes(stored)
-    rights, citation = licence.split("; ", 1) if "; " in licence else table["wpbc.csv"][5].split("; ", 1)
+    if licence.startswith("as "):
+        other, _, more = licence.removeprefix("as ").partition("; ")
+        licence = "; ".join([table[other][5], *([more] if more else [])])
+    rights, citation = licence.split("; ", 1)
     if taken_from.startswith("as "):
         taken_from = table[taken_from.removeprefix("as ")][4]
+    bags = header.startswith(f"{BAG},")
+    ends = [(row.split(",", 1)[0], row.rsplit(",", 1)[1]) for row in complete]
+    labels = list(dict(ends).values()) if bags else [label for _, label in ends]  # one a sample
     return {
         "name": name,
         "file": target.name,
-        "samples": len(complete),
-        "features": header.count(","),
-        "positives": sum(row.endswith(",1") for row in complete),
+        "samples": len(labels),
+        "features": header.count(",") - bags,
+        "positives": labels.count("1"),
+        "instances": len(complete) if bags else "",
         "positive_means": positive_means,
         "handling": handling,
         "source": taken_from.replace("`", ""),

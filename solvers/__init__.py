@@ -4,6 +4,7 @@ from solvers.alternating import Alternating
 from solvers.benders import Benders
 from solvers.blocks import Block, Blocks, PenaltyValues
 from solvers.branch_and_cut import BranchAndCut
+from solvers.composite import CompositeRisk, RiskRow
 from solvers.errors import Error, ModelError, OptionError, SolverError
 from solvers.kelley import CuttingPlane
 from solvers.linearization import SuccessiveLinearization
@@ -15,6 +16,7 @@ from solvers.run import solve
 from solvers.separation import Separable
 from solvers.single_tree import SingleTree
 from solvers.structure import Cut, Facts, Structure, SubAnswer
+from solvers.two_layer import TwoLayer
 
 OWNER = "fsmodels"  # fsmodels looks for this mark, so that no other package named solvers is taken for ours
 
@@ -24,6 +26,7 @@ __all__ = [
     "Block",
     "Blocks",
     "BranchAndCut",
+    "CompositeRisk",
     "Cut",
     "CuttingPlane",
     "Error",
@@ -34,6 +37,7 @@ __all__ = [
     "OptionError",
     "PenaltyValues",
     "Result",
+    "RiskRow",
     "Separable",
     "SingleTree",
     "SolutionStatus",
@@ -41,6 +45,7 @@ __all__ = [
     "StopReason",
     "Structure",
     "SubAnswer",
+    "TwoLayer",
     "SuccessiveLinearization",
     "available",
     "solve",

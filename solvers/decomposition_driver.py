@@ -45,6 +45,7 @@ class DecompositionConfig(Config):
 class DecompositionDriver(Driver):
     """A driver over a master and a subproblem; a subclass builds its master in ``prepare_master``."""
 
+    asks = Structure
     config: DecompositionConfig
     parts: Split
 

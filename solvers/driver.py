@@ -15,7 +15,7 @@ from solvers.errors import OptionError
 from solvers.model_class import INSIDE, violation
 from solvers.registry import nearest
 from solvers.result import Result, SolutionStatus, StopReason, relative_gap
-from solvers.structure import told_violation
+from solvers.structure import Facts, told_violation
 from solvers.trace import Clock, Trace
 
 T = TypeVar("T")
@@ -95,12 +95,16 @@ class Driver:
     name: ClassVar[str]
     title: ClassVar[str]
     options_type: ClassVar[type[Config]]
+    asks: ClassVar[type[Facts] | tuple[()]] = ()  # facts that stand for rows which a model does not state
     config: Config
     sign: float  # -1 for a model that maximises
 
     def __init__(self, model: pyo.ConcreteModel, **options: Any) -> None:
         self.model, self.options = model, options
         self.config = configure(self.options_type, options, self.name)
+        facts = getattr(model, "structure", None)
+        if isinstance(facts, Facts) and not isinstance(facts, self.asks):
+            facts.check_stated(f'"{self.name}" takes whole models')
         self.clock = Clock(self.config.time_limit)
         self.best: float | None = None  # least objective seen
         self.bound: float | None = None
@@ -185,7 +189,7 @@ class Driver:
     def _status(self, objective: float | None) -> SolutionStatus:
         if objective is None:
             return SolutionStatus.NO_SOLUTION
-        closed = _closed(objective, self.bound, self.config.gap)
+        closed = is_closed(objective, self.bound, self.config.gap)
         return SolutionStatus.OPTIMAL if closed else SolutionStatus.FEASIBLE
 
     def _signed(self, x: float | None) -> float | None:
@@ -248,7 +252,7 @@ class Driver:
 
     def closed(self, gap: float) -> bool:
         """Tell whether the bounds have met."""
-        return _closed(self.best, self.bound, gap)
+        return is_closed(self.best, self.bound, gap)
 
     def stopped(self) -> StopReason | None:
         """Return the reason to stop now, if there is one."""
@@ -257,7 +261,8 @@ class Driver:
         return StopReason.TIME_LIMIT if self.clock.over else None
 
 
-def _closed(objective: float | None, bound: float | None, gap: float) -> bool:
+def is_closed(objective: float | None, bound: float | None, gap: float) -> bool:
+    """Tell whether a bound has met an objective."""
     distance = relative_gap(objective, bound)
     if objective is None or bound is None or distance is None:
         return False

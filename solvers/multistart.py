@@ -45,7 +45,6 @@ from solvers.result import Result, SolutionStatus, StopReason
 from solvers.rewriting import visible
 from solvers.smooth import curved_variables
 from solvers.starts import RandomStartsConfig, draw, spread
-from solvers.structure import Structure
 from solvers.whole import HOPELESS, default_solver, plain_domains
 
 Ended = tuple[StopReason, SolutionStatus | None]
@@ -103,9 +102,6 @@ class MultiStart(Driver):
         self.spec = _local(c.sub_solver)
         objective = single_objective(model)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
-        structure = getattr(model, "structure", None)
-        if isinstance(structure, Structure):
-            structure.check_stated(f'"{self.name}" takes whole models')
         _refuse_unseen(model)
         self.seen = visible(model, self.spec)
         _refuse_integers(self.seen.model)

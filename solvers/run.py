@@ -16,9 +16,10 @@ from solvers.registry import DRIVERS, find, recognise
 from solvers.result import Result
 from solvers.single_tree import SingleTree
 from solvers.structure import Facts
+from solvers.two_layer import TwoLayer
 from solvers.whole import solve_by_class, solve_whole
 
-_ALL = (Benders, BranchAndCut, SingleTree, SuccessiveLinearization, Alternating, MultiStart, CuttingPlane)
+_ALL = (Benders, BranchAndCut, SingleTree, SuccessiveLinearization, Alternating, MultiStart, CuttingPlane, TwoLayer)
 DRIVERS.update({driver.name: driver for driver in _ALL})
 
 

@@ -121,11 +121,29 @@ class Facts:
         model -> by how much its values miss what the rows mean, where the rows' own numbers hide it.
     default_solver : str
         Solver or driver where none is named; "" chooses by the model's class.
+    implicit : str
+        What stands for rows that the model does not state. Not empty: only a driver that asks it may solve the model,
+        and only as built.
     """
 
     selected: Callable[[Any], list[str]] | None = field(default=None, kw_only=True)
     violation: Callable[[Any], float] | None = field(default=None, kw_only=True)
     default_solver: str = field(default="", kw_only=True)
+    implicit: str = field(default="", kw_only=True)
+
+    def check_stated(self, reason: str) -> None:
+        """Refuse what needs all rows where the model does not state them.
+
+        Raises
+        ------
+        ModelError
+            With the reason, what states them instead, and the remedy.
+        """
+        if self.implicit:
+            raise ModelError(
+                f"{reason}, but this model leaves rows to {self.implicit}: a driver must ask it, as built. "
+                f'Use "{self.default_solver}", or build the model with all its rows to edit or to solve it whole.'
+            )
 
 
 def told_violation(model: Any) -> float:
@@ -171,9 +189,6 @@ class Structure(Facts):
     only_as_built : str
         What else holds for the model as built only (the proven big-M, say). Not empty: no solver may solve the model
         after an edit of its subproblem.
-    implicit : str
-        What states the subproblem, where no rows do. Not empty: only a driver that asks the oracle may solve the model,
-        and only as built.
     """
 
     complicating: list[Any]
@@ -192,7 +207,6 @@ class Structure(Facts):
     parameters: Callable[[], Hashable] | None = None
     starts: list[np.ndarray] = field(default_factory=list)
     only_as_built: str = ""
-    implicit: str = ""
     default_solver: str = field(default="benders", kw_only=True)
     built: AsBuilt | None = None
 
@@ -205,20 +219,6 @@ class Structure(Facts):
     def variables(self) -> list[Any]:
         """Return the data of every subproblem variable, in order."""
         return data_of(self.subproblem)
-
-    def check_stated(self, reason: str) -> None:
-        """Refuse what needs the subproblem's rows where the model has none.
-
-        Raises
-        ------
-        ModelError
-            With the reason, what states the subproblem instead, and the remedy.
-        """
-        if self.implicit:
-            raise ModelError(
-                f"{reason}, but this model states its subproblem by {self.implicit}: a driver must ask it, as built. "
-                f'Use "{self.default_solver}", or build the model with all its rows to edit or to solve it whole.'
-            )
 
     def core_intact(self) -> bool:
         """Tell whether the content of ``core`` is still the builder's."""

@@ -128,8 +128,9 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     structure: Facts | None = getattr(model, "structure", None)
     parts = None
     single_objective(model)
-    if isinstance(structure, Structure):
+    if isinstance(structure, Facts):
         structure.check_stated(f'solver="{spec.name}" takes whole models')
+    if isinstance(structure, Structure):
         parts = split(model, structure)  # refuses a big-M that no longer holds
     words = _words(spec, options, polished=parts is not None)
     variables = list(model.component_data_objects(pyo.Var, descend_into=INSIDE))

@@ -4,14 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.svm import SVC
 
-from fsmodels import baselines
-from fsmodels.baselines import information_gain, mutual_information, one_norm_svm, rfe
+from fsmodels import rankings
+from fsmodels.baselines import information_gain, mutual_information, one_norm_svm, relief, rfe
 from fsmodels.dataset import Dataset, load_dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.synthetic import aytug
@@ -20,32 +18,6 @@ from fsmodels.synthetic import aytug
 @pytest.fixture(scope="module")
 def wdbc():
     return load_dataset("wdbc").scaled("standard")
-
-
-def entropy(labels):
-    shares = np.unique(labels, return_counts=True)[1] / len(labels)
-    return float(-(shares * np.log2(shares)).sum())
-
-
-def left_over(values, labels):
-    """Samples times entropy after Fayyad and Irani's recursion, written out over all cuts."""
-    if len(labels) == 0:
-        return 0.0
-    whole, best = len(labels) * entropy(labels), None
-    for cut in np.unique(values)[1:]:
-        low, high = labels[values < cut], labels[values >= cut]
-        rest = len(low) * entropy(low) + len(high) * entropy(high)
-        if best is None or rest < best[0] - 1e-9:
-            best = rest, cut, low, high
-    if best is None:
-        return whole
-    rest, cut, low, high = best
-    kinds = [len(np.unique(part)) for part in (labels, low, high)]
-    price = math.log2(len(labels) - 1) + math.log2(3 ** kinds[0] - 2)
-    price -= kinds[0] * entropy(labels) - kinds[1] * entropy(low) - kinds[2] * entropy(high)
-    if whole - rest <= price:
-        return whole
-    return left_over(values[values < cut], low) + left_over(values[values >= cut], high)
 
 
 def test_rfe_drops_one_feature_after_another():
@@ -63,14 +35,14 @@ def test_rfe_drops_one_feature_after_another():
 def test_without_noise_every_method_finds_the_relevant_features():
     triplet = aytug(n_features=10, n_samples=2000, n_relevant=3, seed=11)
     assert np.abs(triplet.w_true[triplet.w_true != 0]).min() > 0.2  # none is nearly irrelevant
-    for method in (rfe, information_gain, mutual_information):
+    for method in (rfe, information_gain, mutual_information, relief):
         found = method(triplet.train, max_features=3, C=32.0)
         assert found.selected == triplet.relevant
         errors = (triplet.test.y * (triplet.test.X @ found.weights + found.bias) <= 0).mean()
         assert errors < 0.02
 
 
-@pytest.mark.parametrize("method", [rfe, information_gain, mutual_information])
+@pytest.mark.parametrize("method", [rfe, information_gain, mutual_information, relief])
 def test_weights_are_those_of_the_svm_on_the_selected_features(method, wdbc):
     found = method(wdbc, max_features=4, C=0.5)
     columns = [wdbc.features.index(name) for name in found.selected]
@@ -82,22 +54,6 @@ def test_weights_are_those_of_the_svm_on_the_selected_features(method, wdbc):
     assert (np.diff(found.ranking) <= 0).all()
     assert found.seconds > 0
     assert (wdbc.y * (wdbc.X @ found.weights + found.bias) > 0).mean() > 0.9
-
-
-@settings(deadline=None)
-@given(
-    values=st.lists(st.integers(0, 8), min_size=2, max_size=40),
-    seed=st.integers(0, 1000),
-)
-def test_information_gain_is_what_fayyad_and_irani_leave(values, seed):
-    values = np.array(values, dtype=float)
-    y = np.where(np.random.default_rng(seed).random(len(values)) < 0.15 + 0.7 * (values > 3), 1.0, -1.0)
-    gain = baselines._gain(values, y)
-    # cuts of equal entropy may be taken in either order: read from the other end, the recursion may end elsewhere
-    ends = {round(entropy(y) - left_over(side * values, y) / len(y), 9) for side in (1, -1)}
-    assume(len(ends) == 1)
-    assert gain == pytest.approx(ends.pop(), abs=1e-8)
-    assert 0.0 <= gain <= entropy(y) + 1e-12
 
 
 def test_information_gain_of_a_perfect_and_of_a_useless_feature():
@@ -127,8 +83,19 @@ def test_sparse_data_give_the_dense_answer():
         one, other = method(dense, max_features=2), method(thin, max_features=2)
         assert one.selected == other.selected
         np.testing.assert_allclose(one.weights, other.weights, atol=1e-3)
-    with pytest.raises(DataError, match="to_dense"):
-        mutual_information(thin, max_features=2)
+    for method in (mutual_information, relief):
+        with pytest.raises(DataError, match="to_dense"):
+            method(thin, max_features=2)
+
+
+@pytest.mark.parametrize("name", ["information_gain", "mutual_information", "relief"])
+def test_a_filter_takes_the_best_of_its_ranking(name, wdbc):
+    found = {"information_gain": information_gain, "mutual_information": mutual_information, "relief": relief}[name](
+        wdbc, max_features=3
+    )
+    ranking = getattr(rankings, name)(wdbc)
+    assert set(found.selected) == set(ranking.index[:3])
+    assert found.ranking.equals(ranking)
 
 
 def test_one_norm_svm_reaches_the_optimum_of_its_linear_program():
@@ -150,7 +117,7 @@ def test_one_norm_svm_reaches_the_optimum_of_its_linear_program():
     assert one_norm_svm(data, C=C, refit=True).selected == found.selected
 
 
-@pytest.mark.parametrize("method", [rfe, information_gain, mutual_information])
+@pytest.mark.parametrize("method", [rfe, information_gain, mutual_information, relief])
 def test_parameters_out_of_range_are_refused(method, wdbc):
     for options, words in (
         ({"max_features": 0}, ["max_features=0 selects no feature", "1..30"]),
@@ -170,4 +137,6 @@ def test_a_step_or_neighbours_out_of_range_are_refused(wdbc):
             rfe(wdbc, max_features=1, step=step)
     with pytest.raises(ParameterError, match="n_neighbors=0"):
         mutual_information(wdbc, max_features=1, n_neighbors=0)
+    with pytest.raises(ParameterError, match="n_neighbors=0"):
+        relief(wdbc, max_features=1, n_neighbors=0)
     assert len(rfe(wdbc, max_features=3, step=0.5).selected) == 3

@@ -125,6 +125,12 @@ def test_an_unknown_name_gets_the_nearest_and_the_list():
     assert "from_csv" in message
 
 
+def test_bags_are_not_listed_and_their_name_leads_to_load_bags():
+    message = refusal(load_dataset, "musk1_bags")
+    assert 'fsmodels.instances.load_bags("musk1_bags")' in message
+    assert "--bags bag_id" in message
+
+
 def test_data_are_found_inside_an_installed_package_before_a_folder_beside_it(tmp_path, monkeypatch):
     package = tmp_path / "site-packages" / "fsmodels"
     beside = tmp_path / "site-packages" / "data"

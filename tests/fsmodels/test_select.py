@@ -100,6 +100,12 @@ def test_every_model_of_the_table_runs_and_can_be_recomputed(model, data):
         assert content["status"] == ("stationary" if model == "gmeb-nonconvex" else "optimal")
         assert content["gap"] is None or content["gap"] <= 1e-4
         return
+    if model == "fsmulti":
+        again = fs.multivariate.objective(scaled, w, max_features=2, C=2.0, loss="f1")
+        assert content["objective"] == pytest.approx(again, rel=1e-9)
+        assert content["bound"] <= content["objective"]
+        assert content["status"] == "optimal"
+        return
     norm = np.abs(w).sum() if model == "one-norm-svm" else 0.5 * w @ w
     price = 1.5 * len(content["selected"]) if model == "fsp-lambda" else 0.0
     again = norm + 2.0 * np.maximum(0.0, 1.0 - margin).sum() + price

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsmodels.errors import ParameterError
-from fsmodels.synthetic import aytug, data_set_one, data_set_two, peleg_meir, weston
+from fsmodels.synthetic import aytug, data_set_one, data_set_two, ndcc, peleg_meir, weston
 
 
 @settings(deadline=None)
@@ -180,3 +180,114 @@ def test_impossible_pairs_are_refused(call, words):
         call()
     for word in words:
         assert word in str(caught.value)
+
+
+def nearest(clusters, part):
+    X = part.X[:, : clusters.n_relevant]
+    return np.argmin(
+        (X**2).sum(axis=1)[:, None] - 2 * X @ clusters.centres.T + (clusters.centres**2).sum(axis=1), axis=1
+    )
+
+
+def test_ndcc_centres_by_hand():
+    clusters = ndcc(10, n_features=3, n_relevant=2, n_validation=10, n_test=10, seed=0)
+    cubes = {
+        (R * s, 0): s * sign for R, sign in ((1, 1), (3, -1), (5, 1)) for s in (1, -1)
+    }  # opposite vertices differ, and so do neighbouring cubes
+    cubes |= {(0, first): label for (first, _), label in list(cubes.items())}
+    assert {tuple(map(int, c)): int(k) for c, k in zip(clusters.centres, clusters.classes, strict=True)} == cubes
+    assert clusters.relevant == ("x1", "x2")
+    assert clusters.train.features == ("x1", "x2", "x3")
+    assert clusters.test.name == "ndcc-n10-d3-k2/test"
+
+
+@settings(deadline=None, max_examples=25)
+@given(k=st.integers(1, 6), noise=st.integers(0, 3), samples=st.integers(2, 40), seed=st.integers(0, 10**6))
+def test_ndcc_classes_are_those_of_the_nearest_centre(k, noise, samples, seed):
+    clusters = ndcc(samples, k + noise, k, n_validation=samples + 1, n_test=samples + 2, seed=seed)
+    for part, size in ((clusters.train, 0), (clusters.validation, 1), (clusters.test, 2)):
+        assert part.X.shape == (samples + size, k + noise)
+        assert set(part.y) == {-1.0, 1.0}
+        assert (clusters.classes[nearest(clusters, part)] == part.y).mean() > 0.95
+    assert clusters.shares.sum() == pytest.approx(1.0)
+    assert 0.05 <= clusters.shares[clusters.classes > 0].sum() <= 0.95
+
+
+def test_ndcc_parts_share_their_clusters():
+    clusters = ndcc(30_000, 5, 3, n_test=30_000, seed=1)
+    shares, spreads = [], []
+    for part in (clusters.train, clusters.test):
+        which = nearest(clusters, part)
+        shares.append(np.bincount(which, minlength=18) / len(which))
+        largest = which == np.argmax(clusters.shares)
+        spreads.append(np.cov(part.X[largest, :3].T))
+        np.testing.assert_allclose(np.cov(part.X[:, 3:].T), np.eye(2), atol=0.03)
+    np.testing.assert_allclose(shares, np.tile(clusters.shares, (2, 1)), atol=0.01)
+    np.testing.assert_allclose(*spreads, atol=0.001)
+    assert np.abs(spreads[0]).max() > 0.003
+
+
+def test_ndcc_clusters_have_the_spread_of_the_paper_each_its_own():
+    clusters = ndcc(60_000, 2, 2, concentration=1000.0, n_test=2, seed=3)
+    which = nearest(clusters, clusters.train)
+    spreads = [np.cov(clusters.train.X[which == c].T) for c in range(12)]
+    # E tr(0.01 B B' / k) = 0.01 k; its relative standard deviation is sqrt(2) / k a centre
+    np.testing.assert_allclose(np.mean([np.trace(s) for s in spreads]), 0.02, rtol=3 * np.sqrt(2 / 12) / 2)
+    assert np.ptp([np.trace(s) for s in spreads]) > 0.005
+
+
+def test_the_concentration_decides_how_equal_the_shares_are():
+    largest = [np.mean([ndcc(2, concentration=a, seed=s).shares.max() for s in range(5)]) for a in (0.1, 1.0, 100.0)]
+    assert largest[0] > 2 * largest[1] > 4 * largest[2]
+    assert largest[2] < 1.5 / 120
+
+
+def test_ndcc_parts_and_noise_do_not_depend_on_other_sizes():
+    one, again, other = ndcc(seed=1), ndcc(seed=1), ndcc(seed=2)
+    np.testing.assert_array_equal(one.test.X, again.test.X)
+    np.testing.assert_array_equal(one.shares, again.shares)
+    assert not np.array_equal(one.train.X, other.train.X)
+    assert not np.array_equal(one.train.X, one.validation.X)
+    np.testing.assert_array_equal(one.test.X, ndcc(300, n_validation=5, seed=1).test.X)
+    bare = ndcc(n_features=20, seed=1)
+    np.testing.assert_array_equal(one.train.X[:, :20], bare.train.X)
+    np.testing.assert_array_equal(one.train.y, bare.train.y)
+    root = np.random.SeedSequence(1)
+    np.testing.assert_array_equal(ndcc(seed=root).train.X, ndcc(seed=root).train.X)
+
+
+def test_no_line_parts_ndcc_but_a_kernel_does():
+    from sklearn.svm import SVC
+
+    clusters = ndcc(n_samples=500, n_features=3, n_relevant=3, seed=0)
+    train = clusters.train.scaled("standard")
+    test = train.apply_scale_to(clusters.test)
+    line, curve = (
+        SVC(C=100.0, kernel=kernel).fit(train.X, train.y).score(test.X, test.y) for kernel in ("linear", "rbf")
+    )
+    assert line < 0.9 < 0.98 < curve
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ({"n_samples": 1}, ["n_samples=1", "at least 2"]),
+        ({"n_validation": 0}, ["n_validation=0", "at least 2"]),
+        ({"n_test": 1}, ["n_test=1", "at least 2"]),
+        ({"n_relevant": 0}, ["n_relevant=0", "1..120"]),
+        ({"n_features": 19}, ["n_features=19", "20 relevant", "at least 20"]),
+        ({"concentration": 0.0}, ["concentration=0", "above 0"]),
+        ({"concentration": float("inf")}, ["concentration=inf"]),
+        ({"concentration": 0.001}, ["concentration=0.001", "one class", "at least 0.01"]),
+    ],
+)
+def test_impossible_clusters_are_refused(sizes, words):
+    with pytest.raises(ParameterError) as caught:
+        ndcc(**sizes)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_few_samples_and_unequal_shares_still_have_two_classes():
+    for seed in range(20):
+        assert set(ndcc(2, 2, 1, concentration=0.01, seed=seed).train.y) == {-1.0, 1.0}

@@ -1,0 +1,83 @@
+"""What the command line reads: a CSV or libsvm-format file, a shipped data set, or bags of instances; scaled."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from fsmodels._scaling import METHODS, SPARSE_METHODS
+from fsmodels._shipped import list_bags, list_datasets, shipped_file
+from fsmodels._svmlight import SUFFIXES, is_svmlight
+from fsmodels.dataset import Dataset
+from fsmodels.errors import DataError, ParameterError
+from fsmodels.instances import Bags, Embedding, embed
+
+_NO_FILE = "Nor is there a file of that name: give the path of a CSV file"
+BAG = "bag_id"
+
+
+def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding | None, list[str]]:
+    """Return the data, the facts about them for the JSON file, the embedding where they are bags, and notes.
+
+    Raises
+    ------
+    DataError, ParameterError
+        The file, or an option that does not go with it.
+    """
+    if asked.scale not in METHODS:
+        raise ParameterError(f'--scale "{asked.scale}" is not known: use one of {", ".join(METHODS)}.')
+    if asked.sigma is not None and asked.bags is None:
+        raise ParameterError("--sigma is the width of the similarity to an instance: give --bags COL with it.")
+    path, notes = _path(asked)
+    if is_svmlight(path):
+        if path.is_file():
+            _check_sparse(asked, path)
+        data = Dataset.from_svmlight(path, asked.positive).scaled(asked.scale)
+        return data, {"path": str(path), "target": None, "dropped": []}, None, notes
+    facts = {"path": str(path), "target": asked.target, "dropped": asked.drop}
+    if asked.bags is not None:
+        bags = Bags.from_csv(path, asked.bags, asked.target, asked.positive, asked.drop)
+        embedding = embed(bags.scaled(asked.scale), asked.sigma)
+        return embedding.data, {**facts, "bag": asked.bags, **embedding.facts()}, embedding, notes
+    data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop).scaled(asked.scale)
+    if BAG in data.features:
+        notes.append(f'"{BAG}" is taken as a feature: give --bags {BAG} if the rows are instances of bags.')
+    return data, facts, None, notes
+
+
+def _path(asked: argparse.Namespace) -> tuple[Path, list[str]]:
+    """Return the file that DATA names, here or shipped."""
+    of_bags = asked.bags is not None
+    shipped = set((list_bags() if of_bags else list_datasets())["name"])
+    path = Path(asked.data)
+    if path.is_file():
+        hides = asked.data in shipped
+        return path, [f'reading the file "{asked.data}" here, not the shipped data set of that name.'] if hides else []
+    if asked.data not in shipped and (path.suffix or path.exists() or len(path.parts) > 1):
+        return path, []
+    try:
+        return shipped_file(asked.data, bags=of_bags), []
+    except DataError as error:
+        names = [f"{path}{suffix}{packed}" for suffix in (".csv", *SUFFIXES) for packed in ("", ".gz")]
+        beside = [name for name in names if Path(name).is_file()]
+        remedy = f'Did you mean the file "{beside[0]}" here?' if beside else f"{_NO_FILE}."
+        reader = f"A file of your own is read with {'Bags' if of_bags else 'Dataset'}.from_csv(path)."
+        raise DataError(str(error).replace(reader, remedy)) from None
+
+
+def _check_sparse(asked: argparse.Namespace, path: Path) -> None:
+    """Refuse what needs columns with names, or would fill every cell."""
+    if asked.target != "target" or asked.drop or asked.bags is not None:
+        option = "--bags" if asked.bags is not None else "--drop" if asked.drop else "--target"
+        raise ParameterError(
+            f'{option} needs columns with names, and the libsvm-format file "{path}" has none: the label is '
+            f"first in each line and features have numbers. Leave {option} out"
+            f"{', or give a file without these features' if asked.drop else ''}."
+        )
+    if asked.scale not in SPARSE_METHODS:
+        default = " (the default)" if asked.scale == "standard" else ""
+        raise ParameterError(
+            f'--scale {asked.scale}{default} would shift the zeros of the sparse data in "{path}" and fill '
+            f"every cell: give --scale {' or --scale '.join(SPARSE_METHODS)}."
+        )

@@ -1,0 +1,233 @@
+r"""The restricted group problem of FSmulti as Pyomo models: the primal over groups of features, and its MKL dual.
+
+Problem
+    T groups of features (d_t in {0, 1}, B ones) and K labellings y^k, each a row ``xi >= p^k.w + q^k``:
+
+    .. math::
+        \min_{w_1, ..., w_T, \xi \ge 0}\ & \tfrac12 \Bigl(\textstyle\sum_t \lVert w_t \rVert\Bigr)^2 + C \xi \quad
+            \text{s.t.}\ \xi \ge \textstyle\sum_t p_t^k \cdot w_t + q^k \quad \forall k                   && (15) \\
+        \max_{\alpha \ge 0, \theta}\ & -\theta + \textstyle\sum_k \alpha_k q^k \quad
+            \text{s.t.}\ \tfrac12 \Bigl\lVert \textstyle\sum_k \alpha_k p_t^k \Bigr\rVert^2 \le \theta \ \forall t,\
+            \textstyle\sum_k \alpha_k \le C                                                                && (16)
+Derivation
+    With ``norm_t >= ||w_t||`` and multipliers alpha of the rows, the Lagrangian of (15) is linear in xi, which gives
+    sum alpha <= C, and over w_t least at ``w_t = -mu_t sum_k alpha_k p_t^k``: by homogeneity ``S ||c_t||`` is what a
+    unit of norm_t gains, S = sum of the norms, c_t = sum_k alpha_k p_t^k. So ``1/2 S^2 - S max_t ||c_t||``, at its
+    least ``-1/2 max_t ||c_t||^2`` = -theta. The multipliers of the T rows of (16), whose sum is 1 by the derivative by
+    theta, are the shares mu.
+Symbols
+    w_t -> ``w`` (groups x their features), ||w_t|| -> ``norm`` (groups), xi -> ``xi``, alpha -> ``alpha`` (cuts),
+    theta -> ``theta``, sum_k alpha_k p_tj^k -> ``c`` (groups x features), p^k -> rows of ``P`` (K x features; class
+    +1 less class -1 in units of the features), q^k -> ``q`` (units of Delta / n).
+Source
+    Mao, Tsang 2013, "A feature selection method for multivariate performance measures", (15), (16), Corollary 1.
+Deviations
+    The sums over k stand in variables ``c`` with a row each: the Gram matrices of (16), which the paper updates, are
+    singular once K exceeds the size of a group.
+Class
+    (15) SOCP; (16) convex QCQP.
+Certificate
+    exact for these groups and labellings, when the solver proves its bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import ArrayLike, NDArray
+from pyomo.core.expr.numeric_expr import LinearExpression
+
+from fsmodels.checks import positive
+from fsmodels.errors import ModelError, ParameterError
+from solvers import Result
+
+__all__ = ["Groups", "group_dual", "group_primal", "groups_of"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups and labellings to build (15) and (16) from.
+
+    Attributes
+    ----------
+    P : ndarray of shape (K, p)
+        p^k of each labelling, over the features in use.
+    q : ndarray of shape (K,)
+    groups : tuple of tuples of str
+        Features of each group.
+    features : tuple of str
+        Those of the columns of P.
+    C : float
+    """
+
+    P: FloatArray
+    q: FloatArray
+    groups: tuple[tuple[str, ...], ...]
+    features: tuple[str, ...]
+    C: float
+
+    def __post_init__(self) -> None:
+        P, q = np.atleast_2d(np.asarray(self.P, dtype=float)), np.asarray(self.q, dtype=float)
+        if P.shape != (len(q), len(self.features)):
+            raise ParameterError(
+                f"P has the shape {P.shape} and there are {len(q)} cuts over {len(self.features)} features: give one "
+                "row a cut, one column a feature."
+            )
+        unknown = {name for group in self.groups for name in group} - set(self.features)
+        if unknown:
+            raise ParameterError(f"The groups name {sorted(unknown)[0]!r}, which is not among the features.")
+        object.__setattr__(self, "P", P)
+        object.__setattr__(self, "q", q)
+
+    @classmethod
+    def from_columns(cls, P: ArrayLike, q: ArrayLike, groups: Sequence[Sequence[int]], C: float) -> Groups:
+        """Return groups given by places of columns, which are named by their places."""
+        names = tuple(str(j) for j in range(np.shape(P)[1]))
+        return cls(np.asarray(P), np.asarray(q), tuple(tuple(names[j] for j in t) for t in groups), names, C)
+
+
+def groups_of(result: Result, features: Sequence[str]) -> Groups:
+    """Return the groups and labellings that a solve of ``fsmulti`` ended with.
+
+    Parameters
+    ----------
+    result : Result
+        Of ``fs.solve(model)``, or the ``result`` of a Selection.
+    features : sequence of str
+        Of the data.
+
+    Raises
+    ------
+    ModelError
+        If the result is not one of the driver "two-layer".
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("wdbc").scaled("standard")
+    >>> result = fs.solve(fs.multivariate.fsmulti(data, max_features=2, C=10.0, loss="f1"))
+    >>> groups = fs.multivariate.groups_of(result, data.features)
+    >>> dual = fs.solve(fs.multivariate.group_dual(groups))
+    >>> bool(result.bound - 1e-6 <= dual.objective <= result.objective + 1e-6)
+    True
+    """
+    working = result.details.get("working_set")
+    if working is None:
+        raise ModelError(
+            f'The result of "{result.solver}" has no groups: solve fsmulti with the driver "two-layer", its default.'
+        )
+    names = [str(features[j]) for j in working["columns"].tolist()]
+    groups = tuple(tuple(names[j] for j in t.tolist()) for t in working["groups"])
+    return Groups(working["P"], working["q"], groups, tuple(names), working["C"])
+
+
+def group_primal(groups: Groups) -> pyo.ConcreteModel:
+    """Build (15).
+
+    Parameters
+    ----------
+    groups : Groups
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``w`` (group, feature), ``norm`` (groups), ``xi``, rows ``row`` (cuts; multipliers: alpha) and ``cone``
+        (groups); ``C`` can be changed between solves.
+
+    Notes
+    -----
+    Source: Mao, Tsang 2013, (15).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> groups = fs.multivariate.Groups([[-2.0, 0.0]], [1.0], (("a", "b"),), ("a", "b"), C=1.0)
+    >>> model = fs.multivariate.group_primal(groups)
+    >>> result = fs.solve(model)
+    >>> round(pyo.value(model.w[0, "a"]), 5), round(result.objective, 5)
+    (0.5, 0.125)
+    """
+    model, members = _model("FSmulti groups, primal", groups)
+    model.w = pyo.Var(members, initialize=0.0, doc="(15) w_t: weights of group t")
+    model.norm = pyo.Var(model.groups, domain=pyo.NonNegativeReals, initialize=0.0, doc="(15) ||w_t||")
+    model.xi = pyo.Var(domain=pyo.NonNegativeReals, initialize=0.0, doc="(15) slack: the risk")
+    model.cone = pyo.Constraint(
+        model.groups,
+        rule=lambda m, t: pyo.quicksum(m.w[t, j] ** 2 for j in groups.groups[t]) <= m.norm[t] ** 2,
+        doc="(15) norm_t is no less than ||w_t||",
+    )
+    column = {name: k for k, name in enumerate(groups.features)}
+
+    def row(m: pyo.ConcreteModel, k: int) -> Any:
+        slopes = [float(groups.P[k, column[j]]) for t, j in members]
+        body = LinearExpression(linear_coefs=[1.0, *(-s for s in slopes)], linear_vars=[m.xi, *m.w.values()])
+        return body >= float(groups.q[k])
+
+    model.row = pyo.Constraint(model.cuts, rule=row, doc="(15) the risk of labelling k")
+    model.objective = pyo.Objective(
+        expr=0.5 * pyo.quicksum(model.norm.values()) ** 2 + model.C * model.xi,
+        doc="(15) half the squared norm, C xi",
+    )
+    return model
+
+
+def group_dual(groups: Groups) -> pyo.ConcreteModel:
+    """Build (16), a maximisation; its optimum equals that of ``group_primal``.
+
+    Parameters
+    ----------
+    groups : Groups
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``alpha`` (cuts), ``theta``, ``c`` (group, feature), rows ``combine`` (their definition), ``sphere`` (groups;
+        multipliers: the shares mu) and ``weight``; ``C`` can be changed between solves.
+
+    Notes
+    -----
+    Source: Mao, Tsang 2013, (16).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> groups = fs.multivariate.Groups([[-2.0, 0.0]], [1.0], (("a", "b"),), ("a", "b"), C=1.0)
+    >>> round(fs.solve(fs.multivariate.group_dual(groups)).objective, 5)
+    0.125
+    """
+    model, members = _model("FSmulti groups, dual", groups)
+    model.alpha = pyo.Var(model.cuts, domain=pyo.NonNegativeReals, initialize=0.0, doc="(16) alpha_k >= 0")
+    model.theta = pyo.Var(initialize=0.0, doc="(16) the largest of the T values")
+    model.c = pyo.Var(members, initialize=0.0, doc="(16) sum_k alpha_k p_t^k")
+    column = {name: k for k, name in enumerate(groups.features)}
+    alpha = list(model.alpha.values())
+
+    def combine(m: pyo.ConcreteModel, t: int, j: str) -> Any:
+        slopes = groups.P[:, column[j]].tolist()
+        return LinearExpression(linear_coefs=[*slopes, -1.0], linear_vars=[*alpha, m.c[t, j]]) == 0.0
+
+    model.combine = pyo.Constraint(members, rule=combine, doc="(16) the sum over labellings of group t and feature j")
+    model.sphere = pyo.Constraint(
+        model.groups,
+        rule=lambda m, t: 0.5 * pyo.quicksum(m.c[t, j] ** 2 for j in groups.groups[t]) <= m.theta,
+        doc="(16) 1/2 ||sum_k alpha_k p_t^k||^2 <= theta",
+    )
+    model.weight = pyo.Constraint(expr=pyo.quicksum(alpha) <= model.C, doc="(16) sum_k alpha_k <= C")
+    gain = LinearExpression(linear_coefs=groups.q.tolist(), linear_vars=alpha)
+    model.objective = pyo.Objective(expr=gain - model.theta, sense=pyo.maximize, doc="(16)")
+    return model
+
+
+def _model(name: str, groups: Groups) -> tuple[pyo.ConcreteModel, list[tuple[int, str]]]:
+    model = pyo.ConcreteModel(name=name)
+    model.groups = pyo.Set(initialize=range(len(groups.groups)), doc="groups of features, t")
+    model.cuts = pyo.Set(initialize=range(len(groups.q)), doc="labellings, k")
+    C = positive("C", groups.C, "C weighs the risk against the norm")
+    model.C = pyo.Param(initialize=C, mutable=True, domain=pyo.PositiveReals, doc="(15) weight of the risk")
+    return model, [(t, j) for t, group in enumerate(groups.groups) for j in group]

@@ -1,0 +1,300 @@
+r"""Rankings of all features by filters and by elimination, best first.
+
+Problem
+    ``information_gain``: :math:`H(y) - H(y \mid x_j)` in bits after the entropy discretisation of Fayyad and Irani
+    (IJCAI 1993), as WEKA's ``InfoGainAttributeEval`` does.
+
+    ``mutual_information``: scikit-learn's nearest-neighbour estimate in nats (Ross, PLoS ONE 2014).
+
+    ``relief``: ReliefF for two classes (Kononenko 1994; Robnik-Sikonja, Kononenko 2003). With the k nearest samples of
+    the same class, H_i, and of the other class, M_i, in the 1-norm of the features scaled to [0, 1]:
+
+    .. math:: W_j = \frac1n \sum_i \Bigl(\frac1k \sum_{m \in M_i} |x_{ij} - x_{mj}|
+                    - \frac1k \sum_{h \in H_i} |x_{ij} - x_{hj}|\Bigr)
+
+    ``kernel_rfe``: recursive elimination with an SVM whose kernel is
+    :math:`K(x, x') = \exp(-\lVert x - x' \rVert^2 / \sigma^2)`. With the multipliers u of its dual and a = y u, drop
+    the feature k without which :math:`W^2 = a^\top K a` changes least, u as it is, and train again:
+
+    .. math:: k = \arg\min_k \bigl| a^\top K a - a^\top K^{(-k)} a \bigr|,
+              \quad K^{(-k)}_{ij} = K_{ij} \exp\bigl((x_{ik} - x_{jk})^2 / \sigma^2\bigr)
+Symbols
+    sigma -> ``width``, k of ``relief`` -> ``n_neighbors``. Scores are a Series by feature name, whose name says what
+    they are and in which unit.
+Source
+    Aytug 2015, computational results, for information gain. Tayal, Coleman, Li, "Primal explicit max margin feature
+    selection for nonlinear support vector machines", section 5.2, for the others; Guyon, Weston, Barnhill, Vapnik 2002,
+    "Gene selection for cancer classification using support vector machines", for nonlinear kernels in ``kernel_rfe``.
+Deviations
+    - The entropy cuts come from a scikit-learn decision tree on the ranks of one feature, grown to the end and cut back
+      from the root by Fayyad and Irani's minimum description length rule. This is their recursion; among cuts of equal
+      entropy the tree may take another one than WEKA. A feature without an accepted cut has gain 0, as in WEKA.
+    - Tayal, Coleman and Li bin a feature for its mutual information; the nearest-neighbour estimate needs no bins.
+    - They score Relief by the ratio of the mean distances to one nearest miss and hit; ReliefF takes the difference,
+      over several. ``n_neighbors=1`` gives Kira and Rendell's nearest ones.
+    - Relief is scikit-rebate's, with every feature taken as a number: its own guess of categories weighs distances
+      wrongly when there are both kinds. Its hits would include the sample itself when k exceeds the others of its
+      class, so k is cut to them. Among neighbours at equal distance it takes any.
+    - Equal scores keep the order of the columns.
+Certificate
+    heuristic.
+
+A round of ``kernel_rfe`` costs O(n_sv^2 d) time and O(n_sv^2) memory for n_sv support vectors: K^(-k) is the
+exponential of a difference of distances. All 119 rounds on NDCC data with 400 samples and 120 features took 6 s, and
+1 s with ``step=0.1``.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fsmodels.checks import dataset, positive
+from fsmodels.dataset import Dataset
+from fsmodels.errors import DataError, ParameterError
+
+__all__ = ["information_gain", "kernel_rfe", "mutual_information", "relief"]
+
+FloatArray = NDArray[np.float64]
+
+
+def information_gain(data: Dataset) -> pd.Series:
+    """Rank by information gain H(y) - H(y | x_j) over the minimum description length cuts of each feature.
+
+    Parameters
+    ----------
+    data : Dataset
+        Dense or sparse; the ranking does not depend on scaling.
+
+    Returns
+    -------
+    pandas.Series
+        Gains by feature name, bits, 0..1, best first.
+
+    Examples
+    --------
+    >>> from fsmodels.dataset import load_dataset
+    >>> information_gain(load_dataset("wdbc")).index[0]
+    'worst_perimeter'
+    """
+    gains = [_gain(_dense_column(data.X, j), data.y) for j in range(dataset(data).n_features)]
+    return ranked(data, gains, "information gain (bits)")
+
+
+def mutual_information(data: Dataset, *, n_neighbors: int = 3, seed: int = 0) -> pd.Series:
+    """Rank by scikit-learn's nearest-neighbour estimate of the mutual information of x_j and y.
+
+    Parameters
+    ----------
+    data : Dataset
+        Dense.
+    n_neighbors : int
+        Of the estimate, 1..n_samples - 1.
+    seed : int
+        Of the noise that scikit-learn adds to break ties between equal values.
+
+    Returns
+    -------
+    pandas.Series
+        Estimates by feature name, nats, best first.
+
+    Raises
+    ------
+    ParameterError
+        ``n_neighbors`` out of range.
+    DataError
+        Sparse data.
+
+    Examples
+    --------
+    >>> from fsmodels.dataset import load_dataset
+    >>> mutual_information(load_dataset("wdbc")).index[0]
+    'worst_perimeter'
+    """
+    from sklearn.feature_selection import mutual_info_classif
+
+    dataset(data).require_dense("mutual_information")
+    if not 1 <= n_neighbors < data.n_samples:
+        raise ParameterError(f"n_neighbors={n_neighbors} is not possible: use 1..{data.n_samples - 1}.")
+    scores = mutual_info_classif(data.X, data.y, n_neighbors=n_neighbors, random_state=seed)
+    return ranked(data, scores, "mutual information (nats)")
+
+
+def relief(data: Dataset, *, n_neighbors: int = 10) -> pd.Series:
+    """Rank by ReliefF: how much farther, in one feature, the nearest samples of the other class are than of the own.
+
+    Parameters
+    ----------
+    data : Dataset
+        Dense, at least two samples of each class; the ranking does not depend on scaling.
+    n_neighbors : int
+        k nearest hits and misses of each sample, at least 1; fewer when the smaller class has not that many others.
+
+    Returns
+    -------
+    pandas.Series
+        Weights by feature name, -1..1, best first; 0 for a constant feature.
+
+    Raises
+    ------
+    ParameterError
+        ``n_neighbors`` below 1.
+    DataError
+        Sparse data; a class with one sample.
+
+    Notes
+    -----
+    Every sample is taken in turn, so that nothing is random. Time O(n^2 d + n k d), 2 s at 400 x 120.
+
+    Examples
+    --------
+    >>> data = Dataset.from_arrays([[0, 0], [0.25, 1], [1, 0], [0.75, 1]], [-1, -1, 1, 1])
+    >>> relief(data, n_neighbors=1).to_dict()
+    {'x1': 0.5, 'x2': -1.0}
+    """
+    from skrebate import ReliefF
+
+    dataset(data).require_dense("relief")
+    if n_neighbors < 1:
+        raise ParameterError(f"n_neighbors={n_neighbors} is not possible: use at least 1, for example 10.")
+    least = int(np.unique(data.y, return_counts=True)[1].min())
+    if least < 2:
+        raise DataError("A class has one sample, which has no nearest of its own: Relief needs two of each class.")
+    scores = np.zeros(data.n_features)
+    varies = np.flatnonzero(np.ptp(data.X, axis=0) > 0)  # a range of 0 would divide by 0
+    if len(varies):
+        filter_ = ReliefF(n_neighbors=min(int(n_neighbors), least - 1), categorical_features=[])
+        scores[varies] = filter_.fit(data.X[:, varies], data.y).feature_importances_
+    return ranked(data, scores, "ReliefF weight")
+
+
+def kernel_rfe(data: Dataset, *, C: float = 1.0, width: float | None = None, step: int | float = 1) -> pd.Series:
+    """Rank by recursive elimination with an RBF kernel: drop the feature that the margin needs least, train again.
+
+    Parameters
+    ----------
+    data : Dataset
+        Dense, scaled, as distances add up features.
+    C : float
+        Cost of slack, above 0.
+    width : float, optional
+        sigma of the kernel, above 0, in units of the features; by default the square root of their number. It stays the
+        same during the elimination.
+    step : int or float
+        Features dropped at once: a number, or below 1 a fraction of those left (at least one). The paper drops one at a
+        time; many features take less time with 0.1.
+
+    Returns
+    -------
+    pandas.Series
+        By feature name, how many features it outlived, 0..n_features - 1, best first; of features that were dropped
+        at once the one that changes W^2 more counts as the survivor.
+
+    Raises
+    ------
+    ParameterError
+        ``C``, ``width`` or ``step`` out of range.
+    DataError
+        Sparse data.
+
+    Examples
+    --------
+    >>> from fsmodels.synthetic import ndcc
+    >>> clusters = ndcc(n_features=6, n_relevant=2, seed=1)
+    >>> sorted(kernel_rfe(clusters.train.scaled("standard"), C=64, width=3).index[:2])
+    ['x1', 'x2']
+    """
+    from sklearn.svm import SVC
+
+    dataset(data).require_dense("kernel_rfe")
+    positive("C", C, "C weighs the sum of slacks")
+    sigma = math.sqrt(data.n_features) if width is None else positive("width", width, "it is sigma of the RBF kernel")
+    check_step(step)
+    left = np.arange(data.n_features)
+    dropped: list[int] = []
+    while len(left) > 1:
+        X = data.X[:, left]
+        svm = SVC(kernel="rbf", C=C, gamma=sigma**-2).fit(X, data.y)
+        change = np.abs(_changes(X[svm.support_], svm.dual_coef_.ravel(), sigma))
+        number = int(step) if step >= 1 else max(1, int(step * len(left)))
+        worst = np.lexsort((-left, change))[: min(number, len(left) - 1)]  # of equal ones the last column goes first
+        dropped.extend(left[worst])
+        left = np.delete(left, worst)
+    outlived = np.empty(data.n_features)
+    outlived[[*dropped, *left]] = np.arange(data.n_features)
+    return ranked(data, outlived, "features outlived")
+
+
+def check_step(step: int | float) -> None:
+    """Refuse a step of elimination that is neither a whole number from 1 nor a fraction below 1.
+
+    Raises
+    ------
+    ParameterError
+        With the value.
+    """
+    if not step > 0 or (step >= 1 and step != int(step)):
+        raise ParameterError(f"step={step} drops no feature: use a whole number from 1, or a fraction below 1.")
+
+
+def ranked(data: Dataset, scores: Any, name: str) -> pd.Series:
+    """Return scores by feature name, best first; equal ones in the order of the columns."""
+    ranking = pd.Series(np.asarray(scores, dtype=np.float64), index=list(data.features), name=name)
+    return ranking.sort_values(ascending=False, kind="stable")
+
+
+def _changes(X: FloatArray, a: FloatArray, sigma: float) -> FloatArray:
+    """Return a'K(-k)a - a'Ka for each feature k of the rows X; the diagonal of K, which is 1, cancels."""
+    from scipy.spatial.distance import pdist, squareform
+
+    pairs = 2.0 * squareform(np.outer(a, a), checks=False)  # i < j, each counted twice
+    distances = pdist(X, "sqeuclidean")
+    whole = float(pairs @ np.exp(-distances / sigma**2))
+    changes = np.empty(X.shape[1])
+    for k in range(X.shape[1]):
+        # one exponential of a number that is not above 0: neither factor of K exp(...) can overflow or vanish alone
+        rest = pdist(X[:, [k]], "sqeuclidean")
+        rest -= distances
+        rest /= sigma**2
+        changes[k] = pairs @ np.exp(rest, out=rest) - whole
+    return changes
+
+
+def _dense_column(X: Any, j: int) -> FloatArray:
+    column = X[:, [j]]
+    return np.asarray(column.toarray() if hasattr(column, "toarray") else column).ravel()
+
+
+def _entropy(counts: FloatArray) -> float:
+    """Entropy in bits of class counts."""
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def _gain(values: FloatArray, y: FloatArray) -> float:
+    """Information gain in bits of the accepted cuts of one feature."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    ranks = np.unique(values, return_inverse=True)[1].reshape(-1, 1)  # trees work in float32, which ranks survive
+    tree = DecisionTreeClassifier(criterion="entropy", random_state=0).fit(ranks, y).tree_
+    counts = np.rint(tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None])
+
+    def left_over(node: int) -> float:
+        left, right = int(tree.children_left[node]), int(tree.children_right[node])
+        if left < 0 or not _worth_cutting(counts[node], counts[left], counts[right]):
+            return float(counts[node].sum()) * _entropy(counts[node])
+        return left_over(left) + left_over(right)
+
+    return max(0.0, _entropy(counts[0]) - left_over(0) / len(y))
+
+
+def _worth_cutting(both: FloatArray, left: FloatArray, right: FloatArray) -> bool:
+    """Fayyad and Irani's rule: the gain of the cut pays for describing it."""
+    total = float(both.sum())
+    k, k_left, k_right = (int((counts > 0).sum()) for counts in (both, left, right))
+    h, h_left, h_right = _entropy(both), _entropy(left), _entropy(right)
+    gain = h - (left.sum() * h_left + right.sum() * h_right) / total
+    price = math.log2(total - 1) + math.log2(3**k - 2) - (k * h - k_left * h_left - k_right * h_right)
+    return bool(gain > price / total)

@@ -1,0 +1,69 @@
+"""FSmulti with at most B features: those of the largest weights in the convex model, fitted again on their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from fsmodels._usage import column_sizes
+from fsmodels.dataset import Dataset
+from fsmodels.errors import ParameterError
+from fsmodels.multivariate import classifier, structural_svm
+from solvers import Result, SolutionStatus, StopReason, solve
+from solvers.result import relative_gap
+from solvers.trace import Clock
+from solvers.whole import DEFAULT_GAP
+
+__all__ = ["run"]
+
+
+def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], solver: Any, options: Any) -> Result:
+    """Solve FSmulti; with ``strict``, keep the B features of largest ``|w_j| max_i |x_ij|`` and solve (2) on them.
+
+    The bound of (5) also holds for the best w with at most B features (Lemma 2 and its relaxation), so the gap of a
+    strict selection says how far it is from the best possible one.
+
+    Raises
+    ------
+    ParameterError
+        If ``strict`` is neither True nor False.
+    """
+    strict = parameters.get("strict", False)
+    if not isinstance(strict, bool):
+        raise ParameterError(f"strict={strict!r} is not allowed: give True to select at most max_features, or False.")
+    clock = Clock(options.get("time_limit"))
+    result = solve(model, solver, **options)
+    if not strict or not result.has_solution:
+        return result
+    w, _ = classifier(model)
+    B = int(pyo.value(model.max_features))
+    columns = np.flatnonzero(w)
+    size = np.abs(w[columns]) * column_sizes(data.X[:, columns]) if len(columns) else np.empty(0)
+    kept = np.sort(columns[np.argsort(-size, kind="stable")[:B]])
+    if len(kept) == 0:
+        return result
+    few = data.select_features([data.features[j] for j in kept.tolist()])
+    second = structural_svm(few, C=float(pyo.value(model.C)), loss=parameters["loss"])
+    left = {} if clock.left is None else {"time_limit": max(clock.left, 0.1)}
+    again = solve(second, solver, **{**options, **left})
+    w, _ = classifier(second)
+    model.structure.load(kept[w != 0], w[w != 0], np.ones(np.count_nonzero(w)), float(pyo.value(second.xi)))
+    bound = result.bound
+    gap = relative_gap(again.objective, bound)
+    proven = gap is not None and gap <= options.get("gap", DEFAULT_GAP)
+    words = (
+        f"At most {B} features: those of the largest weights, fitted again. The bound is of the best such selection."
+    )
+    return replace(
+        result,
+        status=SolutionStatus.OPTIMAL if proven else SolutionStatus.FEASIBLE,
+        stop_reason=again.stop_reason if result.stop_reason is StopReason.CONVERGED else result.stop_reason,
+        objective=again.objective,
+        selected=model.structure.selected(model),
+        seconds=clock.elapsed,
+        message=" ".join(part for part in (words, result.message) if part),
+    )

@@ -1,0 +1,194 @@
+r"""NDCC: normally distributed clusters on cubes, among noise.
+
+Problem
+    Centres at the vertices of three concentric cubes of the 1-norm; opposite vertices belong to opposite classes and so
+    do vertices of neighbouring cubes in one direction, so that no hyperplane parts the classes:
+
+    .. math::
+        c &= s R_q e_j, \quad y = s (-1)^q          && s = \pm 1,\ q = 0, 1, 2,\ R = (1, 3, 5),\ j = 1, \dots, k \\
+        \pi &\sim \operatorname{Dirichlet}(\alpha, \dots, \alpha)   && \text{shares of the } 6k \text{ centres} \\
+        (x_1, \dots, x_k) \mid c &\sim N(c, 0.1^2 B_c B_c^\top / k)          && B_c \in R^{k \times k},\
+        (B_c)_{ab} \sim N(0, 1) \\
+        x_j &\sim N(0, 1)                                                    && j = k + 1, \dots, d
+
+    Training, validation and test part share the centres' shares and covariances; each has samples of its own.
+Symbols
+    d -> ``n_features``, k -> ``n_relevant``, alpha -> ``concentration``, c -> ``centres`` (6 k, k), y of a centre ->
+    ``classes`` (6 k,), pi -> ``shares`` (6 k,). No units.
+Source
+    Thompson 2006, "NDCC: normally distributed clustered datasets on cubes", as Tayal, Coleman, Li, "Primal explicit max
+    margin feature selection for nonlinear support vector machines", section 5.1.1 and figure 2 describe it.
+Deviations
+    The paper leaves these open; chosen here:
+
+    - Radii 1, 3 and 5, and the spread 0.1: clusters are ten times narrower than the innermost cube is wide, and a
+      classifier that knows the centres makes next to no error (none in 20,000 samples at k = 1, 2 and 20).
+    - Shares: "some centers generate a relatively small number of points, while others generate a relatively large
+      number of points". They are Gamma(alpha) draws, normalised. alpha decides the difficulty, as a centre that the
+      training part does not show cannot be learnt. At alpha = 1, the default, an SVM with an RBF kernel tuned on the
+      validation part has a test error of 10.6% on the relevant features and 43.9% on all of them, means of five seeds;
+      the paper's are 10.5% (of AO-EFS, which finds the relevant ones) and 44.3%. On all features it errs 19% at
+      alpha = 0.1, 29% at 0.25, 37% at 0.5 and 47% at 3; on the relevant ones between 7% and 8.3%.
+    - Shares that leave a class less than a twentieth are drawn again; with many centres that hardly happens.
+    - Noise features have variance 1; standardised data do not depend on it.
+    - A part that came out with one class only (a matter of few samples) is drawn again as a whole.
+
+Seeds
+    Shares and covariances, and each part, are drawn from seed sequences of their own: no part depends on the size of
+    another, nor the relevant features on the number of noise features.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmodels._seeds import generators
+from fsmodels.checks import positive
+from fsmodels.dataset import Dataset
+from fsmodels.errors import ParameterError
+
+__all__ = ["Clusters", "ndcc"]
+
+FloatArray = NDArray[np.float64]
+
+RADII = (1.0, 3.0, 5.0)
+SPREAD = 0.1  # standard deviation of a relevant feature around its centre, on average over centres
+LEAST_CONCENTRATION = 0.01  # below, nearly all samples come from one centre, hence from one class
+LEAST_CLASS = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Three data sets from one mixture of normal clusters, each of which belongs to one class.
+
+    Attributes
+    ----------
+    name : str
+        Which instance.
+    train, validation, test : Dataset
+        Features x1, ..., xd, as drawn.
+    relevant : tuple of str
+        The features in which the centres lie, x1, ..., xk.
+    centres : ndarray of shape (6 k, k)
+        In the relevant features.
+    classes : ndarray of shape (6 k,)
+        -1 or +1 for each centre.
+    shares : ndarray of shape (6 k,)
+        Probability of each centre.
+    """
+
+    name: str
+    train: Dataset
+    validation: Dataset
+    test: Dataset
+    relevant: tuple[str, ...]
+    centres: FloatArray
+    classes: FloatArray
+    shares: FloatArray
+
+    @property
+    def n_relevant(self) -> int:
+        """Number of relevant features."""
+        return len(self.relevant)
+
+
+def ndcc(
+    n_samples: int = 200,
+    n_features: int = 120,
+    n_relevant: int = 20,
+    n_validation: int = 200,
+    n_test: int = 1000,
+    concentration: float = 1.0,
+    seed: int | np.random.SeedSequence = 0,
+    name: str | None = None,
+) -> Clusters:
+    """Draw NDCC data: classes by clusters on three cubes in the relevant features, and noise features.
+
+    Parameters
+    ----------
+    n_samples, n_validation, n_test : int
+        Samples of each part, at least 2, so that there can be two classes; 200, 200 and 1000 in the paper.
+    n_features : int
+        d, at least ``n_relevant``; 120 in the paper.
+    n_relevant : int
+        k, at least 1; 20 in the paper.
+    concentration : float
+        alpha of the centres' shares, at least 0.01: the larger, the more equal the shares and the harder the problem.
+    seed : int or numpy.random.SeedSequence
+        One seed, one instance.
+    name : str, optional
+        Name of the instance, and with /train, /validation, /test of its parts.
+
+    Raises
+    ------
+    ParameterError
+        A size outside its range, or a concentration below 0.01.
+
+    Notes
+    -----
+    Source: Thompson 2006; Tayal, Coleman, Li, section 5.1.1.
+
+    Examples
+    --------
+    >>> clusters = ndcc(seed=1)
+    >>> clusters.train.X.shape, clusters.test.X.shape, clusters.n_relevant
+    ((200, 120), (1000, 120), 20)
+    >>> train = clusters.train.scaled("standard")
+    >>> test = train.apply_scale_to(clusters.test)
+    """
+    _check(n_samples, n_features, n_relevant, n_validation, n_test, concentration)
+    mixture, *drawers = generators(seed, 7)
+    centres, classes = _cubes(n_relevant)
+    shares = _shares(mixture, classes, concentration)
+    factors = SPREAD / np.sqrt(n_relevant) * mixture.standard_normal((len(centres), n_relevant, n_relevant))
+    title = name or f"ndcc-n{n_samples}-d{n_features}-k{n_relevant}"
+    names = tuple(f"x{j + 1}" for j in range(n_features))
+
+    def part(what: str, size: int, drawn: np.random.Generator, noise: np.random.Generator) -> Dataset:
+        which = drawn.choice(len(centres), size, p=shares)
+        while len(np.unique(classes[which])) < 2:
+            which = drawn.choice(len(centres), size, p=shares)
+        known = drawn.standard_normal((size, n_relevant))
+        for c in np.unique(which):
+            known[which == c] = centres[c] + known[which == c] @ factors[c].T
+        X = np.hstack([known, noise.standard_normal((size, n_features - n_relevant))])
+        return Dataset(X, classes[which], names, f"{title}/{what}")
+
+    parts = ("train", "validation", "test"), (n_samples, n_validation, n_test), drawers[:3], drawers[3:]
+    train, validation, test = (part(*each) for each in zip(*parts, strict=True))
+    return Clusters(title, train, validation, test, names[:n_relevant], centres, classes, shares)
+
+
+def _check(
+    n_samples: int, n_features: int, n_relevant: int, n_validation: int, n_test: int, concentration: float
+) -> None:
+    for name, size in (("n_samples", n_samples), ("n_validation", n_validation), ("n_test", n_test)):
+        if size < 2:
+            raise ParameterError(f"{name}={size} cannot hold two classes: use at least 2.")
+    if n_relevant < 1:
+        raise ParameterError(f"n_relevant={n_relevant} leaves no cube: use 1..{n_features}.")
+    if n_features < n_relevant:
+        raise ParameterError(
+            f"n_features={n_features} is not possible with {n_relevant} relevant features: use at least {n_relevant}."
+        )
+    if positive("concentration", concentration, "it is the shape of the Gamma shares") < LEAST_CONCENTRATION:
+        raise ParameterError(
+            f"concentration={concentration} gives nearly all samples to one centre, hence to one class: use at least "
+            f"{LEAST_CONCENTRATION}."
+        )
+
+
+def _cubes(k: int) -> tuple[FloatArray, FloatArray]:
+    """Return the centres (6 k, k) and their classes (6 k,): by cube, then by sign, then by axis."""
+    shells = [(s * R, s * (-1.0) ** q) for q, R in enumerate(RADII) for s in (1.0, -1.0)]
+    centres = np.vstack([distance * np.eye(k) for distance, _ in shells])
+    return centres, np.repeat([label for _, label in shells], k)
+
+
+def _shares(generator: np.random.Generator, classes: FloatArray, concentration: float) -> FloatArray:
+    """Return shares of the centres that give neither class less than ``LEAST_CLASS``."""
+    while True:
+        shares = generator.dirichlet(np.full(len(classes), concentration))
+        if LEAST_CLASS <= shares[classes > 0].sum() <= 1 - LEAST_CLASS:
+            return shares

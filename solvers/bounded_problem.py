@@ -1,0 +1,95 @@
+"""A smooth function over a box in units of its variables, as the methods of ``bounded`` see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvers.errors import OptionError
+
+FloatArray = NDArray[np.float64]
+Watch = Callable[[FloatArray, float], bool]
+
+
+class Smooth(Protocol):
+    """A function with two derivatives."""
+
+    def value(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return value and gradient."""
+        ...
+
+    def product(self, x: FloatArray, v: FloatArray) -> FloatArray:
+        """Return the Hessian times v; raise ``NotImplementedError`` where there is none."""
+        ...
+
+
+def residual(
+    x: FloatArray, value: float, gradient: FloatArray, lower: FloatArray, upper: FloatArray, unit: FloatArray | float
+) -> float:
+    """Return the most that one unit in one variable promises to first order, relative to max(1, |f|).
+
+    Examples
+    --------
+    >>> x, g = np.array([0.0, 2.0]), np.array([3.0, 0.5])
+    >>> residual(x, 10.0, g, np.zeros(2), np.full(2, np.inf), 1.0)
+    0.05
+    """
+    room = np.where(gradient > 0, x - lower, upper - x)
+    promised = np.abs(gradient) * np.minimum(unit, np.maximum(room, 0.0))
+    return float(promised.max(initial=0.0)) / max(1.0, abs(value))
+
+
+@dataclass
+class Scaled:
+    """The problem in units, y = x / unit, and when to stop."""
+
+    function: Smooth
+    unit: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    tolerance: float
+    iteration_limit: int
+    watch: Watch
+    seed: int
+    iterations: int = 0
+
+    def value(self, y: FloatArray) -> tuple[float, FloatArray]:
+        """Return value and gradient."""
+        value, gradient = self.function.value(y * self.unit)
+        return value, gradient * self.unit
+
+    def product(self, y: FloatArray, v: FloatArray) -> FloatArray:
+        """Return the Hessian times v."""
+        return np.asarray(self.function.product(y * self.unit, v * self.unit) * self.unit)
+
+    def residual(self, y: FloatArray, value: float, gradient: FloatArray) -> float:
+        """Return the residual; the units are 1."""
+        return residual(y, value, gradient, self.lower, self.upper, 1.0)
+
+    def inside(self, y: FloatArray) -> FloatArray:
+        """Return the nearest point of the box."""
+        return np.clip(y, self.lower, self.upper)
+
+    def stops(self, y: FloatArray, value: float) -> bool:
+        """Count an iteration; tell whether to stop after it."""
+        self.iterations += 1
+        return self.watch(y * self.unit, value) or self.iterations >= self.iteration_limit
+
+    def require_products(self, method: str, y: FloatArray) -> None:
+        """Refuse a function without a Hessian.
+
+        Raises
+        ------
+        OptionError
+        """
+        try:
+            self.product(y, np.zeros_like(y))
+        except NotImplementedError:
+            raise OptionError(
+                f'Method "{method}" needs Hessian products, which this function does not have: use l-bfgs-b or '
+                "projected-gradient."
+            ) from None
