@@ -310,10 +310,10 @@ def feature_matrix(X: Any, features: Sequence[str], origin: Origin) -> Any:
     return rows
 
 
-def uninformative(X: Any, features: Sequence[str], limit: int = 200) -> list[str]:
+def uninformative(X: Any, features: Sequence[str], limit: int = 20) -> list[str]:
     """Say in sentences which columns are constant and which equal an earlier one; none for data without.
 
-    The first ``limit`` of each kind are named.
+    The first ``limit`` of each kind are named, and at most five of those that are equal.
     """
     constant, equal = _sparse_repeats(X) if sparse.issparse(X) else _dense_repeats(X)
     sentences = []
@@ -321,7 +321,8 @@ def uninformative(X: Any, features: Sequence[str], limit: int = 200) -> list[str
         shown = [f'"{features[j]}" ({value:g} in every row)' for j, value in constant[:limit]]
         sentences.append(f"Constant, so without information: {_some(shown, ', ', len(constant))}.")
     if equal:
-        shown = [_some([quoted(features[j]) for j in js[:limit]], " = ", len(js)) for js in equal[:limit]]
+        few = min(limit, 5)
+        shown = [_some([quoted(features[j]) for j in js[:few]], " = ", len(js)) for js in equal[:limit]]
         sentences.append(f"Equal columns, of which one is enough: {_some(shown, ', ', len(equal))}.")
     return sentences
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,7 @@ import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels import _reading, _report
+from fsmodels import _reading, _report, measures
 from fsmodels._messages import listed
 from fsmodels.dataset import Dataset
 from fsmodels.errors import DataError, ModelError
@@ -153,6 +154,19 @@ class Selection:
     def error(self, data: Dataset) -> float:
         """Return the share of wrong labels on other data."""
         return float(np.mean(self.predict(data) != data.y))
+
+    def measure(self, data: Dataset, names: Sequence[str] = ("error", "balanced-error", "f1", "prbep")) -> pd.Series:
+        """Return measures of the decisions on other data in percent, by names as ``fs.measures.measure`` knows them.
+
+        Examples
+        --------
+        >>> import fsmodels as fs
+        >>> train, _, test = fs.load_dataset("wdbc").split(seed=0)
+        >>> found = fs.select(train.scaled("standard"), "fsmulti", max_features=2, C=100, loss="rec@2p")
+        >>> found.measure(test, ["rec@2p", "f1"]).index.tolist()
+        ['rec@2p', 'f1']
+        """
+        return measures.measure(data.y, self.decision(data), names)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of the JSON file; ``null`` (None) where there is none, never NaN.

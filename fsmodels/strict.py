@@ -14,6 +14,7 @@ from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.multivariate import classifier, structural_svm
 from solvers import Result, SolutionStatus, StopReason, solve
+from solvers.composite import CompositeRisk
 from solvers.result import relative_gap
 from solvers.trace import Clock
 from solvers.whole import DEFAULT_GAP
@@ -30,11 +31,13 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     Raises
     ------
     ParameterError
-        If ``strict`` is neither True nor False.
+        If ``strict`` is neither True nor False, or does not go with the form of the model.
     """
     strict = parameters.get("strict", False)
     if not isinstance(strict, bool):
         raise ParameterError(f"strict={strict!r} is not allowed: give True to select at most max_features, or False.")
+    if strict and not isinstance(model.structure, CompositeRisk):
+        raise ParameterError('strict=True fits a second model, which form="explicit" does not: leave form out.')
     clock = Clock(options.get("time_limit"))
     result = solve(model, solver, **options)
     if not strict or not result.has_solution:

@@ -307,8 +307,8 @@ class TwoLayer(Driver):
         new = np.setdiff1d(wanted, self.columns)
         if len(new):
             part = self.X[:, new]
-            coefficients = np.column_stack([r.coefficients for r in self.rows]).astype(float)
-            self.P = np.hstack([self.P, -self.facts.scale * np.asarray(part.T @ coefficients).T])
+            slopes_of_rows = [part.T @ r.coefficients.astype(float) for r in self.rows]
+            self.P = np.hstack([self.P, -self.facts.scale * np.asarray(slopes_of_rows)])
             self.columns = np.concatenate([self.columns, new])
             self.XF = sparse.hstack([self.XF, part], format="csc") if sparse.issparse(part) else self.X[:, self.columns]
             self.here.w = np.concatenate([self.here.w, np.zeros(len(new))])
