@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fsmodels.selection import Selection
 
 CLOSERS = ["branch-and-cut", "scip"]  # what closes gaps fastest, best first
+SWITCHES = ["--strict", "--quiet"]  # options without a value
 
 
 def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
@@ -36,8 +37,11 @@ def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
     if k is not None and k < found.data.n_features:
         steps.append(("One feature more", changed(words, "--max-features", str(k + 1))))
     elif isinstance(found.parameters.get("penalty"), float) and found.parameters["penalty"] > 0:
-        half = f"{found.parameters['penalty'] / 2:g}"
-        steps.append(("A lower price for more features", changed(words, "--penalty", half)))
+        price = found.parameters["penalty"]
+        if recipe.kind == "kernel" and len(found.selected) == found.data.n_features:
+            steps.append(("A higher price for fewer features", changed(words, "--penalty", f"{2 * price:g}")))
+        else:
+            steps.append(("A lower price for more features", changed(words, "--penalty", f"{price / 2:g}")))
     if recipe.fs and not recipe.selects and found.parameters.get("penalty") is not None:
         steps.append(("The best trade of error for features, with a proof", changed(words, "--model", "fs")))
     elif not recipe.selects:
@@ -46,7 +50,10 @@ def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
         for name, (flag, _) in PARAMETERS.items():
             plain = plain if name in MODELS["fsp-m"].parameters else without(plain, flag)
         exact = changed(changed(plain, "--model", "fsp-m"), "--max-features", str(best))
-        steps.append(("The best selection of that size, with a proof" if k else "The best few features", exact))
+        what = "The best selection of that size, with a proof" if k else "The best few features"
+        if recipe.kind == "kernel":
+            what = "The best few features of a linear classifier, with a proof"
+        steps.append((what, exact))
     if "--json" not in words and not any(word.startswith("--json=") for word in words):
         steps.append(("The result as a file", changed(words, "--json", "result.json")))
     if not steps:
@@ -68,14 +75,14 @@ def changed(words: Sequence[str], option: str, value: str) -> list[str]:
 
 
 def without(words: Sequence[str], option: str) -> list[str]:
-    """Return the words without an option and its value."""
+    """Return the words without an option and its value, if it has one."""
     kept: list[str] = []
     skip = False
     for word in words:
         if skip:
             skip = False
         elif word == option:
-            skip = True
+            skip = option not in SWITCHES
         elif not word.startswith(f"{option}="):
             kept.append(word)
     return kept

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvers import SolutionStatus, StopReason
+from solvers.oracle_blocks import OracleDescent
 from solvers.registry import SOLVERS
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def contract(found: Selection) -> dict[str, Any]:
         "bias": found.bias,
         "weights_original": found.weights_original if solved else None,
         "bias_original": found.bias_original,
+        "kernel": None if found.machine is None else found.machine.kernel,
         "refit": None if found.refit is None else _refit(found.refit),
         "training_error": found.training_error,
         "validation_error": found.validation_error,
@@ -79,14 +81,16 @@ def versions(found: Selection) -> dict[str, str | None]:
             known[package] = fsmodels.__version__
     driver = found.result.details.get("driver")
     used = {found.result.solver}
-    if driver is not None:  # its LPs run in highs unless an option names another solver
+    if isinstance(driver, OracleDescent):
+        used |= {"scikit-learn", "scipy"}
+    elif driver is not None:  # its LPs run in highs unless an option names another solver
         options = vars(driver.config)
         used |= {value for key, value in options.items() if key.endswith("_solver")}
         used |= set() if options.get("master_solver") else {"highs"}
     for name in sorted(name for name in used if isinstance(name, str)):
         if name in SOLVERS:
             known[name] = SOLVERS[name].version()
-        elif name == "scikit-learn":
+        elif name in ("scikit-learn", "scipy"):
             known[name] = importlib.metadata.version(name)
     return known
 
@@ -168,6 +172,8 @@ def facts(found: Selection) -> list[tuple[str, str]]:
         rows.append(("Training error", f"{percent(wrong)} ({round(wrong * samples)} of {samples} samples)"))
     if found.validation_error is not None:
         rows.append(("Validation error", percent(found.validation_error)))
+    if found.machine is not None:
+        rows += found.machine.facts.items()
     again = found.refit
     if again is not None:
         errors = [f"training error {percent(again.training_error)}"]
@@ -181,11 +187,25 @@ def facts(found: Selection) -> list[tuple[str, str]]:
 
 
 def rows_of_weights(found: Selection) -> list[tuple[str, str, str]]:
-    """Return (feature, weight in original units, weight as scaled), the largest scaled weight first, then the bias."""
-    order = sorted(found.weights, key=lambda name: -abs(found.weights[name]))
-    original = found.weights_original
-    rows = [(name, number(original[name]), number(found.weights[name])) for name in order if name in found.selected]
-    return [*rows, ("(bias)", number(found.bias_original), number(found.bias))]
+    """Return (feature, weight in original units, weight as scaled), the largest scaled weight first.
+
+    The bias of a linear classifier comes last; a kernel's would say nothing by itself.
+    """
+    weights = found.weights
+    order = sorted(found.selected, key=lambda name: -abs(weights[name]))
+    original = found.weights_original or {}
+    rows = [(name, number(original.get(name)), number(weights[name])) for name in order]
+    return rows if weighs_kernel(found) else [*rows, ("(bias)", number(found.bias_original), number(found.bias))]
+
+
+def weighs_kernel(found: Selection) -> bool:
+    """Tell whether the weights are those of features inside a kernel."""
+    return found.machine is not None and found.machine.kernel is not None
+
+
+def word_for_weights(found: Selection) -> str:
+    """Return what the column of weights is called."""
+    return "kernel weight" if weighs_kernel(found) else "weight"
 
 
 def text(found: Selection) -> str:
@@ -193,7 +213,8 @@ def text(found: Selection) -> str:
     lines = [f"{found.name} on {found.data.name}. {headline(found)}"]
     if found.has_solution:
         scaled = found.data.scale.method != "none"
-        rows = [("feature", "weight", "weight as scaled"), *rows_of_weights(found)]
+        word = word_for_weights(found)
+        rows = [("feature", word, f"{word} as scaled"), *rows_of_weights(found)]
         rows = rows if len(rows) <= 32 else [*rows[:31], ("...", "", ""), rows[-1]]
         widths = [max(len(row[k]) for row in rows) for k in range(3)]
         for name, original, as_scaled in rows:
@@ -217,8 +238,9 @@ def html(found: Selection) -> str:
     known = "".join(
         f"<tr><td>{escape(k)}</td><td style='text-align:left'>{escape(v)}</td></tr>" for k, v in facts(found)
     )
+    word = word_for_weights(found)
     return (
-        f"{head}<table><tr><th>feature</th><th>weight, original units</th><th>weight, as scaled</th></tr>"
+        f"{head}<table><tr><th>feature</th><th>{word}, original units</th><th>{word}, as scaled</th></tr>"
         f"<tbody>{weights}</tbody></table><table><tbody>{known}</tbody></table>"
         + (f"<p>{escape(found.message)}</p>" if found.message else "")
     )
@@ -235,15 +257,17 @@ def report(found: Selection) -> list[RenderableType]:
     scaled = found.data.scale.method != "none"
     weights = Table(box=None, padding=(0, 2, 0, 0))
     weights.add_column("Feature", overflow="fold")
-    weights.add_column("Weight, original units" if scaled else "Weight", justify="right", no_wrap=True)
+    word = word_for_weights(found).capitalize()
+    word += ",\n" if weighs_kernel(found) and scaled else ", " if scaled else ""
+    weights.add_column(f"{word}original units" if scaled else word, justify="right", no_wrap=True)
     if scaled:
-        weights.add_column(f"Weight, {found.data.scale.method} scale", justify="right", no_wrap=True)
+        weights.add_column(f"{word}{found.data.scale.method} scale", justify="right", no_wrap=True)
     for name, original, as_scaled in rows_of_weights(found):
         weights.add_row(Text(name), original, *([as_scaled] if scaled else []))
     known = Table.grid(padding=(0, 2, 0, 0))
     for key, value in facts(found):
         known.add_row(key, Text(value))
-    parts += ["", weights, "", known]
+    parts += ["", weights, "", known] if weights.row_count else ["", known]
     if found.message:
         parts += ["", Text(found.message)]
     return parts

@@ -92,14 +92,16 @@ def _parser() -> argparse.ArgumentParser:
     group.add_argument("--scale", default="standard", metavar="HOW", help=f"{', '.join(SCALES)} (default standard)")
     group = select.add_argument_group("parameters of the model")
     group.add_argument("--max-features", type=int, metavar="K", help="the most features to select")
-    group.add_argument("-C", type=float, metavar="X", help="weight of the sum of slacks (default 1)")
+    group.add_argument(
+        "-C", type=float, metavar="X", help="weight of the sum of slacks (default 1; the kernel models ask for it)"
+    )
     group.add_argument(
         "--penalty",
         action="append",
         default=[],
         metavar="X",
-        help="price of a feature in the objective: a number, FEATURE=NUMBER, or a CSV file with the header "
-        "feature,cost; may be repeated",
+        help="price of a feature in the objective, or of a unit of its kernel weight (mu): a number; for fsp-lambda "
+        "also FEATURE=NUMBER, or a CSV file with the header feature,cost; may be repeated",
     )
     group.add_argument("--R-plus", type=float, metavar="X", help="bound on the second moments of class +1 (gmeb)")
     group.add_argument("--R-minus", type=float, metavar="X", help="bound on the second moments of class -1 (gmeb)")
@@ -293,7 +295,7 @@ def _list() -> int:
             made.add_column(column, justify="right" if column in right else "left", no_wrap=k == 0, overflow="fold")
         return made
 
-    numbers = ("samples", "features", "class +1")
+    numbers: tuple[str, ...] = ("samples", "features", "class +1")
     data = table("Data sets (or the path of a CSV or .svm file)", "name", *numbers, right=numbers)
     for row in list_datasets().itertuples():
         data.add_row(row.name, str(row.samples), str(row.features), str(row.positives))

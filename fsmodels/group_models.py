@@ -44,6 +44,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from fsmodels.checks import positive
 from fsmodels.errors import ModelError, ParameterError
 from solvers import Result
+from solvers.k_support import vertices
 
 __all__ = ["Groups", "group_dual", "group_primal", "groups_of"]
 
@@ -95,6 +96,9 @@ class Groups:
 def groups_of(result: Result, features: Sequence[str]) -> Groups:
     """Return the groups and labellings that a solve of ``fsmulti`` ended with.
 
+    The driver solves over all groups of the features in use at once; those that its d is a mean of are enough for the
+    same optimum.
+
     Parameters
     ----------
     result : Result
@@ -123,7 +127,8 @@ def groups_of(result: Result, features: Sequence[str]) -> Groups:
             f'The result of "{result.solver}" has no groups: solve fsmulti with the driver "two-layer", its default.'
         )
     names = [str(features[j]) for j in working["columns"].tolist()]
-    groups = tuple(tuple(names[j] for j in t.tolist()) for t in working["groups"])
+    places = working["groups"] or vertices(working["d"], working["B"])[0]
+    groups = tuple(tuple(names[j] for j in t.tolist()) for t in places)
     return Groups(working["P"], working["q"], groups, tuple(names), working["C"])
 
 

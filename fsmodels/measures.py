@@ -147,6 +147,9 @@ class Loss(ABC):
     def name(self) -> str:
         """The name that ``loss`` knows."""
 
+    def __str__(self) -> str:
+        return self.name
+
     @abstractmethod
     def value(self, y: ArrayLike, labelling: ArrayLike) -> float:
         """Return Delta(y, y') of a labelling of shape (n,)."""

@@ -139,7 +139,7 @@ def fsmulti(
     >>> model = fs.multivariate.fsmulti(data, max_features=2, C=10.0, loss="f1")
     >>> result = fs.solve(model)
     >>> result.status.value, len(result.selected)  # the sum of d is 2
-    ('optimal', 12)
+    ('optimal', 14)
     """
     choice("form", form, FORMS)
     B = feature_count(max_features, data.n_features)

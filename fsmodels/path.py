@@ -52,10 +52,11 @@ def path(
 ) -> pd.DataFrame:
     """Solve a model for each combination of values, and report them as one table.
 
-    The model is built once. A driver that can (``branch-and-cut``) re-uses cuts, values of supports, pseudo-costs and
-    incumbents from one point to the next: none of them depends on ``max_features`` or ``penalty``; for another C the
-    supports alone are tried again. Where a point stopped at a limit, the table also uses what others prove about it:
-    the optimal objective never rises with ``max_features``, and never falls with C or a penalty.
+    The model is built once; a kernel model for each point, which all begin at the same start. A driver that can
+    (``branch-and-cut``) re-uses cuts, values of supports, pseudo-costs and incumbents from one point to the next: none
+    of them depends on ``max_features`` or ``penalty``; for another C the supports alone are tried again. Where
+    a point stopped at a limit, the table also uses what others prove about it: the optimal objective never rises with
+    ``max_features``, and never falls with C or a penalty.
 
     Parameters
     ----------
@@ -97,7 +98,11 @@ def path(
     dataset(data)
     given = {"max_features": max_features, "C": C, "penalty": penalty}
     recipe = find(model)
-    checks = CHECKS | ({"penalty": lambda value, _: share("penalty", value, MEANING)} if recipe.fs else {})
+    checks = dict(CHECKS)
+    if recipe.fs:
+        checks["penalty"] = lambda value, _: share("penalty", value, MEANING)
+    elif recipe.kind == "kernel":
+        checks["penalty"] = lambda value, _: positive("penalty", value, "mu is the price of a unit of feature weight")
     grid = {name: _values(name, value, data, checks[name]) for name, value in given.items() if _is_grid(value)}
     if not grid:
         raise ParameterError(
@@ -114,7 +119,8 @@ def path(
     rows: list[dict[str, Any]] = []
     task: Prepared | None = None
     for point in points:
-        if task is None or task.model is None:  # a baseline has no model to change
+        if task is None or task.model is None or recipe.kind == "kernel":
+            # A baseline has no model to change; of a kernel, weights that the last point left at 0 would stay there.
             task = built(point)
             if task.takes("memory"):
                 task.options = {**task.options, "memory": Memory()}

@@ -17,14 +17,16 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels import baselines, concave, fsp, gmeb, measures, multivariate, obd, strict, svm
+from fsmodels import baselines, concave, fsp, gmeb, kernel, measures, multivariate, obd, strict, svm
+from fsmodels._kernel_classifier import KernelClassifier
+from fsmodels._kernel_objective import hinge
 from fsmodels._messages import listed
 from fsmodels.checks import share
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.gmeb_norm import Moments
 
-__all__ = ["MODELS", "PARAMETERS", "Classifier", "Recipe", "find", "used_parameters"]
+__all__ = ["MODELS", "PARAMETERS", "Classifier", "KernelSvm", "Recipe", "find", "used_parameters"]
 
 FloatArray = NDArray[np.float64]
 
@@ -32,7 +34,10 @@ FloatArray = NDArray[np.float64]
 PARAMETERS = {
     "max_features": ("--max-features", "the most features to select, a whole number"),
     "C": ("-C", "the weight of the sum of slacks, a number above 0"),
-    "penalty": ("--penalty", "the price of a feature, one number or one for each; lambda in [0, 1) of the fs family"),
+    "penalty": (
+        "--penalty",
+        "the price of a feature, one number or one for each; lambda in [0, 1) of the fs family, mu of the kernels",
+    ),
     "R_plus": ("--R-plus", "the most the second moments of class +1 may weigh, a number above 0"),
     "R_minus": ("--R-minus", "the same for class -1"),
     "loss": ("--loss", "f1, prbep, rec@10, rec@2p, prec@10, hamming or auc"),
@@ -94,6 +99,29 @@ class Classifier:
 
 
 @dataclass(frozen=True)
+class KernelSvm:
+    """A kernel classifier on its training data, as objectives see it.
+
+    Attributes
+    ----------
+    machine : KernelClassifier
+    parameters : dict
+        With ``C``, ``penalty`` (mu) and ``eps``.
+    """
+
+    machine: KernelClassifier
+    parameters: Mapping[str, Any]
+
+    @property
+    def values(self) -> FloatArray:
+        """Decision values K a + b of shape (n,), those of the SVM even where all weights are 0."""
+        c = self.machine
+        if c.is_constant:
+            return np.full(len(c.data), float(c.kernel.entries(np.zeros((1, 1)))[0, 0]) * c.a.sum() + c.b)
+        return c.decision(c.data.X)
+
+
+@dataclass(frozen=True)
 class Recipe:
     """One model by name.
 
@@ -104,7 +132,9 @@ class Recipe:
     build : callable
         ``build(data, *, parameters)`` returns a Pyomo model, or for a baseline a ``Baseline``.
     objective : callable, optional
-        ``Classifier`` -> the formulation's objective; None for a baseline, which minimises nothing.
+        ``Classifier``, or ``KernelSvm`` -> the formulation's objective; None for a baseline, which minimises nothing.
+    kind : {"linear", "kernel"}
+        Of the classifier: weights w, or a kernel of features weighted by z.
     selects : bool
         Whether the model has ``sigma``, so that side constraints can be stated.
     fs : bool
@@ -118,7 +148,7 @@ class Recipe:
     found : tuple of str
         Parameters of the model to report besides those given: their defaults, or what the driver has set.
     classifier : callable, optional
-        model -> (w, b) on the data as given, where they are not ``model.w`` and ``model.b``.
+        model -> (w, b) on the data as given, where they are not ``model.w`` and ``model.b``; of the linear kind.
     proof : callable, optional
         ``Classifier`` -> a bound that its data prove, where the solver's may be missing.
     remark : callable, optional
@@ -131,8 +161,9 @@ class Recipe:
 
     title: str
     build: Callable[..., Any]
-    objective: Callable[[Classifier], float] | None = None
+    objective: Callable[[Any], float] | None = None
     selects: bool = False
+    kind: str = "linear"
     fs: bool = False
     refit: bool = False
     procedure: Callable[..., Any] | None = None
@@ -215,17 +246,30 @@ def _regularised_risk(c: Classifier) -> float:
     return multivariate.objective(c.data, c.w, **parameters)
 
 
+def _omega(c: KernelSvm) -> float:
+    """Omega (7): half of a'Ka, C times the losses, mu times the sum of weights."""
+    k, given, f = c.machine, c.parameters, c.values
+    losses = float(hinge(k.data.y * f, given["eps"]).sum())
+    return 0.5 * float(k.a @ (f[k.rows] - k.b)) + given["C"] * losses + given["penalty"] * float(k.z.sum())
+
+
 def _on_training_data(c: Classifier) -> str:
-    """Say what the measure is, how many features share the budget, and what a score of 0 means."""
+    """Say what the measure is, how many features share the budget, what a score of 0 means, and what no bound is."""
     measure, B = measures.loss(c.parameters["loss"]), c.parameters["max_features"]
     scores = np.asarray(c.data.X @ c.w).ravel()
-    if not c.w.any():
-        return "w = 0 is best here: no weight is worth its norm at this C. Every score is 0, predicted as class -1."
     said = [f"{measure.name} on these data: {measure.measure(c.data.y, scores):.2f}%."]
+    if not c.w.any():
+        said = ["All weights are 0: every score is 0, predicted as class -1. A larger C makes features pay."]
     if len(c.selected) > B:
         said.append(f"{len(c.selected)} features share the budget of max_features={B} (sum of d); strict selects {B}.")
-    if ties := int((scores == 0).sum()):
+    if c.w.any() and (ties := int((scores == 0).sum())):
         said.append(f"{ties} samples have none of the features: their score 0 is predicted as class -1.")
+    positives = int((c.data.y > 0).sum())
+    if not np.array_equal(measure.predict(c.data.y, n_positive=positives), c.data.y):  # y is not in Y
+        said.append(
+            f"The risk is no bound on what {measure.name} loses here, as the true labelling has {positives} positive "
+            "samples and not k; prbep bounds it."
+        )
     return " ".join(said)
 
 
@@ -237,6 +281,11 @@ _RMP = {"form": fsp.RMP}
 _ALPHA = ("alpha",)
 _FS = _weighed(lambda c: len(c.selected))
 LARGE = 5_000_000  # cells of X; half a million take 0.7 s to build as rows of a Pyomo model
+
+
+def _of_kernel(title: str, build: Callable[..., Any]) -> Recipe:
+    return Recipe(title, build, _omega, kind="kernel", found=("eps",))
+
 
 MODELS: dict[str, Recipe] = {
     "svm": Recipe("soft-margin SVM on all features", svm.l2_svm, _squares),
@@ -281,6 +330,13 @@ MODELS: dict[str, Recipe] = {
         classifier=multivariate.classifier,
         remark=_on_training_data,
     ),
+    "full-fs": _of_kernel(
+        "weights z of the features inside an RBF kernel, with its SVM at once, local", kernel.full_fs
+    ),
+    "ao-simple": _of_kernel("the same, SVM and weights in turn", kernel.ao_simple),
+    "ao-margin": _of_kernel("the same, with the weights a functional margin", kernel.ao_margin),
+    "ao-efs": _of_kernel("the same, the weights for the largest functional margin", kernel.ao_efs),
+    "gmkl": _of_kernel("the same by projected gradient on the value function of the SVM", kernel.gmkl),
     "rfe": Recipe("recursive feature elimination, heuristic", baselines.rfe),
     "information-gain": Recipe("filter by information gain, heuristic", baselines.information_gain),
     "mutual-information": Recipe("filter by mutual information, heuristic", baselines.mutual_information),
@@ -332,6 +388,11 @@ def used_parameters(model: str, recipe: Recipe, given: Mapping[str, Any], others
     used = {name: given[name] for name in known if given.get(name) is not None}
     if recipe.fs and "penalty" in used:
         share("penalty", used["penalty"], concave.MEANING)
+    if recipe.kind == "kernel" and isinstance(used["penalty"], Mapping):
+        raise ParameterError(
+            f'Model "{model}" has one penalty for all features, mu: give a number above 0, for example penalty=1, and '
+            "not one for each feature."
+        )
     if "C" in known:
         used.setdefault("C", 1.0)
     if "loss" in known:

@@ -6,29 +6,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
-from fsmodels import concave, side_constraints
+from fsmodels import _kernel_solution, _linear_solution, side_constraints
+from fsmodels._machines import LinearMachine
 from fsmodels._messages import listed
-from fsmodels._usage import column_sizes, used
 from fsmodels.checks import dataset
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Classifier, Recipe, find, used_parameters
+from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
 from fsmodels.selection import Selection
 from solvers import Result, SolutionStatus, StopReason, solve
 from solvers.registry import DRIVERS
-from solvers.result import relative_gap
-from solvers.whole import DEFAULT_GAP
 
 __all__ = ["Prepared", "prepared", "select"]
 
-FloatArray = NDArray[np.float64]
 Pairs = Iterable[tuple[str, str]]
 
-AGREEMENT = 1e-6  # relative: the solver's objective and the one recomputed from the weights
+# Kind of a recipe -> how its classifier is read off the solved model, and its objective recomputed.
+READERS = {"linear": _linear_solution.recomputed, "kernel": _kernel_solution.recomputed}
 
 
 def select(
@@ -55,14 +51,16 @@ def select(
         Scaled or not: ``data.scaled("standard")`` puts features on one footing, which models that compare weights need.
     model : str
         One of ``fsmodels.recipes.MODELS``: svm, one-norm-svm, fsp-m, fsp-lambda, robust-lp, fs, fsl, fsv, fss, fsb,
-        obd, gmeb, gmeb-dual, gmeb-nonconvex, fsmulti, rfe, information-gain, mutual-information, relief.
+        obd, gmeb, gmeb-dual, gmeb-nonconvex, fsmulti, full-fs, ao-simple, ao-margin, ao-efs, gmkl, rfe,
+        information-gain, mutual-information, relief.
     max_features : int, optional
         The most features, for models that take it.
     C : float, optional
-        The weight of the sum of slacks; 1 where it is left out.
+        The weight of the sum of slacks; 1 where it is left out. The kernel models ask for it.
     penalty : float or mapping feature -> float, optional
         The price of a feature in the objective (fsp-lambda); lambda in [0, 1) (fs, fsl, fsv, fss, fsb); the share of
-        the largest derivative below which a feature is dropped (obd); what (7) is evaluated with (robust-lp).
+        the largest derivative below which a feature is dropped (obd); what (7) is evaluated with (robust-lp); mu, the
+        price of a unit of kernel weight (full-fs, ao-simple, ao-margin, ao-efs, gmkl).
     budget : (costs, limit), or several of them
         ``sum of costs of the selected features <= limit``; a feature without a cost is free.
     requires, excludes : pairs of features
@@ -249,76 +247,14 @@ def _read(
 ) -> Selection:
     """Read the classifier off the model and recompute its objective from data."""
     found = Selection(
-        name, data, parameters, (), {}, None, None, result.bound, result.status, result.stop_reason, result,
+        name, data, parameters, (), None, None, result.bound, result.status, result.stop_reason, result,
         result.message, model=model,
     )  # fmt: skip
     if result.has_solution and recipe.objective is not None:
-        found = _recomputed(found, recipe, *(recipe.classifier or _weights)(model))
+        found = READERS[recipe.kind](found, recipe)
         if recipe.refit and found.selected:
             found = replace(found, refit=_refitted(found, parameters, validation))
     return _scored(found, validation)
-
-
-def _weights(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
-    return np.array([pyo.value(weight) for weight in model.w.values()], dtype=np.float64), float(pyo.value(model.b))
-
-
-def _recomputed(found: Selection, recipe: Recipe, w: FloatArray, b: float) -> Selection:
-    """Return the selection with its classifier, and what of the solver's claims the data confirm."""
-    data, model, result, bound, status = found.data, found.model, found.result, found.bound, found.status
-    notes = [found.message]
-
-    def seen(w: FloatArray, b: float, take: NDArray[np.bool_]) -> Classifier:
-        selected = np.array(data.features, dtype=object)[take]
-        return Classifier(data, w, b, selected.tolist(), found.parameters, model)
-
-    assert recipe.objective is not None
-    sizes = column_sizes(data.X)
-    take = np.isin(data.features, result.selected or []) if recipe.selects else used(w, sizes)
-    if recipe.selects:
-        w[~take] = 0.0
-    elif recipe.fs:  # weights of rounding go, unless they matter
-        whole, fewer = seen(w, b, take), seen(np.where(take, w, 0.0), b, take)
-        if abs(fewer.error - whole.error) <= AGREEMENT:
-            w = fewer.w
-        else:
-            take = w != 0
-    if recipe.fs and not w.any():  # any plane w = 0 costs the same with gamma in [-1, 1]
-        b = 1.0 if (data.y > 0).sum() >= (data.y < 0).sum() else -1.0
-        notes.insert(0, "No feature is used: every sample gets the label of the larger class.")
-    classifier = seen(w, b, take)
-    objective, theirs = recipe.objective(classifier), result.objective
-    if theirs is not None and abs(theirs - objective) > AGREEMENT * max(abs(objective), 1.0):
-        notes.insert(0, f"{result.solver} reports {theirs:.9g}; its weights give {objective:.9g}.")
-        if status is SolutionStatus.OPTIMAL:
-            status = SolutionStatus.FEASIBLE
-    elif bound is not None:  # attained, so any excess of the bound is the solver's rounding
-        bound = min(bound, objective) if result.minimize else max(bound, objective)
-    if recipe.proof is not None:
-        proven = recipe.proof(classifier)
-        better = min if not result.minimize else max
-        bound = proven if bound is None else better(bound, proven)
-        gap = relative_gap(objective, bound, minimize=result.minimize)
-        local = status in (SolutionStatus.STATIONARY, SolutionStatus.FEASIBLE)
-        if local and gap is not None and gap <= result.options.get("gap", DEFAULT_GAP):
-            status, notes = SolutionStatus.OPTIMAL, []
-    if recipe.remark is not None:
-        notes.insert(0, recipe.remark(classifier))
-    weights = {j: x for j, x, has in zip(data.features, w.tolist(), take | (w != 0), strict=True) if has}
-    idle = np.array(data.features, dtype=object)[take & ~used(w, sizes)]
-    if len(idle):
-        notes.insert(0, f"Selected, but of no use to the classifier (weight 0): {listed(idle)}.")
-    return replace(
-        found,
-        selected=tuple(classifier.selected),
-        weights=weights,
-        bias=b,
-        objective=objective,
-        fs_objective=concave.fs_objective(w, classifier.error, classifier.penalty) if recipe.fs else None,
-        bound=bound,
-        status=status,
-        message=" ".join(note for note in notes if note),
-    )
 
 
 def _refitted(found: Selection, parameters: Mapping[str, Any], validation: Dataset | None) -> Selection:
@@ -359,8 +295,7 @@ def _by_baseline(
         data,
         parameters,
         tuple(answer.selected),
-        {j: x for j, x in weights.items() if j in answer.selected or x},
-        answer.bias,
+        LinearMachine(data, {j: x for j, x in weights.items() if j in answer.selected or x}, answer.bias),
         None,
         None,
         result.status,

@@ -13,6 +13,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from fsmodels import _reading, _report, measures
+from fsmodels._machines import Machine
 from fsmodels._messages import listed
 from fsmodels.dataset import Dataset
 from fsmodels.errors import DataError, ModelError
@@ -37,12 +38,12 @@ class Selection:
     parameters : dict
         Those of the model, and the side constraints.
     selected : tuple of str
-        sigma = 1 where the model has a sigma; else ``|w_j| max_i |x_ij|`` above 1e-6 of the largest. In order.
-    weights : dict
-        Feature -> weight on ``data`` as scaled: every selected feature, and any other whose weight is not 0.
-    bias : float or None
+        sigma = 1 where the model has a sigma; else ``|w_j| max_i |x_ij|`` above 1e-6 of the largest; of a kernel,
+        weights of at least 0.01 of the largest, and the others are set to 0. In order.
+    machine : LinearMachine, KernelMachine or None
+        What decides, on ``data`` as scaled.
     objective, bound : float or None
-        The formulation's objective, recomputed from ``data``, ``weights`` and ``bias`` without the solver, and a
+        The formulation's objective, recomputed from ``data`` and ``machine`` without the solver, and a
         proven lower bound on the best one.
     status, stop_reason : SolutionStatus, StopReason
         What you hold, and why the run stopped.
@@ -66,8 +67,7 @@ class Selection:
     data: Dataset
     parameters: dict[str, Any]
     selected: tuple[str, ...]
-    weights: dict[str, float]
-    bias: float | None
+    machine: Machine | None
     objective: float | None
     bound: float | None
     status: SolutionStatus
@@ -83,7 +83,7 @@ class Selection:
     @property
     def has_solution(self) -> bool:
         """Whether there is a classifier."""
-        return self.bias is not None
+        return self.machine is not None
 
     @property
     def gap(self) -> float | None:
@@ -95,17 +95,26 @@ class Selection:
         """Wall-clock time of the solve."""
         return self.result.seconds
 
-    @cached_property
-    def _original(self) -> tuple[dict[str, float], float | None]:
-        if self.bias is None:
-            return {}, None
-        w, b = self.data.original_weights(self.weights, self.bias)
-        by_name = dict(zip(self.data.features, w.tolist(), strict=True))
-        return {name: by_name[name] for name in self.weights}, b
+    @property
+    def weights(self) -> dict[str, float]:
+        """Feature -> weight on ``data`` as scaled: every selected feature, and any other whose weight is not 0.
+
+        Of a kernel z, the weights inside it.
+        """
+        return {} if self.machine is None else self.machine.weights
 
     @property
-    def weights_original(self) -> dict[str, float]:
-        """The weights for data in original units."""
+    def bias(self) -> float | None:
+        """The offset of the classifier on ``data`` as scaled."""
+        return None if self.machine is None else self.machine.bias
+
+    @cached_property
+    def _original(self) -> tuple[dict[str, float] | None, float | None]:
+        return ({}, None) if self.machine is None else self.machine.original()
+
+    @property
+    def weights_original(self) -> dict[str, float] | None:
+        """The weights for data in original units; None where a kernel does not allow it."""
         return self._original[0]
 
     @property
@@ -119,7 +128,7 @@ class Selection:
         return self.error(self.data) if self.has_solution else None
 
     def decision(self, data: Dataset | pd.DataFrame) -> FloatArray:
-        """Return w.x + b for each row: above 0 means class +1.
+        """Return w.x + b, or the kernel's sum, for each row: above 0 means class +1.
 
         Parameters
         ----------
@@ -133,22 +142,22 @@ class Selection:
         DataError
             If a feature is missing.
         """
-        if self.bias is None or self.bias_original is None:
+        if self.machine is None:
             raise ModelError(f"There is no classifier: the solve ended as {self.status.value}. {self.message}".strip())
-        names = list(self.weights)
-        if isinstance(data, pd.DataFrame):
-            there = {str(column) for column in data.columns}
-            if missing := [name for name in names if name not in there]:
-                raise DataError(f"predict: the table lacks columns ({listed(missing)}): give each selected feature.")
-            X = _reading.feature_matrix(data[names], names, _reading.FRAME)
-            return np.asarray(X @ np.array(list(self.weights_original.values()))) + self.bias_original
+        names = list(self.machine.weights)
         if not names:
-            return np.full(len(data), self.bias)
-        X = self.data.select_features(names).apply_scale_to(data).X
-        return np.asarray(X @ np.array(list(self.weights.values()))).ravel() + self.bias
+            return self.machine.scores(np.empty((len(data), 0)))
+        own = self.data.select_features(names)
+        if not isinstance(data, pd.DataFrame):
+            return self.machine.scores(own.apply_scale_to(data).X)
+        there = {str(column) for column in data.columns}
+        if missing := [name for name in names if name not in there]:
+            raise DataError(f"predict: the table lacks columns ({listed(missing)}): give each selected feature.")
+        X = _reading.feature_matrix(data[names], names, _reading.FRAME)
+        return self.machine.scores(own.scale.apply(X, own.features))
 
     def predict(self, data: Dataset | pd.DataFrame) -> FloatArray:
-        """Return the class of each row, -1.0 or +1.0; w.x + b = 0 counts as -1."""
+        """Return the class of each row, -1.0 or +1.0; a decision of 0 counts as -1."""
         return np.where(self.decision(data) > 0, 1.0, -1.0)
 
     def error(self, data: Dataset) -> float:
@@ -173,7 +182,7 @@ class Selection:
 
         ``objective``, ``bound``, ``weights`` and ``bias`` belong to the scaled data, so that the objective can be
         recomputed: ``weights`` holds every weight that is not 0. ``weights_original`` and ``bias_original`` are the
-        same classifier for the file's units.
+        same classifier for the file's units. ``kernel`` holds what decides besides, where there is a kernel.
         """
         return _report.contract(self)
 

@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 from fsmodels._usage import column_sizes
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
-from fsmodels.multivariate import classifier, structural_svm
+from fsmodels.multivariate import classifier, risk, structural_svm
 from solvers import Result, SolutionStatus, StopReason, solve
 from solvers.composite import CompositeRisk
 from solvers.result import relative_gap
@@ -42,21 +42,23 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     result = solve(model, solver, **options)
     if not strict or not result.has_solution:
         return result
-    w, _ = classifier(model)
+    w_all, _ = classifier(model)
     B = int(pyo.value(model.max_features))
-    columns = np.flatnonzero(w)
-    size = np.abs(w[columns]) * column_sizes(data.X[:, columns]) if len(columns) else np.empty(0)
+    columns = np.flatnonzero(w_all)
+    size = np.abs(w_all[columns]) * column_sizes(data.X[:, columns]) if len(columns) else np.empty(0)
     kept = np.sort(columns[np.argsort(-size, kind="stable")[:B]])
     if len(kept) == 0:
         return result
-    few = data.select_features([data.features[j] for j in kept.tolist()])
-    second = structural_svm(few, C=float(pyo.value(model.C)), loss=parameters["loss"])
-    left = {} if clock.left is None else {"time_limit": max(clock.left, 0.1)}
-    again = solve(second, solver, **{**options, **left})
-    w, _ = classifier(second)
-    model.structure.load(kept[w != 0], w[w != 0], np.ones(np.count_nonzero(w)), float(pyo.value(second.xi)))
+    w = w_all[kept]
+    xi = risk(data, np.where(np.isin(np.arange(len(w_all)), kept), w_all, 0.0), parameters["loss"])
+    again, fitted, least = _fitted(data, kept, model, parameters["loss"], solver, options, clock)
+    C = float(pyo.value(model.C))
+    if again is not None and 0.5 * fitted @ fitted + C * least <= 0.5 * w @ w + C * xi:  # a limit may stop it before
+        w, xi = fitted, least
+    model.structure.load(kept[w != 0], w[w != 0], np.ones(np.count_nonzero(w)), xi)
+    objective = float(pyo.value(model.objective))
     bound = result.bound
-    gap = relative_gap(again.objective, bound)
+    gap = relative_gap(objective, bound)
     proven = gap is not None and gap <= options.get("gap", DEFAULT_GAP)
     words = (
         f"At most {B} features: those of the largest weights, fitted again. The bound is of the best such selection."
@@ -64,9 +66,22 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     return replace(
         result,
         status=SolutionStatus.OPTIMAL if proven else SolutionStatus.FEASIBLE,
-        stop_reason=again.stop_reason if result.stop_reason is StopReason.CONVERGED else result.stop_reason,
-        objective=again.objective,
+        stop_reason=again.stop_reason if again and result.stop_reason is StopReason.CONVERGED else result.stop_reason,
+        objective=objective,
         selected=model.structure.selected(model),
         seconds=clock.elapsed,
         message=" ".join(part for part in (words, result.message) if part),
     )
+
+
+def _fitted(
+    data: Dataset, kept: Any, model: pyo.ConcreteModel, loss: Any, solver: Any, options: Any, clock: Clock
+) -> tuple[Result | None, Any, float]:
+    """Solve (2) on the kept features; return the result, None without a point, with the weights and the risk."""
+    few = data.select_features([data.features[j] for j in kept.tolist()])
+    second = structural_svm(few, C=float(pyo.value(model.C)), loss=loss)
+    left = {} if clock.left is None else {"time_limit": max(clock.left, 0.1)}
+    again = solve(second, solver, **{**options, **left})
+    if not again.has_solution:
+        return None, None, 0.0
+    return again, classifier(second)[0], float(pyo.value(second.xi))

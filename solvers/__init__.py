@@ -10,6 +10,7 @@ from solvers.kelley import CuttingPlane
 from solvers.linearization import SuccessiveLinearization
 from solvers.memory import Memory
 from solvers.multistart import MultiStart
+from solvers.oracle_blocks import OracleBlock, OracleBlocks
 from solvers.registry import available
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
@@ -35,6 +36,8 @@ __all__ = [
     "ModelError",
     "MultiStart",
     "OptionError",
+    "OracleBlock",
+    "OracleBlocks",
     "PenaltyValues",
     "Result",
     "RiskRow",
@@ -45,8 +48,8 @@ __all__ = [
     "StopReason",
     "Structure",
     "SubAnswer",
-    "TwoLayer",
     "SuccessiveLinearization",
+    "TwoLayer",
     "available",
     "solve",
 ]

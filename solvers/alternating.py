@@ -46,6 +46,7 @@ from solvers.driver import FEASIBLE, Driver
 from solvers.errors import ModelError, OptionError
 from solvers.interfaces import SolveOptions
 from solvers.model_class import INSIDE, is_fraction, unknown_components, unseen, violation, without_domains
+from solvers.oracle_blocks import descent
 from solvers.result import SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
 from solvers.starts import StartsConfig, spread
@@ -75,12 +76,19 @@ class AlternatingConfig(StartsConfig):
 
 
 class Alternating(Driver):
-    """Block coordinate descent on a Pyomo model, from several starts; ``partition`` shows what is in which block."""
+    """Block coordinate descent on a Pyomo model, from several starts; ``partition`` shows what is in which block.
+
+    A model whose structure solves its blocks itself (``OracleBlocks``) is descended by ``OracleDescent``.
+    """
 
     name = "alternating"
     title = "models with declared blocks of variables (alternating minimisation, to a stationary point)"
     options_type = AlternatingConfig
     config: AlternatingConfig
+
+    def __new__(cls, model: Any = None, **options: Any) -> Any:
+        """Return the driver for the model's kind of blocks."""
+        return descent(model, options) or super().__new__(cls)
 
     def prepare(self) -> None:
         """Sort rows by blocks, draw the starts, and choose a way to solve each block."""

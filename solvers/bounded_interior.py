@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,24 @@ class Ipopt:
     """The problem as cyipopt's and pounce's ``Problem`` ask for it: dense Hessian, lower triangle."""
 
     def __init__(self, p: Scaled, y: FloatArray) -> None:
-        self.p, self.last, self.rows = p, y, np.tril_indices(len(y))
+        self.p, self.rows = p, np.tril_indices(len(y))
         self.best = (math.inf, y)
+        self.error: BaseException | None = None  # the solver swallows what its callbacks raise
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            self.error = error
+            raise
 
     def _at(self, y: FloatArray) -> tuple[float, FloatArray]:
-        self.last = np.array(y, dtype=float)
-        value, slope = self.p.value(self.last)
-        self.best = min(self.best, (value, self.last), key=lambda pair: pair[0])
-        return value, slope
+        with self._kept():
+            point = np.array(y, dtype=float)
+            value, slope = self.p.value(point)
+            self.best = min(self.best, (value, point), key=lambda pair: pair[0])
+            return value, slope
 
     def objective(self, y: FloatArray) -> float:
         """Return f."""
@@ -54,13 +65,15 @@ class Ipopt:
 
     def hessian(self, y: FloatArray, multipliers: FloatArray, factor: float) -> FloatArray:
         """Return its entries, from products with unit vectors."""
-        y = np.array(y, dtype=float)
-        matrix = np.column_stack([self.p.product(y, e) for e in np.eye(len(y))])
+        with self._kept():
+            y = np.array(y, dtype=float)
+            matrix = np.column_stack([self.p.product(y, e) for e in np.eye(len(y))])
         return np.asarray(factor * matrix[self.rows])
 
     def intermediate(self, *_: Any) -> bool:
         """Tell whether to go on."""
-        return not self.p.stops(self.best[1], self.best[0])
+        with self._kept():
+            return not self.p.stops(self.best[1], self.best[0])
 
 
 def interior(module: str) -> Callable[[Scaled, FloatArray, float, FloatArray], tuple[FloatArray, str]]:
@@ -76,7 +89,11 @@ def interior(module: str) -> Callable[[Scaled, FloatArray, float, FloatArray], t
         )
         for option, value in (("print_level", 0), ("sb", "yes"), ("tol", 1e-8), ("max_iter", p.iteration_limit)):
             problem.add_option(option, value)
-        _, info = problem.solve(y)
+        try:
+            _, info = problem.solve(y)
+        finally:
+            if asked.error is not None:
+                raise asked.error
         value, found = asked.best
         message = info.get("status_msg", "")
         touching = [p.inside(found) - p.lower <= TOUCHING, p.upper - p.inside(found) <= TOUCHING]

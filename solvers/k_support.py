@@ -70,6 +70,38 @@ def largest(c: FloatArray, budget: int) -> NDArray[np.intp]:
     return np.sort(np.argpartition(-np.abs(c), budget - 1)[:budget])
 
 
+def vertices(d: FloatArray, budget: int, least: float = 1e-7) -> tuple[list[NDArray[np.intp]], FloatArray]:
+    """Return sets of B places, and shares, with which d in D is the mean of the sets' 0/1 vectors.
+
+    Laid end to end, the d_j fill [0, B]; for each u in [0, 1) the points u, u + 1, ... meet B of them, and the sets
+    change where an end passes: at most as many times as there are fractions. What d lacks of B is filled up first.
+    Shares below ``least`` are left out.
+
+    Examples
+    --------
+    >>> sets, shares = vertices(np.array([1.0, 0.75, 0.25]), 2)
+    >>> [t.tolist() for t in sets], shares
+    ([[0, 1], [0, 2]], array([0.75, 0.25]))
+    """
+    d = np.clip(np.asarray(d, dtype=float), 0.0, 1.0)
+    budget = min(budget, len(d))
+    order = np.argsort(-d, kind="stable")
+    full = d[order] * min(1.0, budget / max(d.sum(), 1e-300))
+    room = np.cumsum(1.0 - full)
+    full += np.diff(np.minimum(room, budget - full.sum()), prepend=0.0)
+    ends = np.cumsum(full)
+    ends[-1] = budget
+    steps = np.unique(np.concatenate([[0.0], ends % 1.0, [1.0]]))
+    found: dict[tuple[int, ...], float] = {}
+    for low, high in zip(steps[:-1].tolist(), steps[1:].tolist(), strict=True):
+        if high - low >= least:
+            places = np.searchsorted(ends, 0.5 * (low + high) + np.arange(budget), side="right")
+            key = tuple(sorted(order[places].tolist()))
+            found[key] = found.get(key, 0.0) + high - low
+    shares = np.array(list(found.values()))
+    return [np.array(key, dtype=np.intp) for key in found], shares / shares.sum()
+
+
 def half_conjugate(c: FloatArray, budget: int) -> float:
     """Return half the sum of the B largest c_j^2.
 

@@ -3,21 +3,24 @@ r"""Two-layer cutting planes for a risk known by its worst row, over the few col
 For ``min Omega(w) + C r(X w)``, Omega half the squared k-support norm with budget B (``k_support``), r the greatest of
 many rows (``composite``):
 
-    0. w = 0; take its worst row, and the group of the B columns that this row alone would choose.
-    1. Solve (16) over the rows and groups so far (``group_problem``) -> multipliers alpha, shares mu, the point w of
-       (15) in the columns in use.
+    0. w = 0; take its worst row, and the B columns that this row alone would choose.
+    1. Solve the problem over the rows so far and the columns in use (``column_problem``) -> multipliers alpha, a
+       point w.
     2. c = h X' sum_k alpha_k u_k over all columns; ``h s.alpha - 1/2 sum of the B largest c_j^2`` is a lower bound.
+       Search the line from the best multipliers to these for a better one: c is linear in alpha.
     3. The worst row at w gives the value at w, an upper bound; search the line from the best point to w for a better.
     4. Stop when the two bounds have met.
-    5. Add the worst row at w, and the worst row a tenth of the way from the best point to w.
-    6. Where the columns lag behind the rows, add the group of the B largest |c_j|.
-    7. Drop rows and groups that were of no use for some rounds; go to 1.
+    5. Add the worst rows at w, at the points that the search met, and a tenth of the way from the best point to w.
+    6. Where the columns lag behind the rows, add those of the B largest |c_j|, or of more where they are what is
+       late; here and a tenth of the way from the best multipliers.
+    7. Drop rows and columns that were of no use for some rounds; go to 1.
 
 Both bounds are taken from the data and hold for any alpha >= 0 with e'alpha <= C and any w, however inexact step 1 is:
-the first is the Lagrangian dual at alpha, minimised over all w; the second the objective at w. Steps 1, 2 and 5-6 are
-the two-layer cutting planes of Mao and Tsang 2013, algorithms 1 and 2; ``stabilised=False`` runs them as printed, rows
-until they close the gap of the groups in use, then one group. The line search and the row past the best point are those
-of Franc and Sonnenburg 2009, "Optimized cutting plane algorithm for large-scale risk minimization".
+the first is the Lagrangian dual at alpha, minimised over all w; the second the objective at w. Rows and columns are the
+two layers of Mao and Tsang 2013, algorithms 1 and 2; ``stabilised=False`` runs these as printed: step 1 solves (16)
+over groups of B columns (``group_problem``), rows are added until they close the gap of the groups, then one group.
+Solving over all columns in use is solving over all their groups at once. The line search and the row past the best
+point are those of Franc and Sonnenburg 2009, "Optimized cutting plane algorithm for large-scale risk minimization".
 
 Convergence: each round adds the worst row at w or the worst group at alpha, and both are finite in number; nothing is
 dropped once a gap has failed to fall for long.
@@ -30,25 +33,28 @@ from dataclasses import dataclass
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.optimize import minimize_scalar
 
+from solvers.column_problem import Restricted
 from solvers.composite import CompositeRisk, RiskRow
 from solvers.driver import Config, Driver, is_closed
 from solvers.errors import ModelError, OptionError
-from solvers.group_problem import GroupAnswer, refined
-from solvers.group_runner import GroupSolver
+from solvers.group_problem import refined
 from solvers.k_support import half_conjugate, half_norm, largest
+from solvers.masters import DIRECT, ByGroups, Columns, Master
 from solvers.result import SolutionStatus, StopReason
+from solvers.working_set import WorkingSet
 
 FloatArray = NDArray[np.float64]
 
-AHEAD = 0.1  # of the way from the best point to the master's: where the second row is taken
+AHEAD = 0.1  # of the way from the best point to the master's: where a row is taken, and columns
+SHORT = 40  # times the budget: columns that a search between dual points looks at
 LINE = 6  # rows that a line search may ask for
-LAG = 0.3  # of the rows' lag: from here on the columns' lag calls for a group
+MANY = 4  # times the budget: columns added where they are what is late
+LAG = 0.3  # of the rows' lag: from here on the columns' lag calls for more of them
 IDLE = 3  # rounds
-USELESS = 1e-7  # of the sum of the multipliers
 TINY = (1e-2, 1e-3, 1e-4, 1e-5)  # of the largest weight
+FINE, COARSE = 1e-12, 1e-5  # accuracies of step 1, relative to C q_max
 STALLED = 25  # rounds in which the gap has not fallen by a tenth
 
 
@@ -59,11 +65,11 @@ class TwoLayerConfig(Config):
     Attributes
     ----------
     stabilised : bool
-        Line search, two rows a round, groups as soon as they lag; False runs the algorithms as printed.
+        Line search, two rows a round, columns as soon as they lag; False runs the algorithms as printed.
     risk_tolerance : float, optional
         Stop also when objective and bound are within C times this much of the risk.
     sub_solver : str
-        Of the group problems: ``clarabel`` directly on matrices, any other name on the Pyomo model (16).
+        Of step 1: ``clarabel`` on matrices; any other name solves the Pyomo model (16), over groups.
     """
 
     stabilised: bool = True
@@ -95,6 +101,15 @@ class Point:
     value: float
 
 
+@dataclass
+class Dual:
+    """What multipliers prove: slopes c over all columns, what the rows' constants gain, and the bound."""
+
+    slopes: FloatArray
+    gain: float
+    bound: float
+
+
 class TwoLayer(Driver):
     """Two-layer cutting planes."""
 
@@ -118,100 +133,125 @@ class TwoLayer(Driver):
                 f'"{self.name}" asks an oracle that stands for the model as it was built. Here {edits[0]}. Edit a '
                 "model that states its rows."
             )
-        self.sign, self.facts = 1.0, facts
+        self.sign, self.facts, c = 1.0, facts, self.config
         self.budget, self.C = int(pyo.value(facts.budget)), float(pyo.value(facts.weight))
-        self._group_solver = GroupSolver(self.config.sub_solver, facts.group_model, self.config)
-        X = facts.matrix
-        self.X = sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X)
-        self.columns = np.empty(0, dtype=np.intp)  # in use, by their place in X
-        self.XF = self.X[:, self.columns]
-        self.rows: list[RiskRow] = []
-        self.P, self.q = np.empty((0, 0)), np.empty(0)
-        self.groups: list[NDArray[np.intp]] = []  # places in ``columns``
-        self._row_idle, self._group_idle = np.empty(0, dtype=int), np.empty(0, dtype=int)
+        by_groups = not c.stabilised or c.sub_solver != DIRECT
+        self._master: Master = ByGroups(c.sub_solver, facts.group_model, c) if by_groups else Columns()
+        self.work = WorkingSet(facts.matrix, facts.scale, by_groups=by_groups)
         self._patience, self._since, self._gap_then = IDLE, 0, np.inf
+        self._d: FloatArray = np.zeros(0)
+        self.proof = Dual(np.zeros(0), 0.0, -np.inf)
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run, and keep the rows and groups of the last problem for the user."""
+        """Run, and keep the rows and columns of the last problem for the user."""
         try:
             return self._rounds()
         finally:
-            groups = [np.asarray(t) for t in self.groups]
+            work = self.work
             self.details["working_set"] = {
-                "columns": self.columns, "groups": groups, "P": self.P, "q": self.q, "C": self.C
+                "columns": work.columns, "P": work.P, "q": work.q, "C": self.C, "B": self.budget, "d": self._d,
+                "groups": work.groups,
             }  # fmt: skip
-            del self.X  # may be as large as the data
+            del work.X, self.proof  # may be as large as the data
 
     def _rounds(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run; the numbers are the steps of the algorithm box."""
-        c = self.config
+        c, work = self.config, self.work
         self.here = self._point(np.zeros(0))  # 0
         self._offer(self.here)
-        self._add_row(self.here.row)
-        self._add_group(self._slopes(np.array([self.C])))
+        work.add_row(self.here.row)
+        self._add_columns(work.slopes(np.array([self.C])), self.budget)
+        fine = False
         for _ in self.trace.iterations(c.iteration_limit):
             if (stop := self.stopped()) is not None:
                 return stop, None
-            answer = self._timed("master", self._solve)  # 1
+            answer = self._timed("master", lambda fine=fine: self._solve(fine))  # type: ignore[misc] # 1
             if answer is None:
                 if self.clock.over:
                     return StopReason.TIME_LIMIT, None
-                self.message = f"{c.sub_solver} did not solve the group problem: the bounds stand as they were."
+                self.message = f"{c.sub_solver} did not solve the restricted problem: the bounds stand as they were."
                 return StopReason.SOLVER_ERROR, None
-            slopes = self._timed("subproblem", lambda a=answer: self._slopes(a.alpha))  # type: ignore[misc] # 2
-            theirs = float(self.q @ answer.alpha)
-            bound = theirs - half_conjugate(slopes, self.budget)
-            self.raise_bound(bound)
-            point, ahead = self._timed("subproblem", lambda a=answer: self._search(a))  # type: ignore[misc] # 3
-            self.record("cuts", point.value, cuts=len(self.rows), support=len(self.columns))
+            dual = self._timed("subproblem", lambda a=answer: self._dual(a.alpha))  # type: ignore[misc] # 2
+            self.raise_bound(self.proof.bound)
+            point, rows = self._timed("subproblem", lambda a=answer: self._search(a))  # type: ignore[misc] # 3
+            self.record("cuts", point.value, cuts=len(work.rows), support=len(work.columns))
             if self._finished():  # 4
                 self._tidied()
                 return StopReason.CONVERGED, None
-            restricted = theirs - max(half_conjugate(slopes[self.columns[t]], len(t)) for t in self.groups)
-            self._drop(answer)  # 7
-            lag, rows_lag = restricted - bound, point.value - restricted
-            new = self._add_row(point.row)  # 5
-            if c.stabilised:
-                new = self._add_row(ahead) or new
-            behind = lag > LAG * rows_lag if c.stabilised else rows_lag <= 0.5 * c.gap * abs(point.value)
-            if behind or not new:  # 6
-                new = self._add_group(slopes) or new
-            if not new and not self._refined(answer):
-                self.message = f"{c.sub_solver} resolves the group problems no finer: the gap cannot be closed further."
-            if not new:
+            restricted = dual.gain - self._conjugate_in_use(dual.slopes)
+            new = sum(work.add_row(row) for row in rows) > 0  # 5
+            lag, rows_lag = restricted - dual.bound, self.here.value - restricted
+            if not c.stabilised:
+                behind = point.value - restricted <= 0.5 * c.gap * abs(point.value)
+                new = ((behind or not new) and self._add_columns(dual.slopes, self.budget)) or new
+            elif lag > LAG * rows_lag or not new:  # 6
+                many = self.budget * (MANY if lag > rows_lag and not work.by_groups else 1)
+                new = self._add_columns(dual.slopes, many) or new
+                new = self._add_columns(self._ahead(dual), many) or new
+            if not new and fine:
+                if not self._refined(answer):
+                    self.message = f"{c.sub_solver} resolves the restricted problems no finer: the gap stays."
                 return StopReason.CONVERGED, None
+            fine = not new
+            if new:
+                self._drop(answer)  # 7
         return StopReason.ITERATION_LIMIT, None
 
     # The steps.
 
-    def _solve(self) -> GroupAnswer | None:
-        return self._group_solver.solve(self.P, self.q, self.groups, self.C, self.clock.left)
+    def _solve(self, fine: bool) -> Restricted | None:
+        accuracy = FINE
+        if not fine and self.best is not None and self.bound is not None:
+            unit = self.C * float(self.work.q.max(initial=0.0))
+            accuracy = float(np.clip(1e-3 * (self.best - self.bound) / max(unit, 1e-300), FINE, COARSE))
+        answer = self._master.solve(self.work, self.budget, self.C, accuracy, self.clock.left)
+        if answer is not None:
+            self._d = answer.d
+        return answer
 
-    def _slopes(self, alpha: FloatArray) -> FloatArray:
-        """Return c over all columns of X; the only step that touches all entries."""
-        total = np.zeros(self.X.shape[0])
-        for a, row in zip(alpha.tolist(), self.rows, strict=True):
-            if a > 0:
-                total += a * row.coefficients
-        return np.asarray(self.X.T @ total) * self.facts.scale
+    def _dual(self, alpha: FloatArray) -> Dual:
+        """Return the dual point of multipliers; keep the best on the way to it from the best so far."""
+        slopes, gain = self.work.slopes(alpha), float(self.work.q @ alpha)
+        there = Dual(slopes, gain, gain - half_conjugate(slopes, self.budget))
+        best = self.proof
+        if not self.config.stabilised or best.bound == -np.inf:
+            self.proof = max(best, there, key=lambda p: p.bound)
+            return there
+        size = np.maximum(np.abs(best.slopes), np.abs(slopes))
+        near = largest(size, SHORT * self.budget)  # of the search; the bound is taken over all columns
+        a, step, more = best.slopes[near], slopes[near] - best.slopes[near], gain - best.gain
 
-    def _shares(self, answer: GroupAnswer) -> FloatArray:
-        """Return d over the columns in use."""
-        d = np.zeros(len(self.columns))
-        for mu, t in zip(answer.shares.tolist(), self.groups, strict=True):
-            d[t] += mu
-        return d
+        def falling(x: float) -> float:
+            return half_conjugate(a + x * step, self.budget) - x * more
 
-    def _search(self, answer: GroupAnswer) -> tuple[Point, RiskRow]:
-        """Return the master's point, and a row past the best one."""
-        there = self._point(-self._shares(answer) * (answer.alpha @ self.P))
+        x = float(minimize_scalar(falling, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-3}).x)
+        between = best.slopes + x * (slopes - best.slopes)
+        gain_there = best.gain + x * more
+        middle = Dual(between, gain_there, gain_there - half_conjugate(between, self.budget))
+        self.proof = max(best, middle, there, key=lambda p: p.bound)
+        return there
+
+    def _ahead(self, there: Dual) -> FloatArray:
+        """Return slopes a tenth of the way from the best dual point to another."""
+        return self.proof.slopes + AHEAD * (there.slopes - self.proof.slopes)
+
+    def _conjugate_in_use(self, slopes: FloatArray) -> float:
+        """Return the conjugate of Omega over what the restricted problem knows of: columns, or groups of them."""
+        inside = slopes[self.work.columns]
+        if not self.work.by_groups:
+            return half_conjugate(inside, self.budget)
+        return max(half_conjugate(inside[t], len(t)) for t in self.work.groups)
+
+    def _search(self, answer: Restricted) -> tuple[Point, list[RiskRow]]:
+        """Return the master's point, and rows there and on the way from the best point to it."""
+        there = self._point(answer.w)
         between = self._line(self.here, there) if self.config.stabilised else []
         self.here = best = min((self.here, there, *between), key=lambda p: p.value)
         self._offer(best)
         if not self.config.stabilised:
-            return there, there.row
-        ahead = best.scores + AHEAD * (there.scores - best.scores)
-        return there, self.facts.worst(ahead)
+            return there, [there.row]
+        way = there.scores - best.scores
+        return there, [there.row, self.facts.worst(best.scores + AHEAD * way), *(p.row for p in between)]
 
     def _line(self, start: Point, end: Point) -> list[Point]:
         """Return points between two, better and better: Omega as it is, the risk by the rows met so far."""
@@ -236,13 +276,14 @@ class TwoLayer(Driver):
             lines.append((h * (here.row.side - _dot(here.row, start.scores)), -h * _dot(here.row, along)))
         return found
 
-    def _refined(self, answer: GroupAnswer) -> bool:
-        """Solve for w alone, where rows and groups are complete and inexact shares keep the gap open."""
-        w = refined(self.P, self.q, self._shares(answer), self.C, self.clock.left)
-        point = self._point(w)
+    def _refined(self, answer: Restricted) -> bool:
+        """Solve for w alone, where rows and columns are complete and an inexact d keeps the gap open."""
+        work = self.work
+        d = np.concatenate([answer.d, np.zeros(len(work.columns) - len(answer.d))])
+        point = self._point(refined(work.P, work.q, d, self.C, self.clock.left))
         self.here = min((self.here, point), key=lambda p: p.value)
         self._offer(self.here)
-        self.record("refine", point.value, cuts=len(self.rows), support=len(self.columns))
+        self.record("refine", point.value, cuts=len(work.rows), support=len(work.columns))
         return self._finished()
 
     def _tidied(self) -> None:
@@ -256,7 +297,7 @@ class TwoLayer(Driver):
             if is_closed(point.value, self.bound, self.config.gap):
                 self.set_aside()
                 self._offer(point)
-                self.record("tidy", point.value, cuts=len(self.rows), support=len(self.columns))
+                self.record("tidy", point.value, cuts=len(self.work.rows), support=len(self.work.columns))
                 return
 
     def _finished(self) -> bool:
@@ -271,7 +312,8 @@ class TwoLayer(Driver):
     # Points.
 
     def _point(self, w: FloatArray) -> Point:
-        return self._at(w, np.asarray(self.XF @ w, dtype=float) if len(w) else np.zeros(self.X.shape[0]))
+        scores = np.asarray(self.work.XF @ w, dtype=float) if len(w) else np.zeros(self.work.X.shape[0])
+        return self._at(w, scores)
 
     def _at(self, w: FloatArray, scores: FloatArray) -> Point:
         row = self.facts.worst(scores)
@@ -279,7 +321,7 @@ class TwoLayer(Driver):
         return Point(w, scores, row, risk, half_norm(w, self.budget)[0] + self.C * risk)
 
     def _offer(self, point: Point) -> None:
-        columns, facts = self.columns.copy(), self.facts
+        columns, facts = self.work.columns, self.facts
         used = np.flatnonzero(point.w)
 
         def load() -> None:
@@ -287,40 +329,14 @@ class TwoLayer(Driver):
 
         self.offer(point.value, [], load)
 
-    # Rows and groups.
+    # Rows and columns.
 
-    def _add_row(self, row: RiskRow) -> bool:
-        """Add a row, unless it is there."""
-        if any(row.side == r.side and np.array_equal(row.coefficients, r.coefficients) for r in self.rows):
-            return False
-        h = self.facts.scale
-        slope = -h * np.asarray(self.XF.T @ row.coefficients.astype(float))
-        self.rows.append(row)
-        self.P = np.vstack([self.P, slope[None]]) if len(self.columns) else np.empty((len(self.rows), 0))
-        self.q = np.append(self.q, h * row.side)
-        self._row_idle = np.append(self._row_idle, 0)
-        return True
+    def _add_columns(self, slopes: FloatArray, many: int) -> bool:
+        new = self.work.add_group(slopes, many)
+        self.here.w = np.concatenate([self.here.w, np.zeros(len(self.work.columns) - len(self.here.w))])
+        return new
 
-    def _add_group(self, slopes: FloatArray) -> bool:
-        """Add the group that the slopes choose, unless it is there."""
-        wanted = largest(slopes, self.budget)
-        new = np.setdiff1d(wanted, self.columns)
-        if len(new):
-            part = self.X[:, new]
-            slopes_of_rows = [part.T @ r.coefficients.astype(float) for r in self.rows]
-            self.P = np.hstack([self.P, -self.facts.scale * np.asarray(slopes_of_rows)])
-            self.columns = np.concatenate([self.columns, new])
-            self.XF = sparse.hstack([self.XF, part], format="csc") if sparse.issparse(part) else self.X[:, self.columns]
-            self.here.w = np.concatenate([self.here.w, np.zeros(len(new))])
-        order = np.argsort(self.columns)
-        group = np.sort(order[np.searchsorted(self.columns, wanted, sorter=order)])
-        if any(np.array_equal(group, t) for t in self.groups):
-            return False
-        self.groups.append(group)
-        self._group_idle = np.append(self._group_idle, 0)
-        return True
-
-    def _drop(self, answer: GroupAnswer) -> None:
+    def _drop(self, answer: Restricted) -> None:
         """Drop what has had no weight for some rounds; with patience that grows where the gap does not fall."""
         gap = np.inf if self.bound is None or self.best is None else self.best - self.bound
         self._since += 1
@@ -328,17 +344,9 @@ class TwoLayer(Driver):
             self._since, self._gap_then = 0, gap
         elif self._since >= STALLED:
             self._since, self._patience = 0, 2 * self._patience
-        used = answer.alpha > USELESS * self.C
-        self._row_idle = np.where(used, 0, self._row_idle + 1)
-        keep = self._row_idle < self._patience
-        if not keep.all():
-            self.rows = [r for r, kept in zip(self.rows, keep.tolist(), strict=True) if kept]
-            self.P, self.q, self._row_idle = self.P[keep], self.q[keep], self._row_idle[keep]
-        self._group_idle = np.where(answer.shares > USELESS, 0, self._group_idle + 1)
-        keep = self._group_idle < self._patience
-        if not keep.all():
-            self.groups = [t for t, kept in zip(self.groups, keep.tolist(), strict=True) if kept]
-            self._group_idle = self._group_idle[keep]
+        stay = self.work.drop(answer, self.C, self.here.w != 0, self._patience)
+        self.here.w = self.here.w[stay]
+        self._d = np.concatenate([answer.d, np.zeros(len(stay) - len(answer.d))])[stay]
 
 
 def _dot(row: RiskRow, scores: FloatArray) -> float:

@@ -75,7 +75,7 @@ def test_the_constraints_bind_in_these_tests(value_of):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_of_the_table_runs_and_can_be_recomputed(model, data):
-    values = {"max_features": 2, "penalty": 0.05 if MODELS[model].fs else 1.5, "R_plus": 3.0, "R_minus": 2.0}
+    values = {"max_features": 2, "penalty": 0.05 if MODELS[model].fs else 1.5, "R_plus": 3.0, "R_minus": 2.0, "C": 2.0}
     parameters = {name: values[name] for name, required in MODELS[model].parameters.items() if required}
     if "C" in MODELS[model].parameters:
         parameters["C"] = 2.0
@@ -83,6 +83,12 @@ def test_every_model_of_the_table_runs_and_can_be_recomputed(model, data):
     found = fs.select(scaled, model, **parameters)
     content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
 
+    if MODELS[model].kind == "kernel":  # test_select_kernel.py recomputes these
+        assert content["training_error"] == np.mean(found.predict(data) != data.y)
+        assert found.result.objective == pytest.approx(content["objective"], rel=1e-6)
+        assert content["objective"] >= 1.5 * sum(content["weights"].values())
+        assert content["bound"] is None
+        return
     w = np.array([content["weights"].get(name, 0.0) for name in scaled.features])
     margin = scaled.y * (scaled.X @ w + content["bias"])
     assert content["training_error"] == pytest.approx(np.mean(margin <= 0))
@@ -248,6 +254,52 @@ def test_shows_itself_in_a_terminal_and_in_a_notebook(data):
 def test_refuses_by_name(arguments, error, message, data):
     with pytest.raises(error, match=message):
         fs.select(data, **arguments)
+
+
+def test_all_weights_0_is_said_without_a_claim(data):
+    for C, options in ((1e-9, {}), (50.0, {"time_limit": 0})):
+        found = fs.select(data.scaled("standard"), "fsmulti", max_features=2, C=C, **options)
+        assert found.selected == ()
+        assert "All weights are 0: every score is 0, predicted as class -1. A larger C" in found.message
+        assert "best" not in found.message
+        assert set(found.predict(data)) == {-1.0}
+
+
+@pytest.mark.parametrize("at", ["rec", "prec"])
+def test_a_risk_that_is_no_bound_on_its_loss_says_so(at, data):
+    positives = int((data.y > 0).sum())
+    said = f"The risk is no bound on what {at}@{{}} loses here, as the true labelling has {positives} positive samples"
+    for k, outside in ((positives, False), ("1p", False), (positives - 3, True), ("2p", True)):
+        found = fs.select(data.scaled("standard"), "fsmulti", max_features=2, C=50.0, loss=f"{at}@{k}")
+        name = fs.measures.loss(f"{at}@{k}").name
+        assert (said.format(name.split("@")[1]) in found.message) == outside
+        assert ("prbep bounds it" in found.message) == outside
+    nothing = fs.select(data.scaled("standard"), "fsmulti", max_features=2, C=1e-9, loss=f"{at}@2p")
+    assert "All weights are 0" in nothing.message
+    assert said.format("2p") in nothing.message
+    for name in ("f1", "prbep", "hamming"):
+        found = fs.select(data.scaled("standard"), "fsmulti", max_features=2, C=50.0, loss=name)
+        assert "no bound" not in found.message
+
+
+@pytest.mark.parametrize("name", ["hamming", "f0.5", "prbep", "rec@2p", "prec@10", "auc"])
+def test_a_loss_of_ones_own_is_written_by_its_name(name, data):
+    loss = fs.measures.loss(name)
+    assert str(loss) == name
+    found = fs.select(data.scaled("standard"), "fsmulti", max_features=1, C=10.0, loss=loss)
+    assert json.loads(json.dumps(found.to_dict()))["parameters"]["loss"] == name
+
+
+def test_hints_take_options_away_with_their_values_only():
+    from fsmodels import _hints, cli
+
+    select = next(a for a in cli._parser()._actions if a.dest == "command").choices["select"]
+    switches = {o for a in select._actions if a.nargs == 0 for o in a.option_strings} - {"-h", "--help"}
+    assert set(_hints.SWITCHES) == switches
+    words = ["select", "news.svm", "--strict", "--loss", "f1", "--quiet", "--penalty=3", "-C", "2"]
+    assert _hints.without(words, "--strict") == [word for word in words if word != "--strict"]
+    assert _hints.without(words, "--loss") == ["select", "news.svm", "--strict", "--quiet", "--penalty=3", "-C", "2"]
+    assert _hints.without(words, "--penalty") == [*words[:6], "-C", "2"]
 
 
 def test_wants_a_dataset():

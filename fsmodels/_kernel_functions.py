@@ -1,0 +1,171 @@
+"""Kernels of weighted features as numbers: entries, and their derivatives by the weights as matrix products.
+
+Every kernel here is ``K_ij = kappa(D_ij)`` with ``D_ij = sum_k z_k^2 d_k(x_i, x_j)``, linear in the squared weights:
+
+    rbf         d_k = -(x_ik - x_jk)^2    kappa(t) = exp(t)               (13)
+    polynomial  d_k = x_ik x_jk           kappa(t) = (offset + t)^degree
+    linear      d_k = x_ik x_jk           kappa(t) = t
+
+so that ``dK_ij / dz_k = 2 z_k kappa'(D_ij) d_k(x_i, x_j)``, and gradients and Hessian products ask for sums ``S_k(W) =
+sum_ij W_ij d_k(x_i, x_j)`` only. With x_i the rows of A and x_j those of B, ``S_k(W)`` is ``A_k'W B_k`` for the linear
+kernel and ``2 A_k'W B_k - (W 1)'A_k^2 - (W'1)'B_k^2`` for RBF: one matrix product for all k, no n by n by d array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmodels.checks import choice, positive
+from fsmodels.errors import ParameterError
+
+FloatArray = NDArray[np.float64]
+
+KERNELS = ["rbf", "linear", "polynomial"]
+
+
+class Kernel(Protocol):
+    """What a kernel must say: see the module."""
+
+    @property
+    def shift_invariant(self) -> bool:
+        """Whether K does not change when all samples move together."""
+        ...
+
+    def exponent(self, A: FloatArray, B: FloatArray, q: FloatArray) -> FloatArray:
+        """Return D of shape (rows of A, rows of B) for q = z^2 or any other weights, of any sign."""
+        ...
+
+    def sums(self, W: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return S(W) of shape (d,) for W of shape (rows of A, rows of B)."""
+        ...
+
+    def entries(self, D: FloatArray) -> FloatArray:
+        """Return kappa(D)."""
+        ...
+
+    def slopes(self, D: FloatArray, K: FloatArray) -> FloatArray:
+        """Return kappa'(D), K being kappa(D)."""
+        ...
+
+    def curves(self, D: FloatArray, K: FloatArray) -> FloatArray:
+        """Return kappa''(D)."""
+        ...
+
+    def term(self, x: float, other: float) -> float:
+        """Return d_k of two values of a feature."""
+        ...
+
+    def expression(self, D: Any) -> Any:
+        """Return kappa of a Pyomo expression."""
+        ...
+
+
+@dataclass(frozen=True)
+class Rbf:
+    """``exp(-sum_k z_k^2 (x_ik - x_jk)^2)`` (13)."""
+
+    shift_invariant: bool = True
+
+    def exponent(self, A: FloatArray, B: FloatArray, q: FloatArray) -> FloatArray:
+        """Return minus the weighted squared distances."""
+        D = (A * (2.0 * q)) @ B.T
+        D -= ((A * A) @ q)[:, None]
+        D -= (B * B) @ q
+        return np.asarray(D)
+
+    def sums(self, W: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return ``-sum_ij W_ij (a_ik - b_jk)^2``."""
+        mixed = np.einsum("ik,ik->k", A, W @ B)
+        return np.asarray(2.0 * mixed - W.sum(axis=1) @ (A * A) - W.sum(axis=0) @ (B * B))
+
+    def entries(self, D: FloatArray) -> FloatArray:
+        """Return exp(D); rounding may not make it larger than 1."""
+        return np.exp(np.minimum(D, 0.0, out=D), out=D)
+
+    def slopes(self, D: FloatArray, K: FloatArray) -> FloatArray:
+        """Return K itself."""
+        return K
+
+    def curves(self, D: FloatArray, K: FloatArray) -> FloatArray:
+        """Return K itself."""
+        return K
+
+    def term(self, x: float, other: float) -> float:
+        """Return minus the squared difference."""
+        return -((x - other) ** 2)
+
+    def expression(self, D: Any) -> Any:
+        """Return exp(D)."""
+        from pyomo.environ import exp
+
+        return exp(D)
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """``(offset + sum_k z_k^2 x_ik x_jk)^degree``; degree 1 and offset 0 is the linear kernel."""
+
+    degree: int = 2
+    offset: float = 1.0
+    shift_invariant: bool = False
+
+    def exponent(self, A: FloatArray, B: FloatArray, q: FloatArray) -> FloatArray:
+        """Return the weighted scalar products."""
+        return np.asarray((A * q) @ B.T)
+
+    def sums(self, W: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return ``sum_ij W_ij a_ik b_jk``."""
+        return np.asarray(np.einsum("ik,ik->k", A, W @ B))
+
+    def entries(self, D: FloatArray) -> FloatArray:
+        """Return ``(offset + D)^degree``."""
+        return np.asarray((self.offset + D) ** self.degree)
+
+    def slopes(self, D: FloatArray, K: FloatArray) -> FloatArray:
+        """Return ``degree (offset + D)^(degree - 1)``."""
+        return np.asarray(self.degree * (self.offset + D) ** (self.degree - 1))
+
+    def curves(self, D: FloatArray, K: FloatArray) -> FloatArray:
+        """Return ``degree (degree - 1) (offset + D)^(degree - 2)``."""
+        if self.degree < 2:
+            return np.zeros_like(D)
+        return np.asarray(self.degree * (self.degree - 1) * (self.offset + D) ** (self.degree - 2))
+
+    def term(self, x: float, other: float) -> float:
+        """Return the product."""
+        return x * other
+
+    def expression(self, D: Any) -> Any:
+        """Return ``(offset + D)^degree``."""
+        return (self.offset + D) ** self.degree if self.degree > 1 else self.offset + D
+
+
+def as_kernel(kernel: Any, degree: int = 2, offset: float = 1.0) -> Kernel:
+    """Return a kernel by name, or a kernel object as it is.
+
+    Raises
+    ------
+    ParameterError
+        An unknown name, a degree that is no whole number above 0, or an offset below 0.
+
+    Examples
+    --------
+    >>> as_kernel("polynomial", degree=3)
+    Polynomial(degree=3, offset=1.0, shift_invariant=False)
+    """
+    if not isinstance(kernel, str) and hasattr(kernel, "exponent") and hasattr(kernel, "sums"):
+        return kernel
+    choice("kernel", kernel, KERNELS)
+    if kernel == "rbf":
+        return Rbf()
+    if kernel == "linear":
+        return Polynomial(1, 0.0)
+    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 1:
+        raise ParameterError(f"degree={degree!r} is not allowed: give a whole number of at least 1, for example 2.")
+    if offset != 0:
+        positive("offset", offset, "offset is the constant of the polynomial kernel, 0 or above")
+    return Polynomial(int(degree), float(offset))

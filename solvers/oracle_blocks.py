@@ -1,0 +1,337 @@
+r"""Alternating minimisation where each block's problem is solved by a function of the structure, not by its algebra.
+
+For models too large to write down: the model holds variables and an objective that can be evaluated, the structure
+knows how to improve each block. The driver ``alternating`` runs this loop on them:
+
+    0. Take the values on the model, within the bounds, as the start; ``begin`` completes them.
+    1. For each block: let its step move the point. A step never raises the block's own objective.
+    2. Record the model's objective, and keep the point if it is the best so far (with ``keeps_last``: the latest).
+    3. Stop when ``settled`` says that a whole sweep has changed nothing that counts, or after ``sweeps`` sweeps.
+    4. ``finish`` the point.
+
+Nothing is proven about other points: the status is "stationary" where the measured first-order residual of the model's
+objective is within the tolerance at the point returned, and "feasible" elsewhere; there is no bound. Bounds and fixed
+values of the variables in ``boxed`` are the model's now; whatever else an edit could change is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from solvers.bounded import Minimum, check_method
+from solvers.decomposition import single_objective
+from solvers.driver import Config, Driver
+from solvers.errors import ModelError, OptionError
+from solvers.model_class import bounds_of
+from solvers.result import SolutionStatus, StopReason
+from solvers.structure import Facts, data_of, same, state
+
+FloatArray = NDArray[np.float64]
+Ended = tuple[StopReason, SolutionStatus | None]
+
+SLACK = 1e-9  # relative: rounding by which a step may raise its own objective
+
+
+@dataclass
+class OracleConfig(Config):
+    """Options of ``alternating`` on a model whose blocks are oracles; ``iteration_limit`` counts sweeps.
+
+    A model of one block counts the iterations of its method instead.
+
+    Attributes
+    ----------
+    sub_solver : str
+        The method of the blocks that are minimised over a box, one of ``solvers.bounded.METHODS``; by default the
+        structure's.
+    tolerance : float
+        Of the residual of a stationary point, and of the blocks' methods.
+    """
+
+    sub_solver: str | None = None
+    tolerance: float = 1e-3
+
+
+@dataclass(frozen=True)
+class Inside:
+    """What a step may use: bounds of the point, the method, and ``watch`` (point, value) -> whether to stop."""
+
+    lower: FloatArray
+    upper: FloatArray
+    method: str
+    tolerance: float
+    iteration_limit: int
+    seed: int
+    watch: Callable[[FloatArray, float], bool]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Where a step led: the whole point, and the block's own objective before (where the step began) and after."""
+
+    point: FloatArray
+    before: float
+    after: float
+    iterations: int = 1
+    message: str = ""
+
+    @classmethod
+    def by(cls, found: Minimum, point: FloatArray, before: float) -> Moved:
+        """Describe what a method over a box did."""
+        return cls(point, before, found.value, found.iterations, found.message)
+
+
+@dataclass(frozen=True)
+class OracleBlock:
+    """A block: its name, its step, and whether the point after it may be returned."""
+
+    name: str
+    step: Callable[[FloatArray, Inside], Moved]
+    returns: bool = True
+
+
+@dataclass
+class OracleBlocks(Facts):
+    """Blocks that are solved by functions of the point, an array over the data of ``components`` in order.
+
+    Parameters
+    ----------
+    components : list of Var components
+    blocks : list of OracleBlock
+        One, whose iterations are then the run's, or several.
+    value : callable
+        point -> the model's objective.
+    residual : callable
+        (point, lower, upper) -> the first-order residual of the objective, relative, as ``bounded.residual``.
+    settled : callable
+        (before, after, tolerance) -> whether a sweep has changed nothing that counts.
+    begin, finish : callables, optional
+        (point, inside) -> point: completes the start; solves again what the last block left.
+    stuck : callable, optional
+        point -> whether no sweep can change it any more.
+    support : callable
+        point -> number of elements in use, for the table.
+    remark : callable
+        point -> a sentence about it, or "".
+    boxed : list of Var components or data
+        Variables whose bounds and fixed values the steps keep to; the others must be as built.
+    method : str
+        Default of ``sub_solver``.
+    sweeps : int
+        Limit of sweeps where no ``iteration_limit`` is given.
+    keeps_last : bool
+        The result is the latest point, not the one of least objective.
+    """
+
+    components: list[Any]
+    blocks: list[OracleBlock]
+    value: Callable[[FloatArray], float]
+    residual: Callable[[FloatArray, FloatArray, FloatArray], float]
+    settled: Callable[[FloatArray, FloatArray, float], bool] | None = None
+    begin: Callable[[FloatArray, Inside], FloatArray] | None = None
+    finish: Callable[[FloatArray, Inside], FloatArray] | None = None
+    stuck: Callable[[FloatArray], bool] | None = None
+    support: Callable[[FloatArray], int] | None = None
+    remark: Callable[[FloatArray], str] | None = None
+    boxed: list[Any] = field(default_factory=list)
+    method: str = "l-bfgs-b"
+    sweeps: int = 100
+    keeps_last: bool = False
+    default_solver: str = field(default="alternating", kw_only=True)
+    implicit: str = field(default="functions of its structure", kw_only=True)
+    as_built: tuple[Any, list[Any], list[tuple[Any, ...]]] | None = None
+
+    def attach(self, model: pyo.ConcreteModel) -> OracleBlocks:
+        """Remember objective and variables as they stand, attach this structure to the model; a builder's end."""
+        inside = {id(v) for v in data_of(self.boxed)}
+        others = [v for v in self.variables() if id(v) not in inside]
+        self.as_built = single_objective(model).expr, others, [state(v) for v in others]
+        model.structure = self
+        return self
+
+    def variables(self) -> list[Any]:
+        """Return the variables of a point, in order."""
+        return data_of(self.components)
+
+    def edits(self, model: Any) -> list[str]:
+        """Name what the steps would not see."""
+        assert self.as_built is not None
+        expression, others, states = self.as_built
+        found = [
+            f'row "{row.name}"' for row in model.component_data_objects(pyo.Constraint, active=True, descend_into=True)
+        ]
+        if single_objective(model).expr is not expression:
+            found.append("the objective")
+        for v, before in zip(others, states, strict=True):
+            if not same(state(v), before):
+                found.append(f'what holds "{v.name}"')
+        return found
+
+
+class OracleDescent(Driver):
+    """The loop over oracle blocks; ``details`` tells the residual and each step's own objective."""
+
+    name = "alternating"
+    title = "models whose blocks are solved by functions of their structure"
+    options_type = OracleConfig
+    asks = OracleBlocks
+    config: OracleConfig
+
+    def prepare(self) -> None:
+        """Check the options, and that the steps see the whole model."""
+        c, structure = self.config, self.model.structure
+        assert isinstance(structure, OracleBlocks)
+        self.facts = structure
+        if not (isinstance(c.tolerance, int | float) and c.tolerance > 0):
+            raise OptionError(f"tolerance={c.tolerance!r} is not allowed: give a number above 0.")
+        self.method = check_method(structure.method if c.sub_solver is None else c.sub_solver)
+        self.sign = 1.0
+        edits = structure.edits(self.model)
+        if edits:
+            able = ", ".join(dict.fromkeys(v.parent_component().name for v in data_of(structure.boxed)))
+            raise ModelError(
+                f"The steps of this model do not see {edits[0]}: only bounds and fixed values of {able} may change. "
+                "Build the model with all its rows to edit it."
+            )
+        self.variables = structure.variables()
+        self.lower, self.upper = np.array(
+            [(v.value, v.value) if v.fixed else bounds_of(v) for v in self.variables], dtype=float
+        ).T
+        self.steps: list[dict[str, Any]] = []
+        self._sweep = 0
+        self._point: FloatArray | None = None
+
+    def why_infeasible(self) -> str:
+        """Name the bounds that cross."""
+        k = int(np.argmax(self.lower > self.upper))
+        return f'The bounds of "{self.variables[k].name}" cross: no value is between them.'
+
+    def loop(self) -> Ended:
+        """Run the algorithm box, and say in the end what came out; the numbers are its steps."""
+        if np.any(self.lower > self.upper):
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+        try:
+            return self._descend()
+        finally:
+            self._conclude()
+
+    def _descend(self) -> Ended:
+        facts, c = self.facts, self.config
+        x = np.clip([0.0 if v.value is None else v.value for v in self.variables], self.lower, self.upper)
+        if (stop := self.stopped()) is not None:
+            return stop, None
+        if facts.begin is not None:
+            x = self._timed("subproblem", lambda: facts.begin(x, self._inside()))  # type: ignore[misc]  # 0
+            self._keep("start", x)
+        limit = facts.sweeps if c.iteration_limit is None else c.iteration_limit
+        alone = len(facts.blocks) == 1
+        for self._sweep in range(1, 2 if alone else limit + 1):
+            before = x
+            for block in facts.blocks:
+                if (stop := self.stopped()) is not None:
+                    return stop, None
+                x = self._step(block, x)  # 1
+            if (stop := self.stopped()) is not None:
+                return stop, None
+            if self._settled(before, x):  # 3
+                break
+        else:
+            if not alone:
+                self._finish(x)
+                return StopReason.ITERATION_LIMIT, None
+        self._finish(x)
+        cut = alone and self.steps[-1]["iterations"] >= self._inner_limit()
+        return StopReason.ITERATION_LIMIT if cut else StopReason.CONVERGED, None
+
+    def _settled(self, before: FloatArray, after: FloatArray) -> bool:
+        facts = self.facts
+        if len(facts.blocks) == 1 or (facts.stuck is not None and facts.stuck(after)):
+            return True
+        return np.array_equal(before, after) or (
+            facts.settled is not None and facts.settled(before, after, self.config.tolerance)
+        )
+
+    def _finish(self, x: FloatArray) -> None:
+        if self.facts.finish is not None:  # 4
+            self._sweep += 1
+            finish = self.facts.finish
+            self._keep("finish", self._timed("subproblem", lambda: finish(x, self._inside())))
+
+    def _step(self, block: OracleBlock, x: FloatArray) -> FloatArray:
+        moved = self._timed("subproblem", lambda: block.step(x, self._inside(block)))
+        raised = moved.after - moved.before > SLACK * max(1.0, abs(moved.before))
+        point = x if raised else moved.point
+        columns = {"sweep": self._sweep, "block": block.name, "before": moved.before, "after": moved.after}
+        self.steps.append({**columns, "iterations": moved.iterations, "taken": not raised, "message": moved.message})
+        if len(self.facts.blocks) > 1 or not self._same(point):
+            self._keep(block.name, point, returns=block.returns)
+        return point
+
+    def _same(self, x: FloatArray) -> bool:
+        return self._point is not None and np.array_equal(self._point, x)
+
+    def _inner_limit(self) -> int:
+        given = self.config.iteration_limit
+        return 1000 if given is None or len(self.facts.blocks) > 1 else given
+
+    def _inside(self, block: OracleBlock | None = None) -> Inside:
+        c, alone = self.config, len(self.facts.blocks) == 1
+
+        def watch(point: FloatArray, value: float) -> bool:
+            if alone and block is not None:
+                self._keep(block.name, point)
+            return self.stopped() is not None
+
+        return Inside(self.lower, self.upper, self.method, c.tolerance, self._inner_limit(), c.seed or 0, watch)
+
+    def _keep(self, step: str, x: FloatArray, *, returns: bool = True) -> None:
+        """Record a point, and keep it where it may be returned."""
+        value = self.facts.value(x)
+        self._point = x.copy()
+        if returns:
+            self._write(x)
+            score = -float(len(self.trace.rows)) if self.facts.keeps_last else None
+            self.offer(value, self.variables, lambda: None, score)
+        self.record(step, value, cuts=0, support=None if self.facts.support is None else self.facts.support(x))
+
+    def _write(self, x: FloatArray) -> None:
+        for v, value in zip(self.variables, x.tolist(), strict=True):
+            v.set_value(value, skip_validation=True)
+
+    def _status(self, objective: float | None) -> SolutionStatus:
+        if objective is None:
+            return SolutionStatus.NO_SOLUTION
+        return (
+            SolutionStatus.STATIONARY if self.details["residual"] <= self.config.tolerance else SolutionStatus.FEASIBLE
+        )
+
+    def _conclude(self) -> None:
+        """Measure the point that is returned, and say what it is."""
+        columns = ["sweep", "block", "before", "after", "iterations", "taken", "message"]
+        self.details["steps"] = pd.DataFrame(self.steps, columns=columns)
+        if self._kept is None:
+            return
+        values = [(v, v.value) for v in self.variables]
+        self._load()
+        x = np.array([v.value for v in self.variables], dtype=float)
+        for v, value in values:
+            v.set_value(value, skip_validation=True)
+        left = self.details["residual"] = float(self.facts.residual(x, self.lower, self.upper))
+        said = ["" if self.facts.remark is None else self.facts.remark(x), self.message]
+        if left > self.config.tolerance:
+            said.append(f"Not stationary: one unit of one variable still promises {left:.1e} of the objective.")
+        self.message = " ".join(s for s in said if s)
+
+
+def descent(model: Any, options: dict[str, Any]) -> OracleDescent | None:
+    """Return the driver for a model whose blocks are oracles; None for any other model."""
+    return OracleDescent(model, **options) if isinstance(getattr(model, "structure", None), OracleBlocks) else None
+
+
+__all__ = ["Inside", "Moved", "OracleBlock", "OracleBlocks", "OracleConfig", "OracleDescent", "descent"]
