@@ -68,10 +68,7 @@ def solve_columns(
     """
     K, F = P.shape
     size, top = largest_row(P), float(q.max(initial=0.0))
-    if size == 0.0 or top <= 0.0:  # no cut has a slope, or none is above 0 at w = 0
-        alpha = np.zeros(K)
-        if top > 0.0:
-            alpha[int(np.argmax(q))] = C
+    if (alpha := without_slopes(q, C, size)) is not None:
         return Restricted(alpha, np.zeros(F), np.zeros(F))
     unit = top / size  # of w
     cost = np.r_[np.zeros(2 * F), np.full(F, 0.5 * unit**2 / (C * top)), 1.0]
@@ -100,6 +97,17 @@ def solve_columns(
     if not (np.all(np.isfinite(x)) and np.all(np.isfinite(z))):
         return None
     return Restricted(weighed(C * z[:K], C), unit * x[:F], np.clip(x[F : 2 * F], 0.0, 1.0))
+
+
+def without_slopes(q: FloatArray, C: float, size: float) -> FloatArray | None:
+    """Return alpha where no cut has a slope, or none is above 0 at w = 0, so that w = 0 is best; None elsewhere."""
+    top = float(q.max(initial=0.0))
+    if size > 0.0 and top > 0.0:
+        return None
+    alpha = np.zeros(len(q))
+    if top > 0.0:
+        alpha[int(np.argmax(q))] = C
+    return alpha
 
 
 def largest_row(P: FloatArray) -> float:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from solvers.column_problem import largest_row, settings, weighed
+from solvers.column_problem import largest_row, settings, weighed, without_slopes
 
 FloatArray = NDArray[np.float64]
 Groups = Sequence[NDArray[np.intp]]
@@ -71,10 +71,7 @@ def solve_groups(
     """
     K, T = len(q), len(groups)
     size, top = largest_row(P), float(q.max(initial=0.0))
-    if size == 0.0 or top <= 0.0:  # no cut has a slope, or none is above 0 at w = 0
-        alpha = np.zeros(K)
-        if top > 0.0:
-            alpha[int(np.argmax(q))] = C
+    if (alpha := without_slopes(q, C, size)) is not None:
         return GroupAnswer(alpha, np.full(T, 1.0 / T))
     tall = np.array([len(t) for t in groups])
     W = int(tall.sum())  # variables: w, the T norms, their sum, xi

@@ -178,16 +178,7 @@ class TwoLayer(Driver):
             if self._finished():  # 4
                 self._tidied()
                 return StopReason.CONVERGED, None
-            restricted = dual.gain - self._conjugate_in_use(dual.slopes)
-            new = sum(work.add_row(row) for row in rows) > 0  # 5
-            lag, rows_lag = restricted - dual.bound, self.here.value - restricted
-            if not c.stabilised:
-                behind = point.value - restricted <= 0.5 * c.gap * abs(point.value)
-                new = ((behind or not new) and self._add_columns(dual.slopes, self.budget)) or new
-            elif lag > LAG * rows_lag or not new:  # 6
-                many = self.budget * (MANY if lag > rows_lag and not work.by_groups else 1)
-                new = self._add_columns(dual.slopes, many) or new
-                new = self._add_columns(self._ahead(dual), many) or new
+            new = self._grow(point, rows, dual)  # 5, 6
             if not new and fine:
                 if not self._refined(answer):
                     self.message = f"{c.sub_solver} resolves the restricted problems no finer: the gap stays."
@@ -198,6 +189,21 @@ class TwoLayer(Driver):
         return StopReason.ITERATION_LIMIT, None
 
     # The steps.
+
+    def _grow(self, point: Point, rows: list[RiskRow], dual: Dual) -> bool:
+        """Add rows, and columns where they lag; say whether anything is new."""
+        work, B = self.work, self.budget
+        restricted = dual.gain - self._conjugate_in_use(dual.slopes)  # the value of the problem of step 1
+        new = sum(work.add_row(row) for row in rows) > 0
+        if not self.config.stabilised:
+            complete = point.value - restricted <= 0.5 * self.config.gap * abs(point.value)
+            return ((complete or not new) and self._add_columns(dual.slopes, B)) or new
+        lag, rows_lag = restricted - dual.bound, self.here.value - restricted
+        if lag > LAG * rows_lag or not new:
+            many = B * (MANY if lag > rows_lag and not work.by_groups else 1)
+            new = self._add_columns(dual.slopes, many) or new
+            new = self._add_columns(self._ahead(dual), many) or new
+        return new
 
     def _solve(self, fine: bool) -> Restricted | None:
         accuracy = FINE
