@@ -55,7 +55,7 @@ LAG = 0.3  # of the rows' lag: from here on the columns' lag calls for more of t
 IDLE = 3  # rounds
 TINY = (1e-2, 1e-3, 1e-4, 1e-5)  # of the largest weight
 FINE, COARSE = 1e-12, 1e-5  # accuracies of step 1, relative to C q_max
-STALLED = 25  # rounds in which the gap has not fallen by a tenth
+STALLED = 100  # rounds in which the gap has not fallen by a tenth
 
 
 @dataclass
@@ -159,7 +159,7 @@ class TwoLayer(Driver):
         c, work = self.config, self.work
         self.here = self._point(np.zeros(0))  # 0
         self._offer(self.here)
-        work.add_row(self.here.row)
+        work.add_rows([self.here.row])
         self._add_columns(work.slopes(np.array([self.C])), self.budget)
         fine = False
         for _ in self.trace.iterations(c.iteration_limit):
@@ -194,7 +194,7 @@ class TwoLayer(Driver):
         """Add rows, and columns where they lag; say whether anything is new."""
         work, B = self.work, self.budget
         restricted = dual.gain - self._conjugate_in_use(dual.slopes)  # the value of the problem of step 1
-        new = sum(work.add_row(row) for row in rows) > 0
+        new = work.add_rows(rows)
         if not self.config.stabilised:
             complete = point.value - restricted <= 0.5 * self.config.gap * abs(point.value)
             return ((complete or not new) and self._add_columns(dual.slopes, B)) or new

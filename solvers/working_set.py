@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,15 +51,19 @@ class WorkingSet:
                 total += a * row.coefficients
         return np.asarray(self.X.T @ total) * self.scale
 
-    def add_row(self, row: RiskRow) -> bool:
-        """Add a row, unless it is there."""
-        if any(row.side == r.side and np.array_equal(row.coefficients, r.coefficients) for r in self.rows):
+    def add_rows(self, rows: Sequence[RiskRow]) -> bool:
+        """Add rows that are not there yet; say whether any is new."""
+        new: list[RiskRow] = []
+        for row in rows:
+            if not any(_same(row, other) for other in (*self.rows, *new)):
+                new.append(row)
+        if not new:
             return False
-        self.rows.append(row)
-        slope = -self.scale * np.asarray(self.XF.T @ row.coefficients.astype(float))
-        self.P = np.vstack([self.P, slope[None]]) if len(self.columns) else np.empty((len(self.rows), 0))
-        self.q = np.append(self.q, self.scale * row.side)
-        self._row_idle = np.append(self._row_idle, 0)
+        slopes = np.array([self.XF.T @ row.coefficients.astype(float) for row in new])
+        self.P = np.vstack([self.P.reshape(len(self.rows), len(self.columns)), -self.scale * slopes])
+        self.q = np.concatenate([self.q, [self.scale * row.side for row in new]])
+        self.rows += new
+        self._row_idle = np.concatenate([self._row_idle, np.zeros(len(new), dtype=int)])
         return True
 
     def add_group(self, slopes: FloatArray, budget: int) -> bool:
@@ -107,6 +112,10 @@ class WorkingSet:
             self.columns, self.P, self.XF = self.columns[stay], self.P[:, stay], self.XF[:, np.flatnonzero(stay)]
             self._column_idle = self._column_idle[stay]
         return stay
+
+
+def _same(row: RiskRow, other: RiskRow) -> bool:
+    return row.side == other.side and np.array_equal(row.coefficients, other.coefficients)
 
 
 def _idle(rounds: NDArray[np.int_], used: NDArray[np.bool_]) -> NDArray[np.int_]:
