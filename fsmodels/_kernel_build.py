@@ -140,6 +140,7 @@ def by_oracle(model: pyo.ConcreteModel, blocks: list[OracleBlock], **facts: Any)
         remark=problem.remark,
         boxed=[model.z],
         implicit="functions of its kernel matrix",
+        remedy='build it with form="algebra"',
         selected=problem.selected,
         **facts,
     ).attach(model)

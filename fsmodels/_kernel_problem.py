@@ -32,6 +32,7 @@ __all__ = ["MARGIN", "ZERO", "Problem"]
 ZERO = 0.01  # of the largest weight: less counts as 0 (footnote 4)
 FIRST = 0.25  # of ||z||: the most that is tried as a first step
 MARGIN = (1e-3, 1e3)  # lambda; at z = 0 it would run away
+INNER = 10  # the SVM that is solved again moves the slopes: a step is that much more exact than the result
 EXACT = 1e-6  # of libsvm in the value function, whose slopes need its optimum
 
 
@@ -131,7 +132,7 @@ class Problem:
             inside.upper[where],
             method=inside.method,
             unit=self.unit(x)[where],
-            tolerance=inside.tolerance / 100,
+            tolerance=inside.tolerance / INNER,
             iteration_limit=inside.iteration_limit,
             watch=lambda z, value: inside.watch(function.at(z), value),
             seed=inside.seed,
@@ -157,7 +158,7 @@ class Problem:
             inside.upper[free],
             method=inside.method,
             unit=self.unit(x)[free],
-            tolerance=inside.tolerance / 100,
+            tolerance=inside.tolerance / INNER,
             iteration_limit=inside.iteration_limit,
             watch=watch,
             seed=inside.seed,

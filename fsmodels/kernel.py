@@ -39,13 +39,16 @@ What to know of the objective
     (11) does not change under (u, b, lambda) -> t (u, b, lambda). (12) drops u'Ku, so that a kernel near the identity,
     which memorises the labels, costs little: for C >= 1 it prefers weights on noise; take C near n^(-1/3), from a grid
     as 2^-7..2^2. At z = 0 its lambda runs away: lambda stays in [1e-3, 1e3].
+    mu gives all weights one price, so that columns should be standardised (``data.scaled("standard")``).
+    ``model.z.fix(0.5)`` before solving gives the plain SVM at these weights, in any model and form.
     Omega falls in every step of Algorithms 1 and 2, not of Algorithm 3, which is why its sweeps are limited.
 The forms
     ``oracle`` (default): variables and an objective without algebra, steps on arrays (``_kernel_problem``), memory
     O(n^2 + n d). Bounds and fixed values of ``z`` may be edited; the solver is the driver "alternating" with
     ``sub_solver=`` l-bfgs-b, trust-newton, projected-gradient, pounce or cyipopt. ``algebra``: every row, for any NLP
-    solver and edit, for some 60 samples of 20 features (``_kernel_algebra``). ``reduced`` (``full_fs``): L-BFGS-B on
-    (5) with the smoothed hinge, whose local minima are those of (7): much faster where n is large.
+    solver and edit, for some 60 samples of 20 features (``_kernel_algebra``); global solvers prove nothing on it: scip
+    has no bound after 15 s for 4 samples of 2 features. ``reduced`` (``full_fs``): L-BFGS-B on (5) with the smoothed
+    hinge, whose local minima are those of (7): much faster where n is large.
 The SVM step
     libsvm on K + (2 eps / C) I solves the smoothed SVM exactly (``_kernel_svm``); ``svm="primal"`` is Newton's method.
 Symbols

@@ -46,7 +46,7 @@ from solvers.driver import FEASIBLE, Driver
 from solvers.errors import ModelError, OptionError
 from solvers.interfaces import SolveOptions
 from solvers.model_class import INSIDE, is_fraction, unknown_components, unseen, violation, without_domains
-from solvers.oracle_blocks import descent
+from solvers.oracle_blocks import ENDLESS, descent
 from solvers.result import SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
 from solvers.starts import StartsConfig, spread
@@ -181,6 +181,9 @@ class Alternating(Driver):
             stale = 0 if self._keep(run) else stale + 1  # 2
             at = "" if run.value is None or self._penalty is None else f"{self._mu}={run.value:g} "
             self.record(f"{at}start {run.number}", self._value(), cuts=0, support=None)
+            if run.objective is not None and run.objective < ENDLESS:
+                run.failure = f"start {run.number} fell below {ENDLESS:g}: bound the variables"
+                return None if run.value is not None else (StopReason.CONVERGED, SolutionStatus.UNBOUNDED)
             if not moved:  # 3
                 run.settled = True
                 return None

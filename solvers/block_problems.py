@@ -165,7 +165,7 @@ class GeneralBlock:
             answer = self._ask(time_limit)
             if answer.stop_reason is StopReason.INTERRUPTED:
                 raise KeyboardInterrupt  # which the solver swallowed
-            error = self._rounded() if answer.has_point else math.inf
+            error = self._tidied() if answer.has_point else math.inf
         limit = answer.stop_reason in (StopReason.TIME_LIMIT, StopReason.ITERATION_LIMIT)
         stop = StopReason.TIME_LIMIT if answer.stop_reason is StopReason.TIME_LIMIT else None
         status = answer.status
@@ -192,13 +192,16 @@ class GeneralBlock:
             self._runner = Runner(self.spec, self._options)
             return self._runner.solve(self._view, time_limit=time_limit, integer=self._integer)
 
-    def _rounded(self) -> float:
-        """Round integers where the rows still hold; return the violation."""
+    def _tidied(self) -> float:
+        """Round integers and put values on bounds that they just miss, where the rows still hold; return the violation.
+
+        To the next block these values are constants, and a constant outside its bounds would prove it infeasible.
+        """
         error = violation(self._view)
-        near = [(v, v.value) for v in self._part.variables if not v.is_continuous() and v.value is not None]
-        off = [(v, value) for v, value in near if 0 < abs(value - round(value)) < ALMOST_INTEGER]
-        for v, value in off:
-            v.set_value(round(value), skip_validation=True)
+        held = [v for v in self._part.variables if v.value is not None]
+        off = [(v, v.value) for v in held if v.value != _tidy(v)]
+        for v, _ in off:
+            v.set_value(_tidy(v), skip_validation=True)
         after = violation(self._view) if off else error
         if after <= max(error, FEASIBLE):
             return after
@@ -317,6 +320,15 @@ class Maker:
 def _coefficients(body: Any) -> list[Any]:
     """Return the expressions of a row: a dense row of numbers is read, not walked."""
     return [*body.linear_coefs, body.constant] if type(body) is LinearExpression else [body]
+
+
+def _tidy(v: Any) -> float:
+    """Return a variable's value, on the bound or the whole number that it misses by no more than the tolerance."""
+    value = float(v.value)
+    if not v.is_continuous() and abs(value - round(value)) < ALMOST_INTEGER:
+        return float(round(value))
+    inside = float(np.clip(value, *bounds_of(v)))
+    return inside if abs(inside - value) <= FEASIBLE * max(1.0, abs(inside)) else value
 
 
 def _bounds(held: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:

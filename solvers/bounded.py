@@ -137,8 +137,17 @@ def check_method(method: str) -> str:
 
 
 def _lbfgs(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[FloatArray, str]:
+    why = ""
+
     def seen(intermediate_result: Any) -> None:
-        if p.stops(intermediate_result.x, float(intermediate_result.fun)):
+        nonlocal why
+        at = np.array(intermediate_result.x, dtype=float)
+        stops = p.stops(at, float(intermediate_result.fun))
+        if p.residual(at, *p.value(at)) <= p.tolerance:  # scipy's own test is absolute, and blind to nearby bounds
+            why = "the residual is within the tolerance"
+        elif stops:
+            why = p.why()
+        if why:
             raise StopIteration
 
     found = scipy_minimize(
@@ -151,12 +160,12 @@ def _lbfgs(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[FloatArra
         options={
             "maxcor": MEMORY,
             "ftol": RELATIVE,
-            "gtol": p.tolerance / 2,
+            "gtol": 0.0,
             "maxiter": p.iteration_limit,
             "maxfun": 20 * p.iteration_limit,
         },
     )
-    return np.asarray(found.x, dtype=float), str(found.message)
+    return np.asarray(found.x, dtype=float), why or str(found.message)
 
 
 def _projected_gradient(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[FloatArray, str]:
@@ -171,7 +180,9 @@ def _projected_gradient(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tu
         else:
             return y, "no step along the gradient gains anything"
         gained, y, f, g = f - value, trial, value, slope
-        if p.stops(y, f) or gained <= RELATIVE * max(1.0, abs(f)):
+        if p.stops(y, f):
+            return y, p.why()
+        if gained <= RELATIVE * max(1.0, abs(f)):
             break
         length *= 2
     return y, ""

@@ -58,7 +58,7 @@ def trust_newton(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[Flo
         if ratio > ENOUGH:
             y, f, g = p.inside(y + step), value, slope
         if p.stops(y, f):
-            return y, "stopped"
+            return y, p.why()
     return y, "the trust region has vanished"
 
 

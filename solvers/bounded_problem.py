@@ -56,11 +56,14 @@ class Scaled:
     watch: Watch
     seed: int
     iterations: int = 0
+    _last: tuple[FloatArray, float, FloatArray] | None = None
 
     def value(self, y: FloatArray) -> tuple[float, FloatArray]:
-        """Return value and gradient."""
-        value, gradient = self.function.value(y * self.unit)
-        return value, gradient * self.unit
+        """Return value and gradient; those of the last point are at hand."""
+        if self._last is None or not np.array_equal(self._last[0], y):
+            value, gradient = self.function.value(y * self.unit)
+            self._last = y.copy(), value, gradient * self.unit
+        return self._last[1], self._last[2].copy()
 
     def product(self, y: FloatArray, v: FloatArray) -> FloatArray:
         """Return the Hessian times v."""
@@ -78,6 +81,10 @@ class Scaled:
         """Count an iteration; tell whether to stop after it."""
         self.iterations += 1
         return self.watch(y * self.unit, value) or self.iterations >= self.iteration_limit
+
+    def why(self) -> str:
+        """Say why ``stops`` did."""
+        return "iteration limit" if self.iterations >= self.iteration_limit else "stopped"
 
     def require_products(self, method: str, y: FloatArray) -> None:
         """Refuse a function without a Hessian.

@@ -6,7 +6,8 @@ knows how to improve each block. The driver ``alternating`` runs this loop on th
     0. Take the values on the model, within the bounds, as the start; ``begin`` completes them.
     1. For each block: let its step move the point. A step never raises the block's own objective.
     2. Record the model's objective, and keep the point if it is the best so far (with ``keeps_last``: the latest).
-    3. Stop when ``settled`` says that a whole sweep has changed nothing that counts, or after ``sweeps`` sweeps.
+    3. Stop when ``settled`` says that a whole sweep has changed nothing that counts and the residual is within the
+       tolerance (without ``keeps_last``), or after ``sweeps`` sweeps.
     4. ``finish`` the point.
 
 Nothing is proven about other points: the status is "stationary" where the measured first-order residual of the model's
@@ -37,6 +38,7 @@ FloatArray = NDArray[np.float64]
 Ended = tuple[StopReason, SolutionStatus | None]
 
 SLACK = 1e-9  # relative: rounding by which a step may raise its own objective
+ENDLESS = -1e20  # an objective below it has no end
 
 
 @dataclass
@@ -197,7 +199,7 @@ class OracleDescent(Driver):
             able = ", ".join(dict.fromkeys(v.parent_component().name for v in data_of(structure.boxed)))
             raise ModelError(
                 f"The steps of this model do not see {edits[0]}: only bounds and fixed values of {able} may change. "
-                "Build the model with all its rows to edit it."
+                f"{structure.remedy[:1].upper()}{structure.remedy[1:]} to edit it."
             )
         self.variables = structure.variables()
         self.lower, self.upper = np.array(
@@ -239,29 +241,39 @@ class OracleDescent(Driver):
                 x = self._step(block, x)  # 1
             if (stop := self.stopped()) is not None:
                 return stop, None
-            if self._settled(before, x):  # 3
+            settled = self._settled(before, x)
+            if settled:  # 3
                 break
-        else:
-            if not alone:
-                self._finish(x)
-                return StopReason.ITERATION_LIMIT, None
-        self._finish(x)
-        cut = alone and self.steps[-1]["iterations"] >= self._inner_limit()
-        return StopReason.ITERATION_LIMIT if cut else StopReason.CONVERGED, None
+            if self.best is not None and self.best < ENDLESS:
+                self.message = f"The objective falls below {ENDLESS:g}: bound the variables."
+                return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
+        x = self._finish(x)
+        cut = self.steps[-1]["iterations"] >= self._inner_limit() if alone else not settled
+        return StopReason.ITERATION_LIMIT if cut and self._left(x) > c.tolerance else StopReason.CONVERGED, None
 
     def _settled(self, before: FloatArray, after: FloatArray) -> bool:
         facts = self.facts
         if len(facts.blocks) == 1 or (facts.stuck is not None and facts.stuck(after)):
             return True
-        return np.array_equal(before, after) or (
-            facts.settled is not None and facts.settled(before, after, self.config.tolerance)
-        )
+        if np.array_equal(before, after):
+            return True
+        if facts.settled is None or not facts.settled(before, after, self.config.tolerance):
+            return False
+        return facts.keeps_last or self._left(self._finished(after)) <= self.config.tolerance
 
-    def _finish(self, x: FloatArray) -> None:
+    def _left(self, x: FloatArray) -> float:
+        return float(self.facts.residual(x, self.lower, self.upper))
+
+    def _finished(self, x: FloatArray) -> FloatArray:
+        finish = self.facts.finish
+        return x if finish is None else self._timed("subproblem", lambda: finish(x, self._inside()))
+
+    def _finish(self, x: FloatArray) -> FloatArray:
+        x = self._finished(x)
         if self.facts.finish is not None:  # 4
             self._sweep += 1
-            finish = self.facts.finish
-            self._keep("finish", self._timed("subproblem", lambda: finish(x, self._inside())))
+            self._keep("finish", x)
+        return x
 
     def _step(self, block: OracleBlock, x: FloatArray) -> FloatArray:
         moved = self._timed("subproblem", lambda: block.step(x, self._inside(block)))
@@ -322,16 +334,39 @@ class OracleDescent(Driver):
         x = np.array([v.value for v in self.variables], dtype=float)
         for v, value in values:
             v.set_value(value, skip_validation=True)
-        left = self.details["residual"] = float(self.facts.residual(x, self.lower, self.upper))
+        left = self.details["residual"] = self._left(x)
         said = ["" if self.facts.remark is None else self.facts.remark(x), self.message]
         if left > self.config.tolerance:
             said.append(f"Not stationary: one unit of one variable still promises {left:.1e} of the objective.")
+            said.append(
+                "Not every step of this algorithm minimises it: go on from here with another one."
+                if self.facts.keeps_last
+                else "Solve again, which goes on from here, with a larger iteration_limit= or another sub_solver=, or "
+                "from the start with a smaller tolerance=, which makes the steps more exact."
+            )
         self.message = " ".join(s for s in said if s)
 
 
 def descent(model: Any, options: dict[str, Any]) -> OracleDescent | None:
-    """Return the driver for a model whose blocks are oracles; None for any other model."""
-    return OracleDescent(model, **options) if isinstance(getattr(model, "structure", None), OracleBlocks) else None
+    """Return the driver for a model whose blocks are oracles; None for any other model.
+
+    Raises
+    ------
+    OptionError
+        For an option of the other kind of model.
+    """
+    oracles = isinstance(getattr(model, "structure", None), OracleBlocks)
+    if oracles and "blocks" in options:
+        raise OptionError(
+            "blocks= is for models with rows; the blocks of this one are steps of its structure: leave blocks= out, or "
+            f"{model.structure.remedy}."
+        )
+    if not oracles and "sub_solver" in options:
+        raise OptionError(
+            "sub_solver= names the method of a model whose blocks are functions; the blocks of this one are solved by "
+            'solvers: give blocks=[Block([model.x], solver="pounce"), ...] (solvers.blocks).'
+        )
+    return OracleDescent(model, **options) if oracles else None
 
 
 __all__ = ["Inside", "Moved", "OracleBlock", "OracleBlocks", "OracleConfig", "OracleDescent", "descent"]

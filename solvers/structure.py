@@ -124,12 +124,15 @@ class Facts:
     implicit : str
         What stands for rows that the model does not state. Not empty: only a driver that asks it may solve the model,
         and only as built.
+    remedy : str
+        How to build the model with those rows, for the refusal.
     """
 
     selected: Callable[[Any], list[str]] | None = field(default=None, kw_only=True)
     violation: Callable[[Any], float] | None = field(default=None, kw_only=True)
     default_solver: str = field(default="", kw_only=True)
     implicit: str = field(default="", kw_only=True)
+    remedy: str = field(default="build the model with all its rows", kw_only=True)
 
     def check_stated(self, reason: str) -> None:
         """Refuse what needs all rows where the model does not state them.
@@ -142,7 +145,7 @@ class Facts:
         if self.implicit:
             raise ModelError(
                 f"{reason}, but this model leaves rows to {self.implicit}: a driver must ask it, as built. "
-                f'Use "{self.default_solver}", or build the model with all its rows to edit or to solve it whole.'
+                f'Use "{self.default_solver}", or {self.remedy} to edit or to solve it whole.'
             )
 
 

@@ -170,6 +170,14 @@ def test_the_algorithms_run_on_their_algebra(build):
     assert result.objective == pytest.approx(other.objective, rel=0.1)
 
 
+@pytest.mark.parametrize("build", ["full_fs", "ao_simple"])
+def test_fixed_weights_give_the_plain_svm(build):
+    data = sample(5, n=10)
+    model = getattr(kernel, build)(data, C=1.0, penalty=0.2, form="algebra")
+    model.z.fix(0.5)
+    assert fs.solve(model).objective == pytest.approx(kernel.omega(data, 0.5, C=1.0, penalty=0.2), rel=1e-5)
+
+
 def test_rows_may_be_added_to_the_algebra():
     data = sample(5, n=12)
     model = kernel.full_fs(data, C=1.0, penalty=0.1, form="algebra")

@@ -1,6 +1,7 @@
 """Algorithms 1-3, FULL-FS and GMKL on arrays: descent, stops, limits, z = 0, degenerate data, messages."""
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from scipy import sparse
 
@@ -336,6 +337,44 @@ def test_other_refusals(chess):
         kernel.gmkl(chess, C=1.0, penalty=1.0, start={"q": 1.0})
     with pytest.raises(fs.ModelError, match="functions of its kernel matrix"):
         fs.solve(kernel.gmkl(chess, C=1.0, penalty=1.0), "pounce")
+
+
+def test_refusals_name_the_form_that_can(chess):
+    model = kernel.full_fs(chess, C=1.0, penalty=1.0)
+    with pytest.raises(fs.ModelError, match='build it with form="algebra" to edit or to solve it whole'):
+        fs.solve(model, "scip")
+    model.budget = pyo.Constraint(expr=model.z["a"] + model.z["b"] <= 1)
+    with pytest.raises(fs.ModelError, match=r'do not see row "budget".*Build it with form="algebra" to edit it'):
+        fs.solve(model)
+
+
+def test_full_fs_stops_where_it_is_stationary():
+    data = fs.load_dataset("wdbc").scaled("standard").take(range(200))
+    result = fs.solve(kernel.full_fs(data, C=1.0, penalty=2.0))
+    assert (result.stop_reason, result.status) == (StopReason.CONVERGED, SolutionStatus.STATIONARY)
+    assert result.details["residual"] <= 1e-3
+    assert result.details["steps"]["message"].tolist() == ["the residual is within the tolerance"]
+    tight = fs.solve(kernel.full_fs(data, C=1.0, penalty=2.0), tolerance=1e-5)
+    assert result.objective == pytest.approx(tight.objective, rel=1e-3)
+    assert result.selected == tight.selected
+
+
+@pytest.mark.parametrize("name", ["ao-simple", "ao-margin"])
+def test_alternation_goes_on_to_a_stationary_point(name):
+    data = fs.load_dataset("wdbc").scaled("standard").take(range(200))
+    result = fs.solve(BUILDS[name](data, C=1.0, penalty=2.0))  # still weights, residual above 1e-3, after 27 sweeps
+    assert (result.stop_reason, result.status) == (StopReason.CONVERGED, SolutionStatus.STATIONARY)
+    assert result.details["residual"] <= 1e-3
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_fixed_weights_give_the_plain_svm(chess, name):
+    model = BUILDS[name](chess, C=1.0, penalty=0.5)
+    model.z.fix(0.5)
+    result = fs.solve(model)
+    eps = 0.0 if name == "gmkl" else 0.5
+    assert result.objective == pytest.approx(kernel.omega(chess, 0.5, C=1.0, penalty=0.5, eps=eps), rel=1e-6)
+    assert result.status is SolutionStatus.STATIONARY
 
 
 @pytest.mark.parametrize("name", BUILDS)

@@ -8,7 +8,7 @@ import pytest
 
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.alternating import Alternating
-from solvers.block_problems import ClosedForm
+from solvers.block_problems import ClosedForm, _tidy
 from solvers.blocks import Block, Blocks, PenaltyValues
 from solvers.lp_pyomo import NEEDED
 from solvers.model_class import violation
@@ -558,6 +558,29 @@ def test_unbounded():
     m.bound = pyo.Constraint(expr=m.x * m.y >= -4)  # not any more
     result = run(m, blocks=[m.x, m.y])
     assert result.objective == pytest.approx(-4.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
+def test_blocks_that_run_away_together_end_as_unbounded(sense):
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(), pyo.Var()
+    f = m.x**2 + m.y**2 - 3 * m.x * m.y  # each block alone is convex; f = -x^2 along x = y
+    m.cost = pyo.Objective(expr=f if sense == pyo.minimize else -f, sense=sense)
+    result = run(m, blocks=[m.x, m.y], iteration_limit=200)
+    assert (result.status, result.stop_reason) == (SolutionStatus.UNBOUNDED, StopReason.CONVERGED)
+    assert abs(result.objective) > 1e20
+    assert "fell below -1e+20" in result.message
+
+
+def test_values_are_put_on_bounds_within_the_tolerance_only():
+    m = pyo.ConcreteModel()
+    m.x, m.k = pyo.Var(bounds=(-5, 1e6)), pyo.Var(domain=pyo.Integers)
+    for value, tidy in ((-5 - 5e-8, -5.0), (-5.001, -5.001), (2.5, 2.5), (1e6 + 0.5, 1e6), (-5 + 5e-8, -5 + 5e-8)):
+        m.x.set_value(value, skip_validation=True)
+        assert _tidy(m.x) == tidy
+    for value, tidy in ((2.00001, 2.0), (2.1, 2.1)):
+        m.k.set_value(value, skip_validation=True)
+        assert _tidy(m.k) == tidy
 
 
 OTHER = game()

@@ -136,3 +136,30 @@ def test_what_is_refused():
     if SOLVERS["cyipopt"].found is None:
         with pytest.raises(SolverError, match=r'Method "cyipopt" is not installed\. To get it: conda'):
             check_method("cyipopt")
+
+
+def test_lbfgs_stops_as_soon_as_the_measured_residual_meets_the_tolerance():
+    """Scipy's own test is of the absolute slope: at |f| = 1e6 it would ask for 1e-6 of the tolerance."""
+    n = 40
+    start, box = np.ones(n), (np.full(n, -9.0), np.full(n, 9.0))
+    seen = []
+    tilted = Quadratic(1e3 * np.diag(np.geomspace(1.0, 100.0, n)), np.full(n, 2.0))
+
+    def measure(x, f):
+        seen.append(residual(x, *tilted.value(x), *box, 1.0))
+        return False
+
+    found = minimise(tilted, start, *box, tolerance=1e-2, watch=measure)
+    assert found.converged
+    assert found.message == "the residual is within the tolerance"
+    assert seen[-1] <= 1e-2 < min(seen[:-1])
+
+
+@pytest.mark.parametrize("method", ["l-bfgs-b", "trust-newton", "projected-gradient"])
+def test_a_limit_of_iterations_is_called_so(method):
+    curved = Quadratic(np.diag([1.0, 100.0, 1e4]), [1.0, 1.0, 1.0])
+    box = np.full(3, -9.0), np.full(3, 9.0)
+    limited = minimise(curved, np.array([3.0, -2.0, 1.0]), *box, method=method, iteration_limit=1)
+    assert (limited.message, limited.converged) == ("iteration limit", False)
+    asked = minimise(curved, np.array([3.0, -2.0, 1.0]), *box, method=method, watch=lambda x, f: True)
+    assert asked.message == "stopped"

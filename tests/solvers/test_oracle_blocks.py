@@ -251,3 +251,63 @@ def test_the_driver_is_the_one_of_its_structure():
     driver = Alternating(m, blocks=[[m.x], [m.x3]])
     assert isinstance(driver, Alternating)
     assert isinstance(copy.copy(driver), Alternating)
+
+
+def test_a_value_that_a_solver_leaves_just_outside_its_bound_is_no_clash():
+    m = algebra(shared=True)
+    for v in (*m.x.values(), m.x3):
+        v.setlb(-5), v.setub(5)
+    blocks = [Block([m.x, m.y], solver="pounce"), Block([m.x3, m.y], solver="pounce")]
+    result = solve(m, "alternating", blocks=blocks, starts=0, warm_start=True)
+    assert result.status is SolutionStatus.STATIONARY
+    assert m.x3.value == -5.0
+    assert result.objective == pytest.approx(-45.0)  # least over s at x3 = -5: s = -9, f = 81 - 162 + 36
+
+
+def test_sweeps_go_on_while_the_residual_exceeds_the_tolerance():
+    at = (0.0, 0.3, 0.4, 1.0)
+    one = solve(oracle([0, 1], [2], at=at, settled=lambda a, b, t: True, keeps_last=True))
+    assert one.details["steps"]["sweep"].max() == 1
+    assert one.details["residual"] > 1e-3
+    assert "Not stationary: one unit of one variable still promises" in one.message
+    assert "go on from here with another one" in one.message
+    on = run(oracle([0, 1], [2], at=at, settled=lambda a, b, t: True))
+    assert on.details["steps"]["sweep"].max() > 1
+    assert (on.stop_reason, on.status) == (StopReason.CONVERGED, SolutionStatus.STATIONARY)
+    assert on.details["residual"] <= 1e-3
+    short = run(oracle([0, 1], [2], at=at), iteration_limit=1)
+    assert (short.stop_reason, short.status) == (StopReason.ITERATION_LIMIT, SolutionStatus.FEASIBLE)
+    assert "larger iteration_limit= or another sub_solver=" in short.message
+
+
+def test_a_stationary_point_at_the_limit_has_converged():
+    at = (0.0, 0.3, 0.4, 1.0)
+    whole = run(oracle([0, 1, 2, 3], at=at))
+    needed = int(whole.details["steps"]["iterations"].iloc[-1])
+    again = run(oracle([0, 1, 2, 3], at=at), iteration_limit=needed)
+    assert (again.stop_reason, again.status) == (StopReason.CONVERGED, SolutionStatus.STATIONARY)
+
+
+def test_an_objective_without_end():
+    m = oracle([0, 1], [2])
+    m.structure.blocks = [OracleBlock(name, lambda x, inside: Moved(3 * x, 1.0, 0.0)) for name in "ab"]
+    m.structure.value = lambda x: -float(x @ x)
+    m.x.setlb(None), m.x.setub(None)
+    result = solve(m, iteration_limit=1000)
+    assert (result.status, result.stop_reason) == (SolutionStatus.UNBOUNDED, StopReason.CONVERGED)
+    assert "falls below -1e+20: bound the variables" in result.message
+    assert len(result.iterations) < 50
+
+
+def test_refusals_name_the_remedy():
+    m = oracle([0, 1], remedy='build it with form="rows"')
+    with pytest.raises(ModelError, match='Use "alternating", or build it with form="rows" to edit or to solve'):
+        solve(m, "pounce")
+    with pytest.raises(OptionError, match=r'blocks= is for models with rows.*or build it with form="rows"'):
+        solve(m, blocks=[[m.x]])
+    m.e = pyo.Constraint(expr=m.x[0] <= 1)
+    with pytest.raises(ModelError, match='Build it with form="rows" to edit it'):
+        solve(m)
+    rows = algebra(shared=False)
+    with pytest.raises(OptionError, match=r"sub_solver= names the method .* give blocks=\[Block"):
+        solve(rows, "alternating", blocks=[[rows.x], [rows.x3]], sub_solver="pounce")
