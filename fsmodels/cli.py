@@ -111,6 +111,9 @@ def _parser() -> argparse.ArgumentParser:
     group.add_argument(
         "--strict", action="store_true", default=None, help="select at most --max-features of what fsmulti finds"
     )
+    group.add_argument(
+        "--offset", action="store_true", default=None, help="a column of ones takes part, its weight the bias (fsmulti)"
+    )
     group = select.add_argument_group("side constraints (models fsp-m, fsp-lambda, fs, fsl); each may be repeated")
     group.add_argument(
         "--budget",
@@ -188,7 +191,13 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
     if not asked.quiet:
         console.print(_describe(data) if embedding is None else repr(embedding), soft_wrap=True)
     parameters = {"max_features": asked.max_features, "C": asked.C}
-    parameters |= {"R_plus": asked.R_plus, "R_minus": asked.R_minus, "loss": asked.loss, "strict": asked.strict}
+    parameters |= {
+        "R_plus": asked.R_plus,
+        "R_minus": asked.R_minus,
+        "loss": asked.loss,
+        "strict": asked.strict,
+        "offset": asked.offset,
+    }
     parameters["penalty"] = _arguments.penalty(asked.penalty, data.features)
     sides = {
         "budget": [_arguments.budget(text, data.features) for text in asked.budget],

@@ -126,7 +126,8 @@ def groups_of(result: Result, features: Sequence[str]) -> Groups:
         raise ModelError(
             f'The result of "{result.solver}" has no groups: solve fsmulti with the driver "two-layer", its default.'
         )
-    names = [str(features[j]) for j in working["columns"].tolist()]
+    known = [*features, "(offset)"]  # which comes last, where a model has one
+    names = [str(known[j]) for j in working["columns"].tolist()]
     places = working["groups"] or vertices(working["d"], working["B"])[0]
     groups = tuple(tuple(names[j] for j in t.tolist()) for t in places)
     return Groups(working["P"], working["q"], groups, tuple(names), working["C"])

@@ -30,7 +30,7 @@ Algorithm
 Symbols
     w -> ``w`` (features; only those with a value exist in form "lazy"; 1/unit of the feature), d -> ``d`` (features),
     xi -> ``xi`` (units of Delta / n), Omega -> ``omega``, B -> ``max_features``, C -> ``C``, y' -> ``labellings``.
-    There is no offset b.
+    There is no offset b, unless ``offset=True`` adds a feature ``(offset)`` that is 1 everywhere; its weight is b.
 Source
     Mao, Tsang 2013, "A feature selection method for multivariate performance measures", IEEE PAMI 35(9): (2)-(5),
     sections 4 to 6; FGM: Tan, Wang, Tsang 2010, "Learning sparse SVM for feature selection on very high dimensional
@@ -60,6 +60,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 from pyomo.core.expr.numeric_expr import LinearExpression
+from scipy import sparse
 
 from fsmodels._usage import column_sizes, used
 from fsmodels.checks import choice, feature_count, positive
@@ -91,11 +92,18 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 
 FORMS = ["lazy", "explicit"]
+OFFSET = "(offset)"
 MOST_SAMPLES = 12  # of form "explicit": 4096 labellings
 
 
 def fsmulti(
-    data: Dataset, *, max_features: int, C: float = 1.0, loss: str | Loss = "f1", form: str = "lazy"
+    data: Dataset,
+    *,
+    max_features: int,
+    C: float = 1.0,
+    loss: str | Loss = "f1",
+    offset: bool = False,
+    form: str = "lazy",
 ) -> pyo.ConcreteModel:
     """Build FSmulti (5): least regularised loss of the whole labelling, its weights on a budget of features.
 
@@ -111,6 +119,9 @@ def fsmulti(
     loss : str or Loss
         ``hamming``, ``f1`` (or another beta, f0.5), ``prbep``, ``rec@10``, ``rec@2p``, ``prec@10``, ``auc``, or a
         ``measures.Loss`` of one's own.
+    offset : bool
+        Add a column of ones, ``(offset)``, that takes part as any feature does, with a share of the budget; its weight
+        is b. Where classes are unequal and columns centred, signs of scores mean little without it.
     form : {"lazy", "explicit"}
         Rows on labellings are found by the driver "two-layer", and weights exist for the features used only; or all
         rows and variables are stated, for at most 12 samples, to be edited and solved by any conic solver.
@@ -142,16 +153,18 @@ def fsmulti(
     ('optimal', 14)
     """
     choice("form", form, FORMS)
-    B = feature_count(max_features, data.n_features)
-    return _lazy("FSmulti", data, B, C, loss) if form == "lazy" else _explicit(data, B, C, loss)
+    B = feature_count(max_features, data.n_features + _flag(offset))
+    return _lazy("FSmulti", data, B, C, loss, offset) if form == "lazy" else _explicit(data, B, C, loss, offset)
 
 
-def structural_svm(data: Dataset, *, C: float = 1.0, loss: str | Loss = "f1") -> pyo.ConcreteModel:
+def structural_svm(
+    data: Dataset, *, C: float = 1.0, loss: str | Loss = "f1", offset: bool = False
+) -> pyo.ConcreteModel:
     """Build the structural SVM (2), Joachims' SVM-perf: all features, the baseline of FSmulti.
 
     Parameters
     ----------
-    data, C, loss
+    data, C, loss, offset
         As for ``fsmulti``.
 
     Returns
@@ -175,7 +188,7 @@ def structural_svm(data: Dataset, *, C: float = 1.0, loss: str | Loss = "f1") ->
     >>> fs.solve(fs.multivariate.structural_svm(data, C=10.0, loss="prbep")).status.value
     'optimal'
     """
-    return _lazy("structural SVM", data, data.n_features, C, loss)
+    return _lazy("structural SVM", data, data.n_features + _flag(offset), C, loss, offset)
 
 
 def fgm(data: Dataset, *, max_features: int, C: float = 1.0) -> pyo.ConcreteModel:
@@ -245,8 +258,8 @@ def regulariser(w: ArrayLike, max_features: int) -> float:
     return half_norm(np.asarray(w, dtype=float), feature_count(max_features, np.size(w)))[0]
 
 
-def risk(data: Dataset, w: ArrayLike, loss: str | Loss = "f1") -> float:
-    """Return R(w), the least slack of weights w of shape (m,).
+def risk(data: Dataset, w: ArrayLike, loss: str | Loss = "f1", *, b: float = 0.0) -> float:
+    """Return R, the least slack of weights w of shape (m,) and an offset b.
 
     Examples
     --------
@@ -255,12 +268,14 @@ def risk(data: Dataset, w: ArrayLike, loss: str | Loss = "f1") -> float:
     >>> round(risk(data, np.zeros(30), "f1") * data.n_samples, 6)
     100.0
     """
-    scores = np.asarray(data.X @ np.asarray(w, dtype=float)).ravel()
+    scores = np.asarray(data.X @ np.asarray(w, dtype=float)).ravel() + b
     return max(0.0, loss_of(loss).most_violated(data.y, scores).value) / data.n_samples
 
 
-def objective(data: Dataset, w: ArrayLike, *, max_features: int, C: float = 1.0, loss: str | Loss = "f1") -> float:
-    """Return the objective of (5), ``Omega(w) + C R(w)``, of any weights of shape (m,).
+def objective(
+    data: Dataset, w: ArrayLike, *, max_features: int, C: float = 1.0, loss: str | Loss = "f1", b: float = 0.0
+) -> float:
+    """Return the objective of (5), ``Omega(w, b) + C R(w, b)``, of any weights of shape (m,); b counts as a weight.
 
     Examples
     --------
@@ -272,11 +287,11 @@ def objective(data: Dataset, w: ArrayLike, *, max_features: int, C: float = 1.0,
     >>> bool(abs(objective(data, w, max_features=2, C=10.0, loss="f1") - result.objective) < 1e-9)
     True
     """
-    return regulariser(w, max_features) + C * risk(data, w, loss)
+    return regulariser([*np.asarray(w, dtype=float), b], max_features) + C * risk(data, w, loss, b=b)
 
 
 def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
-    """Return w of shape (m,) and b = 0 of a solved model of this module.
+    """Return w of shape (m,) and b of a solved model of this module; b is 0 without an offset.
 
     Raises
     ------
@@ -289,14 +304,29 @@ def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
     place = model.features.ord
     for name, v in model.w.items():
         w[place(name) - 1] = v.value or 0.0
-    return w, 0.0
+    return (w[:-1], float(w[-1])) if OFFSET in model.features else (w, 0.0)
 
 
 # What the builders share.
 
 
-def _parameters(model: pyo.ConcreteModel, data: Dataset, B: int, C: float) -> None:
-    model.features = pyo.Set(initialize=data.features, doc="features, in the order of the data")
+def _flag(offset: Any) -> bool:
+    if not isinstance(offset, bool):
+        raise ParameterError(f"offset={offset!r} is not allowed: give True for a column of ones, or False.")
+    return offset
+
+
+def _matrix(data: Dataset, offset: bool) -> Any:
+    """Return the columns, with one of ones where there is an offset."""
+    if not offset:
+        return data.X
+    ones = np.ones((data.n_samples, 1))
+    return sparse.hstack([data.X, ones], format="csr") if sparse.issparse(data.X) else np.hstack([data.X, ones])
+
+
+def _parameters(model: pyo.ConcreteModel, data: Dataset, B: int, C: float, offset: bool = False) -> None:
+    names = [*data.features, OFFSET] if offset else data.features
+    model.features = pyo.Set(initialize=names, doc="features, in the order of the data, and the offset if there is one")
     model.samples = pyo.Set(initialize=range(data.n_samples), doc="samples")
     weight = positive("C", C, "C weighs the risk against the norm")
     model.C = pyo.Param(initialize=weight, mutable=True, domain=pyo.PositiveReals, doc="(5) weight of the risk")
@@ -314,12 +344,12 @@ def _weights(model: pyo.ConcreteModel) -> None:
     model.budget = pyo.Constraint(expr=pyo.quicksum(model.d.values()) == model.max_features, doc="(5) sum d = B")
 
 
-def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss) -> pyo.ConcreteModel:
+def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> pyo.ConcreteModel:
     """Return a model of which the driver knows the rest."""
     measure = loss_of(loss)
     measure.most_violated(data.y, np.zeros(data.n_samples))  # refuses a k beyond the data here, not in the solve
     model = pyo.ConcreteModel(name=f"{name}, {measure.name}")
-    _parameters(model, data, B, C)
+    _parameters(model, data, B, C, offset)
     model.w = pyo.Var(model.features, dense=False, doc="(5) weight of feature j; 0 where it does not exist")
     model.d = pyo.Var(
         model.features, dense=False, doc="(5) share of feature j in the budget; 0 where it does not exist"
@@ -333,11 +363,11 @@ def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss) -> pyo.C
         return RiskRow(found.coefficients, found.delta)
 
     CompositeRisk(
-        matrix=data.X,
+        matrix=_matrix(data, offset),
         worst=worst,
         budget=model.max_features,
         weight=model.C,
-        load=partial(_load, model, data.features),
+        load=partial(_load, model, tuple(model.features)),
         scale=1.0 / data.n_samples,
         group_model=lambda P, q, groups, weight: group_dual(Groups.from_columns(P, q, groups, weight)),
         selected=partial(_used, data),
@@ -359,7 +389,7 @@ def _load(
     model.xi.set_value(xi)
 
 
-def _explicit(data: Dataset, B: int, C: float, loss: str | Loss) -> pyo.ConcreteModel:
+def _explicit(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> pyo.ConcreteModel:
     measure, n = loss_of(loss), data.n_samples
     if n > MOST_SAMPLES:
         raise InfeasibleParameter(
@@ -367,7 +397,8 @@ def _explicit(data: Dataset, B: int, C: float, loss: str | Loss) -> pyo.Concrete
             'form="lazy".'
         )
     model = pyo.ConcreteModel(name=f"FSmulti, {measure.name}, every labelling")
-    _parameters(model, data, B, C)
+    _parameters(model, data, B, C, offset)
+    X = _matrix(data, offset)
     _weights(model)
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk")
     slopes, sides = [], []
@@ -377,7 +408,7 @@ def _explicit(data: Dataset, B: int, C: float, loss: str | Loss) -> pyo.Concrete
             delta = measure.value(data.y, labelling)
         except ParameterError:  # not in Y
             continue
-        slopes.append(np.asarray(data.X.T @ (data.y - labelling)).ravel() / n)
+        slopes.append(np.asarray(X.T @ (data.y - labelling)).ravel() / n)
         sides.append(delta / n)
     model.labellings = pyo.Set(initialize=range(len(sides)), doc="labellings y' in Y")
     w = list(model.w.values())

@@ -42,6 +42,7 @@ PARAMETERS = {
     "R_minus": ("--R-minus", "the same for class -1"),
     "loss": ("--loss", "f1, prbep, rec@10, rec@2p, prec@10, hamming or auc"),
     "strict": ("--strict", "select at most max_features"),
+    "offset": ("--offset", "a column of ones takes part"),
 }
 
 
@@ -243,7 +244,7 @@ def _bilinear(c: Classifier) -> float:
 
 def _regularised_risk(c: Classifier) -> float:
     parameters = {name: c.parameters[name] for name in ("max_features", "C", "loss") if name in c.parameters}
-    return multivariate.objective(c.data, c.w, **parameters)
+    return multivariate.objective(c.data, c.w, b=c.b, **parameters)
 
 
 def _omega(c: KernelSvm) -> float:
@@ -256,10 +257,11 @@ def _omega(c: KernelSvm) -> float:
 def _on_training_data(c: Classifier) -> str:
     """Say what the measure is, how many features share the budget, what a score of 0 means, and what no bound is."""
     measure, B = measures.loss(c.parameters["loss"]), c.parameters["max_features"]
-    scores = np.asarray(c.data.X @ c.w).ravel()
+    scores = np.asarray(c.data.X @ c.w).ravel() + c.b
     said = [f"{measure.name} on these data: {measure.measure(c.data.y, scores):.2f}%."]
     if not c.w.any():
-        said = ["All weights are 0: every score is 0, predicted as class -1. A larger C makes features pay."]
+        said = [f"All weights are 0: every score is {c.b:g}, predicted as class {1 if c.b > 0 else -1}. "]
+        said[0] += "A larger C makes features pay."
     if len(c.selected) > B:
         said.append(f"{len(c.selected)} features share the budget of max_features={B} (sum of d); strict selects {B}.")
     if c.w.any() and (ties := int((scores == 0).sum())):

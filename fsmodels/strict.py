@@ -42,15 +42,19 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     result = solve(model, solver, **options)
     if not strict or not result.has_solution:
         return result
-    w_all, _ = classifier(model)
+    w_all, b = classifier(model)
     B = int(pyo.value(model.max_features))
     columns = np.flatnonzero(w_all)
     size = np.abs(w_all[columns]) * column_sizes(data.X[:, columns]) if len(columns) else np.empty(0)
+    if b:  # the offset counts as one of the B, and is kept where that leaves room; it comes last
+        w_all, columns = np.append(w_all, b), np.append(columns, data.n_features)
+        size = np.append(size, np.inf if B > 1 else abs(b))
     kept = np.sort(columns[np.argsort(-size, kind="stable")[:B]])
     if len(kept) == 0:
         return result
     w = w_all[kept]
-    xi = risk(data, np.where(np.isin(np.arange(len(w_all)), kept), w_all, 0.0), parameters["loss"])
+    alone = np.where(np.isin(np.arange(data.n_features), kept), w_all[: data.n_features], 0.0)
+    xi = risk(data, alone, parameters["loss"], b=b if data.n_features in kept else 0.0)
     again, fitted, least = _fitted(data, kept, model, parameters["loss"], solver, options, clock)
     C = float(pyo.value(model.C))
     if again is not None and 0.5 * fitted @ fitted + C * least <= 0.5 * w @ w + C * xi:  # a limit may stop it before
@@ -61,7 +65,8 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     gap = relative_gap(objective, bound)
     proven = gap is not None and gap <= options.get("gap", DEFAULT_GAP)
     words = (
-        f"At most {B} features: those of the largest weights, fitted again. The bound is of the best such selection."
+        f"At most {B} features{', the offset counted' if b else ''}: those of the largest weights, fitted again. The "
+        "bound is of the best such selection."
     )
     return replace(
         result,
@@ -78,10 +83,15 @@ def _fitted(
     data: Dataset, kept: Any, model: pyo.ConcreteModel, loss: Any, solver: Any, options: Any, clock: Clock
 ) -> tuple[Result | None, Any, float]:
     """Solve (2) on the kept features; return the result, None without a point, with the weights and the risk."""
-    few = data.select_features([data.features[j] for j in kept.tolist()])
-    second = structural_svm(few, C=float(pyo.value(model.C)), loss=loss)
+    m = data.n_features
+    names = [data.features[j] for j in kept.tolist() if j < m]
+    if not names:  # the offset alone
+        return None, None, 0.0
+    few = data.select_features(names)
+    second = structural_svm(few, C=float(pyo.value(model.C)), loss=loss, offset=m in kept)
     left = {} if clock.left is None else {"time_limit": max(clock.left, 0.1)}
     again = solve(second, solver, **{**options, **left})
     if not again.has_solution:
         return None, None, 0.0
-    return again, classifier(second)[0], float(pyo.value(second.xi))
+    w, b = classifier(second)
+    return again, np.append(w, b) if m in kept else w, float(pyo.value(second.xi))

@@ -877,3 +877,43 @@ def test_hints_are_commands_that_run(few, command):
     hints = [line for line in said.out.splitlines() if "fsmodels select" in line and "fsp-m" in line]
     assert hints
     assert all("--strict" not in line and line.split()[-2].startswith("-") for line in hints)
+
+
+# The offset.
+
+
+@pytest.mark.parametrize("loss", ["f1", "hamming", "prbep"])
+@pytest.mark.parametrize("form", ["lazy", "explicit"])
+def test_an_offset_is_a_column_of_ones(form, loss, few):
+    ones = np.ones((few.n_samples, 1))
+    by_hand = fs.Dataset.from_arrays(np.hstack([few.X, ones]), few.y, [*few.features, "one"])
+    expected = fs.solve(mv.fsmulti(by_hand, max_features=2, C=30.0, loss=loss), gap=1e-6)
+    model = mv.fsmulti(few, max_features=2, C=30.0, loss=loss, offset=True, form=form)
+    result = fs.solve(model, gap=1e-6)
+    assert result.objective == pytest.approx(expected.objective, rel=1e-5)
+    w, b = mv.classifier(model)
+    assert w.shape == (few.n_features,)
+    assert "(offset)" not in result.selected
+    again = mv.objective(few, w, b=b, max_features=2, C=30.0, loss=loss)
+    assert again == pytest.approx(result.objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_an_offset_is_the_bias_of_a_selection(as_sparse, strict):
+    data = fs.load_dataset("wdbc").scaled("standard")
+    if as_sparse:
+        data = fs.Dataset.from_arrays(sparse.csr_array(data.X), data.y, list(data.features))
+    found = fs.select(data, "fsmulti", max_features=3, C=500.0, offset=True, strict=strict, gap=1e-3)
+    assert found.bias != 0
+    assert not strict or len(found.selected) + 1 <= 3
+    w = np.array([found.weights.get(j, 0.0) for j in data.features])
+    again = mv.objective(data, w, b=found.bias, max_features=3, C=500.0)
+    assert found.objective == pytest.approx(again, rel=1e-9)
+    assert found.bound <= found.objective
+    assert found.predict(data).tolist() == np.where(data.X @ w + found.bias > 0, 1.0, -1.0).tolist()
+
+
+def test_an_offset_is_yes_or_no(few):
+    with pytest.raises(ParameterError, match=r"offset=1\.0 is not allowed"):
+        mv.fsmulti(few, max_features=2, offset=1.0)
