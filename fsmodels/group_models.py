@@ -50,6 +50,8 @@ __all__ = ["Groups", "group_dual", "group_primal", "groups_of"]
 
 FloatArray = NDArray[np.float64]
 
+OFFSET = "(offset)"  # the feature that is 1 everywhere
+
 
 @dataclass(frozen=True, eq=False)
 class Groups:
@@ -126,7 +128,7 @@ def groups_of(result: Result, features: Sequence[str]) -> Groups:
         raise ModelError(
             f'The result of "{result.solver}" has no groups: solve fsmulti with the driver "two-layer", its default.'
         )
-    known = [*features, "(offset)"]  # which comes last, where a model has one
+    known = [*features, OFFSET]  # which comes last, where a model has one
     names = [str(known[j]) for j in working["columns"].tolist()]
     places = working["groups"] or vertices(working["d"], working["B"])[0]
     groups = tuple(tuple(names[j] for j in t.tolist()) for t in places)

@@ -66,7 +66,7 @@ from fsmodels._usage import column_sizes, used
 from fsmodels.checks import choice, feature_count, positive
 from fsmodels.dataset import Dataset
 from fsmodels.errors import InfeasibleParameter, ModelError, ParameterError
-from fsmodels.group_models import Groups, group_dual, group_primal, groups_of
+from fsmodels.group_models import OFFSET, Groups, group_dual, group_primal, groups_of
 from fsmodels.measures import Loss
 from fsmodels.measures import loss as loss_of
 from fsmodels.svm import rows_of
@@ -92,7 +92,6 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 
 FORMS = ["lazy", "explicit"]
-OFFSET = "(offset)"
 MOST_SAMPLES = 12  # of form "explicit": 4096 labellings
 
 
