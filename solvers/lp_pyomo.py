@@ -104,7 +104,7 @@ class PyomoLP:
 
     def add_rows(self, matrix: Any, lower: np.ndarray, upper: np.ndarray) -> None:
         """Add rows ``lower <= A x <= upper``; A of shape (rows, columns), dense or CSR."""
-        a = sparse.csr_matrix(matrix, dtype=float)
+        a = sparse.csr_matrix(matrix, dtype=float, copy=True)  # the caller's arrays stay as they are
         a.eliminate_zeros()
         sides = np.column_stack([np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)])
         first = self.rows

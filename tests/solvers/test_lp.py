@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from scipy import sparse
 from scipy.optimize import linprog
 
 import fsmodels as fs
@@ -184,6 +185,30 @@ def test_lps_without_rows_costs_or_points(make):
     empty.delete_rows(np.array([2]))
     empty.set_bounds(np.array([1]), np.array([2.0]), np.array([1.0]))
     assert empty.solve().status is LpStatus.INFEASIBLE
+
+
+def test_arrays_handed_in_stay_as_they_are(make):
+    matrix = sparse.csr_matrix(([1.0, 0.0, 2.0, 0.0], [0, 1, 0, 1], [0, 2, 4]), shape=(2, 2))  # zeros are stored
+    arrays = np.array([-1.0, 1.0]), np.zeros(2), np.full(2, 9.0), np.full(2, -INF), np.array([3.0, 8.0])
+    before = [a.copy() for a in (matrix.data, matrix.indices, matrix.indptr, *arrays)]
+    lp = make(*arrays[:3])
+    lp.add_rows(matrix, *arrays[3:])
+    lp.set_sides(np.array([1, 0]), np.full(2, -INF), np.array([8.0, 3.0]))
+    assert lp.solve().objective == pytest.approx(-3.0)
+    lp.delete_rows(np.array([0]))
+    lp.set_bounds(np.arange(2), *arrays[1:3])
+    assert lp.solve().objective == pytest.approx(-4.0)
+    for now, then in zip((matrix.data, matrix.indices, matrix.indptr, *arrays), before, strict=True):
+        assert now.tolist() == then.tolist()
+
+
+@pytest.mark.parametrize("lp_solver", OTHERS)
+def test_a_cost_of_zero_in_a_budget_is_as_good_as_none(data, lp_solver):
+    budget = fs.fsp.fsp_m(data, max_features=2)
+    budget.row = pyo.Constraint(expr=sum(k * budget.sigma[j] for k, j in enumerate(budget.features)) <= 2)
+    assert fs.solve(budget, "branch-and-cut").objective == pytest.approx(
+        fs.solve(budget, "branch-and-cut", lp_solver=lp_solver).objective, rel=2e-4
+    )
 
 
 def test_rows_are_slack_strictly_inside_both_sides(make):
