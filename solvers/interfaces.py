@@ -139,9 +139,9 @@ class Runner:
         """
         limits = [t for t in (time_limit, self.options.time_limit) if t is not None]
         end = time.perf_counter() + min(limits) if limits else None
-        answer = self._attempt(model, end, integer, duals, {})
+        answer = self._attempt(model, end, integer, duals, self.spec.sound)
         if answer.undecided and self.spec.tell_apart:
-            answer = self._attempt(model, end, integer, duals, self.spec.tell_apart)
+            answer = self._attempt(model, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
         return answer
 
     def _attempt(

@@ -79,6 +79,9 @@ class SolverSpec:
         What makes it solve again with tighter rows, where its point lost its proof when it was recomputed.
     tell_apart : dict
         Options with which it tells infeasible from unbounded when its presolve could not.
+    sound : dict
+        Options without which it was measured to prove what is false: they go with every solve, and another value for
+        one of them is refused.
     local : bool
         It proves nothing about the optimum: its answer is stationary, its bound none.
     proves_optimum : bool
@@ -107,6 +110,7 @@ class SolverSpec:
     seconds: Callable[[float], float] = float
     tell_apart: dict[str, Any] = field(default_factory=dict)
     strict: dict[str, Any] = field(default_factory=dict)
+    sound: dict[str, Any] = field(default_factory=dict)
     local: bool = False
     proves_optimum: bool = False
     flip_duals: bool = False
@@ -168,6 +172,8 @@ SOLVERS: dict[str, SolverSpec] = {
             local=True,
             interface="pyomo_pounce.v2.Pounce",
         ),
+        # SCIP 10 cuts off optima by bound inequalities of ordered sets: wrong where rows x_j <= t hold for a variable t
+        # and members x_j of several sets.
         SolverSpec(
             "scip",
             _MIXED_INTEGER | C.NLP | C.MINLP,
@@ -176,6 +182,7 @@ SOLVERS: dict[str, SolverSpec] = {
             quirks.package("pyscipopt", "pyscipopt"),
             words={"seed": "randomization/randomseedshift"},
             strict={"numerics/feastol": 1e-9},
+            sound={"constraints/SOS1/maxboundcuts": 0, "constraints/SOS1/maxboundcutsroot": 0},
             option_names=quirks.scip_options,
             interface=_V2 + "scip.scip_direct.ScipDirect",
         ),
@@ -354,6 +361,10 @@ def check_options(spec: SolverSpec, options: dict[str, Any]) -> dict[str, Any]:
         for name in options:
             if name.lower() not in lower:
                 raise refused_option(spec, name, options[name])
+    for name, value in options.items():
+        if name in spec.sound and value != spec.sound[name]:
+            words = f"It must be {spec.sound[name]!r}: with another value {spec.name} was found to prove what is false."
+            raise OptionError(f"{name}={value!r} is not allowed. {words} Leave it out.")
     return options if spec.accept is None else {name: _accepted(spec, name, options[name]) for name in options}
 
 

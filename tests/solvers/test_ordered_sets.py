@@ -1,0 +1,82 @@
+"""Ordered sets against every choice of who is 0, by linear programs of scipy."""
+
+import itertools
+import os
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from scipy.optimize import linprog
+
+import solvers
+from solvers import OptionError, SolutionStatus
+from solvers.registry import Capability as C
+
+SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
+ROWS = 5
+
+
+def draw(seed, n):
+    """Rows A v + y >= b, the price c of v_j > 0, and of the largest v."""
+    random = np.random.default_rng(seed)
+    A, b = random.normal(size=(ROWS, n)).round(2), random.uniform(0.2, 2, ROWS).round(2)
+    return A, b, random.uniform(0.05, 1, n).round(2), round(random.uniform(0.1, 1), 2)
+
+
+def switched(A, b, c, d):
+    """min e'y + sum_j c_j (1 - z_j) + d t: A v + y >= b, v_j <= t, and v_j or z_j is 0."""
+    m = pyo.ConcreteModel()
+    m.J, m.K = pyo.RangeSet(0, len(c) - 1), pyo.RangeSet(0, len(b) - 1)
+    m.v = pyo.Var(m.J, domain=pyo.NonNegativeReals)
+    m.z = pyo.Var(m.J, bounds=(0, 1))
+    m.y = pyo.Var(m.K, domain=pyo.NonNegativeReals)
+    m.t = pyo.Var()
+    m.rows = pyo.Constraint(m.K, rule=lambda m, i: sum(A[i, j] * m.v[j] for j in m.J) + m.y[i] >= b[i])
+    m.most = pyo.Constraint(m.J, rule=lambda m, j: m.t >= m.v[j])
+    m.either = pyo.SOSConstraint(m.J, rule=lambda m, j: [m.v[j], m.z[j]], sos=1)
+    m.cost = pyo.Objective(expr=sum(m.y.values()) + sum(c[j] * (1 - m.z[j]) for j in m.J) + d * m.t)
+    return m
+
+
+def enumerated(A, b, c, d):
+    """The least cost over all supports of v."""
+    n = len(c)
+    costs = np.concatenate([np.zeros(n), np.ones(len(b)), [d]])
+    rows = np.block(
+        [[-A, -np.eye(len(b)), np.zeros((len(b), 1))], [np.eye(n), np.zeros((n, len(b))), -np.ones((n, 1))]]
+    )
+    sides = np.concatenate([-b, np.zeros(n)])
+    found = []
+    for support in itertools.product((0, 1), repeat=n):
+        bounds = [(0, None if used else 0) for used in support] + [(0, None)] * len(b) + [(None, None)]
+        found.append(linprog(costs, rows, sides, bounds=bounds).fun + c @ np.array(support))
+    return min(found)
+
+
+def check(seed, n, solver):
+    problem = draw(seed, n)
+    result = solvers.solve(switched(*problem), solver)
+    truth = enumerated(*problem)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(truth, rel=2e-4), (seed, n)
+    assert result.bound <= truth * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(("seed", "n"), [(1, 2), (6, 2), (2, 3), (6, 3), (0, 5), (9, 5)])
+@pytest.mark.solver_with(C.SOS)
+def test_sets_whose_members_share_an_upper_bound_that_varies(solver, seed, n):
+    check(seed, n, solver)
+
+
+def test_bound_cuts_of_scip_cannot_be_switched_on():
+    with pytest.raises(OptionError, match=r"constraints/SOS1/maxboundcuts=50 is not allowed.*must be 0"):
+        solvers.solve(switched(*draw(1, 2)), "scip", **{"constraints/SOS1/maxboundcuts": 50})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.solver_with(C.SOS)
+def test_many_sets_by_every_support(solver, n):
+    """100 instances each; FSMODELS_SOAK=10 makes them 1000."""
+    for seed in range(100, 100 + max(1, round(100 * SOAK))):
+        check(seed, n, solver)
