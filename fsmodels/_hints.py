@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fsmodels.recipes import MODELS, PARAMETERS
 from solvers import SolutionStatus, StopReason
 from solvers.registry import DRIVERS, SOLVERS
-from solvers.structure import Structure
+from solvers.structure import Structure, facts_of
 
 if TYPE_CHECKING:
     from fsmodels.selection import Selection
@@ -26,7 +26,7 @@ def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
     recipe = MODELS[found.name]
     limit = found.result.options.get("time_limit")
     if recipe.objective is not None and found.status is not SolutionStatus.OPTIMAL:
-        closers = CLOSERS if isinstance(getattr(found.model, "structure", None), Structure) else CLOSERS[1:]
+        closers = CLOSERS if isinstance(facts_of(found.model), Structure) else CLOSERS[1:]
         others = [name for name in closers if name in DRIVERS or SOLVERS[name].version()]
         others = [name for name in others if name != found.result.solver] if recipe.selects else []
         if others:

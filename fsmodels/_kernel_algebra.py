@@ -185,14 +185,14 @@ def _selection(
         start = np.concatenate([coefficients, [b], [v.value for v in model.z.values()], [1.0]])
         model.margin.set_value(float(np.clip(1.0 / np.sqrt(max(problem.objective.norm(start), 1e-300)), *MARGIN)))
         model.objective.set_value(1.0 / (2.0 * model.margin**2) + model.C * model.loss + model.penalty * model.size)
-    model.structure = Facts(selected=problem.selected, default_solver="pounce")
+    Facts(selected=problem.selected, default_solver="pounce").attach(model)
     return model
 
 
 def whole(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """State (7) in all variables, for NLP solvers."""
     _state(model)
-    model.structure = Facts(selected=model.kernel_problem.selected, default_solver="pounce")
+    Facts(selected=model.kernel_problem.selected, default_solver="pounce").attach(model)
     return model
 
 
@@ -216,7 +216,7 @@ def alternating(model: pyo.ConcreteModel, algorithm: int) -> pyo.ConcreteModel:
     ]
     if algorithm == 3:  # the objective is Omega with the SVM solved again
         blocks.append(Block([model.u, model.b, *slacks], name="svm again"))
-    model.structure = Blocks(blocks, selected=model.kernel_problem.selected)
+    Blocks(blocks, selected=model.kernel_problem.selected).attach(model)
     return model
 
 

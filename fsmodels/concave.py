@@ -131,7 +131,7 @@ def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: 
         model.max_features = pyo.Param(initialize=most, mutable=True, within=pyo.PositiveIntegers, doc="most features")
         model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="at most so many")
     _price_features(model, "(7)")
-    model.structure = Facts(selected=_by_sigma, default_solver="scip")
+    Facts(selected=_by_sigma, default_solver="scip").attach(model)
     return model
 
 
@@ -253,7 +253,7 @@ def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
     model.sigma = pyo.Reference(model.r)
     model.features_used = pyo.Expression(expr=pyo.quicksum(model.r.values()), doc="(13) e'r")
     _price_features(model, "(13)")
-    model.structure = Facts(selected=_by_sigma, default_solver="scip")
+    Facts(selected=_by_sigma, default_solver="scip").attach(model)
     return model
 
 
@@ -307,11 +307,11 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.Concre
         expr=(1 - model.mu) * priced + model.mu * model.complementarity, doc="(14) price and complementarity"
     )
     plane = [model.w, model.gamma, model.y, model.z, model.v, model.u]
-    model.structure = Blocks(
+    Blocks(
         [Block([model.r], closed_form=_steps, name="r"), Block(plane, tidy=_smallest, name="plane")],
         None if mu is not None else PenaltyValues(model.mu, MU, _complementarity, COMPLEMENTARY),
         selected=partial(_by_weight, column_sizes(data.X)),
-    )
+    ).attach(model)
     return model
 
 
@@ -363,7 +363,7 @@ def _smoothed(
     )
     model.features_used = pyo.Expression(expr=pyo.quicksum(model.step.values()), doc=f"{number} sum of steps")
     _price_features(model, number)
-    model.structure = Facts(selected=partial(_by_weight, column_sizes(data.X)), default_solver="sla")
+    Facts(selected=partial(_by_weight, column_sizes(data.X)), default_solver="sla").attach(model)
     return model
 
 

@@ -193,7 +193,7 @@ def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic")
     _second_moments(model, columns, model.s, "(15)")
     model.objective = pyo.Objective(expr=model.loss, doc="(15) sum of slacks")
     solver = "clarabel" if form == "conic" else "pounce"
-    model.structure = Facts(selected=partial(by_weight, columns.sizes), violation=norm_violation, default_solver=solver)
+    Facts(selected=partial(by_weight, columns.sizes), violation=norm_violation, default_solver=solver).attach(model)
     if form == "conic":
         attach(model, columns.X, columns.y, columns.v_plus, columns.v_minus)
     return model
@@ -234,7 +234,7 @@ def nonconvex(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteMo
     _scaled_classifier(model, columns, columns.even(R_plus, R_minus), "(11)")
     _second_moments(model, columns, {j: model.sigma[j] ** 2 for j in columns.varying()}, "(11)")
     model.objective = pyo.Objective(expr=model.loss, doc="(11) sum of slacks")
-    model.structure = Facts(selected=partial(by_weight, columns.sizes), default_solver="multi-start")
+    Facts(selected=partial(by_weight, columns.sizes), default_solver="multi-start").attach(model)
     return model
 
 
@@ -286,7 +286,7 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     n, shares = len(columns.y), [np.sqrt((columns.y > 0).sum()), np.sqrt((columns.y < 0).sum())]
     prices = model.C_plus * shares[0] * model.size_plus + model.C_minus * shares[1] * model.size_minus
     model.objective = pyo.Objective(expr=(model.loss + prices) / n, doc="(10) mean slack and sizes")
-    model.structure = Facts(selected=partial(by_weight, columns.sizes), default_solver="multi-start")
+    Facts(selected=partial(by_weight, columns.sizes), default_solver="multi-start").attach(model)
     return model
 
 
@@ -365,7 +365,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
         doc="(16)",
     )
     model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
-    model.structure = Facts(selected=partial(by_multiplier, columns.sizes), default_solver="clarabel")
+    Facts(selected=partial(by_multiplier, columns.sizes), default_solver="clarabel").attach(model)
     return model
 
 

@@ -37,6 +37,7 @@ from scipy import sparse
 from scipy.optimize import brentq
 
 from solvers.separation import Cuts, Separable, no_cuts
+from solvers.structure import Facts, facts_of
 
 __all__ = ["Moments", "Worst", "attach"]
 
@@ -190,7 +191,7 @@ def attach(model: pyo.ConcreteModel, X: FloatArray, y: FloatArray, v_plus: Float
     """
     n, d = X.shape
     split = sparse.hstack([sparse.eye_array(d), -sparse.eye_array(d)])
-    facts = model.structure
+    facts = facts_of(model) or Facts()
     Separable(
         visible=[model.w, model.offset, model.xi],
         hidden=[model.s, model.t],

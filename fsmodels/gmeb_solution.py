@@ -11,6 +11,7 @@ import pyomo.environ as pyo
 from fsmodels._usage import FloatArray, used
 from fsmodels.errors import ModelError
 from fsmodels.gmeb_norm import Moments
+from solvers import facts_of
 
 TIGHT = 1e-5  # relative distance at which a cone binds
 
@@ -147,7 +148,7 @@ def norm_violation(model: pyo.ConcreteModel) -> float:
     Where s_j = 0, w_j = 1e-4 satisfies ``w_j^2 <= s_j t_j`` within 1e-8: solvers that are content with that call
     optimal what is below the optimum.
     """
-    edits = getattr(model.structure, "edits", None)
+    edits = getattr(facts_of(model), "edits", None)
     rows = [model.component(name) for name in ("cone", "unit", "second_plus", "second_minus")]
     if (edits is not None and edits(model)) or not all(part.active for part in rows if part is not None):
         return 0.0  # the rows mean something else now

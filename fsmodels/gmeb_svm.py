@@ -80,7 +80,7 @@ def svm_unsquared(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     squares = pyo.quicksum(w**2 for w in model.w.values())
     model.norm = pyo.Constraint(expr=squares <= model.t**2, doc="(19) ||w|| <= t")
     model.objective = pyo.Objective(expr=0.5 * model.t + model.C * model.loss, doc="(19) norm and slacks")
-    model.structure = Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="clarabel")
+    Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="clarabel").attach(model)
     return model
 
 
@@ -131,5 +131,5 @@ def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     model.objective = pyo.Objective(
         expr=(model.loss + 1 / (2 * model.C)) / model.gamma, doc="(18) loss and complexity over the margin"
     )
-    model.structure = Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="pounce")
+    Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="pounce").attach(model)
     return model

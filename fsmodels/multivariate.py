@@ -240,7 +240,7 @@ def fgm(data: Dataset, *, max_features: int, C: float = 1.0) -> pyo.ConcreteMode
     model.objective = pyo.Objective(
         expr=0.5 * pyo.quicksum(model.t.values()) + 0.5 * model.C * loss, doc="(4) Omega and the squared hinge loss"
     )
-    model.structure = Facts(selected=partial(_used, data), default_solver="clarabel")
+    Facts(selected=partial(_used, data), default_solver="clarabel").attach(model)
     return model
 
 
@@ -419,7 +419,7 @@ def _explicit(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -
     model.objective = pyo.Objective(
         expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc="(5) Omega and C times the risk"
     )
-    model.structure = Facts(selected=partial(_used, data), default_solver="clarabel")
+    Facts(selected=partial(_used, data), default_solver="clarabel").attach(model)
     return model
 
 

@@ -16,7 +16,7 @@ from fsmodels.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
 from fsmodels.selection import Selection
-from solvers import Result, SolutionStatus, StopReason, solve
+from solvers import Result, SolutionStatus, StopReason, facts_of, solve
 from solvers.registry import DRIVERS
 
 __all__ = ["Prepared", "prepared", "select"]
@@ -185,7 +185,7 @@ def prepared(
         parameters = {**recipe.large, **parameters}
     built = recipe.built(data, parameters)
     stated = _state(built, sides)
-    chosen = solver or getattr(getattr(built, "structure", None), "default_solver", None)
+    chosen = solver or getattr(facts_of(built), "default_solver", None)
     driver = DRIVERS.get(chosen) if isinstance(chosen, str) else None
     if driver is not None and progress:
         options = {"tee": True, **options}

@@ -13,7 +13,7 @@ from fsmodels._usage import column_sizes
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.multivariate import classifier, risk, structural_svm
-from solvers import Result, SolutionStatus, StopReason, solve
+from solvers import Result, SolutionStatus, StopReason, facts_of, solve
 from solvers.composite import CompositeRisk
 from solvers.result import relative_gap
 from solvers.trace import Clock
@@ -36,11 +36,12 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     strict = parameters.get("strict", False)
     if not isinstance(strict, bool):
         raise ParameterError(f"strict={strict!r} is not allowed: give True to select at most max_features, or False.")
-    if strict and not isinstance(model.structure, CompositeRisk):
+    facts = facts_of(model)
+    if strict and not isinstance(facts, CompositeRisk):
         raise ParameterError('strict=True fits a second model, which form="explicit" does not: leave form out.')
     clock = Clock(options.get("time_limit"))
     result = solve(model, solver, **options)
-    if not strict or not result.has_solution:
+    if not isinstance(facts, CompositeRisk) or not strict or not result.has_solution:
         return result
     w_all, b = classifier(model)
     B = int(pyo.value(model.max_features))
@@ -59,7 +60,7 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     C = float(pyo.value(model.C))
     if again is not None and 0.5 * fitted @ fitted + C * least <= 0.5 * w @ w + C * xi:  # a limit may stop it before
         w, xi = fitted, least
-    model.structure.load(kept[w != 0], w[w != 0], np.ones(np.count_nonzero(w)), xi)
+    facts.load(kept[w != 0], w[w != 0], np.ones(np.count_nonzero(w)), xi)
     objective = float(pyo.value(model.objective))
     bound = result.bound
     gap = relative_gap(objective, bound)
@@ -73,7 +74,7 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
         status=SolutionStatus.OPTIMAL if proven else SolutionStatus.FEASIBLE,
         stop_reason=again.stop_reason if again and result.stop_reason is StopReason.CONVERGED else result.stop_reason,
         objective=objective,
-        selected=model.structure.selected(model),
+        selected=facts.selected(model) if facts.selected else None,
         seconds=clock.elapsed,
         message=" ".join(part for part in (words, result.message) if part),
     )

@@ -16,7 +16,7 @@ from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
 from solvers.separation import Separable
 from solvers.single_tree import SingleTree
-from solvers.structure import Cut, Facts, Structure, SubAnswer
+from solvers.structure import Cut, Facts, Structure, SubAnswer, facts_of
 from solvers.two_layer import TwoLayer
 
 OWNER = "fsmodels"  # fsmodels looks for this mark, so that no other package named solvers is taken for ours
@@ -51,5 +51,6 @@ __all__ = [
     "SuccessiveLinearization",
     "TwoLayer",
     "available",
+    "facts_of",
     "solve",
 ]

@@ -50,6 +50,7 @@ from solvers.oracle_blocks import ENDLESS, descent
 from solvers.result import SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
 from solvers.starts import StartsConfig, spread
+from solvers.structure import facts_of
 
 WANDERING = 50  # sweeps without a better objective, where a block has an objective of its own
 
@@ -97,7 +98,7 @@ class Alternating(Driver):
         _refuse_unseen(model)
         objective = single_objective(model)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
-        told = getattr(model, "structure", None)
+        told = facts_of(model)
         stated = told if isinstance(told, Blocks) else None
         if c.blocks is None and stated is None:
             raise OptionError(f"{self.name} needs to know the blocks: give blocks=[[model.x], [model.y]].")

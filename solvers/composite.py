@@ -65,8 +65,7 @@ class CompositeRisk(Facts):
     def seal(self, model: pyo.ConcreteModel) -> CompositeRisk:
         """Remember the model as it stands and attach these facts to it; a builder's end."""
         self.built = AsStated.of(model)
-        model.structure = self
-        return self
+        return self.attach(model)
 
     def edits(self, model: Any) -> list[str]:
         """Name what the driver does not see: whatever the builder did not make."""

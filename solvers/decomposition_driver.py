@@ -13,7 +13,7 @@ from solvers.errors import OptionError
 from solvers.interfaces import Runner, SolveOptions
 from solvers.registry import Capability as C
 from solvers.registry import either, require
-from solvers.structure import Structure
+from solvers.structure import Structure, facts_of
 from solvers.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
 
 
@@ -74,7 +74,7 @@ class DecompositionDriver(Driver):
 
     def _structure(self) -> Structure:
         c = self.config
-        told = getattr(self.model, "structure", None)
+        told = facts_of(self.model)
         structure = told if isinstance(told, Structure) else None
         if c.complicating is None:
             if structure is None:

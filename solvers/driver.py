@@ -15,7 +15,7 @@ from solvers.errors import OptionError
 from solvers.model_class import INSIDE, violation
 from solvers.registry import nearest
 from solvers.result import Result, SolutionStatus, StopReason, relative_gap
-from solvers.structure import Facts, told_violation
+from solvers.structure import Facts, facts_of, told_violation
 from solvers.trace import Clock, Trace
 
 T = TypeVar("T")
@@ -102,8 +102,8 @@ class Driver:
     def __init__(self, model: pyo.ConcreteModel, **options: Any) -> None:
         self.model, self.options = model, options
         self.config = configure(self.options_type, options, self.name)
-        facts = getattr(model, "structure", None)
-        if isinstance(facts, Facts) and not isinstance(facts, self.asks):
+        facts = facts_of(model)
+        if facts is not None and not isinstance(facts, self.asks):
             facts.check_stated(f'"{self.name}" takes whole models')
         self.clock = Clock(self.config.time_limit)
         self.best: float | None = None  # least objective seen
@@ -154,10 +154,9 @@ class Driver:
         unproven = stop is StopReason.CONVERGED and status is SolutionStatus.FEASIBLE
         if unproven and not message and self._kept == self._least():
             message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
-        structure = getattr(self.model, "structure", None)
-        selected = None
-        if structure is not None and structure.selected and objective is not None:
-            selected = structure.selected(self.model)
+        facts, selected = facts_of(self.model), None
+        if facts is not None and facts.selected is not None and objective is not None:
+            selected = facts.selected(self.model)
         details = self.details | {"seconds": dict(self.seconds)}
         if objective is not None:
             details["violation"] = error = max(violation(self.model), told_violation(self.model))

@@ -44,7 +44,7 @@ from solvers.registry import either, find, for_cones
 from solvers.result import SolutionStatus, StopReason
 from solvers.separation import Cuts, Separable, no_cuts, stacked
 from solvers.smooth import SmoothObjective
-from solvers.structure import data_of
+from solvers.structure import data_of, facts_of
 
 LP_TOLERANCE = 1e-9  # of the rows of the LP, where its solver can be told
 BOXES = [1e2, 1e4, 1e6]
@@ -134,7 +134,7 @@ class CuttingPlane(Driver):
 
     def _facts(self) -> Separable | None:
         """Return the separator's facts, if the model is as it was built."""
-        facts = self.config.separable or getattr(self.model, "structure", None)
+        facts = self.config.separable or facts_of(self.model)
         if not isinstance(facts, Separable):
             return None
         edits = facts.edits(self.model)

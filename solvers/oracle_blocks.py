@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError
 from solvers.model_class import bounds_of
 from solvers.result import SolutionStatus, StopReason
-from solvers.structure import Facts, data_of, same, state
+from solvers.structure import Facts, data_of, facts_of, same, state
 
 FloatArray = NDArray[np.float64]
 Ended = tuple[StopReason, SolutionStatus | None]
@@ -149,13 +149,12 @@ class OracleBlocks(Facts):
     implicit: str = field(default="functions of its structure", kw_only=True)
     as_built: tuple[Any, list[Any], list[tuple[Any, ...]]] | None = None
 
-    def attach(self, model: pyo.ConcreteModel) -> OracleBlocks:
+    def attach(self, model: pyo.ConcreteModel) -> Self:
         """Remember objective and variables as they stand, attach this structure to the model; a builder's end."""
         inside = {id(v) for v in data_of(self.boxed)}
         others = [v for v in self.variables() if id(v) not in inside]
         self.as_built = single_objective(model).expr, others, [state(v) for v in others]
-        model.structure = self
-        return self
+        return super().attach(model)
 
     def variables(self) -> list[Any]:
         """Return the variables of a point, in order."""
@@ -187,7 +186,7 @@ class OracleDescent(Driver):
 
     def prepare(self) -> None:
         """Check the options, and that the steps see the whole model."""
-        c, structure = self.config, self.model.structure
+        c, structure = self.config, facts_of(self.model)
         assert isinstance(structure, OracleBlocks)
         self.facts = structure
         if not (isinstance(c.tolerance, int | float) and c.tolerance > 0):
@@ -355,11 +354,12 @@ def descent(model: Any, options: dict[str, Any]) -> OracleDescent | None:
     OptionError
         For an option of the other kind of model.
     """
-    oracles = isinstance(getattr(model, "structure", None), OracleBlocks)
+    facts = facts_of(model)
+    oracles = facts if isinstance(facts, OracleBlocks) else None
     if oracles and "blocks" in options:
         raise OptionError(
             "blocks= is for models with rows; the blocks of this one are steps of its structure: leave blocks= out, or "
-            f"{model.structure.remedy}."
+            f"{oracles.remedy}."
         )
     if not oracles and "sub_solver" in options:
         raise OptionError(

@@ -15,7 +15,7 @@ from solvers.multistart import MultiStart
 from solvers.registry import DRIVERS, find, recognise
 from solvers.result import Result
 from solvers.single_tree import SingleTree
-from solvers.structure import Facts
+from solvers.structure import facts_of
 from solvers.two_layer import TwoLayer
 from solvers.whole import solve_by_class, solve_whole
 
@@ -59,8 +59,8 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Resul
     >>> solvers.solve(model, "highs").objective
     -3.0
     """
-    facts = getattr(model, "structure", None)
-    if solver is None and isinstance(facts, Facts):
+    facts = facts_of(model)
+    if solver is None and facts is not None:
         solver = facts.default_solver or None
     if solver is None:
         return solve_by_class(model, options)

@@ -80,8 +80,7 @@ class Separable(Facts):
     def seal(self, model: pyo.ConcreteModel) -> Separable:
         """Remember the rows and hidden variables as they stand, attach these facts to the model; a builder's end."""
         self.built = AsStated.of(self)
-        model.structure = self
-        return self
+        return self.attach(model)
 
     def columns(self) -> tuple[Any, np.ndarray]:
         """Return the lift and the least values of its columns."""

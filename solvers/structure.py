@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import pyomo.environ as pyo
@@ -20,6 +20,7 @@ from solvers.expressions import holds, terms
 from solvers.linear_rows import LinearRows
 
 TINY = 1e-8  # HiGHS drops coefficients below 1e-9
+FACTS = "facts of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,16 @@ class Facts:
     implicit: str = field(default="", kw_only=True)
     remedy: str = field(default="build the model with all its rows", kw_only=True)
 
+    def attach(self, model: Any) -> Self:
+        """Attach these facts to the model and return them.
+
+        They can be read as ``model.structure`` too, unless the user has that name.
+        """
+        setattr(model, FACTS, self)
+        if isinstance(vars(model).get("structure", self), Facts):
+            model.structure = self
+        return self
+
     def check_stated(self, reason: str) -> None:
         """Refuse what needs all rows where the model does not state them.
 
@@ -149,10 +160,22 @@ class Facts:
             )
 
 
+def facts_of(model: Any) -> Facts | None:
+    """Return the facts attached to a model; None where there are none.
+
+    Facts that a user put at ``model.structure`` count; anything else of that name is the user's own and does not.
+    """
+    for name in ("structure", FACTS):
+        found = getattr(model, name, None)
+        if isinstance(found, Facts):
+            return found
+    return None
+
+
 def told_violation(model: Any) -> float:
     """Return the violation that a model's facts measure, 0 where they measure none."""
-    facts = getattr(model, "structure", None)
-    return facts.violation(model) if isinstance(facts, Facts) and facts.violation is not None else 0.0
+    facts = facts_of(model)
+    return 0.0 if facts is None or facts.violation is None else facts.violation(model)
 
 
 @dataclass
@@ -216,8 +239,7 @@ class Structure(Facts):
     def seal(self, model: pyo.ConcreteModel) -> Structure:
         """Remember the subproblem as it stands, attach this structure to the model and return it; a builder's end."""
         self.built = AsBuilt.of(model, self)
-        model.structure = self
-        return self
+        return self.attach(model)
 
     def variables(self) -> list[Any]:
         """Return the data of every subproblem variable, in order."""

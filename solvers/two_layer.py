@@ -43,6 +43,7 @@ from solvers.group_problem import refined
 from solvers.k_support import half_conjugate, half_norm, largest
 from solvers.masters import DIRECT, ByGroups, Columns, Master
 from solvers.result import SolutionStatus, StopReason
+from solvers.structure import facts_of
 from solvers.working_set import WorkingSet
 
 FloatArray = NDArray[np.float64]
@@ -122,7 +123,7 @@ class TwoLayer(Driver):
     def prepare(self) -> None:
         """Read the facts; nothing of the size of the data is built but the columns of a sparse matrix."""
         self.config.check()
-        facts = getattr(self.model, "structure", None)
+        facts = facts_of(self.model)
         if not isinstance(facts, CompositeRisk):
             raise ModelError(
                 f'"{self.name}" needs a model whose structure is a solvers.composite.CompositeRisk: solve the model '

@@ -32,7 +32,7 @@ from solvers.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, describe, fin
 from solvers.registry import Capability as C
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.rewriting import Visible, visible
-from solvers.structure import Facts, Structure, told_violation
+from solvers.structure import Facts, Structure, facts_of, told_violation
 from solvers.subproblem import OracleSubproblem, SwitchedSubproblem
 from solvers.trace import Clock
 
@@ -125,10 +125,10 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     if (stale := dual_suffix(model)) is not None:
         stale.clear()
     clock = Clock(options.get("time_limit"))
-    structure: Facts | None = getattr(model, "structure", None)
+    structure = facts_of(model)
     parts = None
     single_objective(model)
-    if isinstance(structure, Facts):
+    if structure is not None:
         structure.check_stated(f'solver="{spec.name}" takes whole models')
     if isinstance(structure, Structure):
         parts = split(model, structure)  # refuses a big-M that no longer holds

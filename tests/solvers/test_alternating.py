@@ -342,14 +342,14 @@ def separation(X, y, lam, formula=True):
         r, u, v = ([x.value for x in var.values()] for var in (m.r, m.u, m.v))
         return sum(r[j] * (u[j] - v[j]) + u[j] * (1 - r[j]) for j in features)
 
-    m.structure = Blocks(
+    Blocks(
         [
             Block([m.r], closed_form=closed_form if formula else None),
             Block([m.w, m.gamma, m.miss, m.v, m.u], tidy=tidy, name="plane"),
         ],
         penalty=PenaltyValues(m.mu, [round(0.05 + 0.1 * k, 2) for k in range(10)], measure),
         selected=lambda m: [f"x{j}" for j in features if abs(m.w[j].value) > 1e-7],
-    )
+    ).attach(m)
     return m
 
 

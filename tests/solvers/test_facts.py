@@ -1,0 +1,129 @@
+"""A model's facts stand where no user's name reaches: a component called ``structure`` is the user's own."""
+
+import logging
+import pickle
+
+import pyomo.environ as pyo
+import pytest
+
+import fsmodels as fs
+import solvers
+from solvers.blocks import Block, Blocks
+from solvers.structure import Facts, facts_of
+
+DATA = fs.Dataset.from_arrays([[0.0, 1.0], [1.0, 0.5], [2.0, 2.0], [3.0, 2.5]], [-1, -1, 1, 1])
+
+
+def foreign():
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, 3))
+    m.y = pyo.Var(bounds=(0, 2))
+    m.row = pyo.Constraint(expr=m.x + m.y <= 6)
+    m.cost = pyo.Objective(expr=-m.x - 2 * m.y)
+    return m
+
+
+OWN = {
+    "variable": lambda: pyo.Var(bounds=(0, 1)),
+    "block": lambda: pyo.Block(),
+    "set": lambda: pyo.Set(initialize=[1, 2]),
+    "text": lambda: "two floors",
+    "None": lambda: None,
+}
+CALLS = {
+    "default": {},
+    "highs": {"solver": "highs"},
+    "alternating": {"solver": "alternating", "blocks": lambda m: [[m.x], [m.y]]},
+    "sla": {"solver": "sla"},
+    "cutting-plane": {"solver": "cutting-plane"},
+    "multi-start": {"solver": "multi-start"},
+    "branch-and-cut": {"solver": "branch-and-cut", "complicating": lambda m: m.x},
+    "benders": {"solver": "benders", "complicating": lambda m: m.x},
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("own", OWN)
+def test_a_name_structure_in_a_foreign_model_is_nobodys_business(own, call):
+    m = foreign()
+    m.structure = OWN[own]()
+    options = {k: v(m) if callable(v) else v for k, v in CALLS[call].items()}
+    result = solvers.solve(m, **options)
+    assert result.objective == pytest.approx(-7.0)
+    assert result.selected is None
+
+
+def builders():
+    yield "fsp-m", fs.fsp.fsp_m(DATA, max_features=1, C=1.0)
+    yield "fs", fs.concave.fs(DATA, penalty=0.1)
+    yield "fsb", fs.concave.fsb(DATA, penalty=0.1)
+    yield "gmeb", fs.gmeb.primal(DATA, R_plus=1.0, R_minus=1.0)
+    yield "fsmulti", fs.multivariate.fsmulti(DATA, max_features=1, C=1.0)
+    yield "full-fs", fs.kernel.ao_simple(DATA, C=1.0, penalty=0.1)
+
+
+@pytest.mark.parametrize(("name", "model"), [*builders()])
+def test_facts_stay_when_the_user_takes_the_name(name, model):
+    facts = facts_of(model)
+    assert isinstance(facts, Facts)
+    assert model.structure is facts  # to be read by whoever likes
+    del model.structure
+    model.structure = pyo.Constraint(expr=next(model.component_data_objects(pyo.Var)) <= 1e4)
+    assert facts_of(model) is facts
+
+
+def test_a_user_row_of_that_name_is_obeyed():
+    model = fs.fsp.fsp_m(DATA, max_features=1, C=1.0)
+    free = solvers.solve(model)
+    first = free.selected[0]
+    logging.getLogger("pyomo").setLevel(logging.ERROR)  # Pyomo warns of the attribute that the row takes the place of
+    try:
+        model.structure = pyo.Constraint(expr=model.sigma[first] == 0)
+    finally:
+        logging.getLogger("pyomo").setLevel(logging.WARNING)
+    held = solvers.solve(model)
+    assert held.status is solvers.SolutionStatus.OPTIMAL
+    assert held.selected != free.selected
+    assert held.objective > free.objective
+    assert solvers.solve(model, "scip").objective == pytest.approx(held.objective, rel=1e-3)
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_facts_survive_a_clone_and_belong_to_it(taken):
+    model = fs.concave.fsb(DATA, penalty=0.1)
+    if taken:
+        del model.structure
+        model.structure = pyo.Param(initialize=3)
+    copy = model.clone()
+    facts = facts_of(copy)
+    assert type(facts) is type(facts_of(model))
+    assert facts is not facts_of(model)
+    assert all(v.model() is copy for block in facts.blocks for v in block.variables[0].values())
+    assert solvers.solve(copy, starts=1).objective == pytest.approx(solvers.solve(model, starts=1).objective)
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_facts_survive_pickle_and_belong_to_the_copy(taken):
+    m = foreign()
+    if taken:
+        m.structure = pyo.Var()
+    Blocks([Block([m.x]), Block([m.y])]).attach(m)
+    copy = pickle.loads(pickle.dumps(m))
+    assert facts_of(copy).blocks[0].variables[0].model() is copy
+    assert solvers.solve(copy, "alternating").objective == pytest.approx(-7.0)
+
+
+def test_facts_attached_to_a_model_that_has_the_name_leave_it_alone():
+    m = foreign()
+    m.structure = pyo.Var()
+    own = m.structure
+    Facts(default_solver="highs", selected=lambda m: ["x"]).attach(m)
+    assert m.structure is own
+    result = solvers.solve(m)
+    assert (result.solver, result.selected) == ("highs", ["x"])
+
+
+def test_facts_that_a_user_puts_there_count():
+    m = foreign()
+    m.structure = Facts(default_solver="highs", selected=lambda m: ["y"])
+    assert solvers.solve(m).selected == ["y"]
