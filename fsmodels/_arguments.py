@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fsmodels._messages import check_known_features, listed
+from fsmodels._reading import is_file
 from fsmodels.errors import OptionError, ParameterError
 
 
@@ -84,7 +85,7 @@ def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, 
         elif equals and (price := _number(value)) is not None:
             check_known_features([name.strip()], features, f"--penalty {word}")
             single[name.strip()] = price
-        elif word.endswith((".csv", ".csv.gz")) or Path(word).is_file():
+        elif _is_costs(word):
             costs = read_costs(word)
             check_known_features(costs, features, f'Costs file "{word}"')
             single |= costs
@@ -96,6 +97,15 @@ def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, 
     if not single:
         return everywhere
     return {name: single.get(name, everywhere or 0.0) for name in features}
+
+
+def files(budgets: Sequence[str], penalties: Sequence[str]) -> list[Path]:
+    """Return the cost files that budgets and penalties name."""
+    return [Path(text.rpartition(":")[0]) for text in budgets] + [Path(word) for word in penalties if _is_costs(word)]
+
+
+def _is_costs(word: str) -> bool:
+    return word.endswith((".csv", ".csv.gz")) or is_file(Path(word))
 
 
 def solver_options(words: Sequence[str]) -> dict[str, Any]:

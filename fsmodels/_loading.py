@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from fsmodels import _reading
 from fsmodels._scaling import METHODS, SPARSE_METHODS
 from fsmodels._shipped import list_bags, list_datasets, shipped_file
 from fsmodels._svmlight import SUFFIXES, is_svmlight
@@ -29,9 +30,9 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
         raise ParameterError(f'--scale "{asked.scale}" is not known: use one of {", ".join(METHODS)}.')
     if asked.sigma is not None and asked.bags is None:
         raise ParameterError("--sigma is the width of the similarity to an instance: give --bags COL with it.")
-    path, notes = _path(asked)
+    path, notes = source(asked)
     if is_svmlight(path):
-        if path.is_file():
+        if _reading.is_file(path):
             _check_sparse(asked, path)
         data = Dataset.from_svmlight(path, asked.positive).scaled(asked.scale)
         return data, {"path": str(path), "target": None, "dropped": []}, None, notes
@@ -46,21 +47,27 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
     return data, facts, None, notes
 
 
-def _path(asked: argparse.Namespace) -> tuple[Path, list[str]]:
-    """Return the file that DATA names, here or shipped."""
+def source(asked: argparse.Namespace) -> tuple[Path, list[str]]:
+    """Return the file that DATA names, here or shipped, and notes on it.
+
+    Raises
+    ------
+    DataError
+        There is none.
+    """
     of_bags = asked.bags is not None
     shipped = set((list_bags() if of_bags else list_datasets())["name"])
     path = Path(asked.data)
-    if path.is_file():
+    if _reading.is_file(path):
         hides = asked.data in shipped
         return path, [f'reading the file "{asked.data}" here, not the shipped data set of that name.'] if hides else []
-    if asked.data not in shipped and (path.suffix or path.exists() or len(path.parts) > 1):
+    if asked.data not in shipped and (path.suffix or _reading.exists(path) or len(path.parts) > 1):
         return path, []
     try:
         return shipped_file(asked.data, bags=of_bags), []
     except DataError as error:
         names = [f"{path}{suffix}{packed}" for suffix in (".csv", *SUFFIXES) for packed in ("", ".gz")]
-        beside = [name for name in names if Path(name).is_file()]
+        beside = [name for name in names if _reading.is_file(Path(name))]
         remedy = f'Did you mean the file "{beside[0]}" here?' if beside else f"{_NO_FILE}."
         reader = f"A file of your own is read with {'Bags' if of_bags else 'Dataset'}.from_csv(path)."
         raise DataError(str(error).replace(reader, remedy)) from None

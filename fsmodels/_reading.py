@@ -8,9 +8,10 @@ import csv
 import gzip
 import math
 import re
+import stat
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -24,6 +25,8 @@ from fsmodels._messages import listed, suggestion
 from fsmodels.errors import DataError
 
 FloatArray = NDArray[np.float64]
+LONGEST_CELL = 2**31 - 1  # characters
+SHOWN = 40  # characters of a cell in a message
 # What people write for a missing value.
 BLANKS = {"na", "n/a", "#n/a", "<na>", "none", "null", "missing", "?", "-", "."}
 
@@ -63,11 +66,56 @@ def quoted(name: object) -> str:
     return f'"{name}"'
 
 
+def short(text: str) -> str:
+    """Cut a cell for a message."""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
 def open_text(path: Path) -> TextIO:
     """Open plain or gzipped UTF-8 text; an Excel byte-order mark is skipped."""
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return path.open(encoding="utf-8-sig", newline="")
+
+
+def exists(path: Path) -> bool:
+    """Tell whether there is something of this name; a name that no folder can hold is none."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether there is a file of this name; a name that no folder can hold is none."""
+    return exists(path) and path.is_file()
+
+
+def check_file(path: Path, kind: str, beside: Callable[[str], bool]) -> None:
+    """Refuse what is no file to read, twice if need be: nothing, a folder, a pipe, a device.
+
+    Raises
+    ------
+    DataError
+        Naming the files of the folder that ``beside`` takes for one of this kind.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        here = [p.name for p in path.parent.iterdir() if beside(p.name)] if path.parent.is_dir() else []
+        raise DataError(missing(path, here, kind)) from None
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f'File "{path}" cannot be read ({getattr(error, "strerror", None) or error}): check its name and that '
+            "you may read it."
+        ) from None
+    if stat.S_ISDIR(mode):
+        raise DataError(f'"{path}" is a folder: give the path of a {kind} file.')
+    if not stat.S_ISREG(mode):
+        raise DataError(
+            f'"{path}" is no regular file but a pipe or a device, which cannot be read twice: write what it gives to '
+            "a file first."
+        )
 
 
 def missing(path: Path, beside: Sequence[str], kind: str) -> str:
@@ -92,11 +140,7 @@ def read_table(path: str | Path) -> tuple[pd.DataFrame, Origin]:
         No such file, unreadable, empty, header only, no comma, ragged rows, a column without a name or two of one name.
     """
     path = Path(path)
-    if not path.exists():
-        beside = [p.name for p in path.parent.glob("*.csv*")] if path.parent.is_dir() else []
-        raise DataError(missing(path, beside, "CSV"))
-    if path.is_dir():
-        raise DataError(f'"{path}" is a folder: give the path of a CSV file (.csv or .csv.gz).')
+    check_file(path, "CSV", lambda name: ".csv" in name)
     try:
         records = pd.read_csv(
             path,
@@ -171,13 +215,13 @@ def _other_separator(header: list[str], path: Path, decimal: str = "") -> DataEr
     """Build the error for a file whose columns something else than commas separates."""
     if len(header) == 1 and re.fullmatch(r"\S+(\s+\d+:\S+)+", header[0]):
         return DataError(
-            f'File "{path}" is no CSV file, but seems to be a libsvm-format file ("{header[0][:40]}"): use '
+            f'File "{path}" is no CSV file, but seems to be a libsvm-format file ("{short(header[0])}"): use '
             'Dataset.from_svmlight, and on the command line a name that ends in ".svm" or ".svm.gz".'
         )
     for mark, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
         if len(header) == 1 and mark in header[0]:
             return DataError(
-                f'File "{path}" separates its columns by {word} ("{header[0][:40]}"): save it with commas, or read '
+                f'File "{path}" separates its columns by {word} ("{short(header[0])}"): save it with commas, or read '
                 f"it with pandas.read_csv(path, sep={mark!r}{decimal}) and use Dataset.from_frame."
             )
     return None
@@ -185,11 +229,15 @@ def _other_separator(header: list[str], path: Path, decimal: str = "") -> DataEr
 
 def _records(path: Path) -> Iterable[tuple[int, list[str]]]:
     """Last line number and cells of each record that is not blank, the header first."""
-    with open_text(path) as text:
-        reader = csv.reader(text, skipinitialspace=True)
-        for cells in reader:
-            if any(cell.strip() for cell in cells) or len(cells) > 1:
-                yield reader.line_num, cells
+    before = csv.field_size_limit(LONGEST_CELL)  # of the process, and 131072 by default: fewer than pandas reads
+    try:
+        with open_text(path) as text:
+            reader = csv.reader(text, skipinitialspace=True)
+            for cells in reader:
+                if any(cell.strip() for cell in cells) or len(cells) > 1:
+                    yield reader.line_num, cells
+    finally:
+        csv.field_size_limit(before)
 
 
 def _ragged(path: Path) -> DataError | None:
@@ -264,7 +312,7 @@ def numeric_matrix(table: pd.DataFrame, origin: Origin) -> FloatArray:
         cell = str(table.iloc[row][name])
         remedy = "fill in numbers, remove such rows, or" if cell.strip().lower() in BLANKS else "give numbers, or"
         raise DataError(
-            f'Column "{name}" has text in {origin.row(row)} ("{cell}"{many}): {remedy} '
+            f'Column "{name}" has text in {origin.row(row)} ("{short(cell)}"{many}): {remedy} '
             f"{origin.leave_out(list(texts)[:8])}.{also}"
         )
     check_finite(X, [str(name) for name in table.columns], origin)
@@ -421,7 +469,7 @@ def read_costs(path: str | Path) -> dict[str, float]:
             )
         if cost is None or not math.isfinite(cost) or cost < 0:
             raise DataError(
-                f'Costs file "{path}" has the cost "{text}" for "{name}" in {origin.row(row)}: '
+                f'Costs file "{path}" has the cost "{short(str(text))}" for "{name}" in {origin.row(row)}: '
                 "give a finite number of at least 0."
             )
         costs[name] = cost

@@ -121,11 +121,7 @@ def _wanted(n_features: int | None, features: Sequence[str] | None) -> tuple[tup
 
 def _parsed(path: Path) -> tuple[Any, NDArray[np.float64]]:
     """Let scikit-learn read the file; column numbers are those of the file, with column 0 empty where it has none."""
-    if not path.exists():
-        beside = [p.name for p in path.parent.iterdir() if is_svmlight(p)] if path.parent.is_dir() else []
-        raise DataError(_reading.missing(path, beside, "libsvm-format"))
-    if path.is_dir():
-        raise DataError(f'"{path}" is a folder: give the path of a libsvm-format file (.svm or .svm.gz).')
+    _reading.check_file(path, "libsvm-format", lambda name: is_svmlight(Path(name)))
     # scikit-learn takes over a second to import and loading or building needs none of it
     from sklearn.datasets import load_svmlight_file
 
@@ -204,8 +200,7 @@ def _is_no(kind: type, word: bytes) -> bool:
 
 
 def _shown(word: bytes) -> str:
-    text = word.decode("utf-8", "backslashreplace")
-    return _reading.quoted(text if len(text) <= 40 else f"{text[:40]}...")
+    return _reading.quoted(_reading.short(word.decode("utf-8", "backslashreplace")))
 
 
 def _line_of(path: Path, row: int) -> int:

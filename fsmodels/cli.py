@@ -1,7 +1,7 @@
 """The command line: ``fsmodels select DATA --model NAME``, ``fsmodels list``.
 
-Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input or an uninstalled solver; 3 no
-solution. Reports go to standard output, errors and warnings to standard error.
+Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input, an uninstalled solver, or output
+that cannot be written; 3 no solution. Reports go to standard output, errors and warnings to standard error.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from fsmodels._result_file import ResultFile
     from fsmodels.dataset import Dataset
 
 SOLVED, BAD_INPUT, NO_SOLUTION = 0, 2, 3
@@ -38,7 +39,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fsp-m on bupa. Solved: 2 of 6 features, objective 275.843, proven optimal: sgpt, sgot
     0
     """
+    from fsmodels import _streams
+
     words = list(sys.argv[1:] if arguments is None else arguments)
+    with _streams.guarded() as (out, _):
+        code = _run(words)
+        out.flush()
+        if out.lost:
+            _complain("Error", f"standard output took no more ({out.lost}): the report is not complete.")
+            code = code or BAD_INPUT
+    return code
+
+
+def _run(words: list[str]) -> int:
     try:
         asked = _parser().parse_args(words)
     except SystemExit as stop:  # --help, --version, or words that argparse refused
@@ -71,8 +84,9 @@ def _parser() -> argparse.ArgumentParser:
         "select",
         help="select features of a data set",
         description="Select features of a data set and report the classifier and what is proven about it.",
-        epilog="Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input or a solver "
-        "that is not installed; 3 no solution. Example: fsmodels select wdbc --model fsp-m --max-features 5",
+        epilog="Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input, a solver "
+        "that is not installed, or output that cannot be written; 3 no solution. "
+        "Example: fsmodels select wdbc --model fsp-m --max-features 5",
     )
     add = select.add_argument
     add(
@@ -142,6 +156,9 @@ def _parser() -> argparse.ArgumentParser:
     group.add_argument("--seed", type=int, metavar="N", help="seed of the solver")
     group = select.add_argument_group("output")
     group.add_argument("--json", type=Path, metavar="FILE", help="write the result to a JSON file")
+    group.add_argument(
+        "--force", action="store_true", help="let a run without a solution replace a --json file that has one"
+    )
     group.add_argument("--quiet", action="store_true", help="print one line instead of table and report")
     return parser
 
@@ -176,13 +193,11 @@ def _console() -> Console:
 
 
 def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
-    import json
-
     from fsmodels import _arguments, _hints, _loading, _report
     from fsmodels.recipes import MODELS
     from fsmodels.selecting import select
 
-    _check_writable(asked.json)
+    file = _result_file(asked)
     console = _console()
     data, facts, embedding, notes = _loading.load(asked)
     for note in notes:
@@ -213,17 +228,16 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
     found = select(data, asked.model, **parameters, **sides, solver=asked.solver, progress=not asked.quiet, **options)
     _show_warnings(caught)
 
-    if asked.json is not None:
+    if file is not None:
         content = found.to_dict()
         content["data"] = {**facts, **content["data"]}
         if embedding is not None and found.has_solution:
             content["concepts"] = embedding.concepts(found).to_dict("records")
-        try:
-            asked.json.write_text(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n", "utf-8")
-        except OSError as error:
-            _complain("Error", f'cannot write "{asked.json}" ({error.strerror}): give another file with --json.')
-            _print(console, _report.report(found))
-            return BAD_INPUT
+        if trouble := file.write(content, has_solution=found.has_solution):
+            _complain("Note" if not found.has_solution else "Error", trouble)
+            if found.has_solution:
+                _print(console, _report.report(found))
+                return BAD_INPUT
     if not found.has_solution:
         _complain("Error", _report.headline(found))
         return NO_SOLUTION
@@ -263,11 +277,17 @@ def _options(asked: argparse.Namespace, words: list[str], runs_solver: bool) -> 
     return options
 
 
-def _check_writable(path: Path | None) -> None:
-    from fsmodels.errors import ParameterError
+def _result_file(asked: argparse.Namespace) -> ResultFile | None:
+    from fsmodels import _arguments, _loading
+    from fsmodels._result_file import ResultFile
+    from fsmodels.errors import OptionError
 
-    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        raise ParameterError(f'--json "{path}" cannot be written: give a file in a folder that exists.')
+    if asked.json is None:
+        if asked.force:
+            raise OptionError("--force lets the file of --json be replaced: give --json FILE with it.")
+        return None
+    inputs = [_loading.source(asked)[0], *_arguments.files(asked.budget, asked.penalty)]
+    return ResultFile(asked.json, inputs, force=asked.force)
 
 
 def _describe(data: Dataset) -> str:
