@@ -276,7 +276,7 @@ FIGURE_ONE = {"I": 2, "II": 10, "III": 20}
 def one_surface(spec):
     """Return test error and features over the grid of (R_plus, R_minus), 100 features, 200 samples."""
     pair = synthetic.peleg_meir(200, 100, FIGURE_ONE[spec["data"]], seed=spec["rep"])
-    table = fs.gmeb.path(pair.train, R_plus=R, R_minus=R, validation=pair.test)
+    table = fs.gmeb.path(pair.train, R_plus=R, R_minus=R, validation=pair.test, scale="none")
     return {"error": table["validation_error"].tolist(), "features": table["n_selected"].tolist()}
 
 

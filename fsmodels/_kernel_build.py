@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from fsmodels._kernel_functions import FloatArray, as_kernel
 from fsmodels._kernel_problem import MARGIN, Problem
-from fsmodels.checks import choice, dataset, positive
+from fsmodels._units import as_given
+from fsmodels.checks import choice, positive
 from fsmodels.dataset import Dataset, check_known_features
 from fsmodels.errors import DataError, ParameterError
 from solvers.oracle_blocks import OracleBlock, OracleBlocks
@@ -38,7 +39,7 @@ def built(
 
     ``hinge`` allows eps = 0.
     """
-    data = dataset(data).require_dense("kernel")
+    data = as_given(data).require_dense("kernel")
     for sign in (1, -1):
         if not (data.y == sign).any():
             raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")

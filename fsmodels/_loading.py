@@ -10,6 +10,7 @@ from fsmodels import _reading
 from fsmodels._scaling import METHODS, SPARSE_METHODS
 from fsmodels._shipped import list_bags, list_datasets, shipped_file
 from fsmodels._svmlight import SUFFIXES, is_svmlight
+from fsmodels._units import DEFAULT, on_one_footing
 from fsmodels.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.instances import Bags, Embedding, embed
@@ -26,7 +27,7 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
     DataError, ParameterError
         The file, or an option that does not go with it.
     """
-    if asked.scale not in METHODS:
+    if asked.scale is not None and asked.scale not in METHODS:
         raise ParameterError(f'--scale "{asked.scale}" is not known: use one of {", ".join(METHODS)}.')
     if asked.sigma is not None and asked.bags is None:
         raise ParameterError("--sigma is the width of the similarity to an instance: give --bags COL with it.")
@@ -34,14 +35,14 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
     if is_svmlight(path):
         if _reading.is_file(path):
             _check_sparse(asked, path)
-        data = Dataset.from_svmlight(path, asked.positive).scaled(asked.scale)
+        data = on_one_footing(Dataset.from_svmlight(path, asked.positive), asked.scale)
         return data, {"path": str(path), "target": None, "dropped": []}, None, notes
     facts = {"path": str(path), "target": asked.target, "dropped": asked.drop}
     if asked.bags is not None:
         bags = Bags.from_csv(path, asked.bags, asked.target, asked.positive, asked.drop)
-        embedding = embed(bags.scaled(asked.scale), asked.sigma)
+        embedding = embed(bags.scaled(asked.scale or DEFAULT), asked.sigma)
         return embedding.data, {**facts, "bag": asked.bags, **embedding.facts()}, embedding, notes
-    data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop).scaled(asked.scale)
+    data = on_one_footing(Dataset.from_csv(path, asked.target, asked.positive, asked.drop), asked.scale)
     if BAG in data.features:
         notes.append(f'"{BAG}" is taken as a feature: give --bags {BAG} if the rows are instances of bags.')
     return data, facts, None, notes
@@ -82,9 +83,8 @@ def _check_sparse(asked: argparse.Namespace, path: Path) -> None:
             f"first in each line and features have numbers. Leave {option} out"
             f"{', or give a file without these features' if asked.drop else ''}."
         )
-    if asked.scale not in SPARSE_METHODS:
-        default = " (the default)" if asked.scale == "standard" else ""
+    if asked.scale is not None and asked.scale not in SPARSE_METHODS:
         raise ParameterError(
-            f'--scale {asked.scale}{default} would shift the zeros of the sparse data in "{path}" and fill '
-            f"every cell: give --scale {' or --scale '.join(SPARSE_METHODS)}."
+            f'--scale {asked.scale} would shift the zeros of the sparse data in "{path}" and fill '
+            f"every cell: give --scale {' or --scale '.join(SPARSE_METHODS)}, or leave it out to take them as they are."
         )

@@ -212,7 +212,7 @@ def text(found: Selection) -> str:
     """Return a few lines for a terminal."""
     lines = [f"{found.name} on {found.data.name}. {headline(found)}"]
     if found.has_solution:
-        scaled = found.data.scale.method != "none"
+        scaled = not found.data.scale.is_none
         word = word_for_weights(found)
         rows = [("feature", word, f"{word} as scaled"), *rows_of_weights(found)]
         rows = rows if len(rows) <= 32 else [*rows[:31], ("...", "", ""), rows[-1]]
@@ -254,7 +254,7 @@ def report(found: Selection) -> list[RenderableType]:
     parts: list[RenderableType] = [Text(headline(found), style="bold" if found.has_solution else "bold red")]
     if not found.has_solution:
         return parts
-    scaled = found.data.scale.method != "none"
+    scaled = not found.data.scale.is_none
     weights = Table(box=None, padding=(0, 2, 0, 0))
     weights.add_column("Feature", overflow="fold")
     word = word_for_weights(found).capitalize()

@@ -1,7 +1,7 @@
 """The constants of a feature scaling, how they compose, and the way back for weights."""
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,16 +28,19 @@ class Scale:
         In the units of each feature.
     factor : ndarray of shape (n_features,)
         In 1/units of each feature; never 0.
+    chosen : bool
+        Whether somebody asked for it; also true of "none" by that name, and false of data as they came.
     """
 
     method: str
     shift: FloatArray
     factor: FloatArray
+    chosen: bool = True
 
     @classmethod
-    def none(cls, n_features: int) -> "Scale":
+    def none(cls, n_features: int, chosen: bool = False) -> "Scale":
         """Build the scaling that changes nothing."""
-        return cls("none", np.zeros(n_features), np.ones(n_features))
+        return cls("none", np.zeros(n_features), np.ones(n_features), chosen)
 
     @classmethod
     def fit(cls, X: Any, method: str) -> "Scale":
@@ -46,7 +49,7 @@ class Scale:
             raise ParameterError(f'Scaling "{method}" is not known: use one of {", ".join(METHODS)}.')
         n_features = X.shape[1]
         if method == "none":
-            return cls.none(n_features)
+            return cls.none(n_features, chosen=True)
         if sparse.issparse(X) and method not in SPARSE_METHODS:
             raise DataError(
                 f'Scaling "{method}" would shift the zeros of these sparse data and fill {X.shape[0]} x {n_features} '
@@ -104,17 +107,18 @@ class Scale:
     def then(self, later: "Scale") -> "Scale":
         """Compose: this scaling first, then ``later``, as one scaling of the original values."""
         if later.method == "none":
-            return self
+            return replace(self, chosen=self.chosen or later.chosen)
         method = later.method if self.method == "none" else f"{self.method}, {later.method}"
         return Scale(method, self.shift + later.shift / self.factor, self.factor * later.factor)
 
     def after(self, earlier: "Scale") -> "Scale":
         """Find what is left to do to values scaled by ``earlier`` so that they are scaled by this."""
-        return Scale(self.method, (self.shift - earlier.shift) * earlier.factor, self.factor / earlier.factor)
+        shift, factor = (self.shift - earlier.shift) * earlier.factor, self.factor / earlier.factor
+        return Scale(self.method, shift, factor, self.chosen)
 
     def take(self, columns: NDArray[np.intp]) -> "Scale":
         """Keep the constants of some features."""
-        return Scale(self.method, self.shift[columns], self.factor[columns])
+        return Scale(self.method, self.shift[columns], self.factor[columns], self.chosen)
 
     def original_weights(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
         """Turn (w, b) on scaled values into (w, b) on original values."""

@@ -29,7 +29,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fsmodels import rankings
-from fsmodels.checks import dataset, feature_count, positive
+from fsmodels._units import as_given
+from fsmodels.checks import feature_count, positive
 from fsmodels.dataset import Dataset
 from fsmodels.errors import DataError, SolverError
 
@@ -280,7 +281,7 @@ def one_norm_svm(
 
 def _check(data: Dataset, C: float, max_features: int) -> None:
     positive("C", C, "C weighs the sum of slacks")
-    feature_count(max_features, dataset(data).n_features)
+    feature_count(max_features, as_given(data).n_features)
 
 
 def _svc(C: float) -> Any:

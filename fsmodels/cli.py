@@ -103,7 +103,9 @@ def _parser() -> argparse.ArgumentParser:
         "--bags", metavar="COL", help="rows are instances of the bags in this column; instances are selected (MILES)"
     )
     group.add_argument("--sigma", type=float, metavar="S", help="width of the similarity of a bag to an instance")
-    group.add_argument("--scale", default="standard", metavar="HOW", help=f"{', '.join(SCALES)} (default standard)")
+    group.add_argument(
+        "--scale", metavar="HOW", help=f"{', '.join(SCALES)} (default standard; none for libsvm-format files)"
+    )
     group = select.add_argument_group("parameters of the model")
     group.add_argument("--max-features", type=int, metavar="K", help="the most features to select")
     group.add_argument(

@@ -36,7 +36,7 @@ SCALINGS = METHODS
 
 
 class DataWarning(UserWarning):
-    """The data can be used, but some columns carry no information."""
+    """The data can be used, but some columns carry no information, or units are far apart."""
 
 
 class Split(NamedTuple):
@@ -285,7 +285,8 @@ class Dataset:
         Notes
         -----
         Scaling twice composes: ``data.scaled("standard").scaled("unit-ball")`` remembers both as one. "none" does not
-        undo an earlier scaling. Means, deviations and ranges are scikit-learn's.
+        undo an earlier scaling; it says that ``select`` is to take these units as they are. Means, deviations and
+        ranges are scikit-learn's.
         """
         step = Scale.fit(self.X, method)
         return replace(self, X=step.apply(self.X, self.features), scale=self.scale.then(step))

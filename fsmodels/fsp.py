@@ -64,6 +64,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
+from fsmodels._units import as_given
 from fsmodels.checks import dataset, feature_count
 from fsmodels.dataset import Dataset, check_known_features
 from fsmodels.errors import DataError, ParameterError
@@ -261,7 +262,7 @@ def rmp(
     >>> fs.solve(model, "highs").objective
     0.0
     """
-    dataset(data)
+    as_given(data)
     points = np.atleast_2d(np.asarray(alpha, dtype=float))
     if points.shape[1] != len(data.y):
         raise ParameterError(f"alpha has {points.shape[1]} entries a row for {len(data.y)} samples: one a sample.")

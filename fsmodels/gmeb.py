@@ -86,6 +86,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
+from fsmodels._units import as_given
 from fsmodels.checks import choice, positive
 from fsmodels.dataset import Dataset
 from fsmodels.gmeb_bounds import MarginBound, ScalingBound, bound_with_scaling, bound_without_scaling
@@ -371,7 +372,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
 
 def _centred_model(name: str, data: Dataset) -> tuple[pyo.ConcreteModel, Centred]:
     """Return a model with the index sets, means and second moments."""
-    columns = centred(data)
+    columns = centred(as_given(data))
     model = pyo.ConcreteModel(name=name)
     model.features = pyo.Set(initialize=list(columns.features), doc="features, in the order of the data's columns")
     model.samples = pyo.Set(initialize=range(len(columns.y)), doc="samples, in the order of the data's rows")

@@ -27,6 +27,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fsmodels._units import on_one_footing
 from fsmodels.checks import dataset, positive
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
@@ -53,6 +54,7 @@ def path(
     *,
     R_plus: float | Iterable[float],
     R_minus: float | Iterable[float],
+    scale: str | None = None,
     validation: Dataset | None = None,
     gap: float = 1e-7,
     time_limit: float | None = None,
@@ -66,6 +68,8 @@ def path(
         Dense; the columns are centred here.
     R_plus, R_minus : number or several
         Their product is the grid; each above 0 and given once.
+    scale : {"standard", "none", "unit-ball", "minmax"}, optional
+        As in ``fs.select``. Objectives and bounds do not depend on the units of a column, nor does what is proven.
     validation : Dataset, optional
         Each classifier is scored on it; it chooses nothing.
     gap : float
@@ -101,12 +105,11 @@ def path(
     Examples
     --------
     >>> import fsmodels as fs
-    >>> data = fs.load_dataset("bupa").scaled("standard")
-    >>> table = fs.gmeb.path(data, R_plus=[1, 2], R_minus=[1, 2])
+    >>> table = fs.gmeb.path(fs.load_dataset("bupa"), R_plus=[1, 2], R_minus=[1, 2])
     >>> table["status"].unique().tolist()
     ['optimal']
     """
-    dataset(data)
+    given, data = data, on_one_footing(data, scale)
     check_limits({"gap": gap, "time_limit": time_limit})
     require_lp_solver(lp_solver)
     grid = [_values("R_plus", R_plus), _values("R_minus", R_minus)]
@@ -145,9 +148,12 @@ def path(
     except KeyboardInterrupt:
         pass
     rows.sort(key=lambda row: (row["R_plus"], row["R_minus"]))
-    weights, bias = [row.pop("weights") for row in rows], [row.pop("bias") for row in rows]
+    found = [(row.pop("weights"), row.pop("bias")) for row in rows]
+    if data is not given:
+        way_back = data.scale.after(given.scale)
+        found = [way_back.original_weights(w, b) for w, b in found]
     table = pd.DataFrame(rows, columns=None if rows else ["R_plus", "R_minus"]).set_index(["R_plus", "R_minus"])
-    table.attrs = {"weights": [w.tolist() for w in weights], "bias": [float(b) for b in bias]}  # pandas compares them
+    table.attrs = {"weights": [w.tolist() for w, _ in found], "bias": [float(b) for _, b in found]}  # pandas compares
     return table
 
 

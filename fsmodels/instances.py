@@ -221,7 +221,8 @@ class Embedding:
         with np.errstate(over="ignore", under="ignore"):  # a distance far above sigma has similarity 0
             similarity = np.exp(-0.5 * (distances / self.sigma) ** 2)
         labels = bags.instances.negative_label, bags.instances.positive_label
-        return Dataset(similarity, bags.y, self.features, bags.name, *labels)
+        scale = Scale.none(len(self.features), chosen=True)  # similarities are on one footing
+        return Dataset(similarity, bags.y, self.features, bags.name, *labels, scale)
 
     def __repr__(self) -> str:
         return (

@@ -62,6 +62,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
+from fsmodels._units import as_given
 from fsmodels._usage import column_sizes, used
 from fsmodels.checks import choice, feature_count, positive
 from fsmodels.dataset import Dataset
@@ -324,7 +325,8 @@ def _matrix(data: Dataset, offset: bool) -> Any:
 
 
 def _parameters(model: pyo.ConcreteModel, data: Dataset, B: int, C: float, offset: bool = False) -> None:
-    names = [*data.features, OFFSET] if offset else data.features
+    features = as_given(data).features
+    names = [*features, OFFSET] if offset else features
     model.features = pyo.Set(initialize=names, doc="features, in the order of the data, and the offset if there is one")
     model.samples = pyo.Set(initialize=range(data.n_samples), doc="samples")
     weight = positive("C", C, "C weighs the risk against the norm")

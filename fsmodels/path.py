@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
-from fsmodels.checks import dataset, feature_count, positive, share
+from fsmodels._units import on_one_footing
+from fsmodels.checks import feature_count, positive, share
 from fsmodels.concave import MEANING
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
@@ -45,6 +46,7 @@ def path(
     requires: Pairs = (),
     excludes: Pairs = (),
     force_in: Iterable[str] = (),
+    scale: str | None = None,
     solver: Any = None,
     validation: Dataset | None = None,
     progress: bool = False,
@@ -65,7 +67,7 @@ def path(
         As in ``select``.
     max_features, C, penalty : a value, or several
         At least one of them is a sequence; their product is the grid.
-    budget, requires, excludes, force_in, solver, progress
+    budget, requires, excludes, force_in, scale, solver, progress
         As in ``select``.
     validation : Dataset, optional
         Each optimum is scored on it; it chooses nothing.
@@ -90,12 +92,11 @@ def path(
     Examples
     --------
     >>> import fsmodels as fs
-    >>> data = fs.load_dataset("bupa").scaled("standard")
-    >>> table = fs.path(data, max_features=[1, 2, 3])
+    >>> table = fs.path(fs.load_dataset("bupa"), max_features=[2, 3])
     >>> table["n_selected"].tolist()
-    [1, 2, 3]
+    [2, 3]
     """
-    dataset(data)
+    data = on_one_footing(data, scale)
     given = {"max_features": max_features, "C": C, "penalty": penalty}
     recipe = find(model)
     checks = dict(CHECKS)

@@ -11,6 +11,7 @@ import pyomo.environ as pyo
 from fsmodels import _kernel_solution, _linear_solution, side_constraints
 from fsmodels._machines import LinearMachine
 from fsmodels._messages import listed
+from fsmodels._units import on_one_footing
 from fsmodels.checks import dataset
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
@@ -38,6 +39,7 @@ def select(
     requires: Pairs = (),
     excludes: Pairs = (),
     force_in: Iterable[str] = (),
+    scale: str | None = None,
     solver: Any = None,
     validation: Dataset | None = None,
     progress: bool = False,
@@ -48,7 +50,7 @@ def select(
     Parameters
     ----------
     data : Dataset
-        Scaled or not: ``data.scaled("standard")`` puts features on one footing, which models that compare weights need.
+        Scaled here, by ``scale``, unless it is already; ``data.scaled("none")`` counts as that too.
     model : str
         One of ``fsmodels.recipes.MODELS``: svm, one-norm-svm, fsp-m, fsp-lambda, robust-lp, fs, fsl, fsv, fss, fsb,
         obd, gmeb, gmeb-dual, gmeb-nonconvex, fsmulti, full-fs, ao-simple, ao-margin, ao-efs, gmkl, rfe,
@@ -67,6 +69,9 @@ def select(
         ``("a", "b")``: a only together with b; not both a and b.
     force_in : features
         These are selected.
+    scale : {"standard", "none", "unit-ball", "minmax"}, optional
+        By default "standard": mean 0 and deviation 1 in each column. Data that are already scaled are taken as they
+        are, and so are sparse data unless ``scale`` is given, as a shift would fill every cell.
     solver : str or Pyomo solver, optional
         Any of ``fs.available()``; by default the one that the model's structure names, or one for its class. A solver
         that takes the whole model gets fsp-m and fsp-lambda with ``form="big-m"``, unless ``form`` is given; a driver
@@ -98,11 +103,11 @@ def select(
     Examples
     --------
     >>> import fsmodels as fs
-    >>> data = fs.load_dataset("bupa").scaled("standard")
-    >>> found = fs.select(data, "fsp-m", max_features=2, excludes=[("mcv", "drinks")])
+    >>> found = fs.select(fs.load_dataset("bupa"), "fsp-m", max_features=2, excludes=[("mcv", "drinks")])
     >>> found.selected, found.status.value
     (('sgpt', 'sgot'), 'optimal')
     """
+    data = on_one_footing(data, scale)
     return prepared(
         data, model, max_features=max_features, C=C, penalty=penalty, budget=budget, requires=requires,
         excludes=excludes, force_in=force_in, solver=solver, progress=progress, **options,

@@ -53,7 +53,8 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from fsmodels.checks import dataset, positive
+from fsmodels._units import as_given
+from fsmodels.checks import positive
 from fsmodels.dataset import Dataset
 from fsmodels.errors import DataError
 
@@ -327,6 +328,6 @@ def half_squares(variables: Sequence[Any]) -> Any:
 
 def _index_sets(model: pyo.ConcreteModel, data: Dataset) -> None:
     model.features = pyo.Set(
-        initialize=list(dataset(data).features), doc="features, in the order of the data's columns"
+        initialize=list(as_given(data).features), doc="features, in the order of the data's columns"
     )
     model.samples = pyo.Set(initialize=range(len(data.y)), doc="samples, in the order of the data's rows")

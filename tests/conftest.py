@@ -36,7 +36,7 @@ def noisy(rows, n, seed, noise=0.5):
     X = rng.normal(size=(rows, n))
     y = np.where(X @ rng.uniform(-1, 1, n) + noise * rng.normal(size=rows) > 0, 1.0, -1.0)
     y[:2] = 1.0, -1.0
-    return fs.Dataset.from_arrays(X, y, features=list("abcdefgh")[:n])
+    return fs.Dataset.from_arrays(X, y, features=list("abcdefgh")[:n]).scaled("none")
 
 
 def supports(n, most=None):

@@ -34,7 +34,7 @@ def wide(rows=20, n=150, seed=0):
     X = rng.normal(size=(rows, n)) * rng.uniform(0.1, 10, n)
     y = np.where(np.arange(rows) % 3 > 0, 1.0, -1.0)
     X[:, :5] += 0.4 * y[:, None] * X.std(axis=0)[:5]
-    return fs.Dataset.from_arrays(X, y)
+    return fs.Dataset.from_arrays(X, y).scaled("none")
 
 
 SETS = {
@@ -43,7 +43,7 @@ SETS = {
     "bupa": lambda make: fs.load_dataset("bupa").scaled("standard").take(np.arange(0, 345, 5)),
     "wdbc": lambda make: fs.load_dataset("wdbc").scaled("standard").take(np.arange(0, 569, 8)),
     "wide": lambda make: wide(),
-    "unscaled": lambda make: fs.load_dataset("bupa").take(np.arange(0, 345, 7)),
+    "unscaled": lambda make: fs.load_dataset("bupa").take(np.arange(0, 345, 7)).scaled("none"),
 }
 
 

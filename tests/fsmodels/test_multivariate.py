@@ -122,7 +122,7 @@ def agrees(result, optimum):
 def few(make_data):
     """Six samples, two of class +1 (AUC has 2^8 labellings of the pairs), four features."""
     data = make_data(6, 4, seed=4, noise=2.0)
-    return fs.Dataset.from_arrays(np.asarray(data.X), [1, -1, 1, -1, -1, -1], features=list("abcd"))
+    return fs.Dataset.from_arrays(np.asarray(data.X), [1, -1, 1, -1, -1, -1], features=list("abcd")).scaled("none")
 
 
 # The optimum.
@@ -473,7 +473,7 @@ def test_columns_of_very_different_size():
     for seed, B in itertools.product(range(5), (1, 2)):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(9, 4)) * 10.0 ** np.array([-4, -2, 2, 4])
-        data = fs.Dataset.from_arrays(X, np.where(rng.random(9) < 0.5, 1, -1))
+        data = fs.Dataset.from_arrays(X, np.where(rng.random(9) < 0.5, 1, -1)).scaled("none")
         best = solved(*every_row(data, "f1"), B, 50.0)[1]  # attained, so that the optimum is no larger
         result = fs.solve(mv.fsmulti(data, max_features=B, C=50.0, loss="f1"), gap=1e-5)
         if result.status is not SolutionStatus.OPTIMAL or result.objective > best * (1 + 1e-4):
@@ -784,7 +784,8 @@ def test_predictions_and_validation(data, make_data):
 @pytest.mark.filterwarnings("ignore::fsmodels.dataset.DataWarning")
 def test_ties_at_a_score_of_0_are_told():
     X = np.array([[1.0, 0.0], [0.8, 0.0], [0.0, 0.0], [0.0, 0.0], [-1.0, 0.0], [0.0, 0.0]])
-    found = fs.select(fs.Dataset.from_arrays(X, [1, 1, 1, -1, -1, -1]), "fsmulti", max_features=1, C=20.0)
+    data = fs.Dataset.from_arrays(X, [1, 1, 1, -1, -1, -1])
+    found = fs.select(data, "fsmulti", max_features=1, C=20.0, scale="none")
     assert "3 samples have none of the features" in found.message
     assert found.predict(found.data).tolist() == [1, 1, -1, -1, -1, -1]
 

@@ -22,7 +22,7 @@ def data():
     rng = np.random.default_rng(11)
     X = rng.normal(size=(40, N)) * [1, 2, 0.5, 1, 3, 1, 1] + [0, 1, 0, -2, 0, 0, 5]
     y = np.where(X @ [1, -0.5, 1.5, 0.7, 0.1, 0, 0.3] + rng.normal(size=40) > 1.0, 1, -1)
-    return fs.Dataset.from_arrays(X, y, name="seven")
+    return fs.Dataset.from_arrays(X, y, name="seven").scaled("none")  # select takes it as it is
 
 
 @pytest.fixture(scope="module")

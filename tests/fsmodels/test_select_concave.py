@@ -29,7 +29,7 @@ def data():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(40, 4)) * [1, 2, 0.5, 1] + [0, 1, 0, -2]
     y = np.where(X @ [1, -0.5, 1.5, 0.3] + rng.normal(size=40) > 0, 1, -1)
-    return fs.Dataset.from_arrays(X, y, features=list("abcd"), name="four")
+    return fs.Dataset.from_arrays(X, y, features=list("abcd"), name="four").scaled("none")
 
 
 def hinges(X, y, w, b):
@@ -337,6 +337,7 @@ def test_a_feature_forced_in_for_nothing_costs_its_price(data):
     """sigma = 1 counts in the model's objective; (7) counts weights that are not 0."""
     noise = np.random.default_rng(0).normal(size=40)
     padded = fs.Dataset.from_arrays(np.column_stack([data.X[:, 0], noise]), data.y, features=["a", "noise"])
+    padded = padded.scaled("none")
     found = fs.select(padded, "fs", penalty=0.95, force_in=["noise"])
     assert found.selected == ("noise",)
     own, seven = recomputed(found.to_dict(), padded)

@@ -298,7 +298,7 @@ def test_select_takes_a_file_by_its_extension(model, scale, words, capsys):
 
 def test_fsp_as_its_relaxed_master_takes_sparse_data(words):
     sparse_data, dense = Dataset.from_svmlight("words.svm.gz"), Dataset.from_csv("words.csv")
-    ours, theirs = (fs.select(data, "fsp-m", max_features=3, form="rmp") for data in (sparse_data, dense))
+    ours, theirs = (fs.select(data, "fsp-m", max_features=3, form="rmp", scale="none") for data in (sparse_data, dense))
     assert ours.data.is_sparse
     assert ours.selected == theirs.selected
     assert ours.objective == pytest.approx(theirs.objective, rel=1e-6)
@@ -317,7 +317,7 @@ def test_a_model_that_needs_dense_data_says_what_to_do(model, words, capsys):
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ([], "--scale standard (the default) would shift the zeros of the sparse data in "),
+        (["--scale", "standard"], "--scale standard would shift the zeros of the sparse data in "),
         (["--scale", "minmax"], "--scale minmax would shift * give --scale none or --scale unit-ball"),
         (["--target", "group"], "--target needs columns with names * the label is first in each line * Leave --target"),
         (["--drop", "x3", "--scale", "none"], "--drop needs columns with names * a file without these features"),

@@ -1,0 +1,95 @@
+"""On which footing features stand: the default scaling of ``select`` and ``path``, and what builders say of units."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from fsmodels._scaling import METHODS
+from fsmodels._usage import column_sizes
+from fsmodels.checks import choice, dataset
+from fsmodels.dataset import Dataset, DataWarning
+from fsmodels.errors import ParameterError
+
+APART = 100.0  # ratio of column sizes from which builders say so
+DEFAULT = "standard"
+
+
+def on_one_footing(data: Dataset, scale: str | None = None) -> Dataset:
+    """Return the data scaled by ``scale``; scaled data as they are.
+
+    Parameters
+    ----------
+    data : Dataset
+    scale : {"standard", "none", "unit-ball", "minmax"}, optional
+        By default "standard"; sparse data are then taken as they are, since a shift would fill every cell.
+
+    Raises
+    ------
+    ParameterError
+        Another word, or another scaling than the one that the data carry.
+    DataError
+        Sparse data and a scaling that shifts zeros; a value that overflows.
+
+    Examples
+    --------
+    >>> data = Dataset.from_arrays([[1.0], [3.0]], [0, 1])
+    >>> on_one_footing(data).X.ravel().tolist(), on_one_footing(data.scaled("none")).X.ravel().tolist()
+    ([-1.0, 1.0], [1.0, 3.0])
+    """
+    has = dataset(data).scale
+    if scale is not None:
+        choice("scale", scale, list(METHODS))
+    if not has.chosen:
+        return data if scale is None and data.is_sparse else data.scaled(scale or DEFAULT)
+    if scale not in (None, "none", *has.method.split(", ")):
+        raise ParameterError(
+            f'scale="{scale}": data "{data.name}" are scaled already ("{has.method}") and taken as they are. Leave '
+            "scale out, or give the data unscaled."
+        )
+    return data
+
+
+def as_given(data: Dataset) -> Dataset:
+    """Return a builder's data, which it takes as they are.
+
+    Raises
+    ------
+    ParameterError
+        They are no Dataset.
+
+    Warns
+    -----
+    DataWarning
+        Nobody chose a scaling, ``"none"`` included, and columns differ by more than 100 times in size.
+    """
+    if dataset(data).scale.chosen or not data.n_samples:
+        return data
+    sizes = column_sizes(data.X)
+    varied = np.flatnonzero(sizes)
+    if len(varied) < 2:
+        return data
+    least, most = (int(varied[k]) for k in (sizes[varied].argmin(), sizes[varied].argmax()))
+    if sizes[most] / APART > sizes[least]:
+        remedy = "columns divided by their largest values" if data.is_sparse else 'data.scaled("standard")'
+        warnings.warn(
+            f'Data "{data.name}": columns differ by {sizes[most] / sizes[least]:.2g} times in size '
+            f'("{data.features[most]}" up to {sizes[most]:.3g}, "{data.features[least]}" up to {sizes[least]:.3g}), so '
+            f"weights cannot be compared and solvers lose digits: use {remedy}, or "
+            'data.scaled("none") where these units are meant.',
+            DataWarning,
+            stacklevel=_outside(),
+        )
+    return data
+
+
+def _outside() -> int:
+    """Return the stack level of the first caller outside this package, where a warning belongs."""
+    here, level = str(Path(__file__).parent), 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+        frame, level = frame.f_back, level + 1
+    return level
