@@ -41,11 +41,8 @@ from __future__ import annotations
 
 import logging
 import math
-import signal
-import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +56,7 @@ from pyomo.core.staleflag import StaleFlagManager
 from pyomo.opt import SolverResults, SolverStatus, TerminationCondition
 from pyomo.opt.results.solution import Solution
 
+from solvers import interrupt
 from solvers.clarabel_options import settings_of
 from solvers.conic_model import ConicModel
 from solvers.conic_program import Program, assemble
@@ -99,20 +97,6 @@ class _Run:
     z: np.ndarray
     iterations: int = 0
     seconds: float = 0.0
-
-
-@contextmanager
-def _noticing_ctrl_c() -> Iterator[Any]:
-    """Turn Ctrl-C, which Rust would not notice, into a flag that Clarabel asks for at each iteration."""
-    pressed = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield pressed
-        return
-    before = signal.signal(signal.SIGINT, lambda *_: pressed.set())
-    try:
-        yield pressed
-    finally:
-        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
 
 
 @pyo.SolverFactory.register("clarabel", doc="The conic interior-point solver Clarabel")
@@ -321,7 +305,7 @@ class Clarabel:
             engine = clarabel.DefaultSolver(program.P, program.q, program.A, program.b, cones, chosen)
             self.setups += 1
         self._engine, self._program = engine, program
-        with _noticing_ctrl_c() as pressed:
+        with interrupt.noticing() as pressed:  # Rust would not notice Ctrl-C: it asks at each iteration
             engine.set_termination_callback(lambda _: pressed.is_set())
             solution = engine.solve()
         if pressed.is_set():

@@ -9,9 +9,10 @@ that prove nothing, limits reported as failures. What is particular to one solve
 from __future__ import annotations
 
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -67,6 +68,7 @@ _EXPLAINED = {
     Termination.infeasibleOrUnbounded: "cannot tell infeasible from unbounded: bound the variables and solve again",
     Legacy.infeasibleOrUnbounded: "cannot tell infeasible from unbounded: bound the variables and solve again",
 }
+_turn = threading.RLock()  # of interfaces that redirect the output of the whole process
 _HUGE = 1e20  # what solvers write for infinity
 
 
@@ -152,7 +154,8 @@ class Runner:
             return Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
         run = self._run_modern if isinstance(self.solver, SolverBase) else self._run_classic
         try:
-            with self.spec.around(self.solver, model, self.options, limit, integer) as attempt:
+            turn = _turn if self.spec.alone else nullcontext()
+            with turn, self.spec.around(self.solver, model, self.options, limit, integer) as attempt:
                 native = run(model, attempt.limit, integer, rows, extra)
         except KeyboardInterrupt:
             return Answer(StopReason.INTERRUPTED, SolutionStatus.NO_SOLUTION, False, None, "interrupted")

@@ -8,14 +8,14 @@ variable in no row and without cost is unknown to the solver.
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from typing import Any
 
+from solvers import interrupt
 from solvers.errors import SolverError
 from solvers.interfaces import Answer, Runner
 from solvers.model_class import used_variables
@@ -86,7 +86,7 @@ class LazyTree:
         self._over = False
         solver.set_callback(self._callback)
         try:
-            with _on_ctrl_c(lambda *_: self._pressed.set()):
+            with interrupt.noticing() as self._pressed:
                 answer = self.runner.solve(self.model, time_limit=time_limit, integer=True)
         except SolverError as error:
             if "licen" not in str(error):
@@ -99,7 +99,7 @@ class LazyTree:
             solver.set_callback(None)
         if self._raised is not None:
             raise self._raised
-        if self._pressed.is_set():
+        if self._stopped():
             raise KeyboardInterrupt
         if answer.has_point and self._far():
             return replace(answer, has_point=False, status=SolutionStatus.UNBOUNDED, bound=None)
@@ -108,6 +108,9 @@ class LazyTree:
     def _far(self) -> bool:
         """Tell whether the point on the model is on a ray, which the solver may even call optimal."""
         return max((abs(v.value) for v in self._free), default=0.0) > HUGE
+
+    def _stopped(self) -> bool:
+        return self._pressed.is_set() or interrupt.pressed()  # an exception may meet a destructor, and be lost there
 
     def _callback(self, model: Any, solver: Any, where: int) -> None:
         from gurobipy import GRB
@@ -124,14 +127,15 @@ class LazyTree:
                         self._over = self.progress(bound, solver.cbGet(GRB.Callback.MIP_NODCNT))
             except BaseException as error:  # KeyboardInterrupt too
                 self._raised, self._over = error, True
-        if self._over or self._pressed.is_set():
+        if self._over or self._stopped():
             solver._solver_model.terminate()
 
     def _judge(self, solver: Any, bound: float) -> None:
         solver.cbGetSolution(self._free)
         if self._far():
             return
-        with _on_ctrl_c(self._press):  # what a verdict needs may take long
+        interrupt.take_again()
+        with interrupt.raising():  # what a verdict needs may take long
             verdict = self.candidate(bound)
         if verdict.row is not None:
             solver.cbLazy(verdict.row)
@@ -140,23 +144,6 @@ class LazyTree:
             solver.cbSetSolution(self._free, [other.get(id(v), v.value) for v in self._free])
         self._over = verdict.stop
 
-    def _press(self, *_: object) -> None:
-        self._pressed.set()  # the exception may meet a destructor, and be lost there
-        raise KeyboardInterrupt
-
 
 def _finite(bound: float) -> float:
     return bound if abs(bound) < HUGE else float("-inf")
-
-
-@contextmanager
-def _on_ctrl_c(handler: Any) -> Iterator[None]:
-    """Let Ctrl-C do something else for a while; only the main thread ever hears of it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)

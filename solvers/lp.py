@@ -13,6 +13,9 @@ import highspy
 import numpy as np
 from scipy import sparse
 
+from solvers.highs import run
+
+LONG = 10_000  # non-zeros; a smaller LP takes milliseconds, as a thread takes a tenth of one
 INFINITY = highspy.kHighsInf
 FEASIBLE = 1e-7
 _CHOOSE, _DUAL = 0, 1  # HiGHS' simplex_strategy
@@ -177,11 +180,11 @@ class HighsLP:
         # A basis stays feasible when costs change: HiGHS may then choose its primal simplex, in half the time.
         highs.setOptionValue("simplex_strategy", _CHOOSE if self._new_cost else _DUAL)
         self._new_cost = False
-        highs.run()
+        self._run()
         status = _MEANING.get(highs.getModelStatus(), LpStatus.FAILED)
         if status is LpStatus.FAILED:  # once more from scratch: a bad basis is forgotten
             highs.clearSolver()
-            highs.run()
+            self._run()
             status = _MEANING.get(highs.getModelStatus(), LpStatus.FAILED)
         if not self.columns and self._contradiction():
             status = LpStatus.INFEASIBLE
@@ -196,6 +199,13 @@ class HighsLP:
             np.array(solution.col_dual),
             np.array(solution.row_dual),
         )
+
+    def _run(self) -> None:
+        """Run HiGHS, where that may take long so that Ctrl-C stops it."""
+        if self._highs.getNumNz() < LONG:
+            self._highs.run()
+        else:
+            run(self._highs)
 
     def _contradiction(self) -> bool:
         """Tell whether a row without columns keeps 0 out: HiGHS does not look at one."""

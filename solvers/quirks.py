@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import io
 import math
 import re
 import shutil
-import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, wraps
 from tempfile import NamedTemporaryFile
@@ -26,12 +24,15 @@ from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.common.tee import capture_output
+from pyomo.common.timing import HierarchicalTimer
 from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
 from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
 from pyomo.core.expr.numvalue import is_fixed
+from pyomo.core.staleflag import StaleFlagManager
 from pyomo.opt import TerminationCondition as Legacy
 from pyomo.solvers.plugins.solvers.GLPK import GLPKSHELL
 
+from solvers import interrupt
 from solvers.errors import OptionError
 
 _INVALID_OPTION = -12  # Ipopt's return code
@@ -147,6 +148,13 @@ def pounce() -> Any:
     return SolverFactoryV2("pounce")
 
 
+def highs_silent() -> Any:
+    """Make HiGHS without Pyomo's capture of the process's output."""
+    from solvers.highs import QuietHighs
+
+    return QuietHighs()
+
+
 def clarabel() -> Any:
     """Make our interface to Clarabel."""
     from solvers.clarabel import Clarabel
@@ -154,29 +162,55 @@ def clarabel() -> Any:
     return Clarabel()
 
 
-class _WithoutGil:
-    """A SCIP model that lets other threads run while it optimises.
+class Scip(ScipDirect):
+    """Pyomo's ``scip_direct`` without its capture of the process's output, which deadlocks threads.
 
-    Pyomo captures SCIP's log in a pipe that a thread empties. ``optimize()`` keeps the GIL, so that thread sleeps: past
-    64 kB of log, some seconds of a hard model, SCIP waits for the pipe and the process for SCIP, for ever.
+    SCIP runs in a thread of its own without the interpreter's lock, and silent: its log goes to a file, from which it
+    is shown on request (its messages to Python crash without that lock). Its own handler of Ctrl-C, which prints and
+    is the whole process's, is off: ``noticed`` is what stops it.
     """
 
-    def __init__(self, model: Any) -> None:
-        self._model = model
+    noticed: threading.Event | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
+    def solve(self, model: Any, **words: Any) -> Any:
+        """Solve a model; the words are those of Pyomo's interface."""
+        config = self.config(value=words, preserve_implicit=True)
+        StaleFlagManager.mark_all_as_stale()
+        if config.timer is None:
+            config.timer = HierarchicalTimer()
+        scip, loader, has_objective = self._create_solver_model(model, config)
+        scip.hideOutput()
+        given = {"lp/threads": config.threads, "limits/time": config.time_limit}
+        given |= {"limits/gap": config.rel_gap, "limits/absgap": config.abs_gap}
+        for name, value in {**given, "misc/catchctrlc": False, **config.solver_options}.items():
+            if value is not None:
+                scip.setParam(name, value)
+        if config.warmstart_discrete_vars:
+            self._mipstart()
+        config.timer.start("optimize")
+        try:
+            if config.tee:
+                with NamedTemporaryFile("r", suffix=".log", errors="replace") as log:
+                    scip.setLogfile(log.name)
+                    self._run(scip, lambda: _copied(log, config.tee))
+                    scip.setLogfile(None)
+                    _copied(log, config.tee)
+            else:
+                self._run(scip, None)
+        finally:
+            config.timer.stop("optimize")
+        return self._populate_results(scip, loader, has_objective, config)
 
-    def optimize(self) -> None:
-        self._model.optimizeNogil()
+    def _run(self, scip: Any, meanwhile: Callable[[], None] | None) -> None:
+        interrupt.attended(scip.optimizeNogil, scip.interruptSolve, self.noticed, meanwhile)
 
 
-class Scip(ScipDirect):
-    """Pyomo's ``scip_direct``, with the log read while it grows."""
-
-    def _create_solver_model(self, model: Any, config: Any) -> tuple[Any, Any, bool]:
-        scip, loader, has_objective = super()._create_solver_model(model, config)
-        return _WithoutGil(scip), loader, has_objective
+def _copied(file: Any, streams: list[Any]) -> None:
+    """Show what has come to a file."""
+    text = file.read()
+    for stream in streams if text else ():
+        stream.write(text)
+        stream.flush()
 
 
 class Glpk(GLPKSHELL):
@@ -222,7 +256,7 @@ def highs_options() -> list[str]:
 
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
-    with redirect_stdout(io.StringIO()), NamedTemporaryFile("r", suffix=".opt") as file:
+    with NamedTemporaryFile("r", suffix=".opt") as file:
         highs.writeOptions(file.name)
         return [line.split("=")[0].strip() for line in file if "=" in line and not line.startswith("#")]
 
@@ -280,22 +314,25 @@ class Attempt:
 
 
 @contextmanager
-def _noticing_ctrl_c(attempt: Attempt) -> Iterator[None]:
-    """Let Ctrl-C set a flag that a solver's callbacks read; only the main thread ever hears of it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, lambda *_: attempt.pressed.set())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
+def plain(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
+    """Do nothing around a solve but let Ctrl-C raise: the interface is well behaved."""
+    with interrupt.raising():
+        yield Attempt(limit)
 
 
 @contextmanager
-def plain(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
-    """Do nothing around a solve: the interface is well behaved."""
-    yield Attempt(limit)
+def _told(solver: Any, pressed: threading.Event) -> Iterator[None]:
+    """Let our interfaces, which wait for their solver, look at an event."""
+    if hasattr(solver, "noticed"):
+        solver.noticed = pressed
+    yield
+
+
+@contextmanager
+def scip(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
+    """Let Ctrl-C stop SCIP and keep the incumbent."""
+    with interrupt.noticing() as pressed, _told(solver, pressed):
+        yield Attempt(limit, pressed)
 
 
 @contextmanager
@@ -307,10 +344,10 @@ def cyipopt(solver: Any, model: Any, options: Any, limit: float | None, integer:
     refused as "inputs" that are not "okay".
     """
     end = math.inf if limit is None else time.perf_counter() + limit
-    attempt, config, own = Attempt(None), solver.config, solver.config.intermediate_callback
+    config, own = solver.config, solver.config.intermediate_callback
 
     def may_go_on(*state: Any) -> bool:
-        in_time = time.perf_counter() < end and not attempt.pressed.is_set()
+        in_time = time.perf_counter() < end and not pressed.is_set()
         return in_time and (own is None or own(*state) is not False)
 
     rows = list(model.component_data_objects(pyo.Constraint, active=True))
@@ -322,57 +359,51 @@ def cyipopt(solver: Any, model: Any, options: Any, limit: float | None, integer:
         for row in constant:
             row.deactivate()
         config.intermediate_callback = may_go_on if own is None else wraps(own)(may_go_on)
-        with _noticing_ctrl_c(attempt):
-            yield attempt
+        with interrupt.noticing() as pressed:
+            yield Attempt(None, pressed)
     finally:
         config.intermediate_callback = own
         for row in constant:
             row.activate()
 
 
-_highs_threads: list[int | None] = [None]  # of this process: HiGHS has one pool of threads for all its objects
-
-
 @contextmanager
 def highs(solver: Any, model: Any, options: Any, limit: float | None, integer: bool) -> Iterator[Attempt]:
     """Undo what HiGHS keeps from one solve to the next, and let Ctrl-C keep the incumbent.
 
-    An option outlives its solve; another number of threads is refused while the pool of the last one lives, which
-    Pyomo does not see; an LP's time limit counts from the first solve of the object; a wrong value is one line in the
-    log. Ctrl-C raised inside HiGHS' callback loses the incumbent, so it only sets a flag that the callbacks read.
+    An option outlives its solve; an LP's time limit counts from the first solve of the object; a wrong value is one
+    line in the log.
     """
     import highspy
 
-    if options.threads != _highs_threads[0]:
-        highspy.Highs.resetGlobalScheduler(True)
-        _highs_threads[0] = options.threads
     if solver._model is not model:
         solver.set_instance(model)
     native = solver._solver_model
     native.resetOptions()
-    native.setOptionValue("output_flag", bool(options.tee))  # before set options speak
+    native.setOptionValue("output_flag", False)
     for name, value in options.own.items():
         if native.setOptionValue(name, value) == highspy.HighsStatus.kError:
             raise OptionError(f"{name}={value!r} is not a value that HiGHS allows for this option.")
-    native.setOptionValue("output_flag", True)
     if limit is not None and not integer:
         limit += native.getRunTime()
-    attempt = Attempt(limit)
+    with interrupt.noticing() as pressed, _told(solver, pressed), _asked(native, pressed, hasattr(solver, "noticed")):
+        yield Attempt(limit, pressed)
+
+
+@contextmanager
+def _asked(native: Any, pressed: threading.Event, ours: bool) -> Iterator[None]:
+    """Let HiGHS ask by callback whether to stop, where Pyomo's interface runs it."""
 
     def stop(event: Any) -> None:
-        if attempt.pressed.is_set():
+        if pressed.is_set():
             event.interrupt()
 
-    moments = (native.cbSimplexInterrupt, native.cbIpmInterrupt, native.cbMipInterrupt)
-    main = threading.current_thread() is threading.main_thread()
-    if main:
-        for moment in moments:
-            moment.subscribe(stop)
+    moments = () if ours else (native.cbSimplexInterrupt, native.cbIpmInterrupt, native.cbMipInterrupt)
+    for moment in moments:
+        moment.subscribe(stop)
     try:
-        with _noticing_ctrl_c(attempt):
-            yield attempt
+        yield
     finally:
-        native.HandleKeyboardInterrupt = False  # Pyomo adds one more handler at each solve
-        if main:
-            for moment in moments:
-                moment.unsubscribe(stop)
+        for moment in moments:
+            native.HandleKeyboardInterrupt = False  # Pyomo adds one more handler at each solve
+            moment.unsubscribe(stop)

@@ -91,6 +91,9 @@ class SolverSpec:
         when minimising, with the same when maximising.
     stand_in : str
         The entry that serves under this name where this one is not found: the same program by another way.
+    alone : bool
+        Its interface redirects the output of the whole process, or keeps files in a list of the process's: one solve
+        at a time.
     interface : str
         Qualified name of its interface's class, by which a solver object is recognised.
     ours : bool
@@ -115,6 +118,7 @@ class SolverSpec:
     proves_optimum: bool = False
     flip_duals: bool = False
     stand_in: str = ""
+    alone: bool = False
     interface: str = ""
     ours: bool = True
 
@@ -141,7 +145,7 @@ SOLVERS: dict[str, SolverSpec] = {
             "highs",
             C.LP | C.MILP | C.LP_DUALS,
             "pip install highspy",
-            quirks.modern("highs"),
+            quirks.highs_silent,
             quirks.package("highspy", "highspy"),
             words={"seed": "random_seed"},
             option_names=quirks.highs_options,
@@ -180,6 +184,7 @@ SOLVERS: dict[str, SolverSpec] = {
             "pip install pyscipopt",
             quirks.Scip,
             quirks.package("pyscipopt", "pyscipopt"),
+            around=quirks.scip,
             words={"seed": "randomization/randomseedshift"},
             strict={"numerics/feastol": 1e-9},
             sound={"constraints/SOS1/maxboundcuts": 0, "constraints/SOS1/maxboundcutsroot": 0},
@@ -197,6 +202,7 @@ SOLVERS: dict[str, SolverSpec] = {
             checks_options=True,
             tell_apart={"DualReductions": 0},
             interface=_V2 + "gurobi.gurobi_persistent.GurobiPersistent",
+            alone=True,
         ),
         SolverSpec(
             "ipopt",
@@ -225,6 +231,7 @@ SOLVERS: dict[str, SolverSpec] = {
             local=True,
             flip_duals=True,
             interface="pyomo.contrib.pynumero.algorithms.solvers.cyipopt_solver.PyomoCyIpoptSolver",
+            alone=True,
         ),
         # PyPI's cbcbox returns wrong LP duals: no cbc is trusted with them. A gap would make its bound the LP
         # relaxation's, and when maximising of either sign: it always solves to its own proof.
@@ -238,6 +245,7 @@ SOLVERS: dict[str, SolverSpec] = {
             option_names=quirks.cbc_options,
             proves_optimum=True,
             interface="pyomo.solvers.plugins.solvers.CBCplugin.CBCSHELL",
+            alone=True,
         ),
         # A MIP gap ends in "feasible" without a bound: it always solves to its own proof.
         SolverSpec(
@@ -250,6 +258,7 @@ SOLVERS: dict[str, SolverSpec] = {
             seconds=math.ceil,
             proves_optimum=True,
             interface="pyomo.solvers.plugins.solvers.GLPK.GLPKSHELL",
+            alone=True,
         ),
     ]
 }
@@ -317,14 +326,16 @@ def recognise(solver: Any) -> SolverSpec:
     for kind in type(solver).__mro__:
         spec = known.get(f"{kind.__module__}.{kind.__qualname__}")
         if spec is not None:
-            return replace(spec, make=lambda: solver)
+            pyomos = type(solver).__module__.startswith("pyomo.")  # it redirects the output, where ours does not
+            return replace(spec, make=lambda: solver, alone=spec.alone or pyomos)
     return _stranger(str(getattr(solver, "name", type(solver).__name__)), lambda: solver)
 
 
 def _stranger(name: str, make: Callable[[], Any]) -> SolverSpec:
     """Return an entry for a solver of Pyomo's own, of which we know nothing against it."""
     can = ~(C.LAZY_CUTS | DUALS | C.SOS)
-    return SolverSpec(name, can, "see Pyomo's documentation", make, lambda: "unknown", checks_options=True, ours=False)
+    how = "see Pyomo's documentation"
+    return SolverSpec(name, can, how, make, lambda: "unknown", checks_options=True, alone=True, ours=False)
 
 
 def require(name: str, needed: Capability) -> SolverSpec:

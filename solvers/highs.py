@@ -1,0 +1,99 @@
+"""HiGHS as a Pyomo solver that leaves the process alone, and how HiGHS is run so that Ctrl-C stops it.
+
+Pyomo's interface redirects the process's output while HiGHS runs, which deadlocks threads and swallows what they
+print, and its own handling of Ctrl-C prints. Here HiGHS is silent, or its log comes by callback.
+
+HiGHS has one pool of threads for each thread that calls it, and refuses another number of them while that pool lives:
+each solve has a thread of its own, and ends its pool. Most of HiGHS reads its time limit where it stands, presolve and
+simplex too, so that a limit of 0 stops a run within milliseconds, without a callback at each iteration; interior
+points, and the linear programs inside a tree, are asked by callback.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+from typing import Any
+
+import highspy
+from pyomo.contrib.solver.solvers.highs import Highs
+
+from solvers import interrupt
+
+
+def run(highs: highspy.Highs, noticed: threading.Event | None = None) -> None:
+    """Run HiGHS in a thread of its own, which Ctrl-C stops; see ``interrupt.attended``."""
+    stopping = threading.Event()
+
+    def ask(event: Any) -> None:
+        if stopping.is_set():
+            event.interrupt()
+
+    def stop() -> None:
+        stopping.set()
+        highs.setOptionValue("time_limit", 0.0)
+
+    def work() -> None:
+        try:
+            highs.run()
+        finally:
+            highspy.Highs.resetGlobalScheduler(False)  # this thread's
+
+    moments = (highs.cbIpmInterrupt, highs.cbMipInterrupt)
+    for moment in moments:
+        moment.subscribe(ask)
+    try:
+        interrupt.attended(work, stop, noticed)
+    finally:
+        for moment in moments:
+            moment.unsubscribe(ask)
+
+
+class QuietHighs(Highs):
+    """Pyomo's ``highs`` without its capture of the process's output.
+
+    Attributes
+    ----------
+    noticed : Event, optional
+        Set by Ctrl-C during a solve; without one the solve raises ``KeyboardInterrupt``.
+    """
+
+    noticed: threading.Event | None = None
+
+    def set_instance(self, model: Any) -> None:
+        """Compile a model."""
+        if self._last_results_object is not None:
+            self._last_results_object.solution_loader.invalidate()
+        noticed = self.noticed
+        self._reinit()
+        self.noticed, self._model = noticed, model
+        self._solver_model = highspy.Highs()
+        self._solver_model.setOptionValue("output_flag", False)
+        self.add_block(model)
+        if self._objective is None:
+            self.set_objective(None)
+
+    def _solve(self) -> Any:
+        config, highs, log = self._active_config, self._solver_model, io.StringIO()
+        words = {"threads": config.threads, "time_limit": config.time_limit}
+        words |= {"mip_rel_gap": config.rel_gap, "mip_abs_gap": config.abs_gap}
+
+        def show(event: Any) -> None:
+            for stream in (log, *config.tee):
+                stream.write(event.message)
+
+        highs.setOptionValue("output_flag", False)
+        for name, value in {**{k: v for k, v in words.items() if v is not None}, **config.solver_options}.items():
+            highs.setOptionValue(name, value)
+        if config.tee:
+            highs.cbLogging.subscribe(show)
+            highs.setOptionValue("output_flag", True)
+            highs.setOptionValue("log_to_console", True)  # which the callback stands in for
+        config.timer.start("optimize")
+        try:
+            run(highs, self.noticed)
+        finally:
+            config.timer.stop("optimize")
+            if config.tee:
+                highs.cbLogging.unsubscribe(show)
+        return self._postsolve(log)

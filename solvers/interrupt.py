@@ -1,0 +1,201 @@
+"""Ctrl-C, in one place: who hears of it, and what becomes of it.
+
+A process has one handler of Ctrl-C, and only its main thread hears of it: everywhere else all of this does nothing.
+Within a ``run`` the handler is ours, and what a press does depends on where it meets the run:
+
+- in ``raising``, it raises ``KeyboardInterrupt``, as Python does;
+- in ``noticing``, it sets an event that a solver's callbacks, or whoever waits for it, read: an exception raised inside
+  them would lose the point, or itself;
+- in ``finishing``, where an incumbent is brought home, it waits;
+- anywhere else in a run it waits for the next of the first two.
+
+People press twice. Presses within ``GRACE`` seconds of one that counted are ignored, so that the second does not
+destroy what the first has saved; a later one breaks off whatever is going on.
+
+SIGTERM is treated alike where a program asked for it by ``signal.signal(SIGTERM, signal.default_int_handler)``. Where
+SIGINT is ignored, as in a background job of a shell script, it stays ignored.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+GRACE = 2.0  # s
+_POLL = 0.05  # s
+_IDLE, _RAISE, _HOLD = "idle", "raise", "hold"
+
+
+class _Watch:
+    """What is known of Ctrl-C in a run of the main thread."""
+
+    def __init__(self) -> None:
+        self.modes: list[Any] = [_IDLE]  # the last counts: a word, or the event to set
+        self.last: float | None = None  # when the last press that counted came
+        self.waiting = False  # a press that nothing has come of yet
+        self.before: dict[int, Any] = {}  # handlers of whoever had the signal
+
+    def press(self, *_: object) -> None:
+        now, again = time.monotonic(), self.last is not None
+        if self.last is not None and now - self.last < GRACE:
+            return
+        self.last = now
+        mode = self.modes[-1]
+        if isinstance(mode, threading.Event) and not mode.is_set():
+            mode.set()
+        elif mode is _RAISE or again:
+            raise KeyboardInterrupt
+        else:
+            self.waiting = True
+
+
+_watch: _Watch | None = None  # the main thread's
+
+
+def _hears() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def _mode(watch: _Watch, mode: Any) -> Iterator[None]:
+    depth = len(watch.modes)
+    watch.modes.append(_HOLD if watch.modes[-1] is _HOLD else mode)
+    try:
+        yield
+    finally:
+        del watch.modes[depth:]  # with what a press in the midst of leaving an inner one has left there
+
+
+@contextmanager
+def run() -> Iterator[None]:
+    """Take Ctrl-C over until the end; inside another run, let presses wait where they would raise."""
+    global _watch
+    if not _hears():
+        yield
+        return
+    if _watch is not None:
+        with _mode(_watch, _IDLE):
+            yield
+        return
+    watch = _Watch()
+    interrupt, terminate = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    if interrupt not in (signal.SIG_IGN, None):
+        watch.before[signal.SIGINT] = interrupt
+    if terminate is signal.default_int_handler:
+        watch.before[signal.SIGTERM] = terminate
+    _watch = watch
+    try:
+        take_again()
+        yield
+    finally:
+        for number, handler in watch.before.items():
+            signal.signal(number, handler)
+        _watch = None
+
+
+def take_again() -> None:
+    """Take Ctrl-C back from a solver that has taken it over within a run."""
+    if _watch is not None and _hears():
+        for number in _watch.before:
+            signal.signal(number, _watch.press)
+
+
+@contextmanager
+def raising() -> Iterator[None]:
+    """Let Ctrl-C raise ``KeyboardInterrupt``, and one that has waited for this at once."""
+    if _watch is None or not _hears():
+        yield
+        return
+    with _mode(_watch, _RAISE):
+        if _watch.waiting and _watch.modes[-1] is _RAISE:
+            _watch.waiting = False
+            raise KeyboardInterrupt
+        yield
+
+
+@contextmanager
+def noticing() -> Iterator[threading.Event]:
+    """Let Ctrl-C only set the event that this gives."""
+    pressed = threading.Event()
+    if not _hears():
+        yield pressed
+        return
+    with run():
+        assert _watch is not None
+        with _mode(_watch, pressed):
+            if _watch.waiting and _watch.modes[-1] is pressed:
+                _watch.waiting = False
+                pressed.set()
+            yield pressed
+
+
+@contextmanager
+def finishing() -> Iterator[None]:
+    """Let Ctrl-C wait, whatever is called inside: what was found is brought home."""
+    if not _hears():
+        yield
+        return
+    with run():
+        assert _watch is not None
+        with _mode(_watch, _HOLD):
+            yield
+
+
+def pressed() -> bool:
+    """Tell whether Ctrl-C was pressed in this run: where an exception was lost in a callback, this remains."""
+    return _watch is not None and _hears() and _watch.last is not None
+
+
+def attended(
+    work: Callable[[], Any],
+    stop: Callable[[], Any],
+    noticed: threading.Event | None = None,
+    meanwhile: Callable[[], Any] | None = None,
+) -> None:
+    """Do ``work``, which Python cannot interrupt, in a thread of its own; ``stop`` it when Ctrl-C is pressed.
+
+    Parameters
+    ----------
+    work : callable
+        It must let other threads run. What it raises comes through.
+    stop : callable
+        Asks the work to end; called again and again until it does.
+    noticed : Event, optional
+        Of a ``noticing`` around this; otherwise there is one here, and ``KeyboardInterrupt`` where it was set.
+    meanwhile : callable, optional
+        Called many times a second, and once at the end.
+    """
+    if noticed is None:
+        with noticing() as noticed:
+            attended(work, stop, noticed, meanwhile)
+        if noticed.is_set():
+            raise KeyboardInterrupt
+        return
+    raised: list[BaseException] = []
+    done = threading.Event()
+
+    def worker() -> None:
+        try:
+            work()
+        except BaseException as error:
+            raised.append(error)
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=worker, daemon=True)
+    thread.start()
+    while not done.wait(_POLL if _hears() or meanwhile else None):
+        if meanwhile is not None:
+            meanwhile()
+        if noticed.is_set():
+            with suppress(Exception):  # too early, or too late
+                stop()
+    thread.join()
+    if meanwhile is not None:
+        meanwhile()
+    if raised:
+        raise raised[0]

@@ -1,0 +1,73 @@
+"""Every model is solved by several threads at once, in a process of its own, so that a deadlock fails and not hangs."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from fsmodels.recipes import MODELS
+from solvers.registry import SOLVERS
+
+THREADS, SOLVES = 4, 12
+GIVEN = {"max_features": 2, "C": 1.0, "penalty": 0.1, "R_plus": 1.0, "R_minus": 1.0}
+PROGRAM = """
+    import sys
+    from concurrent.futures import ThreadPoolExecutor
+    import numpy as np
+    import fsmodels as fs
+
+    given, THREADS, SOLVES = {given}, {threads}, {solves}
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(16, 4))
+    data = fs.Dataset.from_arrays(X, np.where(X[:, 0] + 0.3 * rng.normal(size=16) > 0, 1, -1))
+
+    def solve(task):
+        name, solver = task
+        limits = {{}} if MODELS[name].objective is None else {{"time_limit": 30}}
+        found = fs.select(data, name, solver=solver, **given[name], **limits)
+        return None if found.objective is None else round(found.objective, 4)
+
+    from fsmodels.recipes import MODELS
+    for task in {tasks}:
+        with ThreadPoolExecutor(THREADS) as pool:
+            values = set(pool.map(solve, [task] * SOLVES))
+        assert len(values) == 1, (task, values)
+        print(task, flush=True)
+"""
+
+
+def ended(tasks, timeout):
+    """Solve each task twelve times by four threads; return standard output and error."""
+    wanted = {
+        name: {p: GIVEN[p] for p, needed in MODELS[name].parameters.items() if needed and p in GIVEN}
+        for name, _ in tasks
+    }
+    program = textwrap.dedent(PROGRAM).format(given=wanted, threads=THREADS, solves=SOLVES, tasks=tasks)
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired as late:
+        pytest.fail(f"no end after {late.stdout!r}")
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.splitlines(), done.stderr
+
+
+def test_four_threads_solve_the_same_model_and_print_nothing():
+    tasks = [("one-norm-svm", None), ("robust-lp", None), ("fs", None), ("fsv", None), ("fsp-m", "benders")]
+    assert ended(tasks, timeout=120) == ([str(task) for task in tasks], "")
+
+
+@pytest.mark.slow
+def test_four_threads_solve_every_model():
+    """At its full size whatever FSMODELS_SOAK is: half a minute of CPU."""
+    tasks = [(name, None) for name in MODELS]
+    tasks += [
+        ("fsp-m", "benders"),
+        ("fsp-m", "scip"),
+        ("fsl", "scip"),
+        ("robust-lp", "clarabel"),
+        ("robust-lp", "glpk"),
+    ]
+    tasks = [(name, solver) for name, solver in tasks if solver not in SOLVERS or SOLVERS[solver].found]
+    assert ended(tasks, timeout=600) == ([str(task) for task in tasks], "")
