@@ -42,7 +42,7 @@ def recomputed(found: Selection, recipe: Recipe) -> Selection:
         if status is SolutionStatus.STATIONARY and not _is_still(result.details.get("driver"), problem, point):
             status = SolutionStatus.FEASIBLE
     objective = recipe.objective(KernelSvm(machine, found.parameters))
-    if theirs is not None and abs(theirs - objective) > AGREEMENT * max(abs(objective), 1.0):
+    if theirs is not None and abs(theirs - objective) > AGREEMENT * abs(objective) + found.result.resolution:
         how = " with the SVM solved again" if again else ""
         notes.insert(0, f"Omega is {objective:.9g}{how}; {result.solver} reports {theirs:.9g}.")
     if small:

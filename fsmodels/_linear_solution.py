@@ -15,8 +15,7 @@ from fsmodels._messages import listed
 from fsmodels._usage import column_sizes, used
 from fsmodels.recipes import Classifier, Recipe
 from solvers import SolutionStatus
-from solvers.result import relative_gap
-from solvers.whole import DEFAULT_GAP
+from solvers.result import DEFAULT_GAP, verdict
 
 if TYPE_CHECKING:
     from fsmodels.selection import Selection
@@ -58,7 +57,7 @@ def recomputed(found: Selection, recipe: Recipe) -> Selection:
         notes.insert(0, "No feature is used: every sample gets the label of the larger class.")
     classifier = seen(w, b, take)
     objective, theirs = recipe.objective(classifier), result.objective
-    if theirs is not None and abs(theirs - objective) > AGREEMENT * max(abs(objective), 1.0):
+    if theirs is not None and abs(theirs - objective) > AGREEMENT * abs(objective) + result.resolution:
         notes.insert(0, f"{result.solver} reports {theirs:.9g}; its weights give {objective:.9g}.")
         if status is SolutionStatus.OPTIMAL:
             status = SolutionStatus.FEASIBLE
@@ -68,10 +67,18 @@ def recomputed(found: Selection, recipe: Recipe) -> Selection:
         proven = recipe.proof(classifier)
         better = min if not result.minimize else max
         bound = proven if bound is None else better(bound, proven)
-        gap = relative_gap(objective, bound, minimize=result.minimize)
-        local = status in (SolutionStatus.STATIONARY, SolutionStatus.FEASIBLE)
-        if local and gap is not None and gap <= result.options.get("gap", DEFAULT_GAP):
-            status, notes = SolutionStatus.OPTIMAL, []
+        judged = verdict(
+            objective,
+            bound,
+            minimize=result.minimize,
+            gap=result.options.get("gap", DEFAULT_GAP),
+            resolution=result.resolution,
+            claim=status,
+        )
+        if judged.status is SolutionStatus.OPTIMAL and status is not SolutionStatus.OPTIMAL:
+            notes = []
+        status, bound = judged.status, judged.bound
+        notes.insert(0, judged.message)
     if recipe.remark is not None:
         notes.insert(0, recipe.remark(classifier))
     weights = {j: x for j, x, has in zip(data.features, w.tolist(), take | (w != 0), strict=True) if has}

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+TINY = float(np.finfo(float).tiny)
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -103,7 +104,7 @@ def repaired(alpha: Array, y: Array, C: float) -> Array:
 
 
 def relative(value: float, bound: float) -> float:
-    return max(value - bound, 0.0) / max(abs(value), 1e-10)
+    return max(value - bound, 0.0) / max(abs(value), TINY)
 
 
 def balanced(y: Array) -> Array:

@@ -42,7 +42,7 @@ from typing import Any
 
 import numpy as np
 
-from fsmodels._svm_proof import Array, balanced, hinges, repaired
+from fsmodels._svm_proof import TINY, Array, balanced, hinges, repaired
 from fsmodels._svm_screening import Part
 from fsmodels._svm_systems import Features, Samples
 
@@ -220,7 +220,7 @@ class _Run:
         value += self.fixed_sum - float(self.fixed_v @ self.w) - self.fixed_y * self.offset
         self.value = value
         self.bound_estimate, _ = self._bound(self.fixed_sum + float(self.alpha.sum()), self.v)
-        scale = max(abs(value), 1e-10)
+        scale = max(abs(value), TINY)
         left = self.A @ self.x - self.b
         miss = np.where(self.rows.equal, np.abs(left), np.maximum(left, 0.0)) / np.maximum(1.0, np.abs(self.b))
         if float(miss.max(initial=0.0)) > FEASIBLE:
@@ -259,7 +259,7 @@ class _Run:
             hinge[self.part.kept] = 0.0
             left_out = self.C * float(hinge.sum())
             left_out -= self.fixed_sum - float(self.fixed_v @ self.w) - self.fixed_y * self.offset
-            gap += left_out / max(abs(self.value), 1e-10)
+            gap += left_out / max(abs(self.value), TINY)
         alpha = repaired(alpha, self.all_y, self.C)
         bound, reduced_costs = self._bound(float(alpha.sum()), self.columns.T @ (self.all_y * alpha))
         x = self.lower.astype(float)

@@ -8,6 +8,7 @@ for 10,000 features and samples; it can be edited on sigma, and only the decompo
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from pyomo.gdp import Disjunct, Disjunction
 from fsmodels.checks import choice
 from fsmodels.dataset import Dataset
 from fsmodels.fsp_cuts import Cuts, FastSub, Reweighting, error_rate, selected
-from fsmodels.svm import feature_weights, half_squares, soft_margin
+from fsmodels.svm import feature_weights, half_squares, resolution, soft_margin
 from solvers.structure import Structure
 
 NORM, OR = "(FSP) 1/2 sum w_j^2", "(FSP) feature j is selected or w_j = 0"
@@ -122,6 +123,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
         selected=selected,
         suggest=Reweighting(model),
         floor=0.0,
+        resolution=partial(resolution, len(data.y)),
         parameters=fast.parameters,
         starts=[np.ones(len(sigma))],
         default_solver="branch-and-cut",

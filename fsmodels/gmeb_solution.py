@@ -109,7 +109,7 @@ def duality_gap(primal_value: float, dual_value: float) -> float:
     >>> duality_gap(200.0, 199.0)
     0.005
     """
-    return (primal_value - dual_value) / max(abs(primal_value), 1e-10)
+    return (primal_value - dual_value) / max(abs(primal_value), 1e-10 * abs(dual_value), np.finfo(float).tiny)
 
 
 def _check_solved(model: pyo.ConcreteModel, variables: list[Any]) -> None:

@@ -87,8 +87,9 @@ class Selection:
 
     @property
     def gap(self) -> float | None:
-        """``|objective - bound| / max(|objective|, 1e-10)``; None without a bound."""
-        return relative_gap(self.objective, self.bound, minimize=self.result.minimize)
+        """``|objective - bound| / |objective|``; None without a bound."""
+        result = self.result
+        return relative_gap(self.objective, self.bound, minimize=result.minimize, resolution=result.resolution)
 
     @property
     def seconds(self) -> float:

@@ -15,9 +15,8 @@ from fsmodels.errors import ParameterError
 from fsmodels.multivariate import classifier, risk, structural_svm
 from solvers import Result, SolutionStatus, StopReason, facts_of, solve
 from solvers.composite import CompositeRisk
-from solvers.result import relative_gap
+from solvers.result import DEFAULT_GAP, relative_gap
 from solvers.trace import Clock
-from solvers.whole import DEFAULT_GAP
 
 __all__ = ["run"]
 

@@ -321,6 +321,11 @@ def rows_of(matrix: Any) -> list[tuple[list[float], Sequence[int]]]:
     return [(row, columns) for row in matrix.tolist()]
 
 
+def resolution(samples: int, model: pyo.ConcreteModel) -> float:
+    """Return what rounding leaves of C times the sum of slacks: they are 1 less a sum that rounding moves by 1e-16."""
+    return 8 * float(np.finfo(float).eps) * float(pyo.value(model.C)) * samples
+
+
 def half_squares(variables: Sequence[Any]) -> Any:
     """Return one half of the sum of squares."""
     return 0.5 * pyo.quicksum(v**2 for v in variables)

@@ -61,7 +61,7 @@ class SvmSolution:
     ----------
     value, bound, gap : float
         Objective (1) of ``(w, b)``, at least q; objective (3) of ``alpha``, at most q; and
-        ``(value - bound) / max(|value|, 1e-10)``, not below 0.
+        ``(value - bound) / |value|``, not below 0.
     alpha : ndarray (l,)
         Multipliers of (2): within [0, C], and y'alpha = 0 to rounding.
     w, b : ndarray (n,), float

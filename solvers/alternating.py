@@ -42,12 +42,12 @@ from solvers.block_starts import Run, base_point, check_constants, starting_poin
 from solvers.block_steps import Work, clash, rest_holds
 from solvers.blocks import Blocks, Part, Partition, as_blocks, has_kinks
 from solvers.decomposition import single_objective
-from solvers.driver import FEASIBLE, Driver
+from solvers.driver import Driver
 from solvers.errors import ModelError, OptionError
 from solvers.interfaces import SolveOptions
 from solvers.model_class import INSIDE, is_fraction, unknown_components, unseen, violation, without_domains
 from solvers.oracle_blocks import ENDLESS, descent
-from solvers.result import SolutionStatus, StopReason
+from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
 from solvers.starts import StartsConfig, spread
 from solvers.structure import facts_of
@@ -306,10 +306,9 @@ class Alternating(Driver):
 
     # What came out.
 
-    def _status(self, objective: float | None) -> SolutionStatus:
-        if objective is None or self._holder is None:
-            return SolutionStatus.NO_SOLUTION
-        good = self._holder.settled and not self._only_partial(self._holder)
+    def claim(self) -> SolutionStatus:
+        """Tell whether the point of the incumbent's start is stationary."""
+        good = self._holder is not None and self._holder.settled and not self._only_partial(self._holder)
         return SolutionStatus.STATIONARY if good else SolutionStatus.FEASIBLE
 
     def _own_objective(self) -> str:

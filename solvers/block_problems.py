@@ -21,7 +21,6 @@ from pyomo.core.expr.visitor import identify_mutable_parameters
 
 from solvers.blocks import Part, Partition
 from solvers.decomposition import fixed
-from solvers.driver import FEASIBLE
 from solvers.errors import ModelError, SolverError
 from solvers.expressions import variables
 from solvers.interfaces import Answer, Runner, SolveOptions
@@ -31,7 +30,7 @@ from solvers.lp_pyomo import NEEDED, linear_program
 from solvers.model_class import bounds_of, has_integers, needs, violation
 from solvers.registry import Capability as C
 from solvers.registry import SolverSpec, find, names, require
-from solvers.result import SolutionStatus, StopReason
+from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
 from solvers.whole import default_solver
 

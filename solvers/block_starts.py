@@ -12,10 +12,10 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from solvers.blocks import Partition
-from solvers.driver import FEASIBLE
 from solvers.errors import ModelError
 from solvers.expressions import variables
 from solvers.model_class import bounds_of, violation
+from solvers.result import FEASIBLE
 from solvers.smooth import SmoothObjective, curved_variables
 from solvers.starts import draw
 

@@ -13,11 +13,10 @@ from solvers.block_problems import BlockProblem, Step
 from solvers.block_starts import rows_only
 from solvers.blocks import Part, Partition
 from solvers.conflict import clashing_rows
-from solvers.driver import FEASIBLE
 from solvers.errors import ModelError
 from solvers.interfaces import Runner, SolveOptions
 from solvers.model_class import needs, violation
-from solvers.result import SolutionStatus
+from solvers.result import FEASIBLE, SolutionStatus
 from solvers.smooth import SmoothObjective
 from solvers.whole import default_solver
 

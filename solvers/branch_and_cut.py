@@ -188,7 +188,7 @@ class BranchAndCut(IncumbentSearch):
 
     def _relax(self, centre: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
         def report(root: Root) -> bool:
-            self.raise_bound(min(root.bound, self._excluded))
+            self.raise_bound(min(root.bound, self._excluded), of_rest=True)
             if self._lp.added == 1:  # an incumbent at once: what the first cut says is worth most
                 self._evaluate(self._lp.greedy(np.argsort(root.cuts[0][0].coefficients, kind="stable")))
             if self._lp.added % 10 == 0:
@@ -267,7 +267,7 @@ class BranchAndCut(IncumbentSearch):
     def _raise_tree_bound(self) -> None:
         bound = min(self._tree.bound, self._excluded)
         if np.isfinite(bound):
-            self.raise_bound(bound)
+            self.raise_bound(bound, of_rest=True)
         elif self.best is not None:
             self.raise_bound(self.best)
 

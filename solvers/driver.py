@@ -14,14 +14,11 @@ from solvers.duals import dual_suffix
 from solvers.errors import OptionError
 from solvers.model_class import INSIDE, violation
 from solvers.registry import nearest
-from solvers.result import Result, SolutionStatus, StopReason, relative_gap
-from solvers.structure import Facts, facts_of, told_violation
+from solvers.result import Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
+from solvers.structure import Facts, facts_of, resolution_of, told_violation
 from solvers.trace import Clock, Trace
 
 T = TypeVar("T")
-
-FEASIBLE = 1e-6  # largest violation of a point called optimal
-RESOLUTION = 1e-9  # absolute: solvers tell no smaller difference between objective and bound
 
 
 @dataclasses.dataclass
@@ -110,10 +107,12 @@ class Driver:
         self.bound: float | None = None
         self._kept: tuple[float, float] | None = None  # (validation error, objective) of what will be loaded
         self._load: Callable[[], None] = lambda: None
+        self._contradiction: tuple[float, float] | None = None  # (objective, bound) that cannot both be right
         self.message = ""
         self.details: dict[str, Any] = {"driver": self}
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
         self._timed("prepare", self.prepare)
+        self.resolution = resolution_of(model)
 
     def prepare(self) -> None:
         """Take the model apart; sets ``sign``."""
@@ -122,6 +121,10 @@ class Driver:
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run; return why it stopped, and the status where it is not a matter of the gap."""
         raise NotImplementedError
+
+    def claim(self) -> SolutionStatus | None:
+        """Return what a driver without a bound says of its incumbent; None leaves all to the bound."""
+        return None
 
     def why_infeasible(self) -> str:
         """Name the rows that clash, for a model proven infeasible."""
@@ -135,7 +138,7 @@ class Driver:
             stale.clear()
         minimize = self.sign > 0
         status: SolutionStatus | None = None
-        self.trace = Trace(self.clock, minimize=minimize, tee=c.tee, callback=c.callback)
+        self.trace = Trace(self.clock, minimize=minimize, tee=c.tee, callback=c.callback, resolution=self.resolution)
         with self.trace:
             try:
                 stop, status = self.loop()
@@ -146,12 +149,18 @@ class Driver:
                     v.set_value(value, skip_validation=True)
         self._load()
         objective = None if self._kept is None else self._kept[1]
-        if status is None:
-            status = self._status(objective)
-        message = self.why_infeasible() if status is SolutionStatus.INFEASIBLE else self.message
-        if status is SolutionStatus.NO_SOLUTION and not message:
+        error = 0.0 if objective is None else max(violation(self.model), told_violation(self.model))
+        if status is None and objective is not None:
+            status = self.claim()
+        judged = self._verdict(objective, status, error)
+        if judged.status is SolutionStatus.NO_SOLUTION:
+            objective = None
+        bound, message = judged.bound, judged.message or self.message
+        if judged.status is SolutionStatus.INFEASIBLE:
+            message = self.why_infeasible()
+        if judged.status is SolutionStatus.NO_SOLUTION and not message:
             message = "Stopped before the first incumbent: give it more time or iterations."
-        unproven = stop is StopReason.CONVERGED and status is SolutionStatus.FEASIBLE
+        unproven = stop is StopReason.CONVERGED and judged.status is SolutionStatus.FEASIBLE and status is None
         if unproven and not message and self._kept == self._least():
             message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
         facts, selected = facts_of(self.model), None
@@ -159,18 +168,15 @@ class Driver:
             selected = facts.selected(self.model)
         details = self.details | {"seconds": dict(self.seconds)}
         if objective is not None:
-            details["violation"] = error = max(violation(self.model), told_violation(self.model))
-            if error > FEASIBLE:
-                status = SolutionStatus.FEASIBLE if error <= 1e-3 else SolutionStatus.NO_SOLUTION
-                message = f"The point misses the model's rows by {error:.1e}: not called optimal."
+            details["violation"] = error
         if self._kept is not None and getattr(c, "validation", None) is not None:
             details["validation_error"] = self._kept[0]
             details["best_objective"] = self._signed(self.best)  # the bound is about this one
         return Result(
-            status=status,
+            status=judged.status,
             stop_reason=stop,
             objective=self._signed(objective),
-            bound=self._signed(self.bound),
+            bound=self._signed(bound),
             minimize=minimize,
             selected=selected,
             iterations=self.trace.table(),
@@ -178,6 +184,7 @@ class Driver:
             solver=self.name,
             options=self.options,
             message=message,
+            resolution=self.resolution,
             details=details,
         )
 
@@ -185,11 +192,15 @@ class Driver:
         """Return what would be kept without validation."""
         return None if self.best is None else (0.0, self.best)
 
-    def _status(self, objective: float | None) -> SolutionStatus:
-        if objective is None:
-            return SolutionStatus.NO_SOLUTION
-        closed = is_closed(objective, self.bound, self.config.gap)
-        return SolutionStatus.OPTIMAL if closed else SolutionStatus.FEASIBLE
+    def _verdict(self, objective: float | None, claim: SolutionStatus | None, error: float) -> Verdict:
+        """Say what is proven; a point and a bound that ever contradicted one another prove nothing."""
+        bound = self.bound
+        if self._contradiction is not None:
+            objective_then, bound = self._contradiction
+            objective = None if objective is None else min(objective, objective_then)
+        c = self.config
+        who = f'Driver "{self.name}"'
+        return verdict(objective, bound, gap=c.gap, resolution=self.resolution, violation=error, claim=claim, who=who)
 
     def _signed(self, x: float | None) -> float | None:
         return None if x is None else self.sign * x
@@ -201,10 +212,20 @@ class Driver:
         finally:
             self.seconds[what] += self.clock.elapsed - start
 
-    def raise_bound(self, bound: float | None) -> None:
-        """Raise the lower bound, never above the incumbent by more than rounding."""
+    def raise_bound(self, bound: float | None, *, of_rest: bool = False) -> None:
+        """Raise the lower bound; one above the incumbent by more than rounding is remembered as a contradiction.
+
+        ``of_rest``: it bounds what the incumbent has not excluded, and may well be above it.
+        """
         if bound is not None and math.isfinite(bound) and (self.bound is None or bound > self.bound):
+            if not of_rest:
+                self._meet(self.best, bound)
             self.bound = bound if self.best is None else min(bound, self.best)
+
+    def _meet(self, objective: float | None, bound: float | None) -> None:
+        """Remember the first attained objective and proven bound that cannot both be right."""
+        if self._contradiction is None and contradicts(objective, bound, self.config.gap, resolution=self.resolution):
+            self._contradiction = (objective or 0.0, bound or 0.0)
 
     def offer(
         self, objective: float, variables: Sequence[Any], load: Callable[[], None], score: float | None = None
@@ -213,6 +234,7 @@ class Driver:
         key = (0.0 if score is None else score, objective)
         if self.best is None or objective < self.best:
             self.best = objective
+            self._meet(objective, self.bound)
             if self.bound is not None:
                 self.bound = min(self.bound, objective)
         if self._kept is not None and key >= self._kept:
@@ -251,18 +273,10 @@ class Driver:
 
     def closed(self, gap: float) -> bool:
         """Tell whether the bounds have met."""
-        return is_closed(self.best, self.bound, gap)
+        return is_closed(self.best, self.bound, gap, self.resolution)
 
     def stopped(self) -> StopReason | None:
         """Return the reason to stop now, if there is one."""
         if self.trace.stopped_by_callback:
             return StopReason.CALLBACK
         return StopReason.TIME_LIMIT if self.clock.over else None
-
-
-def is_closed(objective: float | None, bound: float | None, gap: float) -> bool:
-    """Tell whether a bound has met an objective."""
-    distance = relative_gap(objective, bound)
-    if objective is None or bound is None or distance is None:
-        return False
-    return distance <= gap or objective - bound <= RESOLUTION

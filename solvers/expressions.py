@@ -13,7 +13,9 @@ from pyomo.core.expr.numeric_expr import (
     ProductExpression,
     SumExpression,
 )
+from pyomo.core.expr.numvalue import value
 from pyomo.core.expr.visitor import identify_variables
+from pyomo.repn import generate_standard_repn
 
 
 def terms(expression: Any, atoms: Sequence[Any] = ()) -> Iterator[Any]:
@@ -77,6 +79,15 @@ def variables(expression: Any, atoms: Sequence[Any] = ()) -> Iterator[Any]:
 def holds(expression: Any, inside: set[int], atoms: Sequence[Any] = ()) -> bool:
     """Tell whether an expression holds any variable of a set of ids."""
     return any(id(v) in inside for v in variables(expression, atoms))
+
+
+def largest_coefficient(expression: Any) -> float:
+    """Return the largest size of a coefficient, taking 1 for what is neither linear nor quadratic."""
+    if type(expression) is LinearExpression:
+        return max((abs(value(c)) for c in expression.linear_coefs), default=0.0)
+    repn = generate_standard_repn(expression, compute_values=True, quadratic=True)
+    sizes = [abs(c) for c in (*repn.linear_coefs, *repn.quadratic_coefs)]
+    return max([*sizes, 1.0 if repn.nonlinear_expr is not None else 0.0])
 
 
 def _is_named(expression: Any) -> bool:

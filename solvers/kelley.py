@@ -32,7 +32,7 @@ from scipy import sparse
 from solvers.conflict import clashing_rows
 from solvers.convex_rows import ConvexFunction, is_convex, is_linear
 from solvers.decomposition import single_objective
-from solvers.driver import FEASIBLE, Config, Driver
+from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.interfaces import Runner, SolveOptions
 from solvers.linear_rows import LinearRows
@@ -41,7 +41,7 @@ from solvers.lp_pyomo import linear_program, require_lp_solver
 from solvers.model_class import has_integers, unknown_components, unseen, used_variables
 from solvers.registry import Capability as C
 from solvers.registry import either, find, for_cones
-from solvers.result import SolutionStatus, StopReason
+from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.separation import Cuts, Separable, no_cuts, stacked
 from solvers.smooth import SmoothObjective
 from solvers.structure import data_of, facts_of

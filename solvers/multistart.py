@@ -34,18 +34,18 @@ import pyomo.environ as pyo
 
 from solvers.conflict import clashing_rows
 from solvers.decomposition import single_objective
-from solvers.driver import FEASIBLE, Driver
+from solvers.driver import Driver
 from solvers.duals import dual_suffix
 from solvers.errors import ModelError, SolverError
 from solvers.interfaces import Answer, Runner, SolveOptions
 from solvers.model_class import bounds_of, has_integers, needs, unknown_components, unseen, used_variables, violation
 from solvers.registry import SOLVERS, SolverSpec, either, find, names, require
 from solvers.registry import Capability as C
-from solvers.result import Result, SolutionStatus, StopReason
+from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason
 from solvers.rewriting import visible
 from solvers.smooth import curved_variables
 from solvers.starts import RandomStartsConfig, draw, spread
-from solvers.whole import HOPELESS, default_solver, plain_domains
+from solvers.whole import default_solver, plain_domains
 
 Ended = tuple[StopReason, SolutionStatus | None]
 
@@ -257,12 +257,9 @@ class MultiStart(Driver):
         """Return a start's objective, if its point satisfies the rows."""
         return run.objective if run.violation is not None and run.violation <= FEASIBLE else None
 
-    def _status(self, objective: float | None) -> SolutionStatus:
-        if objective is None or self._best_run is None:
-            return SolutionStatus.NO_SOLUTION
-        if self._best_run.status is SolutionStatus.OPTIMAL:  # a linear model, with its bound
-            return super()._status(objective)
-        return self._best_run.status
+    def claim(self) -> SolutionStatus | None:
+        """Return what the best start has ended at."""
+        return None if self._best_run is None else self._best_run.status
 
     def _conclude(self) -> None:
         """Fall back on the point that is nearly feasible, and say in a few sentences what came out."""

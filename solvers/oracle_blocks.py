@@ -315,12 +315,10 @@ class OracleDescent(Driver):
         for v, value in zip(self.variables, x.tolist(), strict=True):
             v.set_value(value, skip_validation=True)
 
-    def _status(self, objective: float | None) -> SolutionStatus:
-        if objective is None:
-            return SolutionStatus.NO_SOLUTION
-        return (
-            SolutionStatus.STATIONARY if self.details["residual"] <= self.config.tolerance else SolutionStatus.FEASIBLE
-        )
+    def claim(self) -> SolutionStatus:
+        """Tell whether the incumbent's residual is small enough for a stationary point."""
+        good = self.details["residual"] <= self.config.tolerance
+        return SolutionStatus.STATIONARY if good else SolutionStatus.FEASIBLE
 
     def _conclude(self) -> None:
         """Measure the point that is returned, and say what it is."""

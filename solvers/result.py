@@ -32,18 +32,143 @@ class SolutionStatus(enum.StrEnum):
     NO_SOLUTION = "no_solution"  # stopped before a point was found
 
 
-def relative_gap(objective: float | None, bound: float | None, *, minimize: bool = True) -> float | None:
-    """Return ``(objective - bound) / max(|objective|, 1e-10)``, 0 at least, or None where either is unknown.
+DEFAULT_GAP = 1e-4  # relative
+FEASIBLE = 1e-6  # largest violation of a point called optimal
+HOPELESS = 1e-3  # largest violation of a point worth keeping
+ROUNDING = 1e-9  # relative; no smaller gap is asked of a proof
+TOLERANCE = 1e-6  # relative; what a solver's bound may overstate by its tolerances
+
+
+def relative_gap(
+    objective: float | None, bound: float | None, *, minimize: bool = True, resolution: float = 0.0
+) -> float | None:
+    """Return ``(objective - bound) / |objective|``, 0 at least, or None where either is unknown.
+
+    Two numbers that are both within ``resolution`` of 0 are one to the arithmetic of the instance: their gap is 0. An
+    objective of 0 with another bound has a gap of 1e10.
 
     Examples
     --------
     >>> relative_gap(10.0, 9.0)
     0.1
+    >>> relative_gap(2e-12, 0.0), relative_gap(2e-12, 0.0, resolution=1e-11)
+    (1.0, 0.0)
     """
     if objective is None or bound is None:
         return None
     distance = objective - bound if minimize else bound - objective
-    return max(0.0, distance) / max(abs(objective), 1e-10)
+    if distance <= 0 or max(abs(objective), abs(bound)) <= resolution:
+        return 0.0
+    return distance / max(abs(objective), 1e-10 * abs(bound))
+
+
+def is_closed(objective: float | None, bound: float | None, gap: float, resolution: float = 0.0) -> bool:
+    """Tell whether a lower bound has met an objective: within the gap asked for, or 1e-9 where that is smaller.
+
+    Examples
+    --------
+    >>> is_closed(1.0, 0.99995, 1e-4), is_closed(1e-7, 0.0, 1e-4), is_closed(1e-7, 0.0, 1e-4, resolution=1e-6)
+    (True, False, True)
+    """
+    distance = relative_gap(objective, bound, resolution=resolution)
+    return distance is not None and distance <= max(gap, ROUNDING)
+
+
+def contradicts(
+    objective: float | None, bound: float | None, gap: float, *, minimize: bool = True, resolution: float = 0.0
+) -> bool:
+    """Tell whether a bound lies beyond an attained objective by more than rounding: one of the two is wrong.
+
+    What a solver's tolerances let it overstate (1e-6, relative) is rounding where a larger gap was asked for.
+
+    Examples
+    --------
+    >>> contradicts(1.0, 1.001, 1e-4), contradicts(1.0, 1.0 + 1e-8, 1e-4), contradicts(1.0, 0.5, 1e-4)
+    (True, False, False)
+    """
+    if objective is None or bound is None:
+        return False
+    excess = bound - objective if minimize else objective - bound
+    size = max(abs(objective), abs(bound))
+    return excess > max(ROUNDING, min(gap, TOLERANCE)) * size and size > resolution
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What may be said of a point: its status, the bound that stands, and a sentence where a claim was not believed."""
+
+    status: SolutionStatus
+    bound: float | None
+    message: str = ""
+
+
+def verdict(
+    objective: float | None,
+    bound: float | None,
+    *,
+    minimize: bool = True,
+    gap: float = DEFAULT_GAP,
+    resolution: float = 0.0,
+    violation: float = 0.0,
+    claim: SolutionStatus | None = None,
+    who: str = "The solver",
+) -> Verdict:
+    """Say what is proven of a point; nothing else in the package may call one optimal.
+
+    Parameters
+    ----------
+    objective : float or None
+        The model's own, recomputed at the point; None without a point.
+    bound : float or None
+        Said to be a bound on the best objective.
+    gap : float
+        Relative, as asked for.
+    resolution : float
+        Absolute: what the instance's arithmetic tells from 0.
+    violation : float
+        The largest by which the point misses a row.
+    claim : SolutionStatus, optional
+        What the solver or driver says. "optimal" counts for nothing without a bound that closes the gap;
+        "stationary" stands where none does.
+    who : str
+        Whose claim it is, for the sentence.
+
+    Examples
+    --------
+    >>> verdict(1.0, 0.99999).status.value, verdict(1.0, 0.5).status.value, verdict(1.0, 1.1).status.value
+    ('optimal', 'feasible', 'feasible')
+    """
+    nothing = (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED, SolutionStatus.NO_SOLUTION)
+    if claim is SolutionStatus.UNBOUNDED:
+        return Verdict(claim, None)
+    if objective is None:
+        status = claim if claim in nothing else SolutionStatus.NO_SOLUTION
+        return Verdict(status, bound if status is SolutionStatus.NO_SOLUTION else None)
+    if violation > HOPELESS:
+        return Verdict(SolutionStatus.NO_SOLUTION, bound, f"{who}'s point misses the model's rows by {violation:.1e}.")
+    if contradicts(objective, bound, gap, minimize=minimize, resolution=resolution):
+        side = "above" if minimize else "below"
+        words = f"The bound {bound:.9g} lies {side} the objective {objective:.9g} that is attained: nothing is proven."
+        return Verdict(SolutionStatus.FEASIBLE, None, words)
+    if bound is not None:
+        bound = min(bound, objective) if minimize else max(bound, objective)
+    if claim is SolutionStatus.INFEASIBLE:
+        return Verdict(SolutionStatus.FEASIBLE, bound, f"{who} says infeasible, but there is a point.")
+    if violation > FEASIBLE:
+        words = f"{who}'s point misses the model's rows by {violation:.1e}: not called optimal."
+        return Verdict(SolutionStatus.FEASIBLE, bound, words)
+    distance = relative_gap(objective, bound, minimize=minimize, resolution=resolution)
+    if distance is not None and distance <= max(gap, ROUNDING):
+        return Verdict(SolutionStatus.OPTIMAL, bound)
+    if claim is SolutionStatus.STATIONARY:
+        return Verdict(SolutionStatus.STATIONARY, bound)
+    words = ""
+    if claim is SolutionStatus.OPTIMAL:
+        proven = (
+            "it reports no bound that proves it" if distance is None else f"its bound proves it to {distance:.1e} only"
+        )
+        words = f"{who} says optimal; {proven}."
+    return Verdict(SolutionStatus.FEASIBLE, bound, words)
 
 
 @dataclass
@@ -61,6 +186,8 @@ class Result:
         One row an iteration of a driver: Iter, Step, Objective, Bound, Incumbent, Gap, Cuts, ``|S|``, Time (s).
     message : str
         One sentence for a person: what came out, or which rows clash.
+    resolution : float
+        Objective and bound that are both within this of 0 are one number to the arithmetic of the instance.
     details : dict
         Facts of the solver or driver, for example seconds spent in the subproblem.
     """
@@ -76,12 +203,13 @@ class Result:
     solver: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     message: str = ""
+    resolution: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
 
     @property
     def gap(self) -> float | None:
         """Relative distance between objective and bound; None where either is unknown."""
-        return relative_gap(self.objective, self.bound, minimize=self.minimize)
+        return relative_gap(self.objective, self.bound, minimize=self.minimize, resolution=self.resolution)
 
     @property
     def has_solution(self) -> bool:

@@ -16,11 +16,12 @@ import numpy as np
 import pyomo.environ as pyo
 
 from solvers.errors import ModelError
-from solvers.expressions import holds, terms
+from solvers.expressions import holds, largest_coefficient, terms
 from solvers.linear_rows import LinearRows
 
 TINY = 1e-8  # HiGHS drops coefficients below 1e-9
 FACTS = "facts of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
+SOLVED = 1e-9  # what the best of solvers leave of a violation
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,8 @@ class Facts:
         model -> names of what its values select.
     violation : callable, optional
         model -> by how much its values miss what the rows mean, where the rows' own numbers hide it.
+    resolution : callable, optional
+        model -> the value of the objective that its arithmetic cannot tell from 0.
     default_solver : str
         Solver or driver where none is named; "" chooses by the model's class.
     implicit : str
@@ -131,6 +134,7 @@ class Facts:
 
     selected: Callable[[Any], list[str]] | None = field(default=None, kw_only=True)
     violation: Callable[[Any], float] | None = field(default=None, kw_only=True)
+    resolution: Callable[[Any], float] | None = field(default=None, kw_only=True)
     default_solver: str = field(default="", kw_only=True)
     implicit: str = field(default="", kw_only=True)
     remedy: str = field(default="build the model with all its rows", kw_only=True)
@@ -176,6 +180,19 @@ def told_violation(model: Any) -> float:
     """Return the violation that a model's facts measure, 0 where they measure none."""
     facts = facts_of(model)
     return 0.0 if facts is None or facts.violation is None else facts.violation(model)
+
+
+def resolution_of(model: Any) -> float:
+    """Return the value of the objective that cannot be told from 0: what the facts say, else by its coefficients.
+
+    Solvers satisfy rows to 1e-9 at best, so an objective that is 0 at the optimum comes back as that times a
+    coefficient.
+    """
+    facts = facts_of(model)
+    if facts is not None and facts.resolution is not None:
+        return facts.resolution(model)
+    objective = next(model.component_data_objects(pyo.Objective, active=True), None)
+    return 0.0 if objective is None else SOLVED * largest_coefficient(objective.expr)
 
 
 @dataclass

@@ -50,8 +50,16 @@ class Trace:
     context.
     """
 
-    def __init__(self, clock: Clock, *, minimize: bool, tee: bool, callback: Callable[[dict[str, Any]], Any] | None):
-        self.clock, self.minimize, self.callback = clock, minimize, callback
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        minimize: bool,
+        tee: bool,
+        callback: Callable[[dict[str, Any]], Any] | None,
+        resolution: float = 0.0,
+    ):
+        self.clock, self.minimize, self.callback, self.resolution = clock, minimize, callback, resolution
         self.rows: list[dict[str, Any]] = []
         self.stopped_by_callback = False
         self._display = _display() if tee else None
@@ -82,7 +90,7 @@ class Trace:
             objective,
             bound,
             incumbent,
-            relative_gap(incumbent, bound, minimize=self.minimize),
+            relative_gap(incumbent, bound, minimize=self.minimize, resolution=self.resolution),
             cuts,
             support,
             self.clock.elapsed,

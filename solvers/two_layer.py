@@ -37,12 +37,12 @@ from scipy.optimize import minimize_scalar
 
 from solvers.column_problem import Restricted
 from solvers.composite import CompositeRisk, RiskRow
-from solvers.driver import Config, Driver, is_closed
+from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError
 from solvers.group_problem import refined
 from solvers.k_support import half_conjugate, half_norm, largest
 from solvers.masters import DIRECT, ByGroups, Columns, Master
-from solvers.result import SolutionStatus, StopReason
+from solvers.result import SolutionStatus, StopReason, is_closed
 from solvers.structure import facts_of
 from solvers.working_set import WorkingSet
 
@@ -301,7 +301,7 @@ class TwoLayer(Driver):
             if np.count_nonzero(few) == np.count_nonzero(size):
                 continue
             point = self._point(few)
-            if is_closed(point.value, self.bound, self.config.gap):
+            if is_closed(point.value, self.bound, self.config.gap, self.resolution):
                 self.set_aside()
                 self._offer(point)
                 self.record("tidy", point.value, cuts=len(self.work.rows), support=len(self.work.columns))

@@ -30,17 +30,13 @@ from solvers.model_class import (
 )
 from solvers.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, describe, find, names
 from solvers.registry import Capability as C
-from solvers.result import Result, SolutionStatus, StopReason
+from solvers.result import DEFAULT_GAP, FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason, verdict
 from solvers.rewriting import Visible, visible
-from solvers.structure import Facts, Structure, facts_of, told_violation
+from solvers.structure import Facts, Structure, facts_of, resolution_of, told_violation
 from solvers.subproblem import OracleSubproblem, SwitchedSubproblem
 from solvers.trace import Clock
 
-FEASIBLE = 1e-6  # largest violation of a point called optimal
-HOPELESS = 1e-3  # largest violation of a point worth keeping
 ALMOST_INTEGER = 1e-4
-DEFAULT_GAP = 1e-4
-ROUNDING = 1e-9  # relative; no gap smaller than this is asked of a proof
 CONVEX = C.QP | C.QCP
 _DEFAULTS = [("highs", C.LP), ("highs", C.MILP), ("clarabel", C.QP), ("clarabel", C.QCP), ("scip", C.NONCONVEX)]
 _DEFAULTS += [("scip", C.MIQP), ("scip", C.MIQCP), ("scip", C.MINLP), ("pounce", C.NLP)]
@@ -245,18 +241,19 @@ def _judged(whole: _Whole, answer: Answer, error: float | None) -> Result:
     if error is not None:
         result.objective = float(pyo.value(single_objective(model)))
         result.details["violation"] = error
-        gap, asked = result.gap, max(options.get("gap", DEFAULT_GAP), ROUNDING)
-        if error > FEASIBLE:
-            result.status = SolutionStatus.FEASIBLE
-            result.message = f"{spec.name}'s point misses the model's rows by {error:.1e}: not called optimal."
-        elif result.status is SolutionStatus.OPTIMAL and (gap is None or gap > asked):
-            result.status = SolutionStatus.FEASIBLE
-            proven = "it reports no bound that proves it" if gap is None else f"its bound proves it to {gap:.1e} only"
-            result.message = f"{spec.name} says optimal; {proven}."
-        elif result.status is SolutionStatus.FEASIBLE and gap is not None and gap <= asked:
-            result.status = SolutionStatus.OPTIMAL
-        else:
-            result.message = _sentence(spec, answer, gap)
+        result.resolution = resolution_of(model)
+        judged = verdict(
+            result.objective,
+            result.bound,
+            minimize=minimize,
+            gap=options.get("gap", DEFAULT_GAP),
+            resolution=result.resolution,
+            violation=error,
+            claim=answer.status,
+            who=spec.name,
+        )
+        result.status, result.bound = judged.status, judged.bound
+        result.message = judged.message or _sentence(spec, answer, result.gap)
         if structure is not None and structure.selected is not None:
             result.selected = structure.selected(model)
     elif result.status is SolutionStatus.INFEASIBLE and whole.parts is not None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import Result, SolutionStatus, StopReason
-from solvers.result import relative_gap
+from solvers.result import relative_gap, verdict
 
 FINITE = st.floats(-1e6, 1e6)
 
@@ -15,7 +15,67 @@ def test_the_gap_is_relative_to_the_objective():
     assert relative_gap(10.0, 9.0) == pytest.approx(0.1)
     assert relative_gap(-10.0, -11.0) == pytest.approx(0.1)
     assert relative_gap(10.0, 11.0, minimize=False) == pytest.approx(0.1)
-    assert relative_gap(0.0, -1e-11) == pytest.approx(0.1)  # never divided by less than 1e-10
+    assert relative_gap(1e-12, 0.0) == 1.0  # however small
+    assert relative_gap(0.0, -1e-11) == pytest.approx(1e10)  # never divided by less than 1e-10 of the bound
+
+
+def test_what_the_arithmetic_cannot_tell_from_0_has_no_gap():
+    assert relative_gap(1e-12, 0.0, resolution=1e-12) == 0
+    assert relative_gap(2e-12, 0.0, resolution=1e-12) == 1.0  # one of the two is not below it
+    assert relative_gap(1.0, 1.0 - 1e-4, resolution=1e-3) == pytest.approx(1e-4)
+
+
+@pytest.mark.parametrize(
+    ("objective", "bound", "options", "status", "kept", "words"),
+    [
+        (1.0, 0.99995, {}, "optimal", 0.99995, ""),
+        (1.0, 0.999, {}, "feasible", 0.999, ""),
+        (
+            1.0,
+            0.999,
+            {"claim": SolutionStatus.OPTIMAL},
+            "feasible",
+            0.999,
+            "scip says optimal; its bound proves it to 1.0e-03",
+        ),
+        (1.0, None, {"claim": SolutionStatus.OPTIMAL}, "feasible", None, "reports no bound"),
+        (1.0, None, {"claim": SolutionStatus.STATIONARY}, "stationary", None, ""),
+        (1.0, 1.0, {"claim": SolutionStatus.STATIONARY}, "optimal", 1.0, ""),
+        (1.0, 1.0, {"violation": 1e-5}, "feasible", 1.0, "misses the model's rows by 1.0e-05"),
+        (1.0, 1.0, {"violation": 1e-2}, "no_solution", 1.0, "misses the model's rows"),
+        (1.0, 1.001, {"claim": SolutionStatus.OPTIMAL}, "feasible", None, "lies above the objective"),
+        (
+            1.0,
+            0.999,
+            {"minimize": False, "claim": SolutionStatus.OPTIMAL},
+            "feasible",
+            None,
+            "lies below the objective",
+        ),
+        (1.0, 1.0 + 1e-8, {}, "optimal", 1.0, ""),
+        (1.0, 1.0 + 1e-8, {"gap": 0.0}, "feasible", None, "lies above"),  # what was asked for is finer than that
+        (1e-9, 0.0, {}, "feasible", 0.0, ""),
+        (1e-9, 0.0, {"resolution": 1e-8}, "optimal", 0.0, ""),
+        (None, 1.0, {"claim": SolutionStatus.OPTIMAL}, "no_solution", 1.0, ""),
+        (None, 1.0, {"claim": SolutionStatus.INFEASIBLE}, "infeasible", None, ""),
+        (1.0, None, {"claim": SolutionStatus.INFEASIBLE}, "feasible", None, "infeasible, but there is a point"),
+        (-1e9, None, {"claim": SolutionStatus.UNBOUNDED}, "unbounded", None, ""),
+    ],
+)
+def test_the_verdict(objective, bound, options, status, kept, words):
+    judged = verdict(objective, bound, who="scip", **options)
+    assert (judged.status.value, judged.bound) == (status, kept)
+    assert words in judged.message
+    assert bool(words) == bool(judged.message)
+
+
+@given(FINITE, FINITE, st.sampled_from([0.0, 1e-9, 1e-4, 0.5]), st.sampled_from([0.0, 1e-6, 1.0]), st.booleans())
+def test_status_bound_and_gap_of_a_verdict_agree(objective, bound, gap, resolution, minimize):
+    judged = verdict(objective, bound, minimize=minimize, gap=gap, resolution=resolution, claim=SolutionStatus.OPTIMAL)
+    left = relative_gap(objective, judged.bound, minimize=minimize, resolution=resolution)
+    assert (judged.status is SolutionStatus.OPTIMAL) == (left is not None and left <= max(gap, 1e-9))
+    if judged.bound is not None:
+        assert judged.bound <= objective if minimize else judged.bound >= objective
 
 
 def test_the_gap_of_an_unknown_is_unknown():
