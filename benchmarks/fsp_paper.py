@@ -52,6 +52,7 @@ def gbd_m(triplet, C, settings):
         "benders",
         iteration_limit=settings["iteration_limit"],
         time_limit=settings["time_limit"],
+        choose_by="validation",
         validation=triplet.validation,
         threads=1,
         seed=settings["seed"],

@@ -51,6 +51,7 @@ def contract(found: Selection) -> dict[str, Any]:
         "refit": None if found.refit is None else _refit(found.refit),
         "training_error": found.training_error,
         "validation_error": found.validation_error,
+        "chosen_by": found.chosen_by,
         "message": found.message,
         "scale": data.scale.as_dict(data.features, found.weights),
         "iterations": len(result.iterations) if len(result.iterations) else None,
@@ -140,6 +141,8 @@ def headline(found: Selection) -> str:
         StopReason.INTERRUPTED: "Stopped by Ctrl-C",
         StopReason.CALLBACK: "Stopped by the callback",
     }.get(found.stop_reason, "Done")
+    if found.chosen_by:
+        stopped += f", chosen by {found.chosen_by} error"
     if found.gap is not None and found.bound is not None:
         what += f", proven within {percent(found.gap)} of the best (bound {number(found.bound)})"
     return f"{stopped}: {what}."
@@ -171,7 +174,8 @@ def facts(found: Selection) -> list[tuple[str, str]]:
         samples = found.data.n_samples
         rows.append(("Training error", f"{percent(wrong)} ({round(wrong * samples)} of {samples} samples)"))
     if found.validation_error is not None:
-        rows.append(("Validation error", percent(found.validation_error)))
+        by = ", chosen by it: no estimate for new data" if found.chosen_by else ""
+        rows.append(("Validation error", percent(found.validation_error) + by))
     if found.machine is not None:
         rows += found.machine.facts.items()
     again = found.refit

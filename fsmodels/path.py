@@ -97,6 +97,8 @@ def path(
     [2, 3]
     """
     data = on_one_footing(data, scale)
+    if "choose_by" in options:
+        raise ParameterError("choose_by is a rule of select: path reports optima, and validation= their errors.")
     given = {"max_features": max_features, "C": C, "penalty": penalty}
     recipe = find(model)
     checks = dict(CHECKS)

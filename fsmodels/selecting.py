@@ -12,7 +12,7 @@ from fsmodels import _kernel_solution, _linear_solution, side_constraints
 from fsmodels._machines import LinearMachine
 from fsmodels._messages import listed
 from fsmodels._units import on_one_footing
-from fsmodels.checks import dataset
+from fsmodels.checks import choice, dataset
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
@@ -42,6 +42,7 @@ def select(
     scale: str | None = None,
     solver: Any = None,
     validation: Dataset | None = None,
+    choose_by: str = "objective",
     progress: bool = False,
     **options: Any,
 ) -> Selection:
@@ -77,8 +78,10 @@ def select(
         that takes the whole model gets fsp-m and fsp-lambda with ``form="big-m"``, unless ``form`` is given; a driver
         gets ``form="rmp"`` where the data have more than five million cells.
     validation : Dataset, optional
-        Other data; the error on it is reported. A driver with an option ``validation`` then also keeps, of the
-        classifiers it meets, that of least error on it (Aytug 2015) and not that of least objective.
+        Other data; the error on them is reported, and nothing else changes.
+    choose_by : {"objective", "validation"}
+        "validation" is Aytug's rule: of the classifiers that a Benders driver meets, keep that of least error on
+        ``validation`` and not the optimum. The report says so, and that its validation error was chosen by.
     progress : bool
         Show the iteration table of a driver while it grows (``tee=True`` shows a solver's own log too).
     **options
@@ -111,7 +114,7 @@ def select(
     return prepared(
         data, model, max_features=max_features, C=C, penalty=penalty, budget=budget, requires=requires,
         excludes=excludes, force_in=force_in, solver=solver, progress=progress, **options,
-    ).run(validation, choose_by_validation=True)  # fmt: skip
+    ).run(validation, choose_by)  # fmt: skip
 
 
 @dataclass
@@ -138,8 +141,19 @@ class Prepared:
     driver: Any
     options: dict[str, Any]
 
-    def run(self, validation: Dataset | None = None, *, choose_by_validation: bool = False) -> Selection:
-        """Solve and report; a driver may choose, of the classifiers it meets, by the error on ``validation``."""
+    def run(self, validation: Dataset | None = None, choose_by: str = "objective") -> Selection:
+        """Solve and report; ``choose_by`` is that of ``select``."""
+        by_error = choice("choose_by", choose_by, ["objective", "validation"]) == "validation"
+        if validation is not None:
+            dataset(validation)
+        if by_error and validation is None:
+            raise ParameterError('choose_by="validation" needs data to choose by: give validation=.')
+        if by_error and not self.takes("choose_by"):
+            able = [name for name, driver in DRIVERS.items() if "choose_by" in driver.options_type.__dataclass_fields__]
+            raise ParameterError(
+                f'choose_by="validation" is a rule of {listed(able)}, on fsp-m and fsp-lambda: leave it out, and '
+                "validation= reports the error."
+            )
         if self.model is None:
             return _by_baseline(
                 self.name, self.recipe, self.data, self.parameters, validation, self.solver, self.options
@@ -147,15 +161,16 @@ class Prepared:
         options = self.options
         if validation is not None:
             validation = self.data.apply_scale_to(validation)
-            if choose_by_validation and self.takes("validation"):
-                options = {**options, "validation": validation}
+        if by_error:
+            options = {**options, "choose_by": choose_by, "validation": validation}
         if self.recipe.procedure is not None:
             result = self.recipe.procedure(self.model, self.data, self.parameters, self.solver, options)
         else:
             result = solve(self.model, self.solver, **options)
         parameters = self.parameters | self.stated
         parameters |= {name: float(pyo.value(self.model.component(name))) for name in self.recipe.found}
-        return _read(self.name, self.recipe, self.data, parameters, self.model, result, validation)
+        found = _read(self.name, self.recipe, self.data, parameters, self.model, result, validation)
+        return replace(found, chosen_by="validation") if by_error and found.has_solution else found
 
     def takes(self, option: str) -> bool:
         """Tell whether a driver will run that has this option."""

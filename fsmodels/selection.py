@@ -51,6 +51,9 @@ class Selection:
         What a person should know: rows that clash, a bound that could not be proven.
     validation_error : float or None
         Share of wrong labels on the validation data.
+    chosen_by : str or None
+        "validation" where this is not the optimum but the classifier of least ``validation_error`` among those met
+        (``choose_by`` of ``select``), whose error is then no estimate for new data.
     result : Result
         The solver's own, with the iteration table of a driver.
     fs_objective : float or None
@@ -75,6 +78,7 @@ class Selection:
     result: Result
     message: str = ""
     validation_error: float | None = None
+    chosen_by: str | None = None
     fs_objective: float | None = None
     refit: Selection | None = None
     model: pyo.ConcreteModel | None = None

@@ -27,8 +27,10 @@ class DecompositionConfig(Config):
         Solver of the declarative subproblem; naming one means ``oracle="pyomo"``.
     oracle : "auto" or "pyomo"
         "pyomo" runs the declarative subproblem even where a fast oracle is at hand.
+    choose_by : "objective" or "validation"
+        What is kept of the points met: that of least objective, or that of least error on ``validation``.
     validation : object, optional
-        Data the model's structure can score; the classifier with the least error is kept.
+        Data the model's structure can score, for ``choose_by="validation"``.
     complicating, subproblem, coupling : lists, optional
         For a model without a structure: which variables the master has, which the subproblem, and which rows may hold
         both (default: everything else, and any row).
@@ -36,6 +38,7 @@ class DecompositionConfig(Config):
 
     sub_solver: str | None = None
     oracle: str = "auto"
+    choose_by: str = "objective"
     validation: Any = None
     complicating: Any = None
     subproblem: Any = None
@@ -54,6 +57,14 @@ class DecompositionDriver(Driver):
         c = self.config
         if c.oracle not in ("auto", "pyomo"):
             raise OptionError(f'oracle="{c.oracle}" is not known: use "auto" or "pyomo".')
+        if c.choose_by not in ("objective", "validation"):
+            raise OptionError(f'choose_by="{c.choose_by}" is not known: use "objective" or "validation".')
+        if (c.choose_by == "validation") != (c.validation is not None):
+            missing = "validation=DATA" if c.validation is None else 'choose_by="validation"'
+            raise OptionError(
+                'choose_by="validation" keeps what errs least on validation=DATA and not the best objective: give '
+                f"{missing} too, or neither."
+            )
         structure = self.structure = self._structure()
         if c.validation is not None and structure.score is None:
             raise OptionError("validation= needs a model that can score data; this one has no structure that does.")

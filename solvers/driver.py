@@ -170,8 +170,11 @@ class Driver:
         if objective is not None:
             details["violation"] = error
         if self._kept is not None and getattr(c, "validation", None) is not None:
+            best = self._signed(self.best)
+            words = f"Chosen by its validation error among the points met; the best objective met is {best:.9g}."
+            message = f"{words} {message}".strip()
             details["validation_error"] = self._kept[0]
-            details["best_objective"] = self._signed(self.best)  # the bound is about this one
+            details["best_objective"] = best  # the bound is about this one
         return Result(
             status=judged.status,
             stop_reason=stop,

@@ -6,7 +6,8 @@ branch-and-bound on the master min { c(x, u) + eta : the user's rows, eta >= eve
 
     0. Once, before the tree: cuts at the structure's starting points, if it has any.
     1. Round x-bar; solve the subproblem there -> q(x-bar) and a cut tight there. A point met before is not asked again.
-    2. Offer c + q(x-bar) as incumbent, to the tree as well (with ``validation``, keep the least validation error).
+    2. Offer c + q(x-bar) as incumbent, to the tree as well (with ``choose_by="validation"``, keep the least
+       validation error).
     3. eta-bar below q(x-bar): the lazy constraint eta >= cut. No y at x-bar: 0 >= the feasibility cut. Both hold at
        every x, and so in the whole tree. Otherwise the tree has found a solution.
     4. Stop when the tree's bound meets the incumbent.

@@ -184,17 +184,59 @@ def test_predicts_data_under_any_scaling_and_tables_in_original_units(data):
         found.predict(frame.drop(columns=list(found.selected)))
 
 
+@pytest.mark.parametrize("solver", [None, "benders", "scip"])
+def test_validation_data_report_and_change_nothing(solver):
+    train, validation, _ = fs.load_dataset("wdbc").select_features(FEW).split(0.5, 0.5, 0.0, seed=1)
+    free = fs.select(train, max_features=2, solver=solver)
+    told = fs.select(train, max_features=2, solver=solver, validation=validation)
+    assert told.status is free.status is fs.SolutionStatus.OPTIMAL
+    assert (told.selected, told.objective) == (free.selected, free.objective)
+    assert told.validation_error == free.error(validation)
+    assert told.chosen_by is told.to_dict()["chosen_by"] is None
+    assert "chosen" not in repr(told)
+
+
+FEW = ["mean_radius", "mean_texture", "mean_smoothness", "mean_concavity", "worst_symmetry", "area_error"]
+
+
 @pytest.mark.parametrize("solver", [None, "benders"])
-def test_drivers_keep_the_classifier_of_least_validation_error(solver, data):
-    train, validation, _ = data.split(0.5, 0.5, 0.0, seed=1)
-    train = train.scaled("standard")
-    free = fs.select(train, max_features=2)
-    kept = fs.select(train, max_features=2, solver=solver, validation=validation)
-    assert kept.validation_error == pytest.approx(kept.error(validation))
-    assert kept.validation_error <= free.error(validation)
-    reported = fs.select(train, max_features=2, validation=validation, solver="scip")
-    assert reported.validation_error == pytest.approx(reported.error(validation))
-    assert reported.objective == pytest.approx(free.objective, rel=1e-4)
+def test_the_papers_rule_is_asked_for_and_named(solver, data):
+    """On these data the optimum is not the classifier of least validation error."""
+    kept = []
+    for seed in range(4):
+        train, validation, _ = data.split(0.5, 0.5, 0.0, seed=seed)
+        free = fs.select(train, max_features=2, validation=validation)
+        kept.append(fs.select(train, max_features=2, solver=solver, validation=validation, choose_by="validation"))
+        assert kept[-1].validation_error == kept[-1].error(validation) <= free.validation_error
+        assert kept[-1].bound <= free.objective * (1 + 1e-9)
+    assert any(found.status is fs.SolutionStatus.FEASIBLE for found in kept)
+    for found in kept:
+        assert found.chosen_by == found.to_dict()["chosen_by"] == "validation"
+        for report in (repr(found), found._repr_html_()):
+            assert "chosen by it: no estimate for new data" in report
+            assert "Chosen by its validation error among the points met" in report
+        if found.status is fs.SolutionStatus.FEASIBLE:
+            assert "Done, chosen by validation error: " in repr(found)
+
+
+def test_a_rule_that_cannot_be_followed_is_refused(data):
+    for options, words in (
+        ({}, "give validation="),
+        ({"validation": data, "solver": "scip"}, "rule of benders, branch-and-cut, single-tree"),
+        ({"validation": data, "model": "rfe"}, "rule of benders"),
+    ):
+        with pytest.raises(fs.ParameterError, match=words):
+            fs.select(data, max_features=1, choose_by="validation", **options)
+    with pytest.raises(fs.ParameterError, match=r"choose_by=.*error"):
+        fs.select(data, max_features=1, choose_by="error")
+    with pytest.raises(fs.ParameterError, match="choose_by is a rule of select"):
+        fs.path(data, max_features=[1, 2], validation=data, choose_by="validation")
+    with pytest.raises(fs.ParameterError, match="needs a Dataset"):
+        fs.select(data, max_features=1, validation=data.to_frame())
+    model = fs.fsp.fsp_m(data, max_features=1)
+    for options in ({"validation": data}, {"choose_by": "validation"}, {"choose_by": "luck"}):
+        with pytest.raises(fs.OptionError, match="choose_by="):
+            fs.solve(model, **options)
 
 
 def test_an_objective_that_does_not_recompute_is_not_called_optimal(monkeypatch, data):

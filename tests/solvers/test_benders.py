@@ -253,7 +253,7 @@ def test_validation_keeps_the_classifier_with_the_least_error(model, make_data):
         return seen[-1]
 
     model.structure.score = recorded
-    result = fs.solve(model, "benders", validation=other, gap=1e-6)
+    result = fs.solve(model, "benders", choose_by="validation", validation=other, gap=1e-6)
     assert len(seen) == len(result.iterations)
     assert result.details["validation_error"] == min(seen)
     assert score(model, other) == min(seen)
@@ -262,8 +262,8 @@ def test_validation_keeps_the_classifier_with_the_least_error(model, make_data):
 
 def test_patience_stops(model, make_data):
     other = make_data(30, 8, seed=33)
-    patient = fs.solve(model, "benders", validation=other, gap=1e-6)
-    hasty = fs.solve(model, "benders", validation=other, gap=1e-6, patience=1)
+    patient = fs.solve(model, "benders", choose_by="validation", validation=other, gap=1e-6)
+    hasty = fs.solve(model, "benders", choose_by="validation", validation=other, gap=1e-6, patience=1)
     assert hasty.stop_reason is StopReason.CONVERGED
     assert len(hasty.iterations) < len(patient.iterations)
 
@@ -634,7 +634,7 @@ def test_a_model_without_declared_variables():
     with pytest.raises(OptionError, match="complicating"):
         fs.solve(facility(), "benders")
     with pytest.raises(OptionError, match="validation"):
-        fs.solve(model := facility(), "benders", complicating=model.open, validation=object())
+        fs.solve(model := facility(), "benders", complicating=model.open, choose_by="validation", validation=object())
 
 
 @pytest.mark.parametrize("nothing", ["rows", "costs"])

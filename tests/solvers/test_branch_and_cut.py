@@ -209,7 +209,7 @@ def test_infeasible_rows_are_named(data):
 
 def test_validation_keeps_the_classifier_with_the_least_error(make_data):
     train, other = make_data(40, 6, seed=5), make_data(60, 6, seed=6)
-    result = fs.solve(fs.fsp.fsp_m(train, max_features=2), DRIVER, validation=other)
+    result = fs.solve(fs.fsp.fsp_m(train, max_features=2), DRIVER, choose_by="validation", validation=other)
     plain = fs.fsp.fsp_m(train, max_features=2)
     fs.solve(plain, DRIVER)
     assert result.details["validation_error"] <= plain.structure.score(plain, other)

@@ -357,9 +357,9 @@ def test_a_gap_of_zero_ends(tree, model, optimum):
 
 def test_validation_and_patience(tree, model, make_data):
     other = make_data(30, 8, seed=33)
-    result = tree(model, validation=other, gap=1e-6)
+    result = tree(model, choose_by="validation", validation=other, gap=1e-6)
     assert model.structure.score(model, other) == result.details["validation_error"]
-    hasty = tree(model, validation=other, gap=1e-6, patience=1)
+    hasty = tree(model, choose_by="validation", validation=other, gap=1e-6, patience=1)
     assert hasty.stop_reason is StopReason.CONVERGED
     assert len(hasty.iterations) < len(result.iterations)
 
