@@ -29,10 +29,9 @@ from solvers.lp import LpStatus
 from solvers.lp_pyomo import NEEDED, linear_program
 from solvers.model_class import bounds_of, has_integers, needs, violation
 from solvers.registry import Capability as C
-from solvers.registry import SolverSpec, find, names, require
+from solvers.registry import SolverSpec, default_solver, find, names, require
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
-from solvers.whole import default_solver
 
 HOPELESS = 1e-3  # largest violation of a first point that is worth going on from
 STATIONARY = 1e-9  # relative to the largest slope: what a closed form may miss

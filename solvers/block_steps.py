@@ -16,9 +16,9 @@ from solvers.conflict import clashing_rows
 from solvers.errors import ModelError
 from solvers.interfaces import Runner, SolveOptions
 from solvers.model_class import needs, violation
+from solvers.registry import default_solver
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.smooth import SmoothObjective
-from solvers.whole import default_solver
 
 ACCURACY = 1e-6  # relative: by how much an exact answer may be worse than the values it would replace
 

@@ -39,13 +39,13 @@ from solvers.duals import dual_suffix
 from solvers.errors import ModelError, SolverError
 from solvers.interfaces import Answer, Runner, SolveOptions
 from solvers.model_class import bounds_of, has_integers, needs, unknown_components, unseen, used_variables, violation
-from solvers.registry import SOLVERS, SolverSpec, either, find, names, require
+from solvers.registry import SOLVERS, SolverSpec, default_solver, either, find, names, require
 from solvers.registry import Capability as C
 from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason
 from solvers.rewriting import visible
 from solvers.smooth import curved_variables
 from solvers.starts import RandomStartsConfig, draw, spread
-from solvers.whole import default_solver, plain_domains
+from solvers.whole import plain_domains
 
 Ended = tuple[StopReason, SolutionStatus | None]
 

@@ -48,6 +48,8 @@ LABELS |= {C.LP_DUALS: "LP duals", C.QP_DUALS: "QP duals", C.LAZY_CUTS: "lazy cu
 DUALS = C.LP_DUALS | C.QP_DUALS
 _MIXED_INTEGER = C.LP | C.MILP | C.QP | C.MIQP | C.QCP | C.MIQCP | C.NONCONVEX | C.SOS
 _LOCAL = C.LP | C.QP | C.QCP | C.NLP | DUALS
+_DEFAULTS = [("highs", C.LP), ("highs", C.MILP), ("clarabel", C.QP), ("clarabel", C.QCP), ("scip", C.NONCONVEX)]
+_DEFAULTS += [("scip", C.MIQP), ("scip", C.MIQCP), ("scip", C.MINLP), ("pounce", C.NLP)]
 COMMON = ["time_limit", "gap", "threads", "seed", "tee"]
 
 
@@ -310,6 +312,11 @@ def find(name: str) -> SolverSpec:
     if spec.found:
         return replace(SOLVERS[spec.stand_in], name=name)
     raise SolverError(f'Solver "{name}" is not installed. To get it: {spec.install}. Installed here: {here}.')
+
+
+def default_solver(needed: list[Capability]) -> SolverSpec:
+    """Return the solver for a class of model, as ``model_class.needs`` gives it."""
+    return find(next(name for name, capability in _DEFAULTS if capability in needed))
 
 
 def recognise(solver: Any) -> SolverSpec:

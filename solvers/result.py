@@ -110,6 +110,7 @@ def verdict(
     gap: float = DEFAULT_GAP,
     resolution: float = 0.0,
     violation: float = 0.0,
+    doubt: str = "",
     claim: SolutionStatus | None = None,
     who: str = "The solver",
 ) -> Verdict:
@@ -127,6 +128,8 @@ def verdict(
         Absolute: what the instance's arithmetic tells from 0.
     violation : float
         The largest by which the point misses a row.
+    doubt : str
+        Why the point may be feasible by tolerances only, "" where it is not.
     claim : SolutionStatus, optional
         What the solver or driver says. "optimal" counts for nothing without a bound that closes the gap;
         "stationary" stands where none does.
@@ -157,6 +160,8 @@ def verdict(
     if violation > FEASIBLE:
         words = f"{who}'s point misses the model's rows by {violation:.1e}: not called optimal."
         return Verdict(SolutionStatus.FEASIBLE, bound, words)
+    if doubt:
+        return Verdict(SolutionStatus.FEASIBLE, bound, f"{who}'s point is not called optimal: {doubt}.")
     distance = relative_gap(objective, bound, minimize=minimize, resolution=resolution)
     if distance is not None and distance <= max(gap, ROUNDING):
         return Verdict(SolutionStatus.OPTIMAL, bound)

@@ -8,6 +8,7 @@ whose components and active flags stay as they are. What cannot be transformed i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pyomo.environ as pyo
@@ -29,6 +30,19 @@ class Visible:
     written: list[str] = field(default_factory=list)  # kinds of components that became rows
     pairs: list[tuple[Any, Any]] = field(default_factory=list)  # (user's variable, its copy)
     logical: list[tuple[Any, Any]] = field(default_factory=list)
+
+    def copy_of(self, v: Any) -> Any:
+        """Return the variable that stands for a user's, itself where the model is the user's own."""
+        return self._copies.get(id(v), v)
+
+    @cached_property
+    def _copies(self) -> dict[int, Any]:
+        return {id(v): copy for v, copy in self.pairs}
+
+    def send(self) -> None:
+        """Put the user's values on the copy."""
+        for v, copy in self.pairs:
+            copy.set_value(v.value, skip_validation=True)
 
     def bring_back(self) -> None:
         """Put the copy's values on the user's model, truth values too."""

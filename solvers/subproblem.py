@@ -127,7 +127,7 @@ class SwitchedSubproblem(_Declarative):
             )
         self.model.coupling = pyo.Reference(dict(enumerate(parts.coupling_rows)), ctype=pyo.Constraint)
         self.model.objective = pyo.Objective(expr=self._objective())
-        self._never_off = {id(v) for _, v in parts.structure.switches if not _may_be_zero(v)}
+        self._never_off = {id(v) for _, v in parts.structure.switches if not may_be_zero(v)}
         self._linear: LinearRows | None = None
 
     def check_cut(self) -> None:
@@ -191,7 +191,8 @@ class SwitchedSubproblem(_Declarative):
         return Cut(1.0, np.where(point < 0.5, -1.0, 0.0))
 
 
-def _may_be_zero(v: Any) -> bool:
+def may_be_zero(v: Any) -> bool:
+    """Tell whether a variable's bounds, or the value it is fixed at, allow 0."""
     if v.fixed:
         return bool(v.value == 0.0)
     low, up = v.bounds

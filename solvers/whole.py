@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 
 from solvers.conflict import clashing_rows
@@ -28,18 +27,16 @@ from solvers.model_class import (
     violation,
     without_domains,
 )
-from solvers.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, describe, find, names
+from solvers.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, default_solver, describe, find, names
 from solvers.registry import Capability as C
 from solvers.result import DEFAULT_GAP, FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason, verdict
 from solvers.rewriting import Visible, visible
+from solvers.settling import CHOICES, cut_off, never_off, settle
 from solvers.structure import Facts, Structure, facts_of, resolution_of, told_violation
-from solvers.subproblem import OracleSubproblem, SwitchedSubproblem
 from solvers.trace import Clock
 
 ALMOST_INTEGER = 1e-4
 CONVEX = C.QP | C.QCP
-_DEFAULTS = [("highs", C.LP), ("highs", C.MILP), ("clarabel", C.QP), ("clarabel", C.QCP), ("scip", C.NONCONVEX)]
-_DEFAULTS += [("scip", C.MIQP), ("scip", C.MIQCP), ("scip", C.MINLP), ("pounce", C.NLP)]
 
 
 def solve_by_class(model: Any, options: dict[str, Any]) -> Result:
@@ -63,11 +60,6 @@ def solve_by_class(model: Any, options: dict[str, Any]) -> Result:
         return result
 
 
-def default_solver(needed: list[C]) -> SolverSpec:
-    """Return the solver for a class of model, as ``needs`` gives it."""
-    return find(next(name for name, capability in _DEFAULTS if capability in needed))
-
-
 @dataclass(frozen=True)
 class _Whole:
     """A model on its way through one solver: what was asked, what the solver sees, and how the model is structured."""
@@ -88,14 +80,31 @@ class _Whole:
         with plain_domains(model, continuous=bool(rows) or C.MILP not in self.spec.capabilities):
             return Runner(self.spec, words).solve(model, time_limit=self.clock.left, integer=integer, duals=rows)
 
-    def judged(self, answer: Answer, before: list[tuple[Any, float | None]]) -> Result:
-        """Bring the values to the user's model, polish them, and say what is proven; else restore ``before``."""
-        error: float | None = None
-        if answer.has_point:
+    def decided(self, words: SolveOptions) -> tuple[Answer, str]:
+        """Solve until what is chosen has a point that satisfies the rows, and leave it on the user's model.
+
+        Returns with the answer why the point may be inexact, "" where it is exact.
+        """
+        cuts = never_off(self.parts)
+        while True:
+            with cut_off(self.seen, cuts):
+                answer = self.run(words)
+            if not answer.has_point:
+                return answer, ""
             _round(self.seen.model)
             self.seen.bring_back()
-            if self.parts is not None:
-                _polish(self.model, self.parts, self.clock)
+            settled = settle(self.model, self.seen, self.parts, self.spec, self.clock)
+            if settled.cut is None:
+                return answer, settled.doubt
+            if answer.stop_reason is not StopReason.CONVERGED or self.clock.over or len(cuts) >= CHOICES:
+                said = "no point satisfies the rows at any choice that it came to"
+                return replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, message=said), ""
+            cuts.append(settled)
+
+    def judged(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
+        """Say what is proven of the values on the user's model; restore ``before`` where they are worth nothing."""
+        error: float | None = None
+        if answer.has_point:
             error = max(violation(self.model), violation(self.seen.model) if self.seen.pairs else 0.0)
             if error > HOPELESS:
                 words = f"its point misses the model's rows by {error:.1e} and is not kept"
@@ -105,7 +114,7 @@ class _Whole:
                 error = max(error, told_violation(self.model))
         if error is None:
             _restore(before)
-        result = _judged(self, answer, error)
+        result = _judged(self, answer, error, doubt)
         if self.multipliers is not None:
             self.multipliers.fill(answer, result)
         return result
@@ -138,17 +147,17 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     if not any(n in spec.capabilities for n in needed):
         raise _cannot(spec, seen, needed)
     if all(v.fixed for v in used_variables(seen.model)):
-        return whole.judged(_constant(seen.model), before)
+        return whole.judged(_constant(seen.model), "", before)
     _start(seen.model)
     try:
-        answer = whole.run(words)
+        answer, doubt = whole.decided(words)
     except ModelError as refusal:
         raise _refused(spec, needed, refusal) from refusal
-    result = whole.judged(answer, before)
+    result = whole.judged(answer, doubt, before)
     unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
     if unproven and spec.strict and not clock.over and not set(spec.strict) & set(words.own):
         first = [(v, v.value) for v in variables]
-        second = whole.judged(whole.run(replace(words, own={**words.own, **spec.strict})), first)
+        second = whole.judged(*whole.decided(replace(words, own={**words.own, **spec.strict})), first)
         if second.gap is not None and (result.gap is None or second.gap < result.gap):
             return second
         _restore(first)
@@ -232,7 +241,7 @@ def _round(model: Any) -> None:
                 v.set_value(x, skip_validation=True)
 
 
-def _judged(whole: _Whole, answer: Answer, error: float | None) -> Result:
+def _judged(whole: _Whole, answer: Answer, error: float | None, doubt: str) -> Result:
     """Recompute the objective from the model and say what is proven of it."""
     model, spec, options, structure = whole.model, whole.spec, whole.options, whole.structure
     minimize = single_objective(model).sense == pyo.minimize
@@ -249,6 +258,7 @@ def _judged(whole: _Whole, answer: Answer, error: float | None) -> Result:
             gap=options.get("gap", DEFAULT_GAP),
             resolution=result.resolution,
             violation=error,
+            doubt=doubt,
             claim=answer.status,
             who=spec.name,
         )
@@ -311,31 +321,3 @@ def _words(spec: SolverSpec, options: dict[str, Any], *, polished: bool) -> Solv
     common = {k: options[k] for k in COMMON if k in options}
     common["gap"] = common.get("gap", DEFAULT_GAP) * (0.5 if polished else 1.0)  # polishing may cost a little
     return SolveOptions(**common, own=own)
-
-
-def _polish(model: Any, parts: Split, clock: Clock) -> None:
-    """Solve the subproblem exactly at the solver's rounded choice.
-
-    A MIP solver's point satisfies rows to 1e-6 and integrality to 1e-5, enough to move w where w^2 <= t sigma; what it
-    decided is sigma, and the rest follows.
-    """
-    structure = parts.structure
-    if parts.mixed or not structure.switches:
-        return
-    values = [v.value for v in structure.complicating]
-    if any(x is None or abs(x - round(x)) > 1e-3 for x in values):
-        return
-    point = np.array([round(x) for x in values], dtype=float)
-    if parts.as_built and structure.oracle is not None:
-        answer = OracleSubproblem(parts).solve(point, 1e-9, clock.left)
-    else:
-        try:
-            answer = SwitchedSubproblem(parts, Runner(find("clarabel"), SolveOptions())).evaluate(point, clock.left)
-        except (ModelError, SolverError):  # an edit that only the whole model's solver takes: its own point stands
-            return
-    if answer is None or answer.value is None:
-        return
-    for v in parts.master_variables:
-        if not v.is_continuous() and not v.fixed:
-            v.set_value(round(v.value), skip_validation=True)
-    answer.load()
