@@ -23,7 +23,7 @@ MANY_LABELS = 20
 
 @dataclass(frozen=True, eq=False)
 class Intake:
-    """Checked data; ``remarks`` are sentences on constant and equal columns."""
+    """Checked data; ``remarks`` are sentences on constant and equal columns, ``guessed`` tells of class +1."""
 
     X: Any
     y: NDArray[np.float64]
@@ -31,6 +31,7 @@ class Intake:
     negative_label: object
     positive_label: object
     remarks: list[str]
+    guessed: bool
 
 
 def from_csv(path: Path, target: str, positive: object, drop: Sequence[str]) -> Intake:
@@ -114,7 +115,21 @@ def _checked(
         raise DataError(f"There are no rows in {origin.where}: give one row per sample.")
     X = _reading.feature_matrix(X, features, origin)
     y, negative, chosen = signed_labels(labels, positive, target, origin)
-    return Intake(X, y, tuple(features), negative, chosen, _reading.uninformative(X, features))
+    remarks = _reading.uninformative(X, features)
+    return Intake(X, y, tuple(features), negative, chosen, remarks, is_guess(positive, negative, chosen))
+
+
+def is_guess(positive: object, negative: object, chosen: object) -> bool:
+    """Tell whether class +1 follows from the order of the labels alone: nobody named it, nor is it 1 or True.
+
+    Examples
+    --------
+    >>> is_guess(None, "ill", "well"), is_guess("ill", "well", "ill"), is_guess(None, 0, 1), is_guess(None, 1, 2)
+    (True, False, False, True)
+    """
+    expected = [(-1, 1), (0, 1), ("false", "true")]
+    pair = tuple(label.lower() if isinstance(label, str) else label for label in (negative, chosen))
+    return positive is None and pair not in expected
 
 
 def check_parts(X: Any, y: NDArray[np.float64], features: tuple[str, ...]) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.metadata
 import math
 import platform
+import shlex
 from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fsmodels._messages import listed
 from solvers import SolutionStatus, StopReason
 from solvers.oracle_blocks import OracleDescent
 from solvers.registry import SOLVERS
@@ -18,7 +20,10 @@ from solvers.registry import SOLVERS
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from fsmodels.dataset import Dataset
     from fsmodels.selection import Selection
+
+MERGED = 30  # labels named in a report; the JSON file has all
 
 
 def contract(found: Selection) -> dict[str, Any]:
@@ -33,6 +38,7 @@ def contract(found: Selection) -> dict[str, Any]:
             "positives": int((data.y > 0).sum()),
             "positive_label": data.positive_label,
             "negative_label": data.negative_label,
+            "positive_guessed": data.positive_guessed,
         },
         "parameters": found.parameters,
         "solver": {"name": result.solver, "options": {k: v for k, v in result.options.items() if k != "tee"}},
@@ -160,9 +166,29 @@ def percent(x: float | None) -> str:
     return f"{100 * x:.1f}%" if x >= 0.1 else f"{100 * x:.2g}%" if x > 5e-7 else "0%"
 
 
+def classes(found: Selection) -> tuple[str, str]:
+    """Say which class a positive weight speaks for, and which labels became the other."""
+    data = found.data
+    what = "a decision above 0" if weighs_kernel(found) else "a positive weight"
+    rest = data.negative_label
+    others = f"{len(rest)} labels merged, {listed(rest, MERGED)}" if isinstance(rest, tuple) else str(rest)
+    return "Class +1", f"{data.positive_label}, for which {what} speaks; class -1 is {others}"
+
+
+def guess(data: Dataset) -> str:
+    """Say that class +1 was guessed, and what changes it; nothing where it was not."""
+    if not data.positive_guessed:
+        return ""
+    other = shlex.quote(str(data.negative_label))
+    return (
+        f"Class +1 is {data.positive_label}, the later of the two labels in order: --positive {other} (Python: "
+        f"positive={data.negative_label!r}) turns all signs."
+    )
+
+
 def facts(found: Selection) -> list[tuple[str, str]]:
     """Return what is known besides the weights: (name, value) for people."""
-    rows = []
+    rows = [classes(found)]
     if found.objective is not None:
         rows += [("Objective", number(found.objective)), ("Proven bound", number(found.bound))]
         rows += [("Gap", percent(found.gap))]
@@ -224,6 +250,7 @@ def text(found: Selection) -> str:
         for name, original, as_scaled in rows:
             line = f"  {name:<{widths[0]}}  {original:>{widths[1]}}"
             lines.append(f"{line}  {as_scaled:>{widths[2]}}" if scaled else line)
+        lines += [guess(found.data)] if found.data.positive_guessed else []
         lines += [f"{key}: {value}" for key, value in facts(found) if key not in ("Objective", "Proven bound", "Gap")]
         if found.message:
             lines.append(found.message)
@@ -246,7 +273,7 @@ def html(found: Selection) -> str:
     return (
         f"{head}<table><tr><th>feature</th><th>{word}, original units</th><th>{word}, as scaled</th></tr>"
         f"<tbody>{weights}</tbody></table><table><tbody>{known}</tbody></table>"
-        + (f"<p>{escape(found.message)}</p>" if found.message else "")
+        + "".join(f"<p>{escape(remark)}</p>" for remark in (guess(found.data), found.message) if remark)
     )
 
 

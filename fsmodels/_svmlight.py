@@ -95,7 +95,8 @@ def read(path: Path, positive: object, n_features: int | None, features: Sequenc
     X.eliminate_zeros()
     if names is None:
         names = tuple(f"x{j}" for j in range(first, first + width))
-    return _intake.Intake(X, y, names, negative, chosen, _reading.uninformative(X, names, NAMED))
+    remarks, guess = _reading.uninformative(X, names, NAMED), _intake.is_guess(positive, negative, chosen)
+    return _intake.Intake(X, y, names, negative, chosen, remarks, guess)
 
 
 def _wanted(n_features: int | None, features: Sequence[str] | None) -> tuple[tuple[str, ...] | None, int | None]:

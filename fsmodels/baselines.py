@@ -102,6 +102,8 @@ def rfe(data: Dataset, *, max_features: int, C: float = 1.0, step: int | float =
     started = time.perf_counter()
     _check(data, C, max_features)
     rankings.check_step(step)
+    if data.n_features == 1:  # which scikit-learn refuses
+        return _fit(data, np.ones(1, dtype=bool), C, rankings.ranked(data, [0.0], "SVMs survived"), started)
     search = RFE(_svc(C), n_features_to_select=max_features, step=step if step < 1 else int(step)).fit(data.X, data.y)
     weights, bias = _hyperplane(search.estimator_, np.flatnonzero(search.support_), data.n_features)
     survived = search.ranking_.max() - search.ranking_.astype(float)

@@ -204,6 +204,8 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
     data, facts, embedding, notes = _loading.load(asked)
     for note in notes:
         _complain("Note", note)
+    if data.positive_guessed and not (asked.quiet and asked.json is None):  # else no sign is shown
+        _complain("Note", _report.guess(data))
     _show_warnings(caught)
     if not asked.quiet:
         console.print(_describe(data) if embedding is None else repr(embedding), soft_wrap=True)

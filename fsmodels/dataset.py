@@ -75,6 +75,8 @@ class Dataset:
         The labels behind -1 and +1; ``negative_label`` is a tuple where several labels became -1.
     scale : Scale
         ``X = (original - scale.shift) * scale.factor``.
+    positive_guessed : bool
+        Whether class +1 is the later of two labels only: nobody named it, and they are not -1 or 0 and 1.
 
     Examples
     --------
@@ -92,6 +94,7 @@ class Dataset:
     negative_label: object = -1
     positive_label: object = 1
     scale: Scale = field(default=None)  # type: ignore[assignment]
+    positive_guessed: bool = False
 
     def __post_init__(self) -> None:
         X = self.X
@@ -245,7 +248,8 @@ class Dataset:
     def _of(cls, data: _intake.Intake, name: str) -> "Dataset":
         if data.remarks:
             warnings.warn(f'Data "{name}": {" ".join(data.remarks)} They may be left out.', DataWarning, stacklevel=3)
-        return cls(data.X, data.y, data.features, name, data.negative_label, data.positive_label)
+        labels = data.negative_label, data.positive_label
+        return cls(data.X, data.y, data.features, name, *labels, positive_guessed=data.guessed)
 
     @property
     def n_samples(self) -> int:

@@ -222,7 +222,8 @@ class Embedding:
             similarity = np.exp(-0.5 * (distances / self.sigma) ** 2)
         labels = bags.instances.negative_label, bags.instances.positive_label
         scale = Scale.none(len(self.features), chosen=True)  # similarities are on one footing
-        return Dataset(similarity, bags.y, self.features, bags.name, *labels, scale)
+        guessed = bags.instances.positive_guessed
+        return Dataset(similarity, bags.y, self.features, bags.name, *labels, scale, guessed)
 
     def __repr__(self) -> str:
         return (

@@ -140,3 +140,10 @@ def test_a_step_or_neighbours_out_of_range_are_refused(wdbc):
     with pytest.raises(ParameterError, match="n_neighbors=0"):
         relief(wdbc, max_features=1, n_neighbors=0)
     assert len(rfe(wdbc, max_features=3, step=0.5).selected) == 3
+
+
+def test_rfe_of_one_feature_keeps_it():
+    data = Dataset.from_arrays([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    found = rfe(data, max_features=1)
+    assert found.selected == ("x1",)
+    assert found.weights[0] > 0

@@ -1,0 +1,106 @@
+"""Every report names the class that a positive weight speaks for, a guess once, and labels that were merged."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import fsmodels as fs
+from fsmodels import cli
+
+X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]])
+
+
+def told(data, model="svm", **options):
+    found = fs.select(data, model, **options)
+    return found, repr(found), found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive", "guessed"),
+    [
+        (["ill", "well"], None, True),
+        ([1, 2], None, True),
+        ([0.5, 1], None, True),
+        (["ill", "well"], "ill", False),
+        (["ill", "well"], "well", False),
+        ([0, 1], None, False),
+        ([-1, 1], None, False),
+        (["-1", "+1"], None, False),
+        ([False, True], None, False),
+        ([1, 2], 2, False),
+    ],
+)
+def test_a_guess_is_what_nobody_named_and_no_one_expects(labels, positive, guessed, tmp_path):
+    y = np.array(labels, dtype=object)[[0, 0, 0, 1, 1, 1]]
+    frame = pd.DataFrame({"x": X.ravel(), "target": y})
+    frame.to_csv(tmp_path / "six.csv", index=False)
+    every = [
+        fs.Dataset.from_arrays(X, y, positive=positive),
+        fs.Dataset.from_frame(frame, positive=positive),
+        fs.Dataset.from_csv(tmp_path / "six.csv", positive=positive),
+        fs.instances.Bags.from_arrays([[row] for row in X], y, positive=positive).instances,
+    ]
+    assert [data.positive_guessed for data in every] == [guessed] * len(every)
+    for data in (every[0].scaled("standard"), every[0].take([0, 5]), every[0].select_features(["x1"])):
+        assert data.positive_guessed == guessed
+
+
+def test_of_libsvm_files_and_embedded_bags_too(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:2\n2 1:3\n2 1:1\n")
+    assert fs.Dataset.from_svmlight(tmp_path / "a.svm").positive_guessed
+    assert not fs.Dataset.from_svmlight(tmp_path / "a.svm", positive=1).positive_guessed
+    bags = fs.instances.Bags.from_arrays([[row] for row in X], ["a", "b"] * 3)
+    assert fs.instances.embed(bags, sigma=1.0).data.positive_guessed
+
+
+def test_reports_name_the_class_of_a_positive_weight_and_say_a_guess_once():
+    found, text, html = told(fs.Dataset.from_arrays(X, ["ill"] * 3 + ["well"] * 3, features=["dose"]))
+    assert found.weights["dose"] > 0  # well where the dose is high
+    for report in (text, html):
+        assert "well, for which a positive weight speaks; class -1 is ill" in report
+        assert report.count("the later of the two labels in order") == 1
+        assert "--positive ill" in report
+    assert found.to_dict()["data"]["positive_guessed"] is True
+    turned, text, html = told(fs.Dataset.from_arrays(X, ["ill"] * 3 + ["well"] * 3, positive="ill", features=["dose"]))
+    assert turned.weights["dose"] < 0
+    for report in (text, html):
+        assert "ill, for which a positive weight speaks; class -1 is well" in report
+        assert "the later" not in report
+    assert turned.to_dict()["data"]["positive_guessed"] is False
+
+
+def test_merged_labels_are_listed():
+    data = fs.Dataset.from_arrays(X, ["a", "b", "c", "d", "d", "d"], positive="d")
+    found, text, html = told(data)
+    for report in (text, html):
+        assert "d, for which a positive weight speaks; class -1 is 3 labels merged, a, b, c" in report
+    assert found.to_dict()["data"]["negative_label"] == ["a", "b", "c"]
+
+
+def test_of_a_kernel_it_is_the_decision_that_has_a_sign():
+    _, text, html = told(fs.Dataset.from_arrays(X, [0, 0, 1, 1, 0, 0]), "gmkl", C=1.0, penalty=0.01)
+    for report in (text, html):
+        assert "1, for which a decision above 0 speaks; class -1 is 0" in report
+
+
+def test_baselines_and_sparse_data_say_it_too():
+    data = fs.Dataset.from_arrays(sparse.csr_array(X), ["ill"] * 3 + ["well"] * 3)
+    for model in ("rfe", "information-gain"):
+        assert "well, for which a positive weight speaks" in repr(fs.select(data, model, max_features=1))
+
+
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+def test_the_command_line_says_the_guess_once_at_the_start(quiet, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"x": X.ravel(), "target": ["no way"] * 3 + ["well"] * 3}).to_csv("six.csv", index=False)
+    assert cli.main(["select", "six.csv", "--model", "svm", "--json", "out.json", *quiet]) == 0
+    out, err = capsys.readouterr()
+    assert err.count("Class +1 is well, the later of the two labels in order: --positive 'no way' (Python: ") == 1
+    assert "the later" not in out
+    assert quiet or "well, for which a positive weight speaks; class -1 is no way" in out
+    assert json.loads((tmp_path / "out.json").read_text("utf-8"))["data"]["positive_guessed"] is True
+    assert cli.main(["select", "six.csv", "--model", "svm", "--positive", "no way", *quiet]) == 0
+    assert capsys.readouterr().err == ""
