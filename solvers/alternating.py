@@ -43,14 +43,15 @@ from solvers.block_steps import Work, clash, rest_holds
 from solvers.blocks import Blocks, Part, Partition, as_blocks, has_kinks
 from solvers.decomposition import single_objective
 from solvers.driver import Driver
-from solvers.errors import ModelError, OptionError
+from solvers.errors import OptionError
 from solvers.interfaces import SolveOptions
-from solvers.model_class import INSIDE, is_fraction, unknown_components, unseen, violation, without_domains
+from solvers.model_class import is_fraction, violation, without_domains
 from solvers.oracle_blocks import ENDLESS, descent
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
 from solvers.starts import StartsConfig, spread
 from solvers.structure import facts_of
+from solvers.unseen import INSIDE
 
 WANDERING = 50  # sweeps without a better objective, where a block has an objective of its own
 
@@ -95,7 +96,6 @@ class Alternating(Driver):
         """Sort rows by blocks, draw the starts, and choose a way to solve each block."""
         c, model = self.config, self.model
         c.check("warm_start")
-        _refuse_unseen(model)
         objective = single_objective(model)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
         told = facts_of(model)
@@ -376,12 +376,3 @@ def _kept_values(model: Any) -> Iterator[None]:
     finally:
         for v, value in before:
             v.set_value(value, skip_validation=True)
-
-
-def _refuse_unseen(model: Any) -> None:
-    hidden = unknown_components(model) + unseen(model)
-    if hidden:
-        raise ModelError(
-            f"alternating takes rows only and does not see the model's {', '.join(hidden)}: write it as rows with a "
-            "transformation of Pyomo's, or deactivate it."
-        )

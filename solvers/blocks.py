@@ -16,8 +16,8 @@ from pyomo.core.expr.numeric_expr import AbsExpression, Expr_ifExpression, MaxEx
 
 from solvers.errors import OptionError
 from solvers.expressions import variables
-from solvers.model_class import INSIDE
 from solvers.structure import Facts, data_of
+from solvers.unseen import INSIDE
 
 KINKS = (AbsExpression, MaxExpression, MinExpression, Expr_ifExpression)
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.model_class import INSIDE, unknown_components, unseen
-from solvers.structure import Facts, same, state
+from solvers.as_stated import AsStated
+from solvers.structure import Facts
 
 
 @dataclass(frozen=True)
@@ -71,49 +71,3 @@ class CompositeRisk(Facts):
         """Name what the driver does not see: whatever the builder did not make."""
         assert self.built is not None
         return self.built.changes(model)
-
-
-@dataclass
-class AsStated:
-    """A model as its builder left it, compared by identity; lists survive ``model.clone()``.
-
-    Variables that are made later, of an index that had none, may be as a builder would have made them: free.
-    """
-
-    objective: Any
-    expression: Any
-    sense: Any
-    rows: list[Any]
-    variables: list[Any]
-    states: list[tuple[Any, ...]]
-
-    @classmethod
-    def of(cls, model: Any) -> AsStated:
-        """Take the snapshot."""
-        objective = next(model.component_data_objects(pyo.Objective, active=True))
-        variables = list(_all(model, pyo.Var))
-        rows = list(_all(model, pyo.Constraint))
-        return cls(objective, objective.expr, objective.sense, rows, variables, [state(v) for v in variables])
-
-    def changes(self, model: Any) -> list[str]:
-        """Name what differs now."""
-        known = {id(row) for row in self.rows}
-        found = [f'row "{row.name}" was added' for row in _all(model, pyo.Constraint) if id(row) not in known]
-        found += [f"the model has {what}" for what in unknown_components(model) + unseen(model)]
-        objectives = list(_all(model, pyo.Objective))
-        if not any(o is self.objective for o in objectives):
-            found.append(f'the objective "{self.objective.name}" was deactivated or deleted')
-        found += [f'the objective "{o.name}" was added' for o in objectives if o is not self.objective]
-        if self.objective.expr is not self.expression or self.objective.sense != self.sense:
-            found.append(f'the objective "{self.objective.name}" was changed')
-        before = {id(v): s for v, s in zip(self.variables, self.states, strict=True)}
-        for v in _all(model, pyo.Var):
-            now, then = state(v), before.get(id(v))
-            free = then is None and now[:2] == (None, None) and not v.fixed and v.domain is pyo.Reals
-            if not free and (then is None or not same(now, then)):
-                found.append(f'the bounds, domain or fixing of "{v.name}" were changed')
-        return found
-
-
-def _all(model: Any, kind: Any) -> Any:
-    return model.component_data_objects(kind, active=True, descend_into=INSIDE)

@@ -20,7 +20,6 @@ from pyomo.gdp import Disjunct, Disjunction
 
 from solvers.errors import ModelError, OptionError
 from solvers.expressions import terms, variables
-from solvers.model_class import INSIDE, UNSEEN, unknown_components
 from solvers.structure import AsBuilt, Cut, Structure, data_of
 
 
@@ -30,8 +29,7 @@ class Split:
 
     ``sign`` is -1 for a model that maximises: both parts then minimise the negative. ``edits`` names what changed in
     the subproblem, ``coupling_edits`` those of them that change how the complicating variables act on it. ``mixed``
-    names rows and terms that hold both kinds of variables without being a coupling, ``unseen`` components that are no
-    rows at all.
+    names rows and terms that hold both kinds of variables without being a coupling.
     """
 
     structure: Structure
@@ -45,7 +43,6 @@ class Split:
     edits: list[str] = field(default_factory=list)
     coupling_edits: list[str] = field(default_factory=list)
     mixed: list[str] = field(default_factory=list)
-    unseen: list[str] = field(default_factory=list)
     links: Any = None  # holds the rows that stand for disjunctions in the master
 
     @property
@@ -54,7 +51,7 @@ class Split:
         return self.structure.built is not None and not self.edits and not self.mixed
 
     def check_separable(self, solvers: str) -> None:
-        """Refuse what no decomposition can take: mixed rows and terms, components that are no rows, relaxed switches.
+        """Refuse what no decomposition can take: mixed rows and terms, relaxed switches.
 
         Raises
         ------
@@ -67,11 +64,6 @@ class Split:
                 f"{self.mixed[0]} holds variables of the subproblem ({names}) together with others, and is not a "
                 f"declared coupling: no decomposition driver can take it. Solve the whole model by name: {solvers}."
             )
-        if self.unseen:
-            raise ModelError(
-                f"{self.unseen[0]} is no row, and no decomposition driver sees it. Write it as rows first, with a "
-                f"transformation of Pyomo's, or solve the whole model by name: {solvers}."
-            )
         for binary, _ in self.structure.switches:
             low, up = (binary.value, binary.value) if binary.fixed else binary.bounds
             if not ((binary.fixed or binary.is_integer()) and {low, up} <= {0, 1}):
@@ -79,6 +71,14 @@ class Split:
                     f'Variable "{binary.name}" is not binary: what it selects is all or nothing. Solve the relaxed '
                     "model whole, with clarabel where it is convex."
                 )
+
+
+def is_declared(structure: Structure, component: Any) -> bool:
+    """Tell whether a component is of the coupling that a builder declared, or holds disjuncts of its disjunctions."""
+    coupling = structure.coupling or () if structure.built is not None else ()
+    choices = [choice for c in coupling if c.ctype is Disjunction for choice in c.values()]
+    own = {*map(id, coupling), *(id(d.parent_component()) for choice in choices for d in choice.disjuncts)}
+    return id(component) in own
 
 
 def split(model: Any, structure: Structure) -> Split:
@@ -167,7 +167,6 @@ def split(model: Any, structure: Structure) -> Split:
     for row in parts.links.disjunction.values():
         parts.master_rows.append(row)
         to_master(list(variables(row.body)))
-    parts.unseen = _unseen(model, coupling if built else set())
     return parts
 
 
@@ -217,16 +216,6 @@ def _links(choices: list[Any]) -> Any:
         total = pyo.quicksum(d.binary_indicator_var for d in choice.disjuncts)
         links.disjunction[choice.name] = total == 1 if choice.xor else total >= 1
     return links
-
-
-def _unseen(model: Any, coupling: set[int]) -> list[str]:
-    """Name the active components that are neither rows nor a declared coupling."""
-    return unknown_components(model) + [
-        f'{name} "{c.name}"'
-        for kind, name in UNSEEN.items()
-        for c in model.component_objects(kind, active=True, descend_into=INSIDE)
-        if id(c) not in coupling and any(d.active for d in c.values())
-    ]
 
 
 def single_objective(model: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from solvers.decomposition import Split, implied_structure, split
+from solvers.decomposition import Split, implied_structure, is_declared, split
 from solvers.driver import Config, Driver
 from solvers.errors import OptionError
 from solvers.interfaces import Runner, SolveOptions
@@ -51,6 +51,11 @@ class DecompositionDriver(Driver):
     asks = Structure
     config: DecompositionConfig
     parts: Split
+
+    def sees(self, component: Any) -> bool:
+        """Take the disjunctions that a builder declared as the coupling."""
+        facts = facts_of(self.model)
+        return self.config.complicating is None and isinstance(facts, Structure) and is_declared(facts, component)
 
     def prepare(self) -> None:
         """Split the model, choose the subproblem and build the master."""

@@ -12,11 +12,12 @@ import pyomo.environ as pyo
 
 from solvers.duals import dual_suffix
 from solvers.errors import OptionError
-from solvers.model_class import INSIDE, violation
+from solvers.model_class import violation
 from solvers.registry import nearest
 from solvers.result import Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
 from solvers.structure import Facts, facts_of, resolution_of, told_violation
 from solvers.trace import Clock, Trace
+from solvers.unseen import INSIDE, refuse_unseen
 
 T = TypeVar("T")
 
@@ -103,6 +104,8 @@ class Driver:
         if facts is not None and not isinstance(facts, self.asks):
             facts.check_stated(f'"{self.name}" takes whole models')
         self.clock = Clock(self.config.time_limit)
+        remedy = "" if facts is None or not facts.implicit else f"{facts.remedy} to edit it"
+        refuse_unseen(model, self.name, self.sees, remedy)
         self.best: float | None = None  # least objective seen
         self.bound: float | None = None
         self._kept: tuple[float, float] | None = None  # (validation error, objective) of what will be loaded
@@ -113,6 +116,10 @@ class Driver:
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
         self._timed("prepare", self.prepare)
         self.resolution = resolution_of(model)
+
+    def sees(self, component: Any) -> bool:
+        """Tell whether the driver takes a component that is neither row, objective nor variable."""
+        return False
 
     def prepare(self) -> None:
         """Take the model apart; sets ``sign``."""

@@ -14,11 +14,12 @@ import pyomo.environ as pyo
 
 from solvers.expressions import variables
 from solvers.interfaces import Answer
-from solvers.model_class import has_integers, unseen
+from solvers.model_class import has_integers
 from solvers.registry import SOLVERS, SolverSpec, describe, names
 from solvers.registry import Capability as C
 from solvers.result import Result, SolutionStatus
 from solvers.rewriting import Visible
+from solvers.unseen import unseen
 
 _CONVERGED = (SolutionStatus.OPTIMAL, SolutionStatus.STATIONARY)
 

@@ -38,7 +38,7 @@ from solvers.interfaces import Runner, SolveOptions
 from solvers.linear_rows import LinearRows
 from solvers.lp import LpAnswer, LpStatus
 from solvers.lp_pyomo import linear_program, require_lp_solver
-from solvers.model_class import has_integers, unknown_components, unseen, used_variables
+from solvers.model_class import refuse_integers, used_variables
 from solvers.registry import Capability as C
 from solvers.registry import either, find, for_cones
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
@@ -108,13 +108,7 @@ class CuttingPlane(Driver):
         c.check()
         objective = single_objective(model)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
-        if hidden := unknown_components(model) + unseen(model):
-            raise ModelError(f'"{self.name}" takes rows only, and the model has {", ".join(hidden)}: solve it whole.')
-        if has_integers(model):
-            raise ModelError(
-                f'"{self.name}" takes continuous variables only: solve the model whole by name, for example with '
-                f"{either(C.MIQCP)}, or relax its integers."
-            )
+        refuse_integers(model, self.name, C.MIQCP)
         self.facts = self._facts()
         covered = set() if self.facts is None else {id(row) for row in data_of(self.facts.rows)}
         self.hidden = [] if self.facts is None else data_of(self.facts.hidden)

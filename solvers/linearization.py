@@ -37,9 +37,9 @@ from solvers.interfaces import Runner, SolveOptions
 from solvers.linear_rows import LinearRows
 from solvers.lp import LpAnswer, LpStatus
 from solvers.lp_pyomo import linear_program
-from solvers.model_class import has_integers, unknown_components, unseen, used_variables
+from solvers.model_class import refuse_integers, used_variables
 from solvers.registry import Capability as C
-from solvers.registry import either, find
+from solvers.registry import find
 from solvers.result import SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
 from solvers.starts import StartsConfig, draw, spread
@@ -100,13 +100,7 @@ class SuccessiveLinearization(Driver):
         c.check("linear_start")
         objective = single_objective(model)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
-        if hidden := unknown_components(model) + unseen(model):
-            raise ModelError(f'"sla" takes linear rows only, and the model has {", ".join(hidden)}: solve it whole.')
-        if has_integers(model):
-            raise ModelError(
-                '"sla" takes continuous variables only: solve the model whole by name, for example with '
-                f"{either(C.MINLP)}, or relax its integers."
-            )
+        refuse_integers(model, self.name, C.MINLP)
         held = {id(v): v for v in used_variables(model)}
         self.variables = [v for v in held.values() if not v.fixed]
         rows = list(model.component_data_objects(pyo.Constraint, active=True))

@@ -1,4 +1,4 @@
-"""What class of model this is, which of its components a solver would not see, and whether a point satisfies it."""
+"""What class of model this is, and whether a point satisfies it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,14 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.common.numeric_types import native_numeric_types
 from pyomo.core.expr.numeric_expr import LinearExpression
-from pyomo.gdp import Disjunct, Disjunction
-from pyomo.mpec import Complementarity
 
+from solvers.errors import ModelError
 from solvers.expressions import variables
 from solvers.registry import Capability as C
+from solvers.registry import either
+from solvers.unseen import INSIDE
 
-INSIDE = (pyo.Block, Disjunct)
 SMOOTH, NONCONVEX, GENERAL = 2, 3, 4  # quadratic and perhaps convex; quadratic and surely not; anything else
-
-# Components that some solvers skip in silence, and then say "optimal".
-UNSEEN = {Disjunction: "Disjunction", pyo.LogicalConstraint: "LogicalConstraint", Complementarity: "Complementarity"}
-UNSEEN |= {pyo.SOSConstraint: "SOSConstraint"}
-_HARMLESS = {pyo.Var, pyo.Constraint, pyo.Objective, pyo.Block, pyo.Expression, pyo.Suffix, pyo.BooleanVar, Disjunct}
-_HARMLESS |= {pyo.Param, pyo.Set, pyo.RangeSet, pyo.SetOf, pyo.BuildCheck, pyo.BuildAction, pyo.ExternalFunction}
 
 
 def needs(model: Any) -> list[C]:
@@ -52,6 +46,22 @@ def has_integers(model: Any) -> bool:
     """Tell whether an active row or the objective holds an integer variable that is free."""
     integer = {id(v) for v in _all_variables(model) if not v.is_continuous() and not v.fixed}
     return bool(integer) and any(id(v) in integer for v in used_variables(model))
+
+
+def refuse_integers(model: Any, who: str, capability: C) -> None:
+    """Refuse a model with a free integer variable.
+
+    Raises
+    ------
+    ModelError
+        Naming the variable, and who can solve the whole model: the solvers with a capability.
+    """
+    if has_integers(model):
+        first = next(v for v in used_variables(model) if not v.is_continuous() and not v.fixed)
+        raise ModelError(
+            f'"{who}" takes continuous variables only, and "{first.name}" is integer: solve the model whole by name, '
+            f"for example with {either(capability)}, or fix or relax its integers."
+        )
 
 
 def used_variables(model: Any) -> Iterator[Any]:
@@ -114,25 +124,6 @@ def _conic(expression: Any) -> bool:
     from solvers.conic_body import is_conic
 
     return is_conic(expression)
-
-
-def unseen(model: Any) -> list[str]:
-    """Return the kinds of active components that a solver of plain rows does not see."""
-    kinds = []
-    for kind, name in UNSEEN.items():
-        if any(True for _ in model.component_data_objects(kind, active=True, descend_into=INSIDE)):
-            kinds.append(name)
-    return kinds
-
-
-def unknown_components(model: Any) -> list[str]:
-    """Name the active components of kinds that nobody here knows, such as a network's arcs."""
-    known = _HARMLESS | set(UNSEEN)
-    return [
-        f'{c.ctype.__name__} "{c.name}"'
-        for c in model.component_objects(active=True, descend_into=INSIDE)
-        if c.ctype not in known and not issubclass(c.ctype, tuple(_HARMLESS))
-    ]
 
 
 def violation(model: Any) -> float:

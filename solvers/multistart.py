@@ -31,15 +31,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
+from pyomo.mpec import Complementarity
 
 from solvers.conflict import clashing_rows
 from solvers.decomposition import single_objective
 from solvers.driver import Driver
 from solvers.duals import dual_suffix
-from solvers.errors import ModelError, SolverError
+from solvers.errors import SolverError
 from solvers.interfaces import Answer, Runner, SolveOptions
-from solvers.model_class import bounds_of, has_integers, needs, unknown_components, unseen, used_variables, violation
-from solvers.registry import SOLVERS, SolverSpec, default_solver, either, find, names, require
+from solvers.model_class import bounds_of, needs, refuse_integers, used_variables, violation
+from solvers.registry import SOLVERS, SolverSpec, default_solver, find, names, require
 from solvers.registry import Capability as C
 from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason
 from solvers.rewriting import visible
@@ -95,6 +96,10 @@ class MultiStart(Driver):
     options_type = MultiStartConfig
     config: MultiStartConfig
 
+    def sees(self, component: Any) -> bool:
+        """Take complementarities, which are written as rows."""
+        return component.ctype is Complementarity
+
     def prepare(self) -> None:
         """Check the class of the model, and find the variables whose starting values matter."""
         c, model = self.config, self.model
@@ -102,9 +107,8 @@ class MultiStart(Driver):
         self.spec = _local(c.sub_solver)
         objective = single_objective(model)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
-        _refuse_unseen(model)
         self.seen = visible(model, self.spec)
-        _refuse_integers(self.seen.model)
+        refuse_integers(self.seen.model, self.name, C.MINLP)
         self.linear = needs(self.seen.model) == [C.LP]
         self.variables = _free(self.seen.model)
         self.drawn = [] if self.linear else _curved(self.seen.model)
@@ -306,24 +310,6 @@ def _local(name: str) -> SolverSpec:
             f'whole, with solver="{name}", or use a local sub_solver ({able}).'
         )
     return spec
-
-
-def _refuse_unseen(model: Any) -> None:
-    strange = unknown_components(model) + [kind for kind in unseen(model) if kind != "Complementarity"]
-    if strange:
-        raise ModelError(
-            f'"multi-start" takes rows and complementarities, and does not see the model\'s {", ".join(strange)}: '
-            f"solve it whole by name, for example with {either(C.MINLP)}."
-        )
-
-
-def _refuse_integers(model: Any) -> None:
-    if has_integers(model):
-        first = next(v for v in used_variables(model) if not v.is_continuous() and not v.fixed)
-        raise ModelError(
-            f'"multi-start" takes continuous variables only, and "{first.name}" is integer: solve the model whole by '
-            f"name, for example with {either(C.MINLP)}, or fix or relax its integers."
-        )
 
 
 def _free(model: Any) -> list[Any]:

@@ -26,13 +26,13 @@ import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
+from solvers.as_stated import AsStated
 from solvers.bounded import Minimum, check_method
-from solvers.decomposition import single_objective
 from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError
 from solvers.model_class import bounds_of
 from solvers.result import SolutionStatus, StopReason
-from solvers.structure import Facts, data_of, facts_of, same, state
+from solvers.structure import Facts, data_of, facts_of
 
 FloatArray = NDArray[np.float64]
 Ended = tuple[StopReason, SolutionStatus | None]
@@ -147,13 +147,13 @@ class OracleBlocks(Facts):
     keeps_last: bool = False
     default_solver: str = field(default="alternating", kw_only=True)
     implicit: str = field(default="functions of its structure", kw_only=True)
-    as_built: tuple[Any, list[Any], list[tuple[Any, ...]]] | None = None
+    built: AsStated | None = None
 
     def attach(self, model: pyo.ConcreteModel) -> Self:
         """Remember objective and variables as they stand, attach this structure to the model; a builder's end."""
-        inside = {id(v) for v in data_of(self.boxed)}
-        others = [v for v in self.variables() if id(v) not in inside]
-        self.as_built = single_objective(model).expr, others, [state(v) for v in others]
+        boxed = data_of(self.boxed)
+        inside = {id(v) for v in boxed}
+        self.built = AsStated.of(model, [v for v in self.variables() if id(v) not in inside], boxed)
         return super().attach(model)
 
     def variables(self) -> list[Any]:
@@ -162,17 +162,8 @@ class OracleBlocks(Facts):
 
     def edits(self, model: Any) -> list[str]:
         """Name what the steps would not see."""
-        assert self.as_built is not None
-        expression, others, states = self.as_built
-        found = [
-            f'row "{row.name}"' for row in model.component_data_objects(pyo.Constraint, active=True, descend_into=True)
-        ]
-        if single_objective(model).expr is not expression:
-            found.append("the objective")
-        for v, before in zip(others, states, strict=True):
-            if not same(state(v), before):
-                found.append(f'what holds "{v.name}"')
-        return found
+        assert self.built is not None
+        return self.built.changes(model)
 
 
 class OracleDescent(Driver):
@@ -197,8 +188,8 @@ class OracleDescent(Driver):
         if edits:
             able = ", ".join(dict.fromkeys(v.parent_component().name for v in data_of(structure.boxed)))
             raise ModelError(
-                f"The steps of this model do not see {edits[0]}: only bounds and fixed values of {able} may change. "
-                f"{structure.remedy[:1].upper()}{structure.remedy[1:]} to edit it."
+                f"The steps of this model stand for it as it was built. Here {edits[0]}: only bounds and fixed values "
+                f"of {able} may change. {structure.remedy[:1].upper()}{structure.remedy[1:]} to edit it."
             )
         self.variables = structure.variables()
         self.lower, self.upper = np.array(

@@ -17,9 +17,9 @@ from pyomo.common.modeling import unique_component_name
 from pyomo.mpec import Complementarity
 
 from solvers.errors import ModelError
-from solvers.model_class import INSIDE, unknown_components, unseen
 from solvers.registry import Capability as C
 from solvers.registry import SolverSpec, names
+from solvers.unseen import INSIDE, unknown_components, unseen
 
 
 @dataclass

@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,17 @@ import pyomo.environ as pyo
 from pyomo.common.modeling import unique_component_name
 from pyomo.repn import generate_standard_repn
 
-from solvers.decomposition import Split, fixed
+from solvers.decomposition import Split, fixed, is_declared
 from solvers.errors import ModelError, SolverError
 from solvers.interfaces import Answer, Runner, SolveOptions
-from solvers.model_class import INSIDE, has_integers, needs, used_variables, violation, without_domains
+from solvers.model_class import has_integers, needs, used_variables, violation, without_domains
 from solvers.registry import Capability as C
 from solvers.registry import SolverSpec, default_solver, find
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.rewriting import Visible
 from solvers.subproblem import OracleSubproblem, SwitchedSubproblem, may_be_zero
 from solvers.trace import Clock
+from solvers.unseen import INSIDE, others
 
 CHOICES = 100  # without a point, before the solver is no longer asked for another
 WHOLE = 1e-3  # how far from whole the integers may be to say what is chosen
@@ -98,7 +100,7 @@ def settle(model: Any, seen: Visible, parts: Split | None, spec: SolverSpec, clo
     if not all(v.is_integer() for v in chosen):  # a relaxation: nothing is chosen
         return EXACT
     settled = _not_whole(chosen)
-    if settled is None and not (parts.mixed or parts.unseen):
+    if settled is None and not (parts.mixed or others(model, partial(is_declared, parts.structure))):
         settled = _by_subproblem(model, parts, clock)
         if settled is EXACT:
             seen.send()

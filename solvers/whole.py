@@ -18,11 +18,9 @@ from solvers.duals import Multipliers, dual_suffix
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.interfaces import Answer, Runner, SolveOptions
 from solvers.model_class import (
-    INSIDE,
     has_integers,
     is_fraction,
     needs,
-    unseen,
     used_variables,
     violation,
     without_domains,
@@ -34,6 +32,7 @@ from solvers.rewriting import Visible, visible
 from solvers.settling import CHOICES, cut_off, never_off, settle
 from solvers.structure import Facts, Structure, facts_of, resolution_of, told_violation
 from solvers.trace import Clock
+from solvers.unseen import INSIDE, unseen
 
 ALMOST_INTEGER = 1e-4
 CONVEX = C.QP | C.QCP

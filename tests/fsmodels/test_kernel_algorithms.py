@@ -3,6 +3,8 @@
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from pyomo.gdp import Disjunction
+from pyomo.mpec import Complementarity, complements
 from scipy import sparse
 
 import fsmodels as fs
@@ -344,7 +346,7 @@ def test_refusals_name_the_form_that_can(chess):
     with pytest.raises(fs.ModelError, match='build it with form="algebra" to edit or to solve it whole'):
         fs.solve(model, "scip")
     model.budget = pyo.Constraint(expr=model.z["a"] + model.z["b"] <= 1)
-    with pytest.raises(fs.ModelError, match=r'do not see row "budget".*Build it with form="algebra" to edit it'):
+    with pytest.raises(fs.ModelError, match=r'row "budget" was added.*Build it with form="algebra" to edit it'):
         fs.solve(model)
 
 
@@ -383,3 +385,35 @@ def test_the_polynomial_kernel_finds_the_two_features_too(chess, name):
     result = fs.solve(model, time_limit=20)
     assert {"a", "b"} <= set(result.selected)
     assert kernel.classifier(model).error(chess) <= 0.1
+
+
+UNSEEN = {
+    "Disjunction": lambda m: m.add_component("own", Disjunction(expr=[[m.z["a"] == 0], [m.z["b"] == 0]])),
+    "LogicalConstraint": lambda m: (
+        m.add_component("flag", pyo.BooleanVar()),
+        m.add_component("own", pyo.LogicalConstraint(expr=m.flag)),
+    ),
+    "Complementarity": lambda m: m.add_component(
+        "own", Complementarity(expr=complements(m.z["a"] >= 0, m.z["b"] >= 0))
+    ),
+    "SOSConstraint": lambda m: m.add_component("own", pyo.SOSConstraint(var=m.z, sos=1)),
+    "row": lambda m: m.add_component("own", pyo.Constraint(expr=m.z["a"] == 0)),
+    "rows of a block": lambda m: (
+        m.add_component("own", pyo.Block()),
+        m.own.add_component("row", pyo.Constraint(expr=m.z["a"] == 0)),
+    ),
+    "sense": lambda m: setattr(m.objective, "sense", pyo.maximize),
+    "second objective": lambda m: m.add_component("own", pyo.Objective(expr=m.z["a"])),
+    "integer weights": lambda m: setattr(m.z["a"], "domain", pyo.Binary),
+    "bounded offset": lambda m: m.b.setub(0),
+}
+NAMES = {"sense": "objective", "integer weights": r"z\[a\]", "bounded offset": '"b"'}
+
+
+@pytest.mark.parametrize("edit", UNSEEN)
+@pytest.mark.parametrize("build", BUILDS)
+def test_an_edit_that_no_step_sees_is_refused_by_name(build, edit, chess):
+    model = BUILDS[build](chess, C=1.0, penalty=1.0)
+    UNSEEN[edit](model)
+    with pytest.raises(fs.ModelError, match=f'{NAMES.get(edit, "own")}.*uild it with form="algebra" to edit it'):
+        fs.solve(model)

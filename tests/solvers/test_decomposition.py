@@ -8,7 +8,7 @@ from pyomo.gdp import Disjunction
 
 import solvers.decomposition
 import solvers.expressions
-from solvers import ModelError, OptionError, Structure
+from solvers import Benders, ModelError, OptionError, Structure
 from solvers.decomposition import Master, fixed, implied_structure, split
 from solvers.structure import Cut, data_of
 
@@ -185,13 +185,11 @@ def test_what_is_no_row_is_named():
     m = plan()
     m.either = Disjunction(expr=[[m.x[0] >= 1], [m.x[1] >= 1]])
     m.sets = pyo.SOSConstraint(var=m.x, sos=1)
-    parts = split(m, m.structure)
-    assert parts.unseen == ['Disjunction "either"', 'SOSConstraint "sets"']
-    with pytest.raises(ModelError, match='Disjunction "either" is no row'):
-        parts.check_separable("scip")
+    with pytest.raises(ModelError, match='Disjunction "either", SOSConstraint "sets"'):
+        Benders(m)
     m.either.deactivate()
     m.sets.deactivate()
-    assert split(m, m.structure).unseen == []
+    assert Benders(m)
 
 
 def test_a_fact_that_holds_only_as_built():

@@ -225,7 +225,7 @@ REFUSED = {
     "integers": (lambda m: setattr(m.x, "domain", pyo.Integers), "continuous variables only.*scip"),
     "disjunction": (
         lambda m: m.add_component("e", Disjunction(expr=[[m.x == 0], [m.y == 0]])),
-        "takes rows only.*Disjunction",
+        'does not see the model\'s Disjunction "e"',
     ),
     "two sides": (
         lambda m: m.add_component("e", pyo.Constraint(expr=(1, m.x**2 + m.y**2, 3))),
