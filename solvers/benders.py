@@ -9,6 +9,9 @@ For a model min { c(x, u) + q(x) } with q(x) = min { f(y, x) : y in Y(x) } conve
     3. Keep the best upper bound (and, with ``validation``, the classifier with the least validation error).
     4. Stop when the bounds meet; otherwise add the cut and go to 1.
 
+Before the first cut nothing bounds eta: it counts 0, and the master's value bounds nothing. A master that is unbounded
+gets its floor from the relaxation of the whole model, or the model is unbounded or infeasible (``whole_relaxation``).
+
 Benders 1962; Geoffrion 1972, theorem 2.4: finite when x takes finitely many values and each cut is tight at its own
 point. Aytug 2015, table 1, is this algorithm for FSP, with maximisation in place of minimisation.
 """
@@ -68,7 +71,7 @@ class Benders(DecompositionDriver):
         """The relaxed master problem with its cuts."""
         return self._master.model
 
-    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+    def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
         c, trace = self.config, self.trace
         for point in self.structure.starts if self.parts.as_built else []:  # 0
@@ -80,6 +83,11 @@ class Benders(DecompositionDriver):
             proposal = self._timed("master", self._propose)  # 1
             if proposal.status is SolutionStatus.INFEASIBLE:
                 return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
+            if proposal.status is SolutionStatus.UNBOUNDED or proposal.undecided:
+                status = self._bound_master()
+                if status is None:
+                    continue
+                return status
             if self._master.bounded:
                 self.raise_bound(proposal.bound)
             if not proposal.has_point:
@@ -110,6 +118,20 @@ class Benders(DecompositionDriver):
             self._add(answer)
         return StopReason.ITERATION_LIMIT, None
 
+    def _bound_master(self) -> tuple[StopReason, SolutionStatus | None] | None:
+        """Give the master what bounds it; where that cannot be, why the run ends."""
+        if self.master.component("floor") is None:
+            found = self.find_floor()
+            if found.status is SolutionStatus.INFEASIBLE:
+                return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
+            if found.status is SolutionStatus.OPTIMAL:
+                self._master.add_floor(found.floor)
+                return None
+        if self.clock.over:
+            return StopReason.TIME_LIMIT, None
+        self.message = "The master is unbounded: give bounds to the complicating variables."
+        return StopReason.CONVERGED, None
+
     def _propose(self) -> Answer:
         return self._master_runner.solve(self.master, time_limit=self.clock.left, integer=True)
 
@@ -123,8 +145,6 @@ class Benders(DecompositionDriver):
         """Say why the master gave no point."""
         if proposal.stop_reason is StopReason.TIME_LIMIT:
             return ""
-        if proposal.status is SolutionStatus.UNBOUNDED:
-            return "The master is unbounded: give bounds to the complicating variables."
         return f"The master was not solved: {proposal.message}."
 
     def _add(self, answer: SubAnswer) -> None:

@@ -12,12 +12,14 @@ For min { c.z + q(x) : z = (x, u) in P, some of z integer }, q convex, given by 
        c. Fractional: once a node, ask a little inside, towards the root's solution. A violated cut: add it, back to a.
     3. Branch on the variable with the best pseudo-costs. For a fifth of all questions: wider exchanges.
 
-Finite for integer x: by cuts, each point is asked once and its cut is tight there; by relaxations, a node without an
-open variable goes to the cuts. The bound is the least of the open nodes and of what was pruned or fixed; each is proven
-by weak duality. Naoum-Sawaya and Elhedhli 2013 for cuts in a single tree; Achterberg, Koch and Martin 2005 for
-pseudo-costs; c is in-out separation (Ben-Ameur and Neto 2007). On SVM data (1000 x 100, M = 20, C = 1) the tree over
-relaxations proves in 5 to 30 s what the tree over cuts leaves at 1 to 2 % after 60 s: a node's LP is 2 % below its
-relaxation.
+An LP that is unbounded gets its floor from the relaxation of the whole model (``whole_relaxation``). Finite for integer
+x in a bounded set: by cuts, each point is asked once and its cut is tight there; by relaxations, a node without an open
+variable goes to the cuts. The bound is the least of the open nodes and of what was pruned or fixed; each is proven by
+weak duality, and a node without one counts as -inf. Naoum-Sawaya and Elhedhli 2013 for cuts in a single tree;
+Achterberg, Koch and Martin 2005 for pseudo-costs; c is in-out separation (Ben-Ameur and Neto 2007).
+
+On SVM data (1000 x 100, M = 20, C = 1) the tree over relaxations proves in 5 to 30 s what the tree
+over cuts leaves at 1 to 2 % after 60 s: a node's LP is 2 % below its relaxation.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from solvers.branching import Node, Tree
 from solvers.conflict import clashing_rows
 from solvers.cutting_plane import Root, solve_relaxation
 from solvers.decomposition_driver import DecompositionConfig
-from solvers.errors import OptionError
+from solvers.errors import OptionError, SolverError
 from solvers.incumbent_search import TIGHT, IncumbentSearch
 from solvers.interfaces import Runner, SolveOptions
 from solvers.lp import LpStatus
@@ -79,6 +81,7 @@ class BranchAndCut(IncumbentSearch):
     title = "models with declared complicating variables (generalised Benders, one tree)"
     options_type = BranchAndCutConfig
     config: BranchAndCutConfig
+    asks_within = False
 
     def prepare_master(self, floor: float | None) -> None:
         """Build the relaxed master as an LP."""
@@ -96,7 +99,7 @@ class BranchAndCut(IncumbentSearch):
         self._tried = self._paid = 0
         self._bound_of_root: Relaxed | None = None
 
-    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+    def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
         status = self._root()  # 0
         if status is not None:
@@ -126,7 +129,7 @@ class BranchAndCut(IncumbentSearch):
         else:
             return StopReason.ITERATION_LIMIT, None
         self._row("end")
-        if self.best is None:
+        if self.best is None and self._excluded == np.inf:  # every node was proven empty
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         return StopReason.CONVERGED, None
 
@@ -144,8 +147,8 @@ class BranchAndCut(IncumbentSearch):
             status = self._relax(centre) if self._subproblem.fractional else self._first_cut(centre)
         if status is not None or self.stopped():
             return status or (self.stopped() or StopReason.TIME_LIMIT, None)
-        if self._bound_of_root is None:
-            return StopReason.TIME_LIMIT, None
+        if self._bound_of_root is None:  # without a cut that bounds eta the tree begins with nothing
+            self._bound_of_root = Relaxed(-np.inf, self._centre, -np.inf, np.zeros(lp.size), lp.lower, lp.upper)
         self._round(self._centre)
         self._recall()
         self._exchange()
@@ -199,25 +202,53 @@ class BranchAndCut(IncumbentSearch):
                     self._fix()
             return self.closed(self.config.gap) or self._solved_enough(root)
 
-        root = solve_relaxation(
-            self._lp,
-            lambda x: self._ask(x, LOOSE),
-            centre,
-            tolerance=min(1e-4, self.config.gap),
-            iteration_limit=self.config.root_limit,
-            time_left=lambda: self._left(ROOT_SHARE),
-            suggest=self.structure.suggest if self.parts.as_built else None,
-            report=report,
-        )
+        def relax(start: np.ndarray) -> Root:
+            return solve_relaxation(
+                self._lp,
+                lambda x: self._ask(x, LOOSE),
+                start,
+                tolerance=min(1e-4, self.config.gap),
+                iteration_limit=self.config.root_limit,
+                time_left=lambda: self._left(ROOT_SHARE),
+                suggest=self.structure.suggest if self.parts.as_built else None,
+                report=report,
+            )
+
+        root = relax(centre)
+        if root.status is LpStatus.UNBOUNDED:
+            found = self._bound_lp()
+            if found is None:
+                return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+            root = relax(found)
         self._centre, self._bound_of_root = root.centre, root.relaxed
         self._lp.clip_cuts()
         if root.status is LpStatus.INFEASIBLE and self.best is None:  # otherwise fixing has left nothing better
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         return None
 
+    def _bound_lp(self) -> np.ndarray | None:
+        """Give the LP what bounds it; return a point of the master near the relaxation's optimum, None if infeasible.
+
+        Raises
+        ------
+        Endless
+            If the model is unbounded or infeasible.
+        SolverError
+            If nothing is found that bounds the LP.
+        """
+        found = self.find_floor()
+        if found.status is SolutionStatus.INFEASIBLE:
+            return None
+        if found.status is SolutionStatus.NO_SOLUTION or self._lp.floored:
+            raise SolverError("The master is unbounded: give bounds to the complicating variables.")
+        self._lp.add_floor(found.floor)
+        return self._centre if found.point is None else np.append(found.point, self._centre[self._lp.n :])
+
     def _solved_enough(self, root: Root) -> bool:
         """Tell whether branching now gains more than further cuts at the root could."""
-        return self.best is not None and root.value - root.bound <= ENOUGH * (self.best - root.bound)
+        if self.best is None or not np.isfinite(root.bound):
+            return False
+        return root.value - root.bound <= ENOUGH * (self.best - root.bound)
 
     def _first_cut(self, centre: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
         """Give the LP one optimality cut from integral points, where fractional ones cannot be asked."""
@@ -235,6 +266,9 @@ class BranchAndCut(IncumbentSearch):
         relaxed = self._solve_lp(lp.lower, lp.upper)
         if relaxed is LpStatus.INFEASIBLE:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+        if relaxed is LpStatus.UNBOUNDED:
+            self._bound_lp()
+            relaxed = self._solve_lp(lp.lower, lp.upper)
         if isinstance(relaxed, Relaxed):
             self._bound_of_root = relaxed
             self.raise_bound(relaxed.bound)
@@ -248,7 +282,8 @@ class BranchAndCut(IncumbentSearch):
         d = root.reduced_costs
         least = root.bound + np.abs(d)  # for a move by one, the least an integer variable can make
         costly = lp.integer & (least >= self._cutoff) & (root.lower < root.upper) & (lp.lower < lp.upper)
-        at_lower, at_upper = costly & (d > 0), costly & (d < 0)
+        at_lower = costly & (d > 0) & np.isfinite(root.lower)
+        at_upper = costly & (d < 0) & np.isfinite(root.upper)
         changed = at_lower | at_upper
         if np.any(changed):
             self._excluded = min(self._excluded, float(least[changed].min()))
@@ -262,13 +297,15 @@ class BranchAndCut(IncumbentSearch):
     def _plunge_below(self) -> float:
         """Children up to this bound are visited at once, which saves simplex iterations; others wait their turn."""
         bound = self._tree.bound
-        return np.inf if self.best is None else bound + PLUNGE * max(0.0, self._cutoff - bound)
+        if self.best is None or not np.isfinite(bound):
+            return np.inf
+        return bound + PLUNGE * max(0.0, self._cutoff - bound)
 
     def _raise_tree_bound(self) -> None:
         bound = min(self._tree.bound, self._excluded)
-        if np.isfinite(bound):
+        if bound < np.inf:  # -inf would be a node that has no bound yet
             self.raise_bound(bound, of_rest=True)
-        elif self.best is not None:
+        elif self.best is not None:  # nothing is left, and nothing was left out
             self.raise_bound(self.best)
 
     def _visit(self, node: Node) -> StopReason | None:
@@ -328,6 +365,10 @@ class BranchAndCut(IncumbentSearch):
             relaxed = self._solve_lp(lower, upper)  # a
             if relaxed is LpStatus.INFEASIBLE:
                 return None
+            if relaxed is LpStatus.UNBOUNDED and not lp.floored:
+                if self._bound_lp() is None:
+                    return None
+                continue
             if isinstance(relaxed, LpStatus):
                 return StopReason.TIME_LIMIT if relaxed is LpStatus.LIMIT else StopReason.SOLVER_ERROR
             bound = max(bound, relaxed.bound)

@@ -84,7 +84,7 @@ class PseudoCosts:
 
     def learn(self, column: int, up: bool, distance: float, gain: float) -> None:
         """Record that moving a variable by ``distance`` gained so much."""
-        if distance > 1e-9:
+        if distance > 1e-9 and np.isfinite(gain):
             self._sum[int(up), column] += max(0.0, gain) / distance
             self._count[int(up), column] += 1
 

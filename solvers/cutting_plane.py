@@ -128,6 +128,8 @@ def _suggested(lp: MasterLP, root: Root, suggest: Suggest | None, answer: SubAns
 
 def _next_point(lp: MasterLP, root: Root, relaxed: Relaxed) -> np.ndarray:
     nearest = None
+    if np.isinf(root.value):  # nothing is known of the centre but that it is no solution
+        return relaxed.point
     if np.isfinite(root.value) and np.isfinite(relaxed.bound):
         level = relaxed.bound + LEVEL * (root.value - relaxed.bound)
         nearest = _project(lp, root, level, max(1e-10, abs(root.value)))

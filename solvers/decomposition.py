@@ -279,6 +279,16 @@ class Master:
         if floor is None:
             model.eta.fix(0.0)  # nothing bounds eta before the first cut
 
+    def add_floor(self, floor: float) -> None:
+        """Bound the objective itself from below."""
+        self._free_eta()
+        self.model.floor = pyo.Constraint(expr=self.model.eta + self._cost >= floor, doc="proven for every solution")
+
+    def _free_eta(self) -> None:
+        if not self._has_floor:
+            self.model.eta.unfix()
+            self._has_floor = True
+
     @property
     def bounded(self) -> bool:
         """Whether the master's optimum bounds the model's."""
@@ -300,9 +310,7 @@ class Master:
 
     def add_cut(self, cut: Cut) -> Any:
         """Add ``eta >= constant + coefficients . x``; return the row."""
-        if not self._has_floor:
-            self.model.eta.unfix()
-            self._has_floor = True
+        self._free_eta()
         return self._add(cut if self._floor is None else cut.clipped(self._floor), with_eta=True)
 
     def add_feasibility_cut(self, cut: Cut) -> Any:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import pyomo.environ as pyo
 
 from solvers.decomposition import Split, implied_structure, is_declared, split
 from solvers.driver import Config, Driver
-from solvers.errors import OptionError
+from solvers.errors import OptionError, SolverError
 from solvers.interfaces import Runner, SolveOptions
 from solvers.registry import Capability as C
 from solvers.registry import either, require
+from solvers.result import SolutionStatus, StopReason
 from solvers.structure import Structure, facts_of
 from solvers.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
+from solvers.whole_relaxation import Endless, EndlessSubproblem, WholeRelaxation, relax_whole
 
 
 @dataclass
@@ -46,11 +48,13 @@ class DecompositionConfig(Config):
 
 
 class DecompositionDriver(Driver):
-    """A driver over a master and a subproblem; a subclass builds its master in ``prepare_master``."""
+    """A driver over a master and a subproblem; a subclass builds its master in ``prepare_master``, and has ``run``."""
 
     asks = Structure
     config: DecompositionConfig
     parts: Split
+    asks_within: ClassVar[bool] = True  # whether all points that it asks at are solutions of the master
+    _any_point = False  # any solution will do: the model is unbounded if it has one
 
     def sees(self, component: Any) -> bool:
         """Take the disjunctions that a builder declared as the coupling."""
@@ -78,6 +82,81 @@ class DecompositionDriver(Driver):
         self.parts.check_separable(either(C.MIQCP))
         self._subproblem = self._choose_subproblem()
         self.prepare_master(structure.floor if self.parts.as_built else None)
+
+    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run; where something turns out unbounded, look for any solution, which decides."""
+        try:
+            return self.run()
+        except Endless as error:
+            said = str(error)
+            known = self.best is not None or (self.asks_within and isinstance(error, EndlessSubproblem))
+        except SolverError as error:
+            if self.best is None:
+                raise
+            self.message = str(error)
+            return StopReason.SOLVER_ERROR, None
+        self.forget()
+        if known:
+            return self._unbounded(said)
+        stop, status = self._find_any_point()
+        if self.best is not None:
+            self.forget()
+            return self._unbounded(said)
+        self.forget()
+        if status is not SolutionStatus.INFEASIBLE:
+            self.message = f"{said} Whether the model has a solution at all is not known."
+            return stop, SolutionStatus.NO_SOLUTION
+        return stop, status
+
+    def _unbounded(self, said: str) -> tuple[StopReason, SolutionStatus | None]:
+        self.message = f"{said} The objective has no end: a bound or a row is missing."
+        return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
+
+    def _find_any_point(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run with nothing to minimise that may have no end, until there is an incumbent."""
+        self._any_point = True
+        floor = self.structure.floor if self.parts.as_built else None
+        self.parts = replace(self.parts, master_terms=[])
+        if isinstance(self._subproblem, FixingSubproblem):
+            self.parts = replace(self.parts, subproblem_terms=[])
+            self._subproblem, floor = self._choose_subproblem(), 0.0
+        self.prepare_master(floor)
+        try:
+            return self.run()
+        except Endless as error:
+            self.message = str(error)
+            return StopReason.CONVERGED, SolutionStatus.NO_SOLUTION
+
+    def run(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run; return why it stopped, and the status where it is not a matter of the gap."""
+        raise NotImplementedError
+
+    def closed(self, gap: float) -> bool:
+        """Tell whether the bounds have met, or a solution is known where any will do."""
+        return self.best is not None if self._any_point else super().closed(gap)
+
+    def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> None:
+        """Add a row to the table; without numbers where there is no objective."""
+        if self._any_point:
+            self.trace.row(step, cuts=cuts, support=support)
+        else:
+            super().record(step, objective, cuts=cuts, support=support)
+
+    def find_floor(self) -> WholeRelaxation:
+        """Find what bounds a master that is unbounded.
+
+        Raises
+        ------
+        Endless
+            If nothing does.
+        """
+        if all(v.fixed or None not in v.bounds for v in self.structure.complicating):
+            # Over bounded x one cut bounds the subproblem from below: the ray is one of the master's own variables.
+            raise Endless("The master is unbounded.")
+        inside = self._subproblem
+        if not isinstance(inside, FixingSubproblem):
+            return WholeRelaxation(SolutionStatus.NO_SOLUTION)
+        return self._timed("master", lambda: relax_whole(self.parts, inside.runner, self.clock.left))
 
     def prepare_master(self, floor: float | None) -> None:
         """Build the master; ``floor`` is a bound below the subproblem's value, where one is known."""

@@ -260,6 +260,11 @@ class Driver:
         self._kept, self._load = key, restore
         return better
 
+    def forget(self) -> None:
+        """Forget incumbent and bound: there is no optimum that they could be of."""
+        self.best, self.bound, self._kept, self._contradiction = None, None, None, None
+        self._load = lambda: None
+
     def set_aside(self) -> Callable[[], None]:
         """Forget the incumbent, with which nothing to come can be compared; return what brings it back."""
         best, kept, load = self.best, self._kept, self._load

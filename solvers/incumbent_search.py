@@ -112,7 +112,8 @@ class IncumbentSearch(DecompositionDriver):
         """Try two roundings of a fractional point: to the nearest, and greedily by size."""
         x = point[: self._lp.n]
         order = np.argsort(-x, kind="stable")
-        for choice in (np.round(x), self._lp.greedy(order[x[order] > 0.01])):
+        nearest = np.where(self._lp.integer[: self._lp.n], np.round(x), x)
+        for choice in (nearest, self._lp.greedy(order[x[order] > 0.01])):
             if choice.tobytes() not in self._asked:
                 self._evaluate(choice)
 

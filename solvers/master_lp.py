@@ -93,6 +93,7 @@ class MasterLP:
         self._columns = np.arange(self.size)  # in the LP
         self._held = np.zeros(self.size)  # values of the others
         self._scale = 1.0
+        self._objective_floor: float | None = None
         self._bounded = floor is not None  # before the first optimality cut nothing may hold eta
         self._activity = np.abs(rows.matrix) @ np.ones(self.size) if len(rows.rows) else np.zeros(0)
 
@@ -102,6 +103,30 @@ class MasterLP:
         self._cuts = self._dropped = Cuts.none(self.size)
         self._bounded = self._floor is not None
         self._build(np.arange(self.size))
+        if self._objective_floor is not None:
+            self.add_floor(self._objective_floor)
+
+    @property
+    def floored(self) -> bool:
+        """Whether the objective itself is bounded."""
+        return self._objective_floor is not None
+
+    def add_floor(self, floor: float) -> None:
+        """Bound the objective itself from below."""
+        self._objective_floor = floor
+        if not self.started:
+            self.start(floor)
+            return
+        self._free_eta()
+        row = Cuts(self.cost[None] / self._scale, np.array([(floor - self.constant) / self._scale]), np.ones(1))
+        self._enter(row)
+        self._cuts = self._cuts + row
+
+    def _free_eta(self) -> None:
+        if not self._bounded:
+            assert self._lp is not None
+            self._bounded = True
+            self._lp.set_bounds(np.array([len(self._columns)]), np.array([-np.inf]), np.array([np.inf]))
 
     def _build(self, columns: np.ndarray) -> None:
         """Build the LP over some of the columns and ``eta``; the others are fixed and join the rows' sides."""
@@ -167,9 +192,8 @@ class MasterLP:
             cut = cut.clipped(self._floor)
         cut = cut.without_tiny(self.lower[: self.n], self.upper[: self.n])
         eta = 0.0 if answer.value is None else 1.0
-        if eta and not self._bounded:
-            self._bounded = True
-            self._lp.set_bounds(np.array([len(self._columns)]), np.array([-np.inf]), np.array([np.inf]))
+        if eta:
+            self._free_eta()
         scale = self._scale if eta else max(1.0, float(np.abs(cut.coefficients).max(initial=0.0)))
         row = np.concatenate([-cut.coefficients / scale, np.zeros(self.size - self.n)])
         fresh = Cuts(row[None], np.array([cut.constant / scale]), np.array([eta]))

@@ -84,7 +84,7 @@ class SingleTree(Benders):
         self._rows: dict[bytes, Any] = {}  # of the master: the cut of each point asked
         self._calls = self._stale = 0
 
-    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+    def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
         for point in self.structure.starts if self.parts.as_built else []:  # 0
             answer = self._answer(point)
@@ -105,6 +105,11 @@ class SingleTree(Benders):
                 continue
             if proposal.status is SolutionStatus.INFEASIBLE:
                 return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
+            if proposal.status is SolutionStatus.UNBOUNDED or proposal.undecided:
+                status = self._bound_master()
+                if status is None:
+                    continue
+                return status
             if not proposal.has_point and self.best is None:
                 self.message = self._no_point(proposal)
             ended = proposal.has_point and proposal.stop_reason is StopReason.CONVERGED

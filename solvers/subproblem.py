@@ -36,6 +36,7 @@ from solvers.registry import Capability as C
 from solvers.registry import names
 from solvers.result import SolutionStatus, StopReason
 from solvers.structure import Cut, SubAnswer
+from solvers.whole_relaxation import EndlessSubproblem
 
 TIGHT = 1e-5  # relative: what a cut may miss at its own point
 
@@ -88,7 +89,7 @@ class _Declarative:
 
     def _refuse(self, answer: Answer, model: pyo.ConcreteModel) -> SolverError:
         if answer.status is SolutionStatus.UNBOUNDED:
-            return SolverError("The subproblem is unbounded below: no cut exists. Bound its variables.")
+            return EndlessSubproblem("The subproblem is unbounded below: no cut exists.")
         return SolverError(
             f'sub_solver="{self.runner.spec.name}" did not solve the {model.name} ({answer.message}). '
             f"Try {self._others()}."
@@ -280,8 +281,10 @@ class FixingSubproblem(_Declarative):
             answer = self._run(self._phase_one, time_limit)
             if answer is None:
                 return None
-            if not answer.has_point:
-                raise ModelError("The subproblem has no solution for any value of the complicating variables.")
+            if answer.status is SolutionStatus.INFEASIBLE:  # for any value of the complicating variables
+                return SubAnswer(None, np.inf, Cut(1.0, np.zeros(len(point))), lambda: None)
+            if not answer.has_point or len(answer.duals) < len(point):
+                raise self._refuse(answer, model)
             distance = float(pyo.value(model.distance))
             return SubAnswer(None, np.inf, self._supporting(distance, answer, point), lambda: None)
         finally:

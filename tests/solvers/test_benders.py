@@ -407,8 +407,14 @@ def test_a_subproblem_without_solution_anywhere(build):
 def test_an_unbounded_subproblem_is_said_to_be_so(build):
     model = build()
     model.objective.set_value(model.objective.expr - 300 * model.b)
-    with pytest.raises(SolverError, match="unbounded below"):
-        fs.solve(model, "benders")
+    for driver in ("benders", "branch-and-cut"):
+        result = fs.solve(model, driver)
+        assert (result.objective, result.bound) == (None, None)
+        assert "unbounded below" in result.message
+        if driver == "benders":  # which asks at what the master allows only
+            assert result.status is SolutionStatus.UNBOUNDED
+        else:
+            assert result.status in (SolutionStatus.UNBOUNDED, SolutionStatus.NO_SOLUTION)
 
 
 # Textbook models that have nothing to do with SVMs.
@@ -603,23 +609,33 @@ def test_declared_coupling_rows():
         fs.solve(model, "benders", complicating=model.open, coupling=model.only_open)
 
 
-def test_an_unbounded_linear_subproblem():
+@pytest.mark.parametrize("driver", ["benders", "branch-and-cut"])
+def test_an_unbounded_linear_subproblem(driver):
     model = facility()
     model.free = pyo.Var()
     model.below = pyo.Constraint(expr=model.free <= model.share[0, 0])
     model.cost.set_value(model.cost.expr + model.free)
-    with pytest.raises(SolverError, match="unbounded below"):
-        fs.solve(model, "benders", complicating=model.open)
+    result = fs.solve(model, driver, complicating=model.open)
+    assert (result.status, result.objective, result.bound) == (SolutionStatus.UNBOUNDED, None, None)
+    model.none = pyo.Constraint(expr=model.share[0, 0] >= 2)  # with a ray, but without a point to start from
+    assert fs.solve(model, driver, complicating=model.open).status is SolutionStatus.INFEASIBLE
 
 
-def test_an_unbounded_master_is_explained():
+@pytest.mark.parametrize("driver", ["benders", "branch-and-cut"])
+def test_an_unbounded_master_of_a_bounded_model(driver):
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(domain=pyo.Integers), pyo.Var(bounds=(0, None))
     m.row = pyo.Constraint(expr=m.y >= m.x)
     m.cost = pyo.Objective(expr=2 * m.y - m.x)
-    result = fs.solve(m, "benders", complicating=m.x, time_limit=10)
-    assert result.status is SolutionStatus.NO_SOLUTION
-    assert "bounds" in result.message
+    result = fs.solve(m, driver, complicating=m.x, time_limit=10)
+    assert (result.status, result.objective) == (SolutionStatus.OPTIMAL, 0.0)
+    m.cost.set_value(0.5 * m.y - m.x)
+    result = fs.solve(m, driver, complicating=m.x, time_limit=10)
+    assert (result.status, result.bound) == (SolutionStatus.UNBOUNDED, None)
+    m.half = pyo.Constraint(expr=(0.2, m.x - m.y, 0.8))  # x - y is an integer, or there is no point
+    m.z = pyo.Var(domain=pyo.Integers)
+    m.same = pyo.Constraint(expr=m.z == m.y)
+    assert fs.solve(m, driver, complicating=[m.x, m.z], time_limit=10).status is SolutionStatus.INFEASIBLE
 
 
 def test_an_optimum_of_zero_is_recognised():

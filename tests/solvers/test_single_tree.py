@@ -166,14 +166,16 @@ def test_everything_fixed(tree, data, values_of):
     assert_optimal(tree(model, gap=1e-6), model, values_of(data)[1, 1, 0, 0])
 
 
-def test_an_unbounded_master_is_explained(tree):
+def test_an_unbounded_master_of_a_bounded_model(tree):
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(domain=pyo.Integers), pyo.Var(bounds=(0, None))
     m.row = pyo.Constraint(expr=m.y >= m.x)
     m.cost = pyo.Objective(expr=2 * m.y - m.x)
     result = tree(m, complicating=m.x, time_limit=10)
-    assert result.status is SolutionStatus.NO_SOLUTION
-    assert "bounds" in result.message
+    assert (result.status, result.objective) == (SolutionStatus.OPTIMAL, 0.0)
+    m.cost.set_value(0.5 * m.y - m.x)
+    result = tree(m, complicating=m.x, time_limit=10)
+    assert (result.status, result.bound) == (SolutionStatus.UNBOUNDED, None)
 
 
 def test_no_choice_has_a_solution(tree):
