@@ -23,11 +23,15 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pyomo.environ as pyo
+from pyomo.common.numeric_types import native_numeric_types
 from pyomo.common.tee import capture_output
 from pyomo.common.timing import HierarchicalTimer
 from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
+from pyomo.contrib.solver.solvers.gurobi.gurobi_persistent import GurobiPersistent
 from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
+from pyomo.core.expr.numeric_expr import NegationExpression, ProductExpression, SumExpression
 from pyomo.core.expr.numvalue import is_fixed
+from pyomo.core.expr.relational_expr import TrivialRelationalExpression
 from pyomo.core.staleflag import StaleFlagManager
 from pyomo.opt import TerminationCondition as Legacy
 from pyomo.solvers.plugins.solvers.GLPK import GLPKSHELL
@@ -162,6 +166,28 @@ def clarabel() -> Any:
     return Clarabel()
 
 
+class Gurobi(GurobiPersistent):
+    """Pyomo's ``gurobi_persistent``, for products of parameters with quadratic terms too.
+
+    Pyomo collects ``p * (p * x - x * y)`` with a rest ``p * (p * 0) * x``, which is 0 for every p, calls it nonlinear
+    and refuses it.
+    """
+
+    def _get_expr_from_pyomo_repn(self, repn: Any) -> Any:
+        if repn.nonlinear_expr is not None and _is_zero(repn.nonlinear_expr):
+            repn.nonlinear_expr = None
+        return super()._get_expr_from_pyomo_repn(repn)
+
+
+def _is_zero(expression: Any) -> bool:
+    """Tell whether an expression is 0 by a factor that is the number 0, whatever its parameters and variables are."""
+    if type(expression) in native_numeric_types:
+        return bool(expression == 0)
+    if isinstance(expression, ProductExpression):
+        return any(map(_is_zero, expression.args))
+    return isinstance(expression, SumExpression | NegationExpression) and all(map(_is_zero, expression.args))
+
+
 class Scip(ScipDirect):
     """Pyomo's ``scip_direct`` without its capture of the process's output, which deadlocks threads.
 
@@ -171,6 +197,10 @@ class Scip(ScipDirect):
     """
 
     noticed: threading.Event | None = None
+
+    def _add_constraint(self, con: Any) -> None:
+        if not isinstance(con.expr, TrivialRelationalExpression):  # Constraint.Feasible, which it takes for an error
+            super()._add_constraint(con)
 
     def solve(self, model: Any, **words: Any) -> Any:
         """Solve a model; the words are those of Pyomo's interface."""

@@ -197,7 +197,7 @@ SOLVERS: dict[str, SolverSpec] = {
             "gurobi",
             _MIXED_INTEGER | C.LP_DUALS | C.LAZY_CUTS,
             "pip install gurobipy (without a licence: at most 2000 rows and columns, fewer with quadratic rows)",
-            quirks.modern("gurobi_persistent"),
+            quirks.Gurobi,
             quirks.package("gurobipy", "gurobipy"),
             words={"seed": "Seed"},
             option_names=quirks.gurobi_options,

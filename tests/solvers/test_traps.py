@@ -60,6 +60,29 @@ def test_a_convex_model_gets_clarabel_without_a_name(textbook):
     assert solvers.solve(textbook.qcp()).solver == "clarabel"
 
 
+@pytest.mark.solver_with(C.NONCONVEX)
+def test_products_of_parameters_with_quadratic_terms(solver):
+    model = pyo.ConcreteModel()
+    model.p, model.q = pyo.Param(initialize=2.0, mutable=True), pyo.Param(initialize=0.0, mutable=True)
+    model.x, model.y = pyo.Var(bounds=(0, 1)), pyo.Var(bounds=(0, 3))
+    model.disc = pyo.Constraint(expr=model.p * (model.x + model.p * model.y**2 / model.p) <= model.p * 9)
+    model.cost = pyo.Objective(expr=model.p * (model.p * model.x - model.x * model.y) + model.q * (1 - model.y) ** 2)
+    # At x = 1, y = sqrt(8): p^2 - p sqrt(8), where that is below the 0 of x = 0.
+    assert solvers.solve(model, solver).objective == pytest.approx(4 - 2 * 8**0.5, rel=1e-4)
+    model.p.set_value(1.0)
+    assert solvers.solve(model, solver).objective == pytest.approx(1 - 8**0.5, rel=1e-4)
+
+
+@pytest.mark.solver_with(C.LP)
+def test_a_row_that_always_holds(solver):
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(1, 2))
+    model.nothing = pyo.Constraint(rule=lambda m: pyo.Constraint.Feasible)
+    model.least = pyo.Constraint(expr=model.x >= 1.5)
+    model.cost = pyo.Objective(expr=model.x)
+    assert solvers.solve(model, solver).objective == pytest.approx(1.5, abs=1e-6)
+
+
 # ---------------------------------------------------------------------------------------- components nobody looks at
 
 HIDDEN = {"complementarity": 5, "disjunction": 1, "logical": 5, "sos": 12}
