@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import AbsExpression, Expr_ifExpression, MaxExpression, MinExpression
 
+from solvers.components import flat
 from solvers.errors import OptionError
 from solvers.expressions import variables
 from solvers.structure import Facts, data_of
@@ -206,7 +207,8 @@ def as_blocks(given: Any, model: Any) -> list[Block]:
     """
     if isinstance(given, str | Block) or not isinstance(given, Sequence) or not given:
         raise OptionError(f"blocks={given!r} is not allowed: give a list with one list of Vars a block.")
-    blocks = [b if isinstance(b, Block) else Block(_listed(b)) for b in given]
+    plain = (b if isinstance(b, Block) else Block([b]) for b in given)
+    blocks = [replace(b, variables=list(flat(b.variables))) for b in plain]
     for k, block in enumerate(blocks, 1):
         for v in block.variables:
             if getattr(v, "ctype", None) is not pyo.Var:
@@ -230,10 +232,6 @@ def has_kinks(expression: Any) -> bool:
         if getattr(node, "is_expression_type", lambda: False)():
             left.extend(node.args)
     return False
-
-
-def _listed(block: Any) -> list[Any]:
-    return list(block) if isinstance(block, list | tuple) else [block]
 
 
 def _names(data: Sequence[Any]) -> str:

@@ -32,7 +32,7 @@ from solvers.branching import Node, Tree
 from solvers.conflict import clashing_rows
 from solvers.cutting_plane import Root, solve_relaxation
 from solvers.decomposition_driver import DecompositionConfig
-from solvers.errors import OptionError, SolverError
+from solvers.errors import SolverError
 from solvers.incumbent_search import TIGHT, IncumbentSearch
 from solvers.interfaces import Runner, SolveOptions
 from solvers.lp import LpStatus
@@ -86,10 +86,6 @@ class BranchAndCut(IncumbentSearch):
     def prepare_master(self, floor: float | None) -> None:
         """Build the relaxed master as an LP."""
         self._lp = MasterLP(self.parts, floor, seed=self.config.seed or 0, lp_solver=self.config.lp_solver)
-        if not isinstance(self.config.memory, Memory | None):
-            raise OptionError(
-                f"memory={self.config.memory!r} is not allowed: give a solvers.Memory(), or leave it out."
-            )
         self.prepare_search(self.config.memory)
         self._costs = self._memory.costs
         self._by_oracle = isinstance(self._subproblem, OracleSubproblem)

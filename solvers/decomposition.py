@@ -18,7 +18,8 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 
-from solvers.errors import ModelError, OptionError
+from solvers.components import named
+from solvers.errors import ModelError
 from solvers.expressions import terms, variables
 from solvers.structure import AsBuilt, Cut, Structure, data_of
 
@@ -233,26 +234,25 @@ def single_objective(model: Any) -> Any:
     return objectives[0]
 
 
-def implied_structure(model: Any, complicating: Sequence[Any], subproblem: Sequence[Any] | None = None) -> Structure:
+def implied_structure(model: Any, complicating: Any, subproblem: Any = None) -> Structure:
     """Return the structure of a model without a builder: every other variable in use is the subproblem's.
 
     Parameters
     ----------
-    complicating : Var components or data
-    subproblem : Var components, optional
+    complicating : Var components or data, one or many
+    subproblem : the same, optional
         Default: all variables that are not complicating.
 
     Raises
     ------
     OptionError
-        If a complicating variable belongs to another model.
+        If there is no complicating variable, or one of them is none of this model's variables.
     """
-    first = data_of(complicating)
-    for v in first:
-        if v.model() is not model.model():
-            raise OptionError(f'complicating= holds "{v.name}" of another model: give variables of this one.')
+    first = data_of(named("complicating", complicating, model))
     if subproblem is None:
         subproblem = list(model.component_objects(pyo.Var, active=True, descend_into=True))
+    else:
+        subproblem = named("subproblem", subproblem, model)
     outside = {id(v) for v in first}
     return Structure(first, [v for v in data_of(subproblem) if id(v) not in outside])
 

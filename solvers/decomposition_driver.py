@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pyomo.environ as pyo
+from pyomo.gdp import Disjunction
 
+from solvers.components import named
 from solvers.decomposition import Split, implied_structure, is_declared, split
 from solvers.driver import Config, Driver
 from solvers.errors import OptionError, SolverError
@@ -177,8 +179,9 @@ class DecompositionDriver(Driver):
             return structure
         if structure is not None:
             structure.check_stated("complicating= is given")
-        implied = implied_structure(self.model, _listed(c.complicating), _listed(c.subproblem))
-        implied.coupling = _listed(c.coupling)
+        implied = implied_structure(self.model, c.complicating, c.subproblem)
+        if c.coupling is not None:
+            implied.coupling = named("coupling", c.coupling, self.model, (pyo.Constraint, Disjunction), whole=True)
         return implied
 
     def _choose_subproblem(self) -> Subproblem:
@@ -200,7 +203,3 @@ class DecompositionDriver(Driver):
 
 def _linear(parts: Split) -> bool:
     return all(t.polynomial_degree() in (0, 1) for t in parts.subproblem_terms if hasattr(t, "polynomial_degree"))
-
-
-def _listed(components: Any) -> Any:
-    return components if components is None or isinstance(components, list | tuple) else [components]

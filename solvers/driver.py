@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -13,6 +12,7 @@ import pyomo.environ as pyo
 from solvers.duals import dual_suffix
 from solvers.errors import OptionError
 from solvers.model_class import violation
+from solvers.option_types import check_types
 from solvers.registry import nearest
 from solvers.result import Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
 from solvers.structure import Facts, facts_of, resolution_of, told_violation
@@ -20,6 +20,9 @@ from solvers.trace import Clock, Trace
 from solvers.unseen import INSIDE, refuse_unseen
 
 T = TypeVar("T")
+
+LEAST = {"time_limit": 0, "gap": 0, "iteration_limit": 1, "threads": 1, "patience": 1, "root_limit": 0}
+LARGEST_SEED = 2**31 - 1  # of the solvers inside
 
 
 @dataclasses.dataclass
@@ -56,7 +59,8 @@ def configure(config: type, options: dict[str, Any], name: str) -> Any:
     Raises
     ------
     OptionError
-        For an unknown option (with the nearest match), or a limit that is not positive.
+        For an unknown option (with the nearest match), a value of another type than the option's, or a limit that is
+        not positive.
     """
     known = [f.name for f in dataclasses.fields(config)]
     for option in options:
@@ -64,24 +68,26 @@ def configure(config: type, options: dict[str, Any], name: str) -> Any:
             raise OptionError(
                 f'Option "{option}" is not one of {name}.{nearest(option, known)} Its options: {", ".join(known)}.'
             )
+    check_types(config, options)
     check_limits(options)
     return config(**options)
 
 
 def check_limits(options: dict[str, Any]) -> None:
-    """Refuse limits and gaps that mean nothing.
+    """Refuse limits and gaps that mean nothing, of drivers and of whole-model solvers alike.
 
     Raises
     ------
     OptionError
     """
-    for option, least in (("time_limit", 0), ("gap", 0), ("iteration_limit", 1), ("threads", 1), ("patience", 1)):
+    check_types(Config, options)
+    for option, least in LEAST.items():
         value = options.get(option)
-        if value is not None and not (isinstance(value, int | float) and value >= least):
+        if isinstance(value, int | float) and not value >= least:
             raise OptionError(f"{option}={value!r} is not allowed: give a number of at least {least}, or leave it out.")
     seed = options.get("seed")
-    if seed is not None and not (isinstance(seed, numbers.Integral) and int(seed) >= 0):
-        raise OptionError(f"seed={seed!r} is not allowed: give a whole number of at least 0, or leave it out.")
+    if seed is not None and not 0 <= seed <= LARGEST_SEED:
+        raise OptionError(f"seed={seed!r} is not allowed: give a whole number in 0..{LARGEST_SEED}, or leave it out.")
 
 
 class Driver:

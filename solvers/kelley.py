@@ -84,13 +84,10 @@ class CuttingPlaneConfig(Config):
         SolverError
             If ``lp_solver`` is not one for LPs.
         """
-        number = isinstance(self.tolerance, int | float) and not isinstance(self.tolerance, bool)
-        if not (number and 0 < self.tolerance <= FEASIBLE):
+        if not 0 < self.tolerance <= FEASIBLE:
             raise OptionError(
                 f"tolerance={self.tolerance!r} is not allowed: give a number above 0, at most {FEASIBLE}."
             )
-        if self.separable is not None and not isinstance(self.separable, Separable):
-            raise OptionError(f"separable={self.separable!r} is not allowed: give a solvers.separation.Separable.")
         require_lp_solver(self.lp_solver)
 
 

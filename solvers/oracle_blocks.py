@@ -180,7 +180,7 @@ class OracleDescent(Driver):
         c, structure = self.config, facts_of(self.model)
         assert isinstance(structure, OracleBlocks)
         self.facts = structure
-        if not (isinstance(c.tolerance, int | float) and c.tolerance > 0):
+        if not c.tolerance > 0:
             raise OptionError(f"tolerance={c.tolerance!r} is not allowed: give a number above 0.")
         self.method = check_method(structure.method if c.sub_solver is None else c.sub_solver)
         self.sign = 1.0

@@ -306,7 +306,13 @@ def find(name: str) -> SolverSpec:
         if type(made).__name__ == "UnknownSolver":
             close = nearest(name, [*SOLVERS, *DRIVERS])
             raise SolverError(f'Solver "{name}" is not known.{close} Installed here: {here}.')
-        if not made.available(exception_flag=False):
+        try:
+            runs = made.available(exception_flag=False)
+        except Exception:  # what a program says is read as a version, and "cat" says nothing
+            raise SolverError(
+                f'"{name}" is a program here, but none that Pyomo knows as a solver. Installed here: {here}.'
+            ) from None
+        if not runs:
             raise SolverError(f'Pyomo knows "{name}", but does not find it here. Installed here: {here}.')
         return _stranger(name, lambda: pyo.SolverFactory(name))
     if spec.found:

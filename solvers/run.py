@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pyomo.environ as pyo
+from pyomo.core.base.block import BlockData
 
 from solvers.alternating import Alternating
 from solvers.benders import Benders
 from solvers.branch_and_cut import BranchAndCut
+from solvers.errors import ModelError
 from solvers.kelley import CuttingPlane
 from solvers.linearization import SuccessiveLinearization
 from solvers.multistart import MultiStart
@@ -59,6 +61,10 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Resul
     >>> solvers.solve(model, "highs").objective
     -3.0
     """
+    if not (isinstance(model, BlockData) and model.is_constructed()):
+        raise ModelError(
+            f"solve needs a Pyomo ConcreteModel and got {type(model).__name__}: give the model that a builder returns."
+        )
     facts = facts_of(model)
     if solver is None and facts is not None:
         solver = facts.default_solver or None

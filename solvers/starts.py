@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +40,7 @@ class RandomStartsConfig(Config):
         ------
         OptionError
         """
-        if not isinstance(self.starts, numbers.Integral) or isinstance(self.starts, bool) or self.starts < 0:
+        if self.starts < 0:
             raise OptionError(f"starts={self.starts!r} is not allowed: give a whole number of at least 0.")
         if self.starts == 0 and not getattr(self, other):
             raise OptionError(f"starts=0 leaves no start: give at least 1, or {other}=True.")
@@ -76,7 +75,7 @@ class StartsConfig(RandomStartsConfig):
             If ``lp_solver`` is not one for LPs.
         """
         super().check(other)
-        if not (isinstance(self.tolerance, int | float) and self.tolerance >= 0):
+        if not self.tolerance >= 0:
             raise OptionError(f"tolerance={self.tolerance!r} is not allowed: give a number of at least 0.")
         require_lp_solver(self.lp_solver)
 

@@ -84,10 +84,8 @@ class TwoLayerConfig(Config):
         ------
         OptionError
         """
-        if not isinstance(self.stabilised, bool):
-            raise OptionError(f"stabilised={self.stabilised!r} is not allowed: give True or False.")
         r = self.risk_tolerance
-        if r is not None and not (isinstance(r, int | float) and not isinstance(r, bool) and r > 0):
+        if r is not None and not r > 0:
             raise OptionError(f"risk_tolerance={r!r} is not allowed: give a number above 0, or leave it out.")
 
 

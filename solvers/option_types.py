@@ -1,0 +1,73 @@
+"""Which type the value of an option must have: read from the annotations of a driver's ``Config``, in one place.
+
+A number given as text, a list for a name or a solver object for a solver's name would fail somewhere inside a run, or
+worse, be taken for something else (``root_limit="x"`` was).
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import math
+import numbers
+import types
+import typing
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from solvers.errors import OptionError
+
+__all__ = ["check_types"]
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, numbers.Real) and not isinstance(x, bool) and not math.isnan(x)
+
+
+# Annotation -> (whether a value is one, what to ask for).
+_KINDS: dict[Any, tuple[Any, str]] = {
+    bool: (lambda x: isinstance(x, bool | np.bool_), "True or False"),
+    int: (lambda x: isinstance(x, numbers.Integral) and not isinstance(x, bool), "a whole number"),
+    float: (_is_number, "a number"),
+    str: (lambda x: isinstance(x, str), "a name in quotes"),
+    collections.abc.Callable: (callable, "a function"),
+    collections.abc.Sequence: (lambda x: isinstance(x, collections.abc.Sequence) and not isinstance(x, str), "a list"),
+    tuple: (lambda x: isinstance(x, list | tuple) and len(x) == 2 and all(map(_is_number, x)), "a pair of numbers"),
+}
+
+
+def check_types(config: type, options: dict[str, Any]) -> None:
+    """Refuse options whose value is not of the type that a dataclass of options says; None where it is a default.
+
+    Raises
+    ------
+    OptionError
+        With the value and what is allowed.
+    """
+    hints = typing.get_type_hints(config)
+    defaults = {f.name: f.default for f in dataclasses.fields(config)}
+    for option, value in options.items():
+        if option in hints and not (value is None and defaults[option] is None):
+            _check(option, value, hints[option])
+
+
+def _check(option: str, value: Any, hint: Any) -> None:
+    parts = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    wanted = [part for part in parts if part is not types.NoneType]
+    if Any in wanted:
+        return
+    asked = []
+    for part in wanted:
+        kind = typing.get_origin(part) or part
+        fits, what = _KINDS.get(kind) or (_instance(kind), f"a {kind.__module__}.{kind.__name__}")
+        if fits(value):
+            return
+        asked.append("the name of a solver" if kind is str and option.endswith("solver") else what)
+    left_out = ", or leave it out" if types.NoneType in parts else ""
+    raise OptionError(f"{option}={value!r} is not allowed: give {' or '.join(asked)}{left_out}.")
+
+
+def _instance(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind)
