@@ -16,6 +16,10 @@ function           in words                                   constraint
 ``force_out``      these are not                              sigma_j == 0
 =================  =========================================  ======================================
 
+``sigma`` must be binary. FSL's r is taken too: it is 1 where a feature is used, may be a fraction where it is not, and
+rounding it down keeps every row above but those of ``at_least`` with 0 < k < the size of the group. There fractions
+would count (three overlapping pairs, each satisfied by two halves), so ``at_least`` makes the group's r binary.
+
 Anything else linear in ``model.sigma`` is stated in Pyomo itself: ``model.odd = pyo.Constraint(expr=...)``. Solvers and
 drivers honour such rows, or refuse them by name.
 
@@ -195,6 +199,8 @@ def at_most(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.Co
 def at_least(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.Constraint:
     """Select at least ``k`` features of a group: ``sum sigma_j >= k``.
 
+    FSL's r becomes binary for the group, which costs no optimum: see the module.
+
     Raises
     ------
     DataError
@@ -214,6 +220,9 @@ def at_least(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.C
     group = _group("at_least", features, list(sigma), least=1)
     if not _is_whole(k) or not 0 <= k <= len(group):
         raise InfeasibleParameter(f"at_least: k={k!r} is not allowed: use 0..{len(group)}, the size of the group.")
+    for j in group if 0 < k < len(group) else ():
+        if not _binary(sigma[j]):
+            sigma[j].domain = pyo.Binary
     return pyo.Constraint(expr=pyo.quicksum(sigma[j] for j in group) >= int(k), doc=f"at least {k} of the group")
 
 
@@ -273,7 +282,22 @@ def _sigma(model: pyo.ConcreteModel) -> Any:
             f'Model "{name}" has no sigma, so there is no selection to constrain: use fsp_m or fsp_lambda, or state '
             "the constraint on the model's own variables."
         )
+    scaling = next((s for s in sigma.values() if not _binary(s)), None)
+    if scaling is not None and not _steps(model):
+        raise ModelError(
+            f'sigma of model "{model.name}" is not binary ("{scaling.name}" is a number), so that no row on '
+            "it says what is selected: use fsp_m, fsp_lambda or fs, whose sigma is."
+        )
     return sigma
+
+
+def _binary(s: Any) -> bool:
+    return s.is_variable_type() and s.is_integer() and s.bounds in ((0, 1), (0, 0), (1, 1))
+
+
+def _steps(model: pyo.ConcreteModel) -> bool:
+    """Tell whether complementarities (13) of FSL hold sigma at 1 wherever a feature is used."""
+    return all(model.component(name) is not None for name in ("r", "step_where_used", "used_where_step"))
 
 
 def _check_pair(what: str, a: str, b: str, known: list[str]) -> None:

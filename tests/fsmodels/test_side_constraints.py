@@ -111,6 +111,45 @@ def test_a_model_without_sigma_is_refused(helper, data):
         UNKNOWN[helper](fs.svm.l2_svm(data))
 
 
+SCALED = {
+    "gmeb": lambda data: fs.gmeb.nonconvex(data, R_plus=2.0, R_minus=2.0),
+    "relaxed": lambda data: pyo.TransformationFactory("core.relax_integer_vars").create_using(
+        fs.fsp.fsp_m(data, max_features=2)
+    ),
+}
+
+
+@pytest.mark.parametrize("helper", UNKNOWN)
+@pytest.mark.parametrize("scaled", SCALED)
+def test_a_sigma_that_is_no_choice_is_refused(helper, scaled, data):
+    with pytest.raises(fs.ModelError, match=r"sigma of model .* is not binary .*fsp_m"):
+        UNKNOWN[helper](SCALED[scaled](data))
+
+
+@pytest.mark.parametrize("helper", UNKNOWN)
+@pytest.mark.parametrize("build", [fs.concave.fs, fs.concave.fsl])
+def test_binaries_and_the_step_of_fsl_are_taken(helper, build, data):
+    with pytest.raises(fs.DataError, match="is not a feature of the data"):
+        UNKNOWN[helper](build(data, penalty=0.1))
+
+
+def test_the_step_of_fsl_counts_whole_features():
+    """Three overlapping pairs need two features; fractions of 1/2 would do with 3/2."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 4))
+    data = fs.Dataset.from_arrays(X, np.where(X[:, 0] > 0, 1, -1), features=["x", "a", "b", "c"])
+    for build, stated, optimum in (
+        (fs.concave.fs, True, 1.8),
+        (fs.concave.fsl, True, 1.8),
+        (fs.concave.fsl, False, 1.5),
+    ):
+        model = build(data, penalty=0.6)
+        for k, pair in enumerate([("a", "b"), ("b", "c"), ("a", "c")]):
+            own = pyo.Constraint(expr=sum(model.sigma[j] for j in pair) >= 1)
+            model.add_component(f"pair{k}", sides.at_least(model, pair, 1) if stated else own)
+        assert fs.solve(model, "scip").objective == pytest.approx(optimum, rel=1e-4)
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
