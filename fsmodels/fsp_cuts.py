@@ -33,7 +33,8 @@ from solvers.errors import ModelError
 from solvers.linear_rows import LinearRows
 from solvers.registry import Capability as C
 from solvers.registry import either
-from solvers.structure import Cut, RelaxedAnswer, SubAnswer, same, state
+from solvers.states import same, state
+from solvers.structure import Cut, RelaxedAnswer, SubAnswer
 
 BORDER = 200  # rows of the master beside which the joint relaxation is still fast
 NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its support costs

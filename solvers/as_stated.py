@@ -9,7 +9,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from solvers.decomposition import single_objective
-from solvers.structure import same, state
+from solvers.states import same, state
 
 
 @dataclass

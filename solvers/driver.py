@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 import pyomo.environ as pyo
 
+from solvers.decomposition import single_objective
 from solvers.duals import dual_suffix
 from solvers.errors import OptionError
 from solvers.model_class import violation
@@ -160,6 +161,8 @@ class Driver:
             finally:
                 for v, value in before:
                     v.set_value(value, skip_validation=True)
+        if self._kept is None and status is None:
+            self._offer_trivial()
         self._load()
         objective = None if self._kept is None else self._kept[1]
         error = 0.0 if objective is None else max(violation(self.model), told_violation(self.model))
@@ -203,6 +206,17 @@ class Driver:
             resolution=self.resolution,
             details=details,
         )
+
+    def _offer_trivial(self) -> None:
+        """Offer the feasible point that the model's builder knows, where the run has ended without any."""
+        facts = facts_of(self.model)
+        if facts is None or facts.certificate is None or facts.certificate.settle(self.model, has_point=False) is None:
+            return
+        variables = list(self.model.component_data_objects(pyo.Var, descend_into=INSIDE))
+        self.offer(self.sign * float(pyo.value(single_objective(self.model))), variables, lambda: None)
+        said = self._signed(self.bound)
+        proven = facts.certificate.bound_with(self.model, {}, said, minimize=self.sign > 0)
+        self.raise_bound(self._signed(proven))
 
     def _least(self) -> tuple[float, float] | None:
         """Return what would be kept without validation."""

@@ -54,11 +54,11 @@ class Multipliers:
         suffix = dual_suffix(model)
         if suffix is None:
             return None
-        why_not = _why_not(spec, seen, needed)
+        why_not = why_no_duals(spec, seen, needed)
         rows = [] if why_not else list(model.component_data_objects(pyo.Constraint, active=True))
-        free = [any(not v.fixed for v in variables(row.body)) for row in rows]
-        asked = [row for row, counts in zip(rows, free, strict=True) if counts]
-        return cls(suffix, asked, [row for row, counts in zip(rows, free, strict=True) if not counts], why_not)
+        constant = [row for row in rows if is_constant(row)]
+        left_out = set(map(id, constant))
+        return cls(suffix, [row for row in rows if id(row) not in left_out], constant, why_not)
 
     def fill(self, answer: Answer, result: Result) -> None:
         """Fill the suffix from a solve, and add to the result's message what is missing from it."""
@@ -82,7 +82,13 @@ class Multipliers:
             result.message = f"{result.message} {said}".strip()
 
 
-def _why_not(spec: SolverSpec, seen: Visible, needed: list[C]) -> str:
+def is_constant(row: Any) -> bool:
+    """Tell whether a row has no free variable: solvers leave it out, and nothing depends on its right-hand side."""
+    return all(v.fixed for v in variables(row.body))
+
+
+def why_no_duals(spec: SolverSpec, seen: Visible, needed: list[C]) -> str:
+    """Say why a solver gives no multipliers of the user's rows; "" where it does."""
     if seen.pairs:
         return f"{' and '.join(seen.written)} was written as rows on a copy of the model, whose multipliers stay there"
     if has_integers(seen.model):

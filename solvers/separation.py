@@ -11,7 +11,8 @@ import pyomo.environ as pyo
 from scipy import sparse
 
 from solvers.expressions import variables
-from solvers.structure import Facts, data_of, same, state
+from solvers.states import same, state
+from solvers.structure import Facts, data_of
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,12 @@ from typing import Any, Protocol, Self
 import numpy as np
 import pyomo.environ as pyo
 
+from solvers.certificate import Certificate
+from solvers.change import Change
 from solvers.errors import ModelError
 from solvers.expressions import holds, largest_coefficient, terms
 from solvers.linear_rows import LinearRows
+from solvers.states import same, state
 
 TINY = 1e-8  # HiGHS drops coefficients below 1e-9
 FACTS = "facts of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
@@ -123,6 +126,10 @@ class Facts:
         model -> by how much its values miss what the rows mean, where the rows' own numbers hide it.
     resolution : callable, optional
         model -> the value of the objective that its arithmetic cannot tell from 0.
+    certificate : Certificate, optional
+        How answers are proven from the data, whatever a solver's tolerances.
+    change : Change, optional
+        A change of variables under which the numbers are of one size; solvers of the whole model see the new ones.
     default_solver : str
         Solver or driver where none is named; "" chooses by the model's class.
     implicit : str
@@ -135,6 +142,8 @@ class Facts:
     selected: Callable[[Any], list[str]] | None = field(default=None, kw_only=True)
     violation: Callable[[Any], float] | None = field(default=None, kw_only=True)
     resolution: Callable[[Any], float] | None = field(default=None, kw_only=True)
+    certificate: Certificate | None = field(default=None, kw_only=True)
+    change: Change | None = field(default=None, kw_only=True)
     default_solver: str = field(default="", kw_only=True)
     implicit: str = field(default="", kw_only=True)
     remedy: str = field(default="build the model with all its rows", kw_only=True)
@@ -308,24 +317,6 @@ class AsBuilt:
     def changed_variables(self) -> list[Any]:
         """Return the subproblem variables whose bounds, domain or fixing are no longer as built."""
         return [v for v, before in zip(self.variables, self.states, strict=True) if not same(state(v), before)]
-
-
-def state(variable: Any) -> tuple[Any, ...]:
-    """Return what restricts a variable: bounds, domain and the value it is fixed at.
-
-    A bound that is an expression of parameters is that expression: it may follow them.
-    """
-    fixed_at = variable.value if variable.fixed else None
-    return (variable.lower, variable.upper, variable.domain, variable.fixed, fixed_at)
-
-
-def same(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
-    """Compare states without comparing expressions by value, which Pyomo would turn into a relation."""
-    numbers = (int, float, type(None))
-    return all(
-        a is b or (isinstance(a, numbers) and isinstance(b, numbers) and a == b)
-        for a, b in zip(now, before, strict=True)
-    )
 
 
 def data_of(components: Iterable[Any]) -> list[Any]:

@@ -11,10 +11,12 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from solvers.certificate import Certificate
+from solvers.change import Changed
 from solvers.conflict import clashing_rows
 from solvers.decomposition import Split, single_objective, split
 from solvers.driver import check_limits
-from solvers.duals import Multipliers, dual_suffix
+from solvers.duals import Multipliers, dual_suffix, is_constant, why_no_duals
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.interfaces import Answer, Runner, SolveOptions
 from solvers.model_class import (
@@ -68,6 +70,7 @@ class _Whole:
     options: dict[str, Any]
     clock: Clock
     seen: Visible
+    needed: list[C]
     structure: Facts | None
     parts: Split | None
     multipliers: Multipliers | None  # that the user wants
@@ -75,9 +78,33 @@ class _Whole:
     def run(self, words: SolveOptions) -> Answer:
         """Solve what the solver sees."""
         model, integer = self.seen.model, has_integers(self.seen.model)
-        rows = self.multipliers.rows if self.multipliers is not None else []
-        with plain_domains(model, continuous=bool(rows) or C.MILP not in self.spec.capabilities):
-            return Runner(self.spec, words).solve(model, time_limit=self.clock.left, integer=integer, duals=rows)
+        rows = self._asked()
+        facts = facts_of(model)  # a clone's hold its own variables
+        view = None if facts is None or facts.change is None else Changed(model, facts.change)
+        runner, continuous = Runner(self.spec, words), bool(rows) or C.MILP not in self.spec.capabilities
+        if view is None:
+            with plain_domains(model, continuous=continuous):
+                return runner.solve(model, time_limit=self.clock.left, integer=integer, duals=rows)
+        with plain_domains(view.model, continuous=continuous):
+            asked = view.rows_of(rows)
+            answer = runner.solve(view.model, time_limit=self.clock.left, integer=integer, duals=asked)
+        if answer.has_point:
+            view.bring_back()
+        return replace(answer, duals=view.duals_of(rows, answer.duals))
+
+    def _asked(self) -> list[Any]:
+        """Return the rows whose multipliers are wanted: by the user, and for a proof of the bound."""
+        wanted = {} if self.multipliers is None else {id(row): row for row in self.multipliers.rows}
+        certificate = self.certificate
+        why_not = why_no_duals(self.spec, self.seen, self.needed)
+        if certificate is not None and certificate.bound is not None and not why_not:
+            wanted |= {id(row): row for row in certificate.row_data() if row.active and not is_constant(row)}
+        return list(wanted.values())
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """How the data prove an answer, where the model says so."""
+        return None if self.structure is None else self.structure.certificate
 
     def decided(self, words: SolveOptions) -> tuple[Answer, str]:
         """Solve until what is chosen has a point that satisfies the rows, and leave it on the user's model.
@@ -103,16 +130,27 @@ class _Whole:
     def judged(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
         """Say what is proven of the values on the user's model; restore ``before`` where they are worth nothing."""
         error: float | None = None
+        certificate = self.certificate
         if answer.has_point:
-            error = max(violation(self.model), violation(self.seen.model) if self.seen.pairs else 0.0)
-            if error > HOPELESS:
+            if certificate is not None:
+                error = certificate.settle(self.model, has_point=True)
+            else:
+                error = max(violation(self.model), violation(self.seen.model) if self.seen.pairs else 0.0)
+            if error is not None and error > HOPELESS:
                 words = f"its point misses the model's rows by {error:.1e} and is not kept"
                 answer = replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, bound=None, message=words)
                 error = None
-            else:
-                error = max(error, told_violation(self.model))
         if error is None:
             _restore(before)
+            if certificate is not None:
+                error = certificate.settle(self.model, has_point=False)
+        if error is not None:
+            error = max(error, told_violation(self.model))
+        if certificate is not None:
+            minimize = single_objective(self.model).sense == pyo.minimize
+            bound = certificate.bound_with(self.model, answer.duals, answer.bound, minimize=minimize)
+            impossible = error is not None and answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
+            answer = replace(answer, bound=bound, status=SolutionStatus.FEASIBLE if impossible else answer.status)
         result = _judged(self, answer, error, doubt)
         if self.multipliers is not None:
             self.multipliers.fill(answer, result)
@@ -142,7 +180,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     seen = visible(model, spec)
     needed = needs(seen.model)
     multipliers = Multipliers.wanted(model, spec, seen, needed)
-    whole = _Whole(model, spec, options, clock, seen, structure, parts, multipliers)
+    whole = _Whole(model, spec, options, clock, seen, needed, structure, parts, multipliers)
     if not any(n in spec.capabilities for n in needed):
         raise _cannot(spec, seen, needed)
     if all(v.fixed for v in used_variables(seen.model)):

@@ -1,0 +1,164 @@
+"""Proofs from the data a model was built from, for answers that else rest on a solver's tolerances.
+
+A solver's bound is as good as its tolerances, which are absolute, and its point satisfies the rows as far as they go.
+A builder knows more: weak duality turns any multipliers into a bound that holds exactly, and the rows say what the
+slacks must be at given weights. ``Certificate`` tells whoever solves the model how; it speaks of the model as it was
+built, so it remembers what that was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from solvers.model_class import violation
+from solvers.result import FEASIBLE, ROUNDING
+from solvers.states import same, state
+from solvers.unseen import INSIDE, UNSEEN
+
+_KINDS = (pyo.Constraint, pyo.Objective, pyo.Expression, pyo.Var)
+
+
+@dataclass
+class Certificate:
+    """How answers of a model are proven from its data.
+
+    Parameters
+    ----------
+    rows : list of Constraint components
+        Whose multipliers ``bound`` reads, one array for all, in order; 0 where a row has none.
+    bound : callable, optional
+        (model, multipliers or None) -> a bound on the optimum of the model as built, for any multipliers, and for none.
+        None where no multipliers make one.
+    repair : callable
+        Put a point on the model that satisfies the rows as built exactly, by the values that the model holds.
+    trivial : callable
+        Put a point on the model that satisfies the rows as built, whatever values it holds.
+    """
+
+    rows: list[Any]
+    bound: Callable[[Any, np.ndarray | None], float] | None
+    repair: Callable[[Any], None]
+    trivial: Callable[[Any], None]
+    built: Built | None = field(default=None, init=False)
+
+    def seal(self, model: pyo.ConcreteModel) -> Certificate:
+        """Remember the model as it stands; a builder's last act on its components."""
+        self.built = Built.of(model)
+        return self
+
+    def row_data(self) -> list[Any]:
+        """Return the rows' data in order."""
+        return [row for component in self.rows for row in component.values()]
+
+    def settle(self, model: Any, *, has_point: bool) -> float | None:
+        """Put the model's point on its rows, or the trivial one where there is none, and return the violation left.
+
+        Where the user has changed the model, the new values stay only if its rows are satisfied no worse; None where
+        there is no point.
+        """
+        assert self.built is not None
+        put = self.repair if has_point else self.trivial
+        if self.built.untouched(model):
+            put(model)
+            return 0.0
+        before = [(v, v.value) for v in _data(model, pyo.Var)]
+        error = violation(model) if has_point else FEASIBLE
+        put(model)
+        left = violation(model)
+        if left <= max(ROUNDING, error):
+            return left
+        for v, value in before:
+            v.set_value(value, skip_validation=True)
+        return error if has_point else None
+
+    def bound_with(self, model: Any, duals: dict[Any, float], said: float | None, *, minimize: bool) -> float | None:
+        """Return the bound that stands: what the multipliers of a solve prove, and beside it what the solver says.
+
+        The solver's word counts where it gives no multipliers, or where the user has changed the model.
+        """
+        assert self.built is not None
+        if self.bound is None or not self.built.restricted(model):
+            return said
+        rows = self.row_data()
+        known = bool(duals) and all(row in duals for row in rows)
+        proven = self.bound(model, np.array([duals[row] for row in rows]) if known else None)
+        if said is None or (known and self.built.untouched(model)):
+            return proven
+        return max(said, proven) if minimize else min(said, proven)
+
+
+@dataclass
+class Built:
+    """A model as its builder left it: objects to be compared by identity, which costs milliseconds.
+
+    Parallel lists and not dictionaries by ``id``: they survive ``model.clone()`` and pickling.
+    """
+
+    rows: list[Any]
+    expressions: list[Any]
+    objectives: list[Any]
+    senses: list[Any]
+    named: list[Any]  # expressions, whose content may be set anew
+    contents: list[Any]
+    others: list[Any]  # active components that are no rows, sets and disjunctions say
+    variables: list[Any]
+    states: list[tuple[Any, ...]]
+
+    @classmethod
+    def of(cls, model: pyo.ConcreteModel) -> Built:
+        """Take the snapshot."""
+        rows, objectives, named, variables = (_data(model, kind) for kind in _KINDS)
+        return cls(
+            [*rows, *objectives],
+            [row.expr for row in (*rows, *objectives)],
+            objectives,
+            [objective.sense for objective in objectives],
+            named,
+            [e.expr for e in named],
+            _data(model, tuple(UNSEEN)),
+            variables,
+            [state(v) for v in variables],
+        )
+
+    def untouched(self, model: Any) -> bool:
+        """Tell whether the model is as built, nothing added and nothing changed but the values of its parameters."""
+        counts = [len(_data(model, kind)) for kind in (*_KINDS, tuple(UNSEEN))]
+        rows = len(self.rows) - len(self.objectives)
+        as_built = [rows, len(self.objectives), len(self.named), len(self.variables), len(self.others)]
+        kept = all(same(state(v), before) for v, before in zip(self.variables, self.states, strict=True))
+        return kept and counts == as_built and self.restricted(model)
+
+    def restricted(self, model: Any) -> bool:
+        """Tell whether every point of the model is one of the model as built, with the same objective."""
+        objectives = _data(model, pyo.Objective)
+        now = {id(part) for part in (*_data(model, pyo.Constraint), *objectives, *_data(model, tuple(UNSEEN)))}
+        return (
+            len(objectives) == len(self.objectives)
+            and all(id(part) in now for part in (*self.rows, *self.others))
+            and all(row.expr is before for row, before in zip(self.rows, self.expressions, strict=True))
+            and all(o.sense == before for o, before in zip(self.objectives, self.senses, strict=True))
+            and all(e.expr is before for e, before in zip(self.named, self.contents, strict=True))
+            and all(_within(v, before) for v, before in zip(self.variables, self.states, strict=True))
+        )
+
+
+def _data(model: Any, kind: Any) -> list[Any]:
+    return list(model.component_data_objects(kind, active=True, descend_into=INSIDE))
+
+
+def _within(v: Any, before: tuple[Any, ...]) -> bool:
+    """Tell whether a variable may take no value now that it could not take before."""
+    if same(state(v), before):
+        return True
+    lower, upper, domain, fixed, _ = before
+    if fixed:
+        return False
+    least, most = pyo.value(lower), pyo.value(upper)
+    above = least is None or (v.lb is not None and v.lb >= least) or (v.fixed and v.value >= least)
+    below = most is None or (v.ub is not None and v.ub <= most) or (v.fixed and v.value <= most)
+    return above and below and (v.domain is domain or domain in (pyo.Reals, pyo.NonNegativeReals))

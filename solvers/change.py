@@ -1,0 +1,165 @@
+"""A change of variables under which a model's numbers are of one size, made on a view of it that a solver sees.
+
+Solvers compare with absolute tolerances. A column in units of 1e8, or one that hardly varies around 1e8, puts all that
+matters below them. With v = f u for powers of two f, and b = b' - sum_j c_j v_j for the offset b of rows that hold
+``x_j v_j + b``, the rows hold ``(x_j - c_j) f_j u_j + b'``: as many digits, all of one size. The user's model stays
+as it is, and gets values in its own units; multipliers of rows stay, or change by the row's factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.core.expr.visitor import replace_expressions
+
+from solvers.expressions import variables
+from solvers.model_class import INSIDE, bounds_of, used_variables
+
+
+@dataclass
+class Change:
+    """A change of variables, as a builder declares it.
+
+    Parameters
+    ----------
+    factors : list of (variable, f)
+        v = f u, f a power of two.
+    offset : variable, optional
+        b = b' - sum_j c_j v_j.
+    centre : list of (c, variable)
+        The terms of that sum.
+    rows : list of (row, f)
+        Rows to be multiplied by f, a power of two.
+    """
+
+    factors: list[tuple[Any, float]]
+    offset: Any | None = None
+    centre: list[tuple[float, Any]] = field(default_factory=list)
+    rows: list[tuple[Any, float]] = field(default_factory=list)
+
+
+class Changed:
+    """A view of a model in the new variables: a model of its own, to be solved in place of the other."""
+
+    def __init__(self, model: Any, change: Change) -> None:
+        self._factor = {id(v): (v, f) for v, f in change.factors if v.is_continuous()}
+        offset = change.offset if change.offset is not None and change.offset.is_continuous() else None
+        self._offset = offset if change.centre else None
+        self._centre = {id(v): c for c, v in change.centre}
+        for _c, v in change.centre:
+            self._factor.setdefault(id(v), (v, 1.0))
+        self._row_factor = {id(row): f for row, f in change.rows}
+        self.model = pyo.ConcreteModel(name=model.name)
+        self._new: dict[int, Any] = {}
+        self._add_variables()
+        self._add_rows(model)
+
+    def bring_back(self) -> None:
+        """Put the view's values on the model, in its own variables."""
+        for key, (v, f) in self._factor.items():
+            v.set_value(f * self._new[key].value, skip_validation=True)
+        if self._offset is not None:
+            moved = sum(c * self._factor[key][0].value for key, c in self._centre.items())
+            self._offset.set_value(self._new[id(self._offset)].value - moved, skip_validation=True)
+
+    def rows_of(self, rows: list[Any]) -> list[Any]:
+        """Return the view's rows for rows of the model."""
+        return [self._row[id(row)] for row in rows]
+
+    def duals_of(self, rows: list[Any], duals: dict[Any, float]) -> dict[Any, float]:
+        """Return multipliers of the model's rows from those of the view's."""
+        found = ((row, duals.get(self._row[id(row)]), self._row_factor.get(id(row), 1.0)) for row in rows)
+        return {row: f * multiplier for row, multiplier, f in found if multiplier is not None}
+
+    def _add_variables(self) -> None:
+        view, items = self.model, list(self._factor.items())
+        view.new = pyo.Var(range(len(items)), doc="v over its factor")
+        for (key, (v, f)), new in zip(items, view.new.values(), strict=True):
+            lower, upper = bounds_of(v)
+            new.setlb(lower / f if np.isfinite(lower) else None)
+            new.setub(upper / f if np.isfinite(upper) else None)
+            if v.value is not None:
+                new.set_value(v.value / f, skip_validation=True)
+            if v.fixed:
+                new.fix()
+            self._new[key] = new
+        b = self._offset
+        if b is None:
+            return
+        view.offset = pyo.Var(doc="the offset for centred columns")
+        self._new[id(b)] = view.offset
+        moved = [c * (v.value or 0.0) for c, v in ((c, self._factor[key][0]) for key, c in self._centre.items())]
+        view.offset.set_value((b.value or 0.0) + sum(moved), skip_validation=True)
+        lower, upper = (b.value, b.value) if b.fixed else bounds_of(b)
+        if np.isfinite(lower) or np.isfinite(upper):
+            ends = (lower if np.isfinite(lower) else None, upper if np.isfinite(upper) else None)
+            view.offset_bounds = pyo.Constraint(expr=(ends[0], self._moved_offset(), ends[1]))
+
+    def _moved_offset(self) -> Any:
+        coefficients = [1.0] + [-c * self._factor[key][1] for key, c in self._centre.items()]
+        held = [self._new[id(self._offset)]] + [self._new[key] for key in self._centre]
+        return LinearExpression(linear_coefs=coefficients, linear_vars=held)
+
+    def _add_rows(self, model: Any) -> None:
+        view = self.model
+        rewrite = self._rewriter()
+        others = {id(v): v for v in used_variables(model) if id(v) not in self._new}
+        view.shared = pyo.Reference(dict(enumerate(others.values())), ctype=pyo.Var) if others else pyo.Param(default=0)
+        rows = list(model.component_data_objects(pyo.Constraint, active=True, descend_into=INSIDE))
+        view.rows = pyo.Constraint(range(len(rows)))
+        self._row = {}
+        for k, row in enumerate(rows):
+            f = self._row_factor.get(id(row), 1.0)
+            lower, upper = (None if end is None else f * end for end in (row.lb, row.ub))
+            body = rewrite(row.body, f)
+            view.rows[k] = body == lower if row.equality else (lower, body, upper)
+            self._row[id(row)] = view.rows[k]
+        sets = list(model.component_data_objects(pyo.SOSConstraint, active=True, descend_into=INSIDE))
+        view.sets = pyo.Block(range(len(sets)))
+        for part, ordered in zip(view.sets.values(), sets, strict=True):
+            members = dict(enumerate(ordered.get_items()))
+            held = {k: self._new.get(id(v), v) for k, (v, _) in members.items()}
+            part.members = pyo.Reference(held, ctype=pyo.Var)
+            weights = {k: w for k, (_, w) in members.items()}
+            part.one = pyo.SOSConstraint(var=part.members, index=list(held), weights=weights, sos=ordered.level)
+        objective = next(model.component_data_objects(pyo.Objective, active=True, descend_into=INSIDE))
+        view.objective = pyo.Objective(expr=rewrite(objective.expr, 1.0), sense=objective.sense)
+
+    def _rewriter(self) -> Callable[[Any, float], Any]:
+        """Return a function that writes f times an expression in the new variables."""
+        substitution: dict[int, Any] = {key: f * self._new[key] for key, (_, f) in self._factor.items()}
+        if self._offset is not None:
+            substitution[id(self._offset)] = self._moved_offset()
+
+        def rewrite(expression: Any, factor: float) -> Any:
+            if type(expression) is LinearExpression:
+                return self._linear(expression, factor)
+            if all(id(v) not in self._new for v in variables(expression)):
+                return expression if factor == 1.0 else factor * expression
+            new = replace_expressions(expression, substitution, remove_named_expressions=True)
+            return new if factor == 1.0 else factor * new
+
+        return rewrite
+
+    def _linear(self, expression: Any, factor: float) -> Any:
+        """Write a dense row in the new variables; a centred coefficient is one subtraction, correctly rounded."""
+        held = list(expression.linear_vars)
+        coefficients = np.array([float(pyo.value(c)) for c in expression.linear_coefs])
+        keys = [id(v) for v in held]
+        if self._offset is not None and id(self._offset) in keys:
+            beta = sum(c for c, key in zip(coefficients.tolist(), keys, strict=True) if key == id(self._offset))
+            present = set(keys)
+            absent = [key for key in self._centre if key not in present]
+            held += [self._factor[key][0] for key in absent]
+            keys += absent
+            coefficients = np.append(coefficients, np.zeros(len(absent)))
+            coefficients -= beta * np.array([self._centre.get(key, 0.0) for key in keys])
+        factors = np.array([self._factor[key][1] if key in self._factor else 1.0 for key in keys])
+        new = [self._new.get(key, v) for key, v in zip(keys, held, strict=True)]
+        scaled = (factor * coefficients * factors).tolist()
+        return LinearExpression(constant=factor * pyo.value(expression.constant), linear_coefs=scaled, linear_vars=new)
