@@ -46,6 +46,7 @@ def contract(found: Selection) -> dict[str, Any]:
         "status": found.status.value,
         "objective": found.objective,
         "fs_objective": found.fs_objective,
+        "fsp_objective": found.fsp_objective,
         "bound": found.bound,
         "gap": found.gap,
         "selected": list(found.selected) if solved else None,
@@ -195,6 +196,9 @@ def facts(found: Selection) -> list[tuple[str, str]]:
     if found.fs_objective is not None and found.parameters.get("penalty") is not None:
         price = found.parameters["penalty"]
         rows.append(("FS objective (7)", f"{number(found.fs_objective)} at lambda = {price:g}"))
+    if found.fsp_objective is not None:
+        price = f"at C = {found.parameters['C']:g}, what fsp-m minimises"
+        rows.append(("FSP objective", f"{number(found.fsp_objective)} on these features {price}"))
     wrong = found.training_error
     if wrong is not None:
         samples = found.data.n_samples

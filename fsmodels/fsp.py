@@ -65,15 +65,17 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels._units import as_given
-from fsmodels.checks import dataset, feature_count
+from fsmodels.checks import dataset, feature_count, positive
 from fsmodels.dataset import Dataset, check_known_features
-from fsmodels.errors import DataError, ParameterError
+from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.fsp_forms import FORMS, RMP, selecting_svm, svm_cost, weight_bound, with_structure
-from fsmodels.svm import soft_margin
+from fsmodels.svm import C_MEANING, soft_margin
+from fsmodels.svm_oracle import SvmOracle
 
+VALUE = 1e-6  # relative gap of ``value``
 ROUNDING = 1e-6  # what a solver's multipliers may miss of dual feasibility
 
-__all__ = ["FORMS", "RMP", "fsp_lambda", "fsp_m", "rmp", "sub", "weight_bound"]
+__all__ = ["FORMS", "RMP", "fsp_lambda", "fsp_m", "rmp", "sub", "value", "weight_bound"]
 
 
 def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "perspective") -> pyo.ConcreteModel:
@@ -288,6 +290,53 @@ def rmp(
         expr=model.eta + pyo.quicksum(prices[j] * model.sigma[j] for j in model.features), doc="(10), (15)"
     )
     return model
+
+
+def value(data: Dataset, selected: Iterable[str], *, C: float = 1.0, time_limit: float | None = None) -> float | None:
+    """Return what FSP-M minimises at one selection: the optimum of the soft-margin SVM on the selected features.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    selected : names of features
+        None of them is allowed too.
+    C : float
+        Weight of the unscaled sum of slacks, above 0.
+    time_limit : float, optional
+        Seconds.
+
+    Returns
+    -------
+    float or None
+        Attained, and certified to 1e-6; None where that fails within the limit or memory.
+
+    Raises
+    ------
+    ParameterError, DataError
+        If C is not above 0, or a name is no feature.
+
+    Notes
+    -----
+    Source: Aytug 2015, (5)-(6).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> found = fs.select(data, max_features=2)
+    >>> bool(abs(value(data, found.selected) / found.objective - 1) < 1e-6)
+    True
+    """
+    price, names = positive("C", C, C_MEANING), list(selected)
+    if not names:
+        return 2.0 * price * float(min(np.sum(dataset(data).y > 0), np.sum(data.y < 0)))
+    try:
+        answer = SvmOracle(data.select_features(names).X, data.y, price).solve(
+            np.ones(len(names)), tolerance=VALUE, time_limit=time_limit
+        )
+    except ModelError:  # too large to be made dense
+        return None
+    return answer.value if answer.gap <= VALUE else None
 
 
 def penalties(data: Dataset, penalty: float | Mapping[str, float]) -> dict[str, float]:

@@ -78,9 +78,9 @@ def path(
     -------
     pandas.DataFrame
         Indexed by the parameters of the grid; columns ``objective``, ``bound``, ``gap``, ``status``, ``n_selected``,
-        ``selected``, ``training_error``, ``validation_error`` (with ``validation``), ``seconds``; for the
-        family of FS also ``fs_objective`` and, where there is a refit, ``refit_training_error`` and
-        ``refit_validation_error``. After Ctrl-C, the points finished until then.
+        ``selected``, ``training_error``, ``validation_error`` (with ``validation``), ``seconds``; for rfe, filters and
+        one-norm-svm also ``fsp_objective``; for the family of FS ``fs_objective`` and, where there is a refit,
+        ``refit_training_error`` and ``refit_validation_error``. After Ctrl-C, the points finished until then.
 
     Raises
     ------
@@ -180,6 +180,7 @@ def _row(found: Selection, validation: Dataset | None) -> dict[str, Any]:
         "bound": found.bound,
         "gap": found.gap,
         **({"fs_objective": found.fs_objective} if find(found.name).fs else {}),
+        **({"fsp_objective": found.fsp_objective} if find(found.name).rival else {}),
         "status": found.status.value,
         "n_selected": len(found.selected),
         "selected": list(found.selected),

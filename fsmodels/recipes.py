@@ -152,6 +152,8 @@ class Recipe:
         model -> (w, b) on the data as given, where they are not ``model.w`` and ``model.b``; of the linear kind.
     proof : callable, optional
         ``Classifier`` -> a bound that its data prove, where the solver's may be missing.
+    rival : bool
+        Whether it selects for an SVM by other means than FSP, so that FSP's objective of its features compares them.
     remark : callable, optional
         ``Classifier`` -> a sentence for the report.
     whole : mapping
@@ -173,6 +175,7 @@ class Recipe:
     classifier: Callable[[pyo.ConcreteModel], tuple[FloatArray, float]] | None = None
     proof: Callable[[Classifier], float] | None = None
     remark: Callable[[Classifier], str] | None = None
+    rival: bool = False
     whole: Mapping[str, Any] = field(default_factory=dict)
     large: Mapping[str, Any] = field(default_factory=dict)
 
@@ -291,7 +294,9 @@ def _of_kernel(title: str, build: Callable[..., Any]) -> Recipe:
 
 MODELS: dict[str, Recipe] = {
     "svm": Recipe("soft-margin SVM on all features", svm.l2_svm, _squares),
-    "one-norm-svm": Recipe("1-norm SVM, a linear program that uses few features", svm.one_norm_svm, _absolutes),
+    "one-norm-svm": Recipe(
+        "1-norm SVM, a linear program that uses few features", svm.one_norm_svm, _absolutes, rival=True
+    ),
     "fsp-m": Recipe("best SVM on at most M features, exact", fsp.fsp_m, _squares, True, whole=_BIG_M, large=_RMP),
     "fsp-lambda": Recipe(
         "SVM that pays for each feature, exact", fsp.fsp_lambda, _squares, True, whole=_BIG_M, large=_RMP
@@ -339,10 +344,10 @@ MODELS: dict[str, Recipe] = {
     "ao-margin": _of_kernel("the same, with the weights a functional margin", kernel.ao_margin),
     "ao-efs": _of_kernel("the same, the weights for the largest functional margin", kernel.ao_efs),
     "gmkl": _of_kernel("the same by projected gradient on the value function of the SVM", kernel.gmkl),
-    "rfe": Recipe("recursive feature elimination, heuristic", baselines.rfe),
-    "information-gain": Recipe("filter by information gain, heuristic", baselines.information_gain),
-    "mutual-information": Recipe("filter by mutual information, heuristic", baselines.mutual_information),
-    "relief": Recipe("filter by Relief, heuristic", baselines.relief),
+    "rfe": Recipe("recursive feature elimination, heuristic", baselines.rfe, rival=True),
+    "information-gain": Recipe("filter by information gain, heuristic", baselines.information_gain, rival=True),
+    "mutual-information": Recipe("filter by mutual information, heuristic", baselines.mutual_information, rival=True),
+    "relief": Recipe("filter by Relief, heuristic", baselines.relief, rival=True),
 }
 
 

@@ -12,17 +12,19 @@ import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels import _reading, _report, measures
+from fsmodels import _reading, _report, fsp, measures
 from fsmodels._machines import Machine
 from fsmodels._messages import listed
 from fsmodels.dataset import Dataset
 from fsmodels.errors import DataError, ModelError
+from fsmodels.recipes import find
 from solvers import Result, SolutionStatus, StopReason
 from solvers.result import relative_gap
 
 __all__ = ["Selection"]
 
 FloatArray = NDArray[np.float64]
+FSP_SECONDS = 30.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,6 +96,17 @@ class Selection:
         """``|objective - bound| / |objective|``; None without a bound."""
         result = self.result
         return relative_gap(self.objective, self.bound, minimize=result.minimize, resolution=result.resolution)
+
+    @cached_property
+    def fsp_objective(self) -> float | None:
+        """What fsp-m would pay for the selected features: the optimum of the soft-margin SVM on them, with the same C.
+
+        Of models that select for an SVM by other means, so that they can be compared; None where it cannot be certified
+        within half a minute. Not the objective of ``machine``, whose weights may have another origin.
+        """
+        if not (self.has_solution and find(self.name).rival):
+            return None
+        return fsp.value(self.data, self.selected, C=self.parameters["C"], time_limit=FSP_SECONDS)
 
     @property
     def seconds(self) -> float:
