@@ -1,15 +1,19 @@
 """The command line: ``fsmodels select DATA --model NAME``, ``fsmodels list``.
 
 Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input, an uninstalled solver, or output
-that cannot be written; 3 no solution. Reports go to standard output, errors and warnings to standard error.
+that cannot be written; 3 no solution. SIGTERM does what Ctrl-C does. Reports go to standard output, errors and warnings
+to standard error.
 """
 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,15 +44,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     from fsmodels import _streams
+    from solvers import interrupt
+    from solvers.trace import one_clock
 
     words = list(sys.argv[1:] if arguments is None else arguments)
-    with _streams.guarded() as (out, _):
-        code = _run(words)
+    with _sigterm_is_ctrl_c(for_good=arguments is None), _streams.guarded() as (out, _):
+        with interrupt.run(), one_clock():
+            code = _run(words)
         out.flush()
         if out.lost:
             _complain("Error", f"standard output took no more ({out.lost}): the report is not complete.")
             code = code or BAD_INPUT
     return code
+
+
+@contextmanager
+def _sigterm_is_ctrl_c(*, for_good: bool) -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does; ``for_good``, and neither any harm to a process that is about to end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if for_good:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN if for_good else before)
 
 
 def _run(words: list[str]) -> int:
@@ -153,7 +175,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_seconds,
         default=TIME_LIMIT,
         metavar="S",
-        help=f'seconds for the solve, or "none" (default {TIME_LIMIT:g})',
+        help=f'seconds for the whole run, reading included, or "none" (default {TIME_LIMIT:g})',
     )
     group.add_argument("--seed", type=int, metavar="N", help="seed of the solver")
     group = select.add_argument_group("output")
@@ -198,10 +220,12 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
     from fsmodels import _arguments, _hints, _loading, _report
     from fsmodels.recipes import MODELS
     from fsmodels.selecting import select
+    from solvers import interrupt
 
     file = _result_file(asked)
     console = _console()
-    data, facts, embedding, notes = _loading.load(asked)
+    with interrupt.raising():
+        data, facts, embedding, notes = _loading.load(asked)
     for note in notes:
         _complain("Note", note)
     if data.positive_guessed and not (asked.quiet and asked.json is None):  # else no sign is shown

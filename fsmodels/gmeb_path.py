@@ -19,6 +19,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +34,7 @@ from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.gmeb_columns import centred
 from fsmodels.gmeb_norm import STARTS, VIOLATED, Moments
-from solvers import SolutionStatus, SolverError
+from solvers import SolutionStatus, SolverError, interrupt
 from solvers.driver import check_limits
 from solvers.lp import HighsLP, LpAnswer, LpStatus
 from solvers.lp_pyomo import linear_program, require_lp_solver
@@ -120,7 +121,7 @@ def path(
     start = time.perf_counter()
     line = _Line(columns.X, columns.y, Moments(columns.v_plus, columns.v_minus), lp_solver)
     rows: list[dict[str, Any]] = []
-    try:
+    with interrupt.run(), suppress(KeyboardInterrupt), interrupt.raising():
         for pair in _snake(*grid):
             point = line.solve(*pair, gap, end)
             if point is None:
@@ -145,8 +146,6 @@ def path(
             row |= {"rows": len(line.family), "lps": point.lps, "lp_iterations": point.iterations}
             rows.append(row | {"seconds": time.perf_counter() - start, "weights": point.w, "bias": b})
             start = time.perf_counter()
-    except KeyboardInterrupt:
-        pass
     rows.sort(key=lambda row: (row["R_plus"], row["R_minus"]))
     found = [(row.pop("weights"), row.pop("bias")) for row in rows]
     if data is not given:

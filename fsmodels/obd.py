@@ -35,6 +35,7 @@ from fsmodels.checks import positive, share
 from fsmodels.dataset import Dataset
 from fsmodels.svm import robust_lp
 from solvers import Result, SolutionStatus, solve
+from solvers.trace import one_clock
 
 __all__ = ["derivatives", "suppress"]
 
@@ -42,6 +43,7 @@ CHUNK = 4_000_000  # cells of one step of ``derivatives``
 MEANING = "features below that share of the largest derivative are dropped"
 
 
+@one_clock()
 def suppress(
     model: pyo.ConcreteModel, data: Dataset, *, nu: float, delta: float = 0.01, solver: Any = None, **options: Any
 ) -> Result:
@@ -90,8 +92,6 @@ def suppress(
         return first
     changes = derivatives(model, data, delta)
     dropped = [j for j in data.features if changes[j] < nu * changes.max() and _may_be_zero(model.w[j])]
-    if "time_limit" in options and options["time_limit"] is not None:
-        options["time_limit"] = max(0.0, options["time_limit"] - first.seconds)
     values = [(v, v.value) for v in model.component_data_objects(pyo.Var)]
     for j in dropped:
         model.w[j].fix(0.0)
@@ -108,7 +108,7 @@ def suppress(
         first.stop_reason, first.details = second.stop_reason, first.details | details | {"suppressed": []}
         return first
     if dropped:
-        second.bound, second.seconds = first.bound, first.seconds + second.seconds
+        second.bound = first.bound
         closed = second.gap is not None and second.gap <= options.get("gap", 1e-4)
         if second.status is SolutionStatus.OPTIMAL and not closed:
             second.status = SolutionStatus.FEASIBLE

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from fsmodels.recipes import find
 from fsmodels.selecting import Pairs, Prepared, prepared
 from fsmodels.selection import Selection
 from fsmodels.svm import C_MEANING
-from solvers import SolutionStatus, StopReason
+from solvers import SolutionStatus, StopReason, interrupt
 from solvers.memory import Memory
 from solvers.result import relative_gap
 
@@ -121,23 +122,36 @@ def path(
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     rows: list[dict[str, Any]] = []
     task: Prepared | None = None
-    for point in points:
-        if task is None or task.model is None or recipe.kind == "kernel":
-            # A baseline has no model to change; of a kernel, weights that the last point left at 0 would stay there.
-            task = built(point)
-            if task.takes("memory"):
-                task.options = {**task.options, "memory": Memory()}
-        else:
-            for name, value in point.items():
-                _change(task.model, name, value, data)
-            task.parameters = task.parameters | point
-        found = task.run(validation)
-        rows.append(_label(point) | _row(found, validation))
-        if found.stop_reason is StopReason.INTERRUPTED:
-            break
+    with interrupt.run(), _keeping(rows):
+        for point in points:
+            if task is None or task.model is None or recipe.kind == "kernel":
+                # A baseline has no model to change; of a kernel, weights that the last point left at 0 would stay.
+                with interrupt.raising():
+                    task = built(point)
+                if task.takes("memory"):
+                    task.options = {**task.options, "memory": Memory()}
+            else:
+                for name, value in point.items():
+                    _change(task.model, name, value, data)
+                task.parameters = task.parameters | point
+            found = task.run(validation)
+            with interrupt.finishing():
+                rows.append(_label(point) | _row(found, validation))
+            if found.stop_reason is StopReason.INTERRUPTED or interrupt.pressed():
+                break
     if not (recipe.fs and "penalty" in grid):  # there a higher lambda may cost less: it weighs the error down
         _share_bounds(rows, grid)
     return pd.DataFrame(rows).set_index(list(grid))
+
+
+@contextmanager
+def _keeping(rows: list[Any]) -> Iterator[None]:
+    """Let Ctrl-C end what is inside, unless there is nothing yet."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not rows:
+            raise
 
 
 def _is_grid(value: Any) -> bool:

@@ -17,8 +17,9 @@ from fsmodels.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
 from fsmodels.selection import Selection
-from solvers import Result, SolutionStatus, StopReason, facts_of, solve
+from solvers import Result, SolutionStatus, StopReason, facts_of, interrupt, solve
 from solvers.registry import DRIVERS
+from solvers.trace import Clock, one_clock
 
 __all__ = ["Prepared", "prepared", "select"]
 
@@ -110,11 +111,13 @@ def select(
     >>> found.selected, found.status.value
     (('sgpt', 'sgot'), 'optimal')
     """
-    data = on_one_footing(data, scale)
-    return prepared(
-        data, model, max_features=max_features, C=C, penalty=penalty, budget=budget, requires=requires,
-        excludes=excludes, force_in=force_in, solver=solver, progress=progress, **options,
-    ).run(validation, choose_by)  # fmt: skip
+    with interrupt.run(), one_clock():
+        with interrupt.raising():
+            task = prepared(
+                on_one_footing(data, scale), model, max_features=max_features, C=C, penalty=penalty, budget=budget,
+                requires=requires, excludes=excludes, force_in=force_in, solver=solver, progress=progress, **options,
+            )  # fmt: skip
+        return task.run(validation, choose_by)
 
 
 @dataclass
@@ -154,22 +157,32 @@ class Prepared:
                 f'choose_by="validation" is a rule of {listed(able)}, on fsp-m and fsp-lambda: leave it out, and '
                 "validation= reports the error."
             )
+        with interrupt.run(), one_clock():
+            return self._run(validation, by_error)
+
+    def _run(self, validation: Dataset | None, by_error: bool) -> Selection:
         if self.model is None:
-            return _by_baseline(
-                self.name, self.recipe, self.data, self.parameters, validation, self.solver, self.options
-            )
+            with interrupt.raising():
+                return _by_baseline(
+                    self.name, self.recipe, self.data, self.parameters, validation, self.solver, self.options
+                )
         options = self.options
         if validation is not None:
             validation = self.data.apply_scale_to(validation)
         if by_error:
-            options = {**options, "choose_by": choose_by, "validation": validation}
+            options = {**options, "choose_by": "validation", "validation": validation}
         if self.recipe.procedure is not None:
             result = self.recipe.procedure(self.model, self.data, self.parameters, self.solver, options)
         else:
             result = solve(self.model, self.solver, **options)
         parameters = self.parameters | self.stated
         parameters |= {name: float(pyo.value(self.model.component(name))) for name in self.recipe.found}
-        found = _read(self.name, self.recipe, self.data, parameters, self.model, result, validation)
+        with interrupt.finishing():
+            found = _read(self.name, self.recipe, self.data, parameters, self.model, result)
+        if self.recipe.refit and found.selected:
+            found = _refitted(found, parameters, validation, options.get("time_limit"))
+        with interrupt.finishing():
+            found = _scored(found, validation)
         return replace(found, chosen_by="validation") if by_error and found.has_solution else found
 
     def takes(self, option: str) -> bool:
@@ -263,7 +276,6 @@ def _read(
     parameters: dict[str, Any],
     model: pyo.ConcreteModel,
     result: Result,
-    validation: Dataset | None,
 ) -> Selection:
     """Read the classifier off the model and recompute its objective from data."""
     found = Selection(
@@ -272,17 +284,25 @@ def _read(
     )  # fmt: skip
     if result.has_solution and recipe.objective is not None:
         found = READERS[recipe.kind](found, recipe)
-        if recipe.refit and found.selected:
-            found = replace(found, refit=_refitted(found, parameters, validation))
-    return _scored(found, validation)
+    return found
 
 
-def _refitted(found: Selection, parameters: Mapping[str, Any], validation: Dataset | None) -> Selection:
-    """Solve the robust LP on the selected features, as Bradley, Mangasarian and Street do after every selection."""
-    data = found.data.select_features(found.selected)
-    if validation is not None:
-        validation = validation.select_features(found.selected)
-    return prepared(data, "robust-lp", penalty=parameters["penalty"]).run(validation)
+def _refitted(
+    found: Selection, parameters: Mapping[str, Any], validation: Dataset | None, time_limit: float | None
+) -> Selection:
+    """Solve the robust LP on the selected features, as Bradley, Mangasarian and Street do after every selection.
+
+    A run that was stopped is not made longer by it.
+    """
+    if found.stop_reason is not StopReason.INTERRUPTED and not Clock.of_run(time_limit).over:
+        data = found.data.select_features(found.selected)
+        if validation is not None:
+            validation = validation.select_features(found.selected)
+        again = prepared(data, "robust-lp", penalty=parameters["penalty"], time_limit=time_limit).run(validation)
+        if again.has_solution:
+            return replace(found, refit=again)
+    words = "The weights are the model's own: the run was stopped before they were fitted on the selected features."
+    return replace(found, message=f"{found.message} {words}".strip())
 
 
 def _by_baseline(

@@ -16,11 +16,12 @@ from fsmodels.multivariate import classifier, risk, structural_svm
 from solvers import Result, SolutionStatus, StopReason, facts_of, solve
 from solvers.composite import CompositeRisk
 from solvers.result import DEFAULT_GAP, relative_gap
-from solvers.trace import Clock
+from solvers.trace import Clock, one_clock
 
 __all__ = ["run"]
 
 
+@one_clock()
 def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], solver: Any, options: Any) -> Result:
     """Solve FSmulti; with ``strict``, keep the B features of largest ``|w_j| max_i |x_ij|`` and solve (2) on them.
 
@@ -38,7 +39,7 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     facts = facts_of(model)
     if strict and not isinstance(facts, CompositeRisk):
         raise ParameterError('strict=True fits a second model, which form="explicit" does not: leave form out.')
-    clock = Clock(options.get("time_limit"))
+    clock = Clock.of_run(options.get("time_limit"))
     result = solve(model, solver, **options)
     if not isinstance(facts, CompositeRisk) or not strict or not result.has_solution:
         return result
@@ -89,8 +90,7 @@ def _fitted(
         return None, None, 0.0
     few = data.select_features(names)
     second = structural_svm(few, C=float(pyo.value(model.C)), loss=loss, offset=m in kept)
-    left = {} if clock.left is None else {"time_limit": max(clock.left, 0.1)}
-    again = solve(second, solver, **{**options, **left})
+    again = solve(second, solver, **options)
     if not again.has_solution:
         return None, None, 0.0
     w, b = classifier(second)

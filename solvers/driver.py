@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 import pyomo.environ as pyo
 
+from solvers import interrupt
 from solvers.decomposition import single_objective
 from solvers.duals import dual_suffix
 from solvers.errors import OptionError
@@ -110,7 +111,7 @@ class Driver:
         facts = facts_of(model)
         if facts is not None and not isinstance(facts, self.asks):
             facts.check_stated(f'"{self.name}" takes whole models')
-        self.clock = Clock(self.config.time_limit)
+        self.clock = Clock.of_run(self.config.time_limit)
         remedy = "" if facts is None or not facts.implicit else f"{facts.remedy} to edit it"
         refuse_unseen(model, self.name, self.sees, remedy)
         self.best: float | None = None  # least objective seen
@@ -146,21 +147,32 @@ class Driver:
 
     def solve(self) -> Result:
         """Run to the end; limits, Ctrl-C and a callback's stop return the incumbent and the bound."""
+        with interrupt.run():
+            stop, status = self._looped()
+            with interrupt.finishing():
+                return self._result(stop, status)
+
+    def _looped(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run the loop, and leave the model's values as they were."""
         c = self.config
         before = [(v, v.value) for v in self.model.component_data_objects(pyo.Var, descend_into=INSIDE)]
         if (stale := dual_suffix(self.model)) is not None:
             stale.clear()
         minimize = self.sign > 0
-        status: SolutionStatus | None = None
         self.trace = Trace(self.clock, minimize=minimize, tee=c.tee, callback=c.callback, resolution=self.resolution)
         with self.trace:
             try:
-                stop, status = self.loop()
+                with interrupt.raising():
+                    return self.loop()
             except KeyboardInterrupt:
-                stop = StopReason.INTERRUPTED
+                return StopReason.INTERRUPTED, None
             finally:
                 for v, value in before:
                     v.set_value(value, skip_validation=True)
+
+    def _result(self, stop: StopReason, status: SolutionStatus | None) -> Result:
+        """Load the incumbent, and say what is proven of it."""
+        c, minimize = self.config, self.sign > 0
         if self._kept is None and status is None:
             self._offer_trivial()
         self._load()
@@ -314,4 +326,6 @@ class Driver:
         """Return the reason to stop now, if there is one."""
         if self.trace.stopped_by_callback:
             return StopReason.CALLBACK
+        if interrupt.pressed():
+            return StopReason.INTERRUPTED
         return StopReason.TIME_LIMIT if self.clock.over else None

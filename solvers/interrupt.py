@@ -18,11 +18,13 @@ SIGINT is ignored, as in a background job of a shell script, it stays ignored.
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from queue import SimpleQueue
 from typing import Any
 
 GRACE = 2.0  # s
@@ -34,7 +36,7 @@ class _Watch:
     """What is known of Ctrl-C in a run of the main thread."""
 
     def __init__(self) -> None:
-        self.modes: list[Any] = [_IDLE]  # the last counts: a word, or the event to set
+        self.modes: list[tuple[str, threading.Event | None]] = [(_IDLE, None)]  # the last counts
         self.last: float | None = None  # when the last press that counted came
         self.waiting = False  # a press that nothing has come of yet
         self.before: dict[int, Any] = {}  # handlers of whoever had the signal
@@ -44,13 +46,22 @@ class _Watch:
         if self.last is not None and now - self.last < GRACE:
             return
         self.last = now
-        mode = self.modes[-1]
-        if isinstance(mode, threading.Event) and not mode.is_set():
-            mode.set()
+        mode, event = self.modes[-1]
+        if mode is _HOLD and not again:
+            self.waiting = True
+        elif event is not None and not event.is_set():
+            event.set()
         elif mode is _RAISE or again:
             raise KeyboardInterrupt
         else:
             self.waiting = True
+
+    def taken(self) -> bool:
+        """Take the press that waits, where something may come of it."""
+        if self.modes[-1][0] is _HOLD or not self.waiting:
+            return False
+        self.waiting = False
+        return True
 
 
 _watch: _Watch | None = None  # the main thread's
@@ -61,9 +72,9 @@ def _hears() -> bool:
 
 
 @contextmanager
-def _mode(watch: _Watch, mode: Any) -> Iterator[None]:
+def _mode(watch: _Watch, mode: str, event: threading.Event | None = None) -> Iterator[None]:
     depth = len(watch.modes)
-    watch.modes.append(_HOLD if watch.modes[-1] is _HOLD else mode)
+    watch.modes.append((_HOLD if watch.modes[-1][0] is _HOLD else mode, event))
     try:
         yield
     finally:
@@ -111,8 +122,7 @@ def raising() -> Iterator[None]:
         yield
         return
     with _mode(_watch, _RAISE):
-        if _watch.waiting and _watch.modes[-1] is _RAISE:
-            _watch.waiting = False
+        if _watch.taken():
             raise KeyboardInterrupt
         yield
 
@@ -126,9 +136,8 @@ def noticing() -> Iterator[threading.Event]:
         return
     with run():
         assert _watch is not None
-        with _mode(_watch, pressed):
-            if _watch.waiting and _watch.modes[-1] is pressed:
-                _watch.waiting = False
+        with _mode(_watch, _IDLE, pressed):
+            if _watch.taken():
                 pressed.set()
             yield pressed
 
@@ -150,11 +159,53 @@ def pressed() -> bool:
     return _watch is not None and _hears() and _watch.last is not None
 
 
+def in_new_thread(work: Callable[[], None]) -> None:
+    """Start a function in a new thread, which does not keep the process alive."""
+    threading.Thread(target=work, daemon=True).start()
+
+
+class Crew:
+    """Threads that are used again and again, for programs that count the threads they ever saw.
+
+    Parameters
+    ----------
+    size : int
+        The most at a time; who comes later waits.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)  # where they do not run
+
+    def _forget(self) -> None:
+        self._idle: list[SimpleQueue[Callable[[], None]]] = []
+        self._room = threading.Semaphore(self.size)
+
+    def start(self, work: Callable[[], None]) -> None:
+        """Start a function in a thread that has nothing to do."""
+        self._room.acquire()
+        try:
+            tasks = self._idle.pop()
+        except IndexError:
+            tasks = SimpleQueue()
+            in_new_thread(lambda: self._serve(tasks))
+        tasks.put(work)
+
+    def _serve(self, tasks: SimpleQueue[Callable[[], None]]) -> None:
+        while True:
+            tasks.get()()
+            self._idle.append(tasks)
+            self._room.release()
+
+
 def attended(
     work: Callable[[], Any],
     stop: Callable[[], Any],
     noticed: threading.Event | None = None,
     meanwhile: Callable[[], Any] | None = None,
+    start: Callable[[Callable[[], None]], None] = in_new_thread,
 ) -> None:
     """Do ``work``, which Python cannot interrupt, in a thread of its own; ``stop`` it when Ctrl-C is pressed.
 
@@ -168,10 +219,12 @@ def attended(
         Of a ``noticing`` around this; otherwise there is one here, and ``KeyboardInterrupt`` where it was set.
     meanwhile : callable, optional
         Called many times a second, and once at the end.
+    start : callable
+        Starts a function in another thread: a new one, or one of a ``Crew``.
     """
     if noticed is None:
         with noticing() as noticed:
-            attended(work, stop, noticed, meanwhile)
+            attended(work, stop, noticed, meanwhile, start)
         if noticed.is_set():
             raise KeyboardInterrupt
         return
@@ -186,15 +239,13 @@ def attended(
         finally:
             done.set()
 
-    thread = threading.Thread(target=worker, daemon=True)
-    thread.start()
+    start(worker)
     while not done.wait(_POLL if _hears() or meanwhile else None):
         if meanwhile is not None:
             meanwhile()
         if noticed.is_set():
             with suppress(Exception):  # too early, or too late
                 stop()
-    thread.join()
     if meanwhile is not None:
         meanwhile()
     if raised:

@@ -188,6 +188,9 @@ def _is_zero(expression: Any) -> bool:
     return isinstance(expression, SumExpression | NegationExpression) and all(map(_is_zero, expression.args))
 
 
+_scip_threads = interrupt.Crew(32)  # CppAD in SCIP has room for 48 in a process's life, and crashes past them
+
+
 class Scip(ScipDirect):
     """Pyomo's ``scip_direct`` without its capture of the process's output, which deadlocks threads.
 
@@ -232,7 +235,7 @@ class Scip(ScipDirect):
         return self._populate_results(scip, loader, has_objective, config)
 
     def _run(self, scip: Any, meanwhile: Callable[[], None] | None) -> None:
-        interrupt.attended(scip.optimizeNogil, scip.interruptSolve, self.noticed, meanwhile)
+        interrupt.attended(scip.optimizeNogil, scip.interruptSolve, self.noticed, meanwhile, _scip_threads.start)
 
 
 def _copied(file: Any, streams: list[Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.core.base.block import BlockData
 
+from solvers import interrupt
 from solvers.alternating import Alternating
 from solvers.benders import Benders
 from solvers.branch_and_cut import BranchAndCut
@@ -18,6 +19,7 @@ from solvers.registry import DRIVERS, find, recognise
 from solvers.result import Result
 from solvers.single_tree import SingleTree
 from solvers.structure import facts_of
+from solvers.trace import one_clock
 from solvers.two_layer import TwoLayer
 from solvers.whole import solve_by_class, solve_whole
 
@@ -65,6 +67,11 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Resul
         raise ModelError(
             f"solve needs a Pyomo ConcreteModel and got {type(model).__name__}: give the model that a builder returns."
         )
+    with interrupt.run(), one_clock():
+        return _solved(model, solver, options)
+
+
+def _solved(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
     facts = facts_of(model)
     if solver is None and facts is not None:
         solver = facts.default_solver or None

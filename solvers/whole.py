@@ -11,6 +11,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from solvers import interrupt
 from solvers.certificate import Certificate
 from solvers.change import Changed
 from solvers.conflict import clashing_rows
@@ -117,18 +118,24 @@ class _Whole:
                 answer = self.run(words)
             if not answer.has_point:
                 return answer, ""
-            _round(self.seen.model)
-            self.seen.bring_back()
-            settled = settle(self.model, self.seen, self.parts, self.spec, self.clock)
+            with interrupt.finishing():
+                _round(self.seen.model)
+                self.seen.bring_back()
+                settled = settle(self.model, self.seen, self.parts, self.spec, self.clock)
             if settled.cut is None:
                 return answer, settled.doubt
-            if answer.stop_reason is not StopReason.CONVERGED or self.clock.over or len(cuts) >= CHOICES:
+            stopped = answer.stop_reason is not StopReason.CONVERGED or interrupt.pressed() or self.clock.over
+            if stopped or len(cuts) >= CHOICES:
                 said = "no point satisfies the rows at any choice that it came to"
                 return replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, message=said), ""
             cuts.append(settled)
 
     def judged(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
         """Say what is proven of the values on the user's model; restore ``before`` where they are worth nothing."""
+        with interrupt.finishing():
+            return self._weighed(answer, doubt, before)
+
+    def _weighed(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
         error: float | None = None
         certificate = self.certificate
         if answer.has_point:
@@ -166,7 +173,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     """Solve the monolith with one Pyomo solver; fills the model's import suffix ``dual``, where it has one."""
     if (stale := dual_suffix(model)) is not None:
         stale.clear()
-    clock = Clock(options.get("time_limit"))
+    clock = Clock.of_run(options.get("time_limit"))
     structure = facts_of(model)
     parts = None
     single_objective(model)
@@ -192,7 +199,8 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
         raise _refused(spec, needed, refusal) from refusal
     result = whole.judged(answer, doubt, before)
     unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
-    if unproven and spec.strict and not clock.over and not set(spec.strict) & set(words.own):
+    over = clock.over or interrupt.pressed()
+    if unproven and spec.strict and not over and not set(spec.strict) & set(words.own):
         first = [(v, v.value) for v in variables]
         second = whole.judged(*whole.decided(replace(words, own={**words.own, **spec.strict})), first)
         if second.gap is not None and (result.gap is None or second.gap < result.gap):

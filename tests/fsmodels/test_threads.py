@@ -71,3 +71,30 @@ def test_four_threads_solve_every_model():
     ]
     tasks = [(name, solver) for name, solver in tasks if solver not in SOLVERS or SOLVERS[solver].found]
     assert ended(tasks, timeout=600) == ([str(task) for task in tasks], "")
+
+
+def test_scip_does_not_count_more_threads_than_it_has_room_for():
+    """SCIP's CppAD numbers the threads of a process and crashes past 48 of them."""
+    program = """
+        import threading
+        import pyomo.environ as pyo
+        import solvers
+
+        values = set()
+
+        def solve():
+            m = pyo.ConcreteModel()
+            m.x, m.y = pyo.Var(bounds=(0.1, 3)), pyo.Var(bounds=(0.1, 3))
+            m.row = pyo.Constraint(expr=m.x * m.y >= 1)
+            m.cost = pyo.Objective(expr=pyo.exp(m.x) + m.y**2)
+            values.add(round(solvers.solve(m, "scip").objective, 4))
+
+        for _ in range(60):
+            thread = threading.Thread(target=solve)
+            thread.start()
+            thread.join()
+        print(len(values))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr[-500:]

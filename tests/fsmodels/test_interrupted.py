@@ -1,0 +1,189 @@
+"""Ctrl-C once and twice, and SIGTERM, at random moments of the command line: incumbent, bound and exit code."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+import fsmodels as fs
+from solvers import StopReason, interrupt
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+
+# A shell's background job ignores Ctrl-C, and its children would.
+PROGRAM = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from fsmodels.cli import main
+sys.exit(main())
+"""
+HARD = {  # minutes each: the run is never over before the signal
+    "fsp-m": ["--max-features", "8", "--gap", "1e-9"],
+    "fsp-lambda": ["--penalty", "1", "--gap", "1e-9", "--solver", "benders"],
+    "fsmulti": ["--max-features", "5", "--gap", "1e-12", "-C", "100"],
+}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 60))
+    y = np.where(X @ rng.uniform(-1, 1, 60) + 3 * rng.normal(size=300) > 0, 1, -1)
+    path = tmp_path_factory.mktemp("data") / "table.csv"
+    names = [f"x{j}" for j in range(60)]
+    rows = [",".join([*map(repr, map(float, row)), str(label)]) for row, label in zip(X, y, strict=True)]
+    path.write_text("\n".join([",".join([*names, "target"]), *rows]) + "\n", "utf-8")
+    return path
+
+
+def interrupted(table, tmp_path, model, signals, after):
+    """Run a model; send each (seconds later, signal) once the table shows an incumbent; return exit code and result."""
+    out = tmp_path / "out.json"
+    command = [sys.executable, "-u", "-c", PROGRAM, "select", str(table), "--model", model, *HARD[model]]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*command, "--json", str(out)], **pipes) as child:
+        for line in child.stdout:
+            cells = line.split()
+            if len(cells) >= 9 and cells[0].isdigit() and cells[-5] != "-":  # Incumbent
+                break
+        time.sleep(after)
+        for pause, number in signals:
+            time.sleep(pause)
+            child.send_signal(number)
+        _, err = child.communicate(timeout=90)
+    assert "Traceback" not in err, err
+    return child.returncode, json.loads(out.read_text("utf-8"))
+
+
+def assert_kept(code, result):
+    assert code == 0
+    assert result["stop_reason"] == "interrupted"
+    assert result["status"] == "feasible"
+    assert result["selected"]
+    assert 0 < result["bound"] <= result["objective"]
+
+
+ONCE, TERM = [(0, signal.SIGINT)], [(0, signal.SIGTERM)]
+
+
+def twice(pause):
+    return [(0, signal.SIGINT), (pause, signal.SIGINT)]
+
+
+@pytest.mark.parametrize(("model", "signals"), [("fsp-m", twice(0.2)), ("fsmulti", TERM)], ids=["fsp-m", "fsmulti"])
+def test_a_run_of_the_command_line_keeps_what_it_has(table, tmp_path, model, signals):
+    assert_kept(*interrupted(table, tmp_path, model, signals, 0.3))
+
+
+@pytest.mark.slow
+def test_at_any_moment(table, tmp_path):
+    """FSMODELS_SOAK=5 sends the signals in 60 runs."""
+    draw = random.Random(0)
+    for k in range(max(3, round(12 * float(os.environ.get("FSMODELS_SOAK", "1"))))):
+        model = list(HARD)[k % len(HARD)]
+        signals = draw.choice([ONCE, TERM, twice(draw.uniform(0.1, 0.5)), twice(draw.uniform(0.1, 0.5))])
+        assert_kept(*interrupted(table, tmp_path, model, signals, draw.uniform(0, 1.5)))
+
+
+PRESSED = """
+import os, signal, sys, threading, time
+import numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import fsmodels as fs
+import solvers.highs
+rng = np.random.default_rng(0)
+X = rng.normal(size=(1500, 200))
+data = fs.Dataset.from_arrays(X, np.where(X @ rng.normal(size=200) + 20 * rng.normal(size=1500) > 0, 1, -1))
+inside, pressed = solvers.highs.run, []
+def run(highs, *arguments):
+    if not pressed:
+        pressed.append(time.perf_counter() + 0.5)
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    inside(highs, *arguments)
+solvers.highs.run = solvers.lp.run = run
+found = fs.select(data, sys.argv[1], penalty=0.05, time_limit=100)
+print(found.stop_reason.value, time.perf_counter() - pressed[0])
+"""
+
+
+@pytest.mark.parametrize("model", ["fsv", "fss", "robust-lp"])
+def test_a_long_linear_program_inside_stops_at_once(model):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PRESSED, model], capture_output=True, text=True, timeout=90
+    )
+    assert done.stdout, done.stderr
+    stop, seconds = done.stdout.split()
+    assert stop == "interrupted"
+    assert float(seconds) < 5  # a tenth of a second alone; the LP takes ten
+
+
+# ------------------------------------------------------------------------------------------------------ the mechanism
+
+
+def press():
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_a_press_waits_while_the_result_is_brought_home():
+    with interrupt.run():
+        with interrupt.finishing(), interrupt.raising():
+            press()
+        assert interrupt.pressed()
+        with pytest.raises(KeyboardInterrupt), interrupt.raising():
+            pass
+        press()  # the second of two in a hurry
+        with interrupt.raising():
+            press()
+
+
+def test_a_later_press_breaks_off(monkeypatch):
+    monkeypatch.setattr(interrupt, "GRACE", 0.0)
+    with interrupt.run(), interrupt.finishing():
+        press()
+        with pytest.raises(KeyboardInterrupt):
+            press()
+
+
+def test_a_solver_that_asks_hears_of_it():
+    before = signal.getsignal(signal.SIGINT)
+    with interrupt.noticing() as pressed:
+        press()
+        assert pressed.is_set()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_what_was_pressed_before_a_solver_ran_stops_it():
+    with interrupt.run():
+        press()
+        with interrupt.noticing() as pressed:
+            assert pressed.is_set()
+
+
+def test_ignored_stays_ignored():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interrupt.run(), interrupt.raising():
+            press()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_press_that_was_lost_in_a_callback_ends_the_run_all_the_same():
+    data = fs.load_dataset("wdbc").scaled("standard")
+
+    def lost(row):
+        if row["Iter"] == 2:
+            with suppress(KeyboardInterrupt):  # as a destructor would
+                press()
+
+    found = fs.select(data, "fsp-m", solver="benders", max_features=5, callback=lost)
+    assert found.stop_reason is StopReason.INTERRUPTED
+    assert found.has_solution
