@@ -45,8 +45,9 @@ Source
 Deviations
     The paper maximises -SUB; here everything is minimised: SUB gives the upper, RMP the lower bound. (15) is written
     with lambda_j sigma_j in the master's objective. The paper's margin (14) prints alpha_i u_i where alpha_i y_i is
-    meant. ``bilinear`` keeps 1/2 sum w_j^2 in the objective (sigma_j u_j^2 = w_j^2 at binary sigma) and bounds u by W:
-    without it scip, whose tolerances let sigma = 1e-7 and u = 1e7, called 18.05 optimal where 21.28 is.
+    meant. RMP has eta >= 0, which is ours: the page leaves sigma_0 free, and SUB is at least 0. ``bilinear`` keeps
+    1/2 sum w_j^2 in the objective (sigma_j u_j^2 = w_j^2 at binary sigma) and bounds u by W: without it scip,
+    whose tolerances let sigma = 1e-7 and u = 1e7, called 18.05 optimal where 21.28 is.
 Class
     As the table above; with ``sigma`` fixed a convex QP. SUB: convex QP. RMP: MILP.
 Certificate
@@ -64,6 +65,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
+from fsmodels._svm_proof import repaired
 from fsmodels._units import as_given
 from fsmodels.checks import dataset, feature_count, positive
 from fsmodels.dataset import Dataset, check_known_features
@@ -227,6 +229,7 @@ def rmp(
     data: Dataset,
     *,
     alpha: np.ndarray,
+    C: float,
     max_features: int | None = None,
     penalty: float | Mapping[str, float] = 0.0,
 ) -> pyo.ConcreteModel:
@@ -236,7 +239,9 @@ def rmp(
     ----------
     data : Dataset of shape (l, n)
     alpha : array of shape (K, l) or (l,)
-        Dual points of SUB: 0 <= alpha <= C and y'alpha = 0.
+        Dual points of SUB: 0 <= alpha <= C and y'alpha = 0, both as solvers return them: within 1e-6, relative.
+    C : float
+        Weight of the slacks in the problem that is bounded: without alpha <= C a cut bounds nothing.
     max_features : int, optional
         M of (11); none for FSP-lambda.
     penalty : float or mapping feature -> float
@@ -250,28 +255,38 @@ def rmp(
     Raises
     ------
     ParameterError
-        If alpha has another shape than the data, is negative, or does not balance the classes.
+        If alpha has another shape than the data, leaves [0, C], or does not balance the classes.
 
     Notes
     -----
-    Source: Aytug 2015, (10), (15), with the sign of sigma_0 turned.
+    Source: Aytug 2015, (10), (15), with the sign of sigma_0 turned. eta >= 0 is not on the page; SUB is at least 0.
+    No rounding costs validity: each point is clipped to [0, C] and the class with the larger sum scaled down until
+    y'alpha = 0, which stays in the box, so that every cut is that of a point that is feasible exactly.
 
     Examples
     --------
     >>> import fsmodels as fs, numpy as np
     >>> data = fs.load_dataset("bupa").scaled("standard")
-    >>> model = fs.fsp.rmp(data, alpha=np.zeros(len(data.y)), max_features=2)
+    >>> model = fs.fsp.rmp(data, alpha=np.zeros(len(data.y)), C=1.0, max_features=2)
     >>> fs.solve(model, "highs").objective
     0.0
     """
     as_given(data)
-    points = np.atleast_2d(np.asarray(alpha, dtype=float))
-    if points.shape[1] != len(data.y):
-        raise ParameterError(f"alpha has {points.shape[1]} entries a row for {len(data.y)} samples: one a sample.")
-    off_balance, size = np.abs(points @ data.y), max(1.0, float(points.max()))
-    if not (points.min() >= -ROUNDING * size and off_balance.max() <= ROUNDING * size):
-        raise ParameterError("alpha is not dual feasible: it must be at least 0 and satisfy sum_i y_i alpha_i = 0.")
-    points = np.maximum(points, 0.0)
+    C, points = positive("C", C, C_MEANING), np.atleast_2d(np.asarray(alpha, dtype=float))
+    if points.shape[1] != len(data.y) or not len(points):
+        raise ParameterError(
+            f"alpha has shape {points.shape} for {len(data.y)} samples: give one entry a sample, and at least one row."
+        )
+    outside = float(np.maximum(-points, points - C).max())
+    if not outside <= ROUNDING * C:
+        raise ParameterError(
+            f"alpha is not dual feasible: its entries go from {points.min():.9g} to {points.max():.9g} where SUB "
+            f"allows 0 to C = {C:g}. Give the C that alpha belongs to."
+        )
+    off, total = np.abs(points @ data.y), points.sum(axis=1)
+    if not np.all(off <= ROUNDING * np.maximum(C, total)):
+        raise ParameterError(f"alpha is not dual feasible: sum_i y_i alpha_i is {off.max():.3g} where SUB needs 0.")
+    points = np.array([repaired(point, data.y, C) for point in points])
     model = pyo.ConcreteModel(name="RMP")
     model.features = pyo.Set(initialize=list(data.features), doc="features")
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(10) 1 if feature j is selected")

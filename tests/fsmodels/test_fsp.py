@@ -219,14 +219,14 @@ def test_rmp_with_all_cuts_is_the_whole_problem(penalty, data, every_support, en
     oracle = SvmOracle(data.X, data.y, 1.0)
     alpha = np.array([oracle.solve(s, tolerance=1e-9).alpha for s in every_support(4)])
     if penalty is None:
-        model, truth = fs.fsp.rmp(data, alpha=alpha, max_features=2), enumerated(data, max_features=2)
+        model, truth = fs.fsp.rmp(data, alpha=alpha, C=1.0, max_features=2), enumerated(data, max_features=2)
     else:
         prices = penalty if isinstance(penalty, dict) else dict.fromkeys(data.features, penalty)
-        model = fs.fsp.rmp(data, alpha=alpha, penalty=penalty)
+        model = fs.fsp.rmp(data, alpha=alpha, C=1.0, penalty=penalty)
         truth = enumerated(data, penalty={j: prices.get(j, 0.0) for j in data.features})
     result = fs.solve(model, "highs", gap=1e-9)
     assert result.objective == pytest.approx(truth, rel=1e-6)
-    fewer = fs.solve(fs.fsp.rmp(data, alpha=alpha[:3], max_features=2), "highs", gap=1e-9)
+    fewer = fs.solve(fs.fsp.rmp(data, alpha=alpha[:3], C=1.0, max_features=2), "highs", gap=1e-9)
     assert fewer.objective <= enumerated(data, max_features=2) * (1 + 1e-9)
 
 
@@ -235,15 +235,42 @@ def test_rmp_takes_the_duals_that_a_solver_returned(data):
     answer = Runner(find("clarabel"), SolveOptions()).solve(model, duals=list(model.margin.values()))
     alpha = np.array([answer.duals[row] for row in model.margin.values()])
     alpha[np.argmin(alpha)] = -1e-12  # interior points leave such
-    assert fs.solve(fs.fsp.rmp(data, alpha=alpha, max_features=4), "highs").objective > 0
+    assert fs.solve(fs.fsp.rmp(data, alpha=alpha, C=1.0, max_features=4), "highs").objective > 0
 
 
 @pytest.mark.parametrize(
-    ("alpha", "match"), [(np.zeros(3), "one a sample"), (-np.ones(18), "feasible"), (np.arange(18.0), "feasible")]
+    ("alpha", "match"),
+    [
+        (np.zeros(3), "one entry a sample"),
+        (np.zeros((0, 18)), "at least one row"),
+        (-np.ones(18), r"from -1 to -1 where SUB allows 0 to C = 1\."),
+        (np.full(18, 2.0), r"from 2 to 2 where SUB allows 0 to C = 1\."),
+        (np.full(18, np.nan), "feasible"),
+        (np.arange(18.0) / 18, r"sum_i y_i alpha_i is .* needs 0"),
+    ],
 )
 def test_rmp_refuses_what_is_no_dual_point(alpha, match, data):
     with pytest.raises(fs.ParameterError, match=match):
-        fs.fsp.rmp(data, alpha=alpha)
+        fs.fsp.rmp(data, alpha=alpha, C=1.0)
+    with pytest.raises(fs.ParameterError, match="C=0"):
+        fs.fsp.rmp(data, alpha=np.zeros(18), C=0.0)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+def test_a_point_at_the_edge_of_the_tolerance_bounds_from_below(C, data, every_support, enumerated):
+    truth, oracle = enumerated(data, C=C, max_features=2), SvmOracle(data.X, data.y, C)
+    exact = np.array([oracle.solve(s, tolerance=1e-10).alpha for s in every_support(4)])
+    for side in (data.y > 0, data.y < 0, np.full(18, True)):
+        alpha = np.where(side, (1 + 0.9e-6) * exact, exact)
+        bound = fs.solve(fs.fsp.rmp(data, alpha=alpha, C=C, max_features=2), "highs", gap=1e-12).objective
+        assert truth * (1 - 1e-5) <= bound <= truth * (1 + 1e-8)
+
+
+def test_a_point_above_C_is_no_bound_of_a_smaller_C(data, enumerated):
+    alpha = SvmOracle(data.X, data.y, 1e4).solve(np.ones(4), tolerance=1e-9).alpha
+    with pytest.raises(fs.ParameterError, match=r"0 to C = 1\. Give the C"):
+        fs.fsp.rmp(data, alpha=alpha, C=1.0)
+    assert fs.solve(fs.fsp.rmp(data, alpha=alpha, C=1e4), "highs").objective <= enumerated(data, C=1e4)
 
 
 # Degenerate data.
@@ -437,7 +464,7 @@ def test_unknown_names_are_named(data):
         lambda data: fs.fsp.fsp_m(data, max_features=2),
         lambda data: fs.fsp.fsp_lambda(data, penalty=1.0),
         lambda data: fs.fsp.sub(data, sigma=["a"]),
-        lambda data: fs.fsp.rmp(data, alpha=[0.0]),
+        lambda data: fs.fsp.rmp(data, alpha=[0.0], C=1.0),
         lambda data: fs.svm.l2_svm(data),
         lambda data: fs.baselines.rfe(data, max_features=2),
     ],

@@ -126,7 +126,7 @@ BUILDERS = {
     "fsp_m, rmp": lambda d: fs.fsp.fsp_m(d, max_features=1, form="rmp"),
     "fsp_lambda": lambda d: fs.fsp.fsp_lambda(d, penalty=1.0),
     "sub": lambda d: fs.fsp.sub(d, sigma=["a"]),
-    "rmp": lambda d: fs.fsp.rmp(d, alpha=np.zeros(len(d))),
+    "rmp": lambda d: fs.fsp.rmp(d, alpha=np.zeros(len(d)), C=1.0),
     "fs": lambda d: fs.concave.fs(d, penalty=0.1),
     "fsv": lambda d: fs.concave.fsv(d, penalty=0.1),
     "fsb": lambda d: fs.concave.fsb(d, penalty=0.1),
