@@ -5,6 +5,7 @@ Feature names may hold ``:`` and ``=``; they are matched against the names that 
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,11 @@ from typing import Any
 from fsmodels._messages import check_known_features, listed
 from fsmodels._reading import is_file
 from fsmodels.errors import OptionError, ParameterError
+
+# Words of ``select`` besides the parameters of models -> what says them here.
+FLAGS = {"data": "DATA", "progress": "--quiet"}
+FLAGS |= {word: f"--{word}" for word in ("model", "solver", "scale", "budget", "requires", "excludes")}
+FLAGS["force_in"] = "--force-in"
 
 
 def pair(text: str, features: Sequence[str], option: str) -> tuple[str, str]:
@@ -114,8 +120,12 @@ def solver_options(words: Sequence[str]) -> dict[str, Any]:
     Raises
     ------
     OptionError
-        A word without ``=``, or an option given twice.
+        A word without ``=``, an option given twice, or one of what is no option of a solver.
     """
+    from fsmodels.recipes import PARAMETERS
+    from fsmodels.selecting import select
+
+    words_of_ours = {*inspect.signature(select).parameters, *PARAMETERS}
     options: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -124,6 +134,10 @@ def solver_options(words: Sequence[str]) -> dict[str, Any]:
             raise OptionError(f'--solver-option "{word}" has no "=": write NAME=VALUE, for example threads=2.')
         if name in options:
             raise OptionError(f'--solver-option "{name}" is given twice: keep one of them.')
+        if name in words_of_ours:
+            flag = PARAMETERS[name][0] if name in PARAMETERS else FLAGS.get(name)
+            instead = f"give {flag} instead" if flag else "it is for Python only"
+            raise OptionError(f'--solver-option "{name}" is no option of a solver: {instead}.')
         options[name] = _typed(value.strip())
     return options
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from fsmodels._kernel_functions import FloatArray
 from fsmodels._kernel_objective import Objective, places
+from fsmodels._libsvm import svc
 from solvers.bounded import minimise
 
 TOLERANCE = 1e-5  # of libsvm's optimality conditions, in units of the margin; 1e-3 is no faster on such data
@@ -42,11 +43,9 @@ def libsvm(
     >>> u.round(6).tolist()
     [1.0, 1.0]
     """
-    from sklearn.svm import SVC
-
     ridged = K.copy()
     ridged.flat[:: len(y) + 1] += 2.0 * eps / C
-    machine = SVC(kernel="precomputed", C=C, tol=tolerance, cache_size=CACHE).fit(ridged, y)
+    machine = svc(C, strict=False, kernel="precomputed", tol=tolerance, cache_size=CACHE).fit(ridged, y)
     u = np.zeros(len(y))
     u[machine.support_] = np.abs(machine.dual_coef_[0])
     return u, float(machine.intercept_[0])

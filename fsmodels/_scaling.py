@@ -13,6 +13,7 @@ from fsmodels.errors import DataError, ParameterError
 FloatArray = NDArray[np.float64]
 METHODS = ("none", "standard", "unit-ball", "minmax")
 SPARSE_METHODS = ("none", "unit-ball")
+HUGE = 1e100  # from which the squares of a column are not trusted to be finite
 WIDE = 10_000  # features; the constants of a million would fill tens of megabytes
 
 
@@ -65,11 +66,16 @@ class Scale:
             # scikit-learn takes over a second to import and loading or building needs none of it
             from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+            # Squares and ranges of huge values overflow: such columns are halved often enough first, which is exact.
+            halved = _powers(X)
             if method == "standard":
-                standard = StandardScaler().fit(X)  # a constant column gets scale_ 1
-                return cls(method, standard.mean_, 1.0 / standard.scale_)
-            minmax = MinMaxScaler().fit(X)
-            return cls(method, minmax.data_min_, minmax.scale_)
+                standard = StandardScaler().fit(X * halved)  # a constant column gets scale_ 1
+                shift, scale = standard.mean_, standard.scale_
+            else:
+                minmax = MinMaxScaler().fit(X * halved)
+                shift, scale = minmax.data_min_, 1.0 / minmax.scale_
+            constant = (halved != 1.0) & (X[0] == X).all(axis=0)  # whose mean is off by more than others vary
+            return cls(method, np.where(constant, X[0], shift / halved), np.where(constant, 1.0, halved / scale))
 
     @property
     def is_none(self) -> bool:
@@ -146,3 +152,9 @@ def _largest_norm(X: Any) -> float:
     relative = X / peak
     squares = (relative * relative).sum(axis=1)
     return peak * float(np.sqrt(np.max(squares)))
+
+
+def _powers(X: FloatArray) -> FloatArray:
+    """Powers of two by which the columns are multiplied so that squares are finite; 1 for all but huge ones."""
+    peak = np.abs(X).max(axis=0)
+    return np.where(peak > HUGE, np.exp2(-np.floor(np.log2(np.maximum(peak, 1.0)))), 1.0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fsmodels._scaling import METHODS
 from fsmodels._usage import column_sizes
-from fsmodels.checks import choice, dataset
+from fsmodels.checks import bearable, choice, dataset
 from fsmodels.dataset import Dataset, DataWarning
 from fsmodels.errors import ParameterError
 
@@ -60,13 +60,15 @@ def as_given(data: Dataset) -> Dataset:
     ------
     ParameterError
         They are no Dataset.
+    DataError
+        A value is larger than models can bear.
 
     Warns
     -----
     DataWarning
         Nobody chose a scaling, ``"none"`` included, and columns differ by more than 100 times in size.
     """
-    if dataset(data).scale.chosen or not data.n_samples:
+    if bearable(data).scale.chosen or not data.n_samples:
         return data
     sizes = column_sizes(data.X)
     varied = np.flatnonzero(sizes)

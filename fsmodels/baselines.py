@@ -29,6 +29,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fsmodels import rankings
+from fsmodels._libsvm import svc
 from fsmodels._units import as_given
 from fsmodels.checks import feature_count, positive
 from fsmodels.dataset import Dataset
@@ -104,7 +105,8 @@ def rfe(data: Dataset, *, max_features: int, C: float = 1.0, step: int | float =
     rankings.check_step(step)
     if data.n_features == 1:  # which scikit-learn refuses
         return _fit(data, np.ones(1, dtype=bool), C, rankings.ranked(data, [0.0], "SVMs survived"), started)
-    search = RFE(_svc(C), n_features_to_select=max_features, step=step if step < 1 else int(step)).fit(data.X, data.y)
+    search = RFE(svc(C, kernel="linear"), n_features_to_select=max_features, step=step if step < 1 else int(step))
+    search.fit(data.X, data.y)
     weights, bias = _hyperplane(search.estimator_, np.flatnonzero(search.support_), data.n_features)
     survived = search.ranking_.max() - search.ranking_.astype(float)
     return _baseline(data, search.support_, weights, bias, rankings.ranked(data, survived, "SVMs survived"), started)
@@ -286,17 +288,11 @@ def _check(data: Dataset, C: float, max_features: int) -> None:
     feature_count(max_features, as_given(data).n_features)
 
 
-def _svc(C: float) -> Any:
-    from sklearn.svm import SVC
-
-    return SVC(kernel="linear", C=C)
-
-
-def _hyperplane(svc: Any, columns: NDArray[np.intp], n_features: int) -> tuple[FloatArray, float]:
-    coefficients = svc.coef_
+def _hyperplane(machine: Any, columns: NDArray[np.intp], n_features: int) -> tuple[FloatArray, float]:
+    coefficients = machine.coef_
     weights = np.zeros(n_features)
     weights[columns] = (coefficients.toarray() if hasattr(coefficients, "toarray") else coefficients).ravel()
-    return weights, float(svc.intercept_[0])
+    return weights, float(machine.intercept_[0])
 
 
 def _baseline(
@@ -308,7 +304,7 @@ def _baseline(
 
 def _fit(data: Dataset, kept: NDArray[np.bool_], C: float, ranking: pd.Series, started: float) -> Baseline:
     columns = np.flatnonzero(kept)
-    weights, bias = _hyperplane(_svc(C).fit(data.X[:, columns], data.y), columns, data.n_features)
+    weights, bias = _hyperplane(svc(C, kernel="linear").fit(data.X[:, columns], data.y), columns, data.n_features)
     return _baseline(data, kept, weights, bias, ranking, started)
 
 

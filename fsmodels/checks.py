@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fsmodels._magnitudes import LARGEST, SMALLEST, check_values
 from fsmodels.dataset import Dataset
 from fsmodels.errors import InfeasibleParameter, ParameterError
 
@@ -20,7 +21,7 @@ def _number(value: Any) -> float:
 
 
 def positive(name: str, value: Any, meaning: str) -> float:
-    """Return a finite number above 0 as float.
+    """Return a number above 0, of a size that the arithmetic can bear, as float.
 
     Raises
     ------
@@ -31,6 +32,11 @@ def positive(name: str, value: Any, meaning: str) -> float:
     if not (math.isfinite(number) and number > 0):
         raise ParameterError(
             f"{name}={value!r} is not allowed: {meaning}. Give a number above 0, for example {name}=1."
+        )
+    if not SMALLEST <= number <= LARGEST:
+        raise ParameterError(
+            f"{name}={value!r} is beyond what the arithmetic can bear: give {SMALLEST:g}..{LARGEST:g}, or data in "
+            "other units."
         )
     return number
 
@@ -48,6 +54,21 @@ def share(name: str, value: Any, meaning: str, *, open_below: bool = False) -> f
         least = "above 0" if open_below else "from 0"
         raise ParameterError(f"{name}={value!r} is not allowed: {meaning}. Give a number {least} to below 1.")
     return number
+
+
+def whole(name: str, value: Any, least: int, most: int | None, meaning: str) -> int:
+    """Return a whole number from ``least`` to ``most`` (None: to any) as int.
+
+    Raises
+    ------
+    ParameterError
+        With the value and what the parameter means.
+    """
+    number = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if number and least <= value and (most is None or value <= most):
+        return int(value)
+    allowed = f"of at least {least}" if most is None else f"in {least}..{most}"
+    raise ParameterError(f"{name}={value!r} is not allowed: {meaning}. Give a whole number {allowed}.")
 
 
 def choice(name: str, value: Any, allowed: list[str]) -> str:
@@ -92,4 +113,18 @@ def dataset(data: Any) -> Dataset:
         raise ParameterError(
             f"This needs a Dataset and got {type(data).__name__}: use Dataset.from_csv, from_frame or from_arrays."
         )
+    return data
+
+
+def bearable(data: Any) -> Dataset:
+    """Return the data, if they are a Dataset whose values a model can bear; one that is to be scaled need not.
+
+    Raises
+    ------
+    ParameterError
+        They are no Dataset.
+    DataError
+        With the column of a value that is too large.
+    """
+    check_values(dataset(data))
     return data

@@ -90,6 +90,11 @@ def _run(words: list[str]) -> int:
         except Error as error:
             _complain("Error", str(error))
             return BAD_INPUT
+        except (MemoryError, ImportError) as error:
+            if isinstance(error, ImportError) and "map segment" not in str(error):  # a library that found no room
+                raise
+            _complain("Error", "Not enough memory for these data and this model: use fewer rows or columns.")
+            return BAD_INPUT
         except KeyboardInterrupt:
             _complain("Error", "stopped by Ctrl-C before there was a solution.")
             return NO_SOLUTION

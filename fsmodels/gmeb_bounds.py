@@ -47,7 +47,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fsmodels._usage import FloatArray
-from fsmodels.checks import dataset, positive, share
+from fsmodels.checks import bearable, positive, share
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
 
@@ -289,7 +289,7 @@ def _vector(name: str, values: ArrayLike, data: Dataset) -> FloatArray:
 
 def _checked(data: Dataset, w: ArrayLike, b: float, *, B: float, r: float, delta: float) -> tuple[Dataset, FloatArray]:
     """Check what both theorems assume, and return the data and the weights."""
-    data = dataset(data).require_dense("gmeb")
+    data = bearable(data).require_dense("gmeb")
     positive("B", B, "B bounds the norm of w")
     positive("r", r, "r bounds the norm of every sample")
     share("delta", delta, "delta is the probability that the bound fails", open_below=True)

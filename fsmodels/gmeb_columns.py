@@ -9,7 +9,7 @@ import numpy as np
 
 from fsmodels._messages import listed
 from fsmodels._usage import FloatArray, column_sizes
-from fsmodels.checks import dataset
+from fsmodels.checks import bearable
 from fsmodels.dataset import Dataset, DataWarning
 from fsmodels.errors import DataError
 
@@ -88,7 +88,7 @@ def centred(data: Dataset) -> Centred:
     >>> columns.mean, columns.v_plus, columns.v_minus
     (array([3.]), array([2.]), array([4.]))
     """
-    data = dataset(data).require_dense("gmeb")
+    data = bearable(data).require_dense("gmeb")
     for sign in (1, -1):
         if not (data.y == sign).any():
             raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")

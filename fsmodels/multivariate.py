@@ -66,7 +66,7 @@ from fsmodels._units import as_given
 from fsmodels._usage import column_sizes, used
 from fsmodels.checks import choice, feature_count, positive
 from fsmodels.dataset import Dataset
-from fsmodels.errors import InfeasibleParameter, ModelError, ParameterError
+from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
 from fsmodels.group_models import OFFSET, Groups, group_dual, group_primal, groups_of
 from fsmodels.measures import Loss
 from fsmodels.measures import loss as loss_of
@@ -326,6 +326,8 @@ def _matrix(data: Dataset, offset: bool) -> Any:
 
 def _parameters(model: pyo.ConcreteModel, data: Dataset, B: int, C: float, offset: bool = False) -> None:
     features = as_given(data).features
+    if OFFSET in features:
+        raise DataError(f'Data "{data.name}" have a column "{OFFSET}", the name of the column of ones here: rename it.')
     names = [*features, OFFSET] if offset else features
     model.features = pyo.Set(initialize=names, doc="features, in the order of the data, and the offset if there is one")
     model.samples = pyo.Set(initialize=range(data.n_samples), doc="samples")

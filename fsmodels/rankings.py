@@ -51,13 +51,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fsmodels.checks import dataset, positive
+from fsmodels._libsvm import svc
+from fsmodels.checks import bearable, dataset, positive, whole
 from fsmodels.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 
 __all__ = ["information_gain", "kernel_rfe", "mutual_information", "relief"]
 
 FloatArray = NDArray[np.float64]
+NEIGHBOURS = "it is the number of nearest samples to look at"
 
 
 def information_gain(data: Dataset) -> pd.Series:
@@ -115,10 +117,10 @@ def mutual_information(data: Dataset, *, n_neighbors: int = 3, seed: int = 0) ->
     """
     from sklearn.feature_selection import mutual_info_classif
 
-    dataset(data).require_dense("mutual_information")
-    if not 1 <= n_neighbors < data.n_samples:
-        raise ParameterError(f"n_neighbors={n_neighbors} is not possible: use 1..{data.n_samples - 1}.")
-    scores = mutual_info_classif(data.X, data.y, n_neighbors=n_neighbors, random_state=seed)
+    bearable(data).require_dense("mutual_information")
+    near = whole("n_neighbors", n_neighbors, 1, data.n_samples - 1, NEIGHBOURS)
+    state = whole("seed", seed, 0, 2**32 - 1, "it starts the random numbers")
+    scores = mutual_info_classif(data.X, data.y, n_neighbors=near, random_state=state)
     return ranked(data, scores, "mutual information (nats)")
 
 
@@ -156,16 +158,15 @@ def relief(data: Dataset, *, n_neighbors: int = 10) -> pd.Series:
     """
     from skrebate import ReliefF
 
-    dataset(data).require_dense("relief")
-    if n_neighbors < 1:
-        raise ParameterError(f"n_neighbors={n_neighbors} is not possible: use at least 1, for example 10.")
+    bearable(data).require_dense("relief")
+    near = whole("n_neighbors", n_neighbors, 1, None, NEIGHBOURS)
     least = int(np.unique(data.y, return_counts=True)[1].min())
     if least < 2:
         raise DataError("A class has one sample, which has no nearest of its own: Relief needs two of each class.")
     scores = np.zeros(data.n_features)
     varies = np.flatnonzero(np.ptp(data.X, axis=0) > 0)  # a range of 0 would divide by 0
     if len(varies):
-        filter_ = ReliefF(n_neighbors=min(int(n_neighbors), least - 1), categorical_features=[])
+        filter_ = ReliefF(n_neighbors=min(near, least - 1), categorical_features=[])
         scores[varies] = filter_.fit(data.X[:, varies], data.y).feature_importances_
     return ranked(data, scores, "ReliefF weight")
 
@@ -206,9 +207,7 @@ def kernel_rfe(data: Dataset, *, C: float = 1.0, width: float | None = None, ste
     >>> sorted(kernel_rfe(clusters.train.scaled("standard"), C=64, width=3).index[:2])
     ['x1', 'x2']
     """
-    from sklearn.svm import SVC
-
-    dataset(data).require_dense("kernel_rfe")
+    bearable(data).require_dense("kernel_rfe")
     positive("C", C, "C weighs the sum of slacks")
     sigma = math.sqrt(data.n_features) if width is None else positive("width", width, "it is sigma of the RBF kernel")
     check_step(step)
@@ -216,8 +215,8 @@ def kernel_rfe(data: Dataset, *, C: float = 1.0, width: float | None = None, ste
     dropped: list[int] = []
     while len(left) > 1:
         X = data.X[:, left]
-        svm = SVC(kernel="rbf", C=C, gamma=sigma**-2).fit(X, data.y)
-        change = np.abs(_changes(X[svm.support_], svm.dual_coef_.ravel(), sigma))
+        machine = svc(C, kernel="rbf", gamma=sigma**-2).fit(X, data.y)
+        change = np.abs(_changes(X[machine.support_], machine.dual_coef_.ravel(), sigma))
         number = int(step) if step >= 1 else max(1, int(step * len(left)))
         worst = np.lexsort((-left, change))[: min(number, len(left) - 1)]  # of equal ones the last column goes first
         dropped.extend(left[worst])
@@ -235,8 +234,9 @@ def check_step(step: int | float) -> None:
     ParameterError
         With the value.
     """
-    if not step > 0 or (step >= 1 and step != int(step)):
-        raise ParameterError(f"step={step} drops no feature: use a whole number from 1, or a fraction below 1.")
+    number = isinstance(step, int | float | np.integer) and not isinstance(step, bool)
+    if not number or not 0 < step < math.inf or (step >= 1 and step != int(step)):
+        raise ParameterError(f"step={step!r} drops no feature: use a whole number from 1, or a fraction below 1.")
 
 
 def ranked(data: Dataset, scores: Any, name: str) -> pd.Series:

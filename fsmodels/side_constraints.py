@@ -45,6 +45,10 @@ import pyomo.environ as pyo
 from fsmodels._messages import check_known_features, listed
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
 
+DEAR = 1e6  # times the limit
+LARGE = 1e9  # numbers that are left as they are
+LOST = 1e-9  # of the largest cost: less than solvers resolve in a row
+
 __all__ = ["all_or_none", "at_least", "at_most", "budget", "excludes", "force_in", "force_out", "requires"]
 
 
@@ -63,14 +67,17 @@ def budget(model: pyo.ConcreteModel, costs: Mapping[str, float], limit: float) -
     Returns
     -------
     pyo.Constraint
-        ``sum_j cost_j sigma_j <= limit``, to be assigned to the model.
+        ``sum_j cost_j sigma_j <= limit``, to be assigned to the model. Of costs above a million times the limit it
+        has twice the limit, which forbids a binary as well, and where numbers are above 1e9 it is divided by a power
+        of two: solvers drop rows with coefficients of 1e15.
 
     Raises
     ------
     DataError
         A cost for something that is no feature.
     ParameterError
-        A cost or the limit is negative or not finite, or there are no costs.
+        A cost or the limit is negative or not finite, or there are no costs; costs are so far apart that the small
+        ones are lost.
     ModelError
         The model has no ``sigma``.
 
@@ -93,12 +100,32 @@ def budget(model: pyo.ConcreteModel, costs: Mapping[str, float], limit: float) -
         raise InfeasibleParameter(
             f"budget: limit={limit:g} is below 0, which not even the empty selection satisfies: give at least 0."
         )
-    priced = [(float(cost), sigma[name]) for name, cost in costs.items() if cost]
+    priced = {name: float(cost) for name, cost in costs.items() if cost}
     if not priced:
         raise ParameterError("budget: no feature has a cost above 0, so nothing would be bounded: give the costs.")
+    priced, most = _within_range(priced, float(limit), binary=all(s.is_binary() for s in sigma.values()))
     return pyo.Constraint(
-        expr=pyo.quicksum(cost * s for cost, s in priced) <= float(limit), doc="cost of the selected features"
+        expr=pyo.quicksum(cost * sigma[name] for name, cost in priced.items()) <= most,
+        doc="cost of the selected features",
     )
+
+
+def _within_range(costs: dict[str, float], limit: float, *, binary: bool) -> tuple[dict[str, float], float]:
+    """Return costs and limit of the same selections, of sizes that solvers take."""
+    if binary:
+        dear = [name for name, cost in costs.items() if cost > DEAR * limit and cost > DEAR]
+        costs = costs | dict.fromkeys(dear, 2 * limit or 1.0)
+    name, most = max(costs.items(), key=lambda item: item[1])
+    least = min(costs.values())
+    if sum(c / most for c in costs.values()) > limit / most and min(least, limit or least) < LOST * most:
+        small = f'the cost {least:g} of "{min(costs, key=costs.__getitem__)}"'
+        small = small if least < LOST * most else f"the limit {limit:g}"
+        raise ParameterError(
+            f'budget: {small} is lost beside the cost {most:g} of "{name}": give numbers that differ by less than '
+            f"{1 / LOST:g} times, or costs of 0."
+        )
+    unit = 2.0 ** -math.floor(math.log2(most)) if most > LARGE else 1.0
+    return {name: cost * unit for name, cost in costs.items()}, limit * unit
 
 
 def requires(model: pyo.ConcreteModel, a: str, b: str) -> pyo.Constraint:

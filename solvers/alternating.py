@@ -88,7 +88,7 @@ class Alternating(Driver):
     options_type = AlternatingConfig
     config: AlternatingConfig
 
-    def __new__(cls, model: Any = None, **options: Any) -> Any:
+    def __new__(cls, model: Any = None, /, **options: Any) -> Any:
         """Return the driver for the model's kind of blocks."""
         return descent(model, options) or super().__new__(cls)
 

@@ -105,7 +105,7 @@ class Driver:
     config: Config
     sign: float  # -1 for a model that maximises
 
-    def __init__(self, model: pyo.ConcreteModel, **options: Any) -> None:
+    def __init__(self, model: pyo.ConcreteModel, /, **options: Any) -> None:
         self.model, self.options = model, options
         self.config = configure(self.options_type, options, self.name)
         facts = facts_of(model)

@@ -1,0 +1,62 @@
+"""scikit-learn's libsvm with an end: where rounding hides what is left to gain, it would turn forever."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from typing import Any
+
+from fsmodels.errors import SolverError
+
+__all__ = ["svc"]
+
+MOST = 10_000_000  # iterations, libsvm's own limit, which scikit-learn lifts
+
+
+def svc(C: float, *, strict: bool = True, **words: Any) -> Any:
+    """Return ``sklearn.svm.SVC(C=C, **words)`` whose ``fit`` ends.
+
+    Parameters
+    ----------
+    strict : bool
+        Whether ``fit`` raises ``SolverError`` where it ends before the optimum; else the machine is left as it is.
+    """
+    return (_strict() if strict else _plain())(C=C, max_iter=MOST, **words)
+
+
+@cache
+def _plain() -> type:
+    # scikit-learn takes over a second to import and loading or building needs none of it
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import SVC
+
+    class Machine(SVC):  # type: ignore[misc, unused-ignore]
+        """An SVC that says nothing of its limit."""
+
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                return super().fit(X, y, sample_weight)
+
+    return Machine
+
+
+@cache
+def _strict() -> type:
+    class Optimal(_plain()):  # type: ignore[misc]
+        """An SVC that is optimal or none."""
+
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            remedy = "give a C nearer to 1, or scale the data."
+            try:
+                super().fit(X, y, sample_weight)
+            except ValueError as error:  # its multipliers are not finite
+                raise SolverError(f"libsvm failed at C={self.C:g} ({error}): {remedy}") from error
+            if self.n_iter_.max() >= MOST:
+                raise SolverError(
+                    f"libsvm did not end within {MOST} iterations at C={self.C:g}, more than it can resolve on these "
+                    f"data: {remedy}"
+                )
+            return self
+
+    return Optimal
