@@ -62,9 +62,14 @@ class Benders(DecompositionDriver):
         """Build the master as a Pyomo model of its own, and a runner that keeps its solver alive."""
         c = self.config
         self._master = Master(self.parts, floor)
-        options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed)
         spec = require(c.master_solver, C.MILP | needs(self._master.model)[0])
+        options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed, own=spec.tight)
         self._master_runner = Runner(spec, options)
+
+    def rescale(self, objective: float, value: float) -> None:
+        """Give the master units in which an objective is of the size that solvers' tolerances are made for."""
+        self._master.rescale(objective, value)
+        self._master_runner = Runner(self._master_runner.spec, self._master_runner.options)
 
     @property
     def master(self) -> pyo.ConcreteModel:
@@ -89,7 +94,7 @@ class Benders(DecompositionDriver):
                     continue
                 return status
             if self._master.bounded:
-                self.raise_bound(proposal.bound)
+                self.raise_bound(self.proven(proposal.bound))
             if not proposal.has_point:
                 self.message = self._no_point(proposal)
                 return proposal.stop_reason, None
@@ -116,7 +121,16 @@ class Benders(DecompositionDriver):
                 return proposal.stop_reason, None
             visited.add(key)
             self._add(answer)
+            improved = objective is not None and objective == self.best
+            if improved and self._master.ill_scaled(self.best or 0.0, answer.value or 0.0):
+                self.rescale(self.best or 0.0, answer.value or 0.0)
+                visited.clear()
         return StopReason.ITERATION_LIMIT, None
+
+    def proven(self, bound: float | None) -> float | None:
+        """Return what a solver's bound on the master proves; what the instance cannot tell from 0 stays so."""
+        told = None if bound is None else self._master.unit * bound
+        return told if told is not None and abs(told) <= self.resolution else self._master.proven(bound)
 
     def _bound_master(self) -> tuple[StopReason, SolutionStatus | None] | None:
         """Give the master what bounds it; where that cannot be, why the run ends."""

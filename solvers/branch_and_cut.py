@@ -35,7 +35,7 @@ from solvers.decomposition_driver import DecompositionConfig
 from solvers.errors import SolverError
 from solvers.incumbent_search import TIGHT, IncumbentSearch
 from solvers.interfaces import Runner, SolveOptions
-from solvers.lp import LpStatus
+from solvers.lp import FEASIBLE, LpStatus
 from solvers.master_lp import MasterLP, Relaxed
 from solvers.memory import Memory
 from solvers.registry import find
@@ -380,6 +380,10 @@ class BranchAndCut(IncumbentSearch):
             fractional = lp.fractional(relaxed.point)
             if not len(fractional):  # b
                 point = np.where(lp.integer, np.round(relaxed.point), relaxed.point)
+                open_columns = np.flatnonzero(lp.integer & (lower < upper))
+                if len(open_columns) and not lp.within(point, FEASIBLE):  # rounding has broken a row
+                    self._split(node, bound, relaxed.point, point, upper, open_columns)
+                    return None
                 answer = self._ask(point[: lp.n], TIGHT)
                 if answer is None:
                     return StopReason.TIME_LIMIT
@@ -387,7 +391,6 @@ class BranchAndCut(IncumbentSearch):
                 key = point[: lp.n].tobytes()
                 # Compared at the rounded point: where coefficients are huge, 1e-8 off it the cut says nothing.
                 solved = objective is not None and relaxed.eta >= answer.bound - 1e-7 * max(1e-10, abs(answer.bound))
-                open_columns = np.flatnonzero(lp.integer & (lower < upper))
                 if answer.cut is None or solved:
                     self._excluded = min(self._excluded, bound)
                     return None
@@ -399,11 +402,8 @@ class BranchAndCut(IncumbentSearch):
                 if not len(open_columns) and key in closed_by:
                     self._excluded = min(self._excluded, bound)
                     return None
-                if key in closed_by:  # the LP is not accurate enough to see its cut: split whatever is not fixed
-                    off = np.abs(relaxed.point - point)[open_columns]
-                    column = int(open_columns[int(np.argmax(off))])
-                    at = point[column] + (0.5 if point[column] < upper[column] else -0.5)
-                    self._tree.branch(node, bound, column, float(at))
+                if key in closed_by:  # the LP is not accurate enough to see its cut
+                    self._split(node, bound, relaxed.point, point, upper, open_columns)
                     return None
                 closed_by.add(key)
                 lp.add(answer)
@@ -425,6 +425,20 @@ class BranchAndCut(IncumbentSearch):
         column = self._costs.choose(relaxed.point, fractional)
         self._tree.branch(node, bound, column, float(relaxed.point[column]))
         return None
+
+    def _split(
+        self,
+        node: Node,
+        bound: float,
+        found: np.ndarray,
+        rounded: np.ndarray,
+        upper: np.ndarray,
+        columns: np.ndarray,
+    ) -> None:
+        """Branch on the column that rounding has moved most, off its value there."""
+        column = int(columns[int(np.argmax(np.abs(found - rounded)[columns]))])
+        at = rounded[column] + (0.5 if rounded[column] < upper[column] else -0.5)
+        self._tree.branch(node, bound, column, float(at))
 
     def _worth_asking(self) -> bool:
         if not self._subproblem.fractional:

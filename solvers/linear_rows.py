@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy import sparse
 from solvers.errors import ModelError
 from solvers.registry import Capability as C
 from solvers.registry import either
+from solvers.row_scaling import row_unit
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class LinearRows:
     x_upper: np.ndarray
     cost: np.ndarray
     constant: float
+    units: np.ndarray = field(default_factory=lambda: np.empty(0))  # in which ``scaled`` states the rows
 
     @classmethod
     def of(cls, rows: Sequence[Any], variables: Sequence[Any], terms: Sequence[Any], sign: float) -> LinearRows:
@@ -85,6 +87,34 @@ class LinearRows:
             cost,
             fixed_cost,
         )
+
+    def scaled(self) -> LinearRows:
+        """Return the rows in units that solvers tell from rounding; the variables and the objective stay.
+
+        Raises
+        ------
+        ModelError
+            Naming a row whose coefficients span too much.
+        """
+        matrix, lower, upper = self.matrix.copy(), self.lower, self.upper
+        units = np.ones(len(self.rows))
+        most = np.maximum(np.abs(self.x_lower), np.abs(self.x_upper))
+        for r in range(len(self.rows)):
+            here = slice(matrix.indptr[r], matrix.indptr[r + 1])
+            sides = np.array([side for side in (lower[r], upper[r]) if np.isfinite(side)])
+            size = np.abs(matrix.data[here])
+            found = row_unit(size, sides, most[matrix.indices[here]])
+            if found is None:
+                k = matrix.indices[here][int(np.argmax(size))]
+                raise ModelError(
+                    f'Row "{self.rows[r].name}" has coefficients from {size[size > 0].min():.3g} to {size.max():.3g} '
+                    f'(of "{self.variables[k].name}"): no solver tells the small ones from rounding beside the large. '
+                    "Fix the variable instead of giving it a price that forbids it, or state the row in other units."
+                )
+            units[r], noise = found
+            matrix.data[here] = np.where(size <= noise, 0.0, matrix.data[here] / units[r])
+        matrix.eliminate_zeros()
+        return replace(self, matrix=matrix, lower=lower / units, upper=upper / units, units=units)
 
 
 def _affine(expression: Any, what: str, column: Mapping[int, int]) -> tuple[float, list[tuple[float, Any]]]:

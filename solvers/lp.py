@@ -13,6 +13,7 @@ import highspy
 import numpy as np
 from scipy import sparse
 
+from solvers.errors import SolverError
 from solvers.highs import run
 
 LONG = 10_000  # non-zeros; a smaller LP takes milliseconds, as a thread takes a tenth of one
@@ -121,7 +122,7 @@ class HighsLP:
     def add_rows(self, matrix: Any, lower: np.ndarray, upper: np.ndarray) -> None:
         """Add rows ``lower <= A x <= upper``; A of shape (rows, columns), dense or CSR."""
         a = sparse.csr_matrix(matrix)
-        self._highs.addRows(
+        said = self._highs.addRows(
             a.shape[0],
             _infinite(lower),
             _infinite(upper),
@@ -130,6 +131,8 @@ class HighsLP:
             a.indices.astype(np.int32),
             a.data.astype(float),
         )
+        if said == highspy.HighsStatus.kError:  # and none of them is in the LP
+            raise SolverError(f"highs takes no coefficient above 1e15; these rows have {np.abs(a.data).max():.3g}.")
 
     def add_columns(self, matrix: Any, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
         """Add columns; A of shape (rows, columns), dense or sparse. The last basis stays feasible, not optimal."""

@@ -73,7 +73,7 @@ class MasterLP:
 
     def __init__(self, parts: Split, floor: float | None, *, seed: int = 0, lp_solver: str = "highs") -> None:
         require_lp_solver(lp_solver)
-        rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign)
+        rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
         self.variables = parts.master_variables
         self.n = len(parts.structure.complicating)
         self.size = len(self.variables)
@@ -95,7 +95,7 @@ class MasterLP:
         self._scale = 1.0
         self._objective_floor: float | None = None
         self._bounded = floor is not None  # before the first optimality cut nothing may hold eta
-        self._activity = np.abs(rows.matrix) @ np.ones(self.size) if len(rows.rows) else np.zeros(0)
+        self._sizes = abs(rows.matrix)
 
     def start(self, scale: float) -> None:
         """Build the LP with ``eta`` in units of ``scale``."""
@@ -190,13 +190,13 @@ class MasterLP:
             self._unclipped.append(answer)
         elif self._binary and self._floor is not None and answer.value is not None:
             cut = cut.clipped(self._floor)
-        cut = cut.without_tiny(self.lower[: self.n], self.upper[: self.n])
         eta = 0.0 if answer.value is None else 1.0
         if eta:
             self._free_eta()
-        scale = self._scale if eta else max(1.0, float(np.abs(cut.coefficients).max(initial=0.0)))
-        row = np.concatenate([-cut.coefficients / scale, np.zeros(self.size - self.n)])
-        fresh = Cuts(row[None], np.array([cut.constant / scale]), np.array([eta]))
+        scale = self._scale if eta else float(np.abs(cut.coefficients).max(initial=0.0)) or 1.0
+        cut = cut.over(scale).without_tiny(self.lower[: self.n], self.upper[: self.n])
+        row = np.concatenate([-cut.coefficients, np.zeros(self.size - self.n)])
+        fresh = Cuts(row[None], np.array([cut.constant]), np.array([eta]))
         self._enter(fresh)
         self._cuts = self._cuts + fresh
         self.added += 1
@@ -310,14 +310,15 @@ class MasterLP:
         """Tell whether a point meets the user's rows, the bounds and integrality."""
         return not len(self.fractional(point)) and self.within(point)
 
-    def within(self, point: np.ndarray) -> bool:
+    def within(self, point: np.ndarray, tolerance: float = ROWS) -> bool:
         """Tell whether a point, fractional or not, meets the user's rows and the bounds."""
         rows = self.linear
-        if np.any(point < self.lower - ROWS) or np.any(point > self.upper + ROWS):
+        if np.any(point < self.lower - tolerance) or np.any(point > self.upper + tolerance):
             return False
         if not self._fixed_rows:
             return True
-        activity, slack = rows.matrix @ point, ROWS * (1.0 + self._activity)
+        # Relative to what is added up at this point: a large coefficient excuses nothing where its variable is 0.
+        activity, slack = rows.matrix @ point, tolerance * (1.0 + self._sizes @ np.abs(point))
         return bool(np.all(activity >= rows.lower - slack) and np.all(activity <= rows.upper + slack))
 
     def complete(self, choice: np.ndarray, time_limit: float | None) -> np.ndarray | None:
@@ -343,15 +344,16 @@ class MasterLP:
             choice[order] = np.where(np.isfinite(upper), upper, choice + 1.0)[order]
             return choice
         columns = rows.matrix.tocsc()
-        activity = rows.matrix @ choice
-        limit = rows.upper + ROWS * (1.0 + self._activity)
+        activity, size = rows.matrix @ choice, self._sizes @ np.abs(choice)
         for _ in range(2):  # the second time for those that another one had to precede
             for j in order:
                 if choice[j] >= self.upper[j]:
                     continue
                 where = slice(columns.indptr[j], columns.indptr[j + 1])
                 touched, change = columns.indices[where], columns.data[where]
-                if np.all(activity[touched] + change <= limit[touched]):
+                limit = rows.upper[touched] + ROWS * (1.0 + size[touched] + np.abs(change))
+                if np.all(activity[touched] + change <= limit):
                     activity[touched] += change
+                    size[touched] += np.abs(change)
                     choice[j] += 1.0
         return choice

@@ -79,6 +79,8 @@ class SolverSpec:
         A time limit as it takes it.
     strict : dict
         What makes it solve again with tighter rows, where its point lost its proof when it was recomputed.
+    tight : dict
+        What makes it hold rows, integrality and reduced costs to 1e-9, as the masters of cut loops need.
     tell_apart : dict
         Options with which it tells infeasible from unbounded when its presolve could not.
     sound : dict
@@ -113,6 +115,7 @@ class SolverSpec:
     accept: Callable[[str, Any], Any] | None = None
     around: Callable[..., AbstractContextManager[quirks.Attempt]] = quirks.plain
     seconds: Callable[[float], float] = float
+    tight: dict[str, Any] = field(default_factory=dict)
     tell_apart: dict[str, Any] = field(default_factory=dict)
     strict: dict[str, Any] = field(default_factory=dict)
     sound: dict[str, Any] = field(default_factory=dict)
@@ -152,6 +155,12 @@ SOLVERS: dict[str, SolverSpec] = {
             words={"seed": "random_seed"},
             option_names=quirks.highs_options,
             around=quirks.highs,
+            tight={
+                "primal_feasibility_tolerance": 1e-9,
+                "dual_feasibility_tolerance": 1e-9,
+                "mip_feasibility_tolerance": 1e-9,
+                "mip_abs_gap": 0.0,
+            },
             tell_apart={"presolve": "off"},
             interface=_V2 + "highs.Highs",
         ),
@@ -189,6 +198,7 @@ SOLVERS: dict[str, SolverSpec] = {
             around=quirks.scip,
             words={"seed": "randomization/randomseedshift"},
             strict={"numerics/feastol": 1e-9},
+            tight={"numerics/feastol": 1e-9, "numerics/dualfeastol": 1e-9},
             sound={"constraints/SOS1/maxboundcuts": 0, "constraints/SOS1/maxboundcutsroot": 0},
             option_names=quirks.scip_options,
             interface=_V2 + "scip.scip_direct.ScipDirect",
@@ -202,6 +212,7 @@ SOLVERS: dict[str, SolverSpec] = {
             words={"seed": "Seed"},
             option_names=quirks.gurobi_options,
             checks_options=True,
+            tight={"IntFeasTol": 1e-9, "FeasibilityTol": 1e-9, "OptimalityTol": 1e-9, "MIPGapAbs": 0.0},
             tell_apart={"DualReductions": 0},
             interface=_V2 + "gurobi.gurobi_persistent.GurobiPersistent",
             alone=True,

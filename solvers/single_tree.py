@@ -43,8 +43,7 @@ from solvers.result import SolutionStatus, StopReason
 from solvers.structure import SubAnswer
 
 NODES = 1000  # of the tree between two rows of the table, where no new point is found
-# A cut with large coefficients says nothing 1e-5 off the integers: the tree would keep a point that violates it.
-ACCURATE = {"LazyConstraints": 1, "IntFeasTol": 1e-9, "FeasibilityTol": 1e-9}
+ROOM = 100.0  # of the units in which a tree goes on: another begins anew
 
 
 @dataclass
@@ -77,12 +76,23 @@ class SingleTree(Benders):
         # The solver knows only what is in a row or has a cost, and a lazy cut may hold no other variable.
         nothing = LinearExpression(linear_coefs=[0.0] * (len(points) + 1), linear_vars=[model.eta, *points])
         model.known = pyo.Constraint(expr=(-1.0, nothing, None), doc="no restriction: the variables of all cuts")
-        options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed, own=ACCURATE)
+        # 1e-5 off the integers a cut with large coefficients says nothing: the tree would keep a point against it.
+        own = {"LazyConstraints": 1, **spec.tight}
+        options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed, own=own)
         self._master_runner = Runner(spec, options)
         self._lazy = LazyTree(self._master_runner, model, self._candidate, self._progress)
+        self._value = 0.0  # of the subproblem, at the best point
         self._asked: dict[bytes, SubAnswer] = {}
         self._rows: dict[bytes, Any] = {}  # of the master: the cut of each point asked
         self._calls = self._stale = 0
+
+    def rescale(self, objective: float, value: float) -> None:
+        """Give the master other units, and a tree that begins with them."""
+        super().rescale(objective, value)
+        self._lazy = LazyTree(self._master_runner, self._master.model, self._candidate, self._progress)
+
+    def _ill_scaled(self, room: float = 1.0) -> bool:
+        return self.best is not None and self._master.ill_scaled(self.best, self._value, room)
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
@@ -102,6 +112,8 @@ class SingleTree(Benders):
             if self._stop is not None:
                 return self._stop, None
             if self._again:
+                if self._ill_scaled(ROOM):
+                    self.rescale(self.best or 0.0, self._value)
                 continue
             if proposal.status is SolutionStatus.INFEASIBLE:
                 return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
@@ -117,7 +129,9 @@ class SingleTree(Benders):
                 return proposal.stop_reason, None
             cuts = len(self.master.cuts)
             self._visit()  # 5
-            if self._stop is not None or len(self.master.cuts) == cuts:
+            if self._stop is None and self._ill_scaled():
+                self.rescale(self.best or 0.0, self._value)
+            elif self._stop is not None or len(self.master.cuts) == cuts:
                 return self._stop or StopReason.CONVERGED, None
         return StopReason.TIME_LIMIT, None
 
@@ -132,13 +146,13 @@ class SingleTree(Benders):
         finally:
             self.seconds["master"] -= self.seconds["subproblem"] - inside
         if self._bounded:
-            self.raise_bound(answer.bound)
+            self.raise_bound(self.proven(answer.bound))
         return answer
 
     def _progress(self, bound: float, nodes: float) -> bool:
         """Take the tree's bound; tell whether to stop."""
         if self._bounded:
-            self.raise_bound(bound)
+            self.raise_bound(self.proven(bound))
         if nodes >= self._nodes + NODES:
             self._nodes = nodes
             self.record("tree", None, cuts=len(self.master.cuts), support=None)
@@ -153,14 +167,18 @@ class SingleTree(Benders):
         row, value = self._visit()
         # A cut that frees eta, or whose variables are all fixed, is none that the solver takes inside a tree.
         self._again = row is not None and (self._bounded != self._master.bounded or is_fixed(row.body))
+        self._again = self._again or self._ill_scaled(ROOM)
         if self._again:
             return Verdict(stop=True)
-        instead = [(self.master.eta, value)] if row is not None and value is not None and self.best != before else None
+        unit = self._master.unit
+        instead = (
+            [(self.master.eta, value / unit)] if row is not None and value is not None and self.best != before else None
+        )
         return Verdict(self._stop is not None, row, instead)
 
     def _visit(self) -> tuple[Any, float | None]:
         """Ask at the master's point; return the cut that it violates, if it does, and the subproblem's value."""
-        c, eta = self.config, self.master.eta.value
+        c, eta = self.config, self._master.unit * self.master.eta.value
         point, cost = self._master.point(), self._master.cost()
         key = _key(point)
         new = key not in self._asked
@@ -171,6 +189,8 @@ class SingleTree(Benders):
         self._asked[key] = answer
         objective = None if answer.value is None else cost + answer.value
         improves = objective is not None and (self.best is None or objective < self.best)
+        if improves:
+            self._value = answer.value or 0.0
         better = (new or improves) and self._keep(objective, answer)  # 2
         missed = answer.value is None or eta < answer.bound - 1e-7 * max(1e-10, abs(answer.bound))
         row = self._row(point, answer) if missed or not self._bounded else None  # 3

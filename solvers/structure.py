@@ -38,6 +38,21 @@ class Cut:
         """Return the cut's value at a point of shape (n,)."""
         return float(self.constant + self.coefficients @ point)
 
+    def over(self, unit: float) -> Cut:
+        """Return the cut on the value in these units."""
+        return Cut(self.constant / unit, self.coefficients / unit)
+
+    def lowered(self, floor: float, most: float) -> Cut:
+        """Return the mean of the cut and the floor that says ``most`` where the cut says most over 0/1 points.
+
+        What lies above ``most`` is no candidate for the optimum, however far above.
+        """
+        top = self.constant + float(np.maximum(self.coefficients, 0.0).sum())
+        if top <= most:
+            return self
+        share = (most - floor) / (top - floor)
+        return Cut(floor + share * (self.constant - floor), share * self.coefficients)
+
     def clipped(self, floor: float) -> Cut:
         """Return a cut that agrees at every 0/1 point where it is above ``floor``, with the least coefficients.
 
