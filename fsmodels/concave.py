@@ -30,6 +30,18 @@ The steps of FSB (Algorithm 2.3)
     For fixed v, (14) is linear in r over a box: r_j = 1 where mu v_j > (1 - mu) lambda, else 0. For fixed r it is a
     linear program in all else, in which v_j and u_j may grow together at no cost where r_j = 1: v = u = |w| is the
     smallest of these optima, and taken.
+FSB by solvers of the whole model
+    No bound on u and v follows from the data's size: of A = {1 + t}, B = {1 - t} the only plane without error has w =
+    1/t. None is needed: r is in no row, and (14) is affine in each r_j, so some optimum has r in {0, 1}, where u_j -
+    r_j v_j is u_j or u_j - v_j; ``solvers.ordered_products`` writes r_j v_j with a binary and ordered sets, and FSB is
+    a MILP. At such an optimum u = v = |w|, and (14) is the l1 norm with a cap,
+
+    .. math::
+        \min\ (1 - \mu)(1 - \lambda) E + \sum_j \min \{ \mu |w_j|, (1 - \mu) \lambda \},
+
+    so what complementarity costs is bounded, by (1 - mu) lambda a feature, whatever w is. At every feasible point (14)
+    is at least 0. A solver whose r_j is 1 + 1e-8 sees 1e-8 v_j less: values are put on their bounds, and (14) is
+    evaluated again, before anything is claimed.
 FS as a MILP
     sigma_j in {0, 1}, and either v_j = 0 or 1 - sigma_j = 0: a special ordered set of type 1, which needs no bound on w
     (``form="sos1"``), or a disjunction of w_j = 0 and sigma_j = 1 (``form="indicator"``), for whose big-M w must be
@@ -49,7 +61,8 @@ Deviations
 Class
     FS: MILP with ordered sets. FSS, FSV: concave over a polyhedron (NLP). FSL: LP with complementarity. FSB: bilinear.
 Certificate
-    FS and FSL exact, when the solver proves its bound; FSV, FSS and FSB stationary.
+    FS and FSL exact, when the solver proves its bound; FSV and FSS stationary; FSB stationary by its driver, exact by
+    scip or gurobi.
 """
 
 from __future__ import annotations
@@ -267,8 +280,8 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.Concre
     penalty : float
         lambda in [0, 1), the weight of the number of features; ``model.penalty`` can be changed between solves.
     mu : float, optional
-        The weight of complementarity, in (0, 1). By default the driver takes the smallest of 0.05, 0.15, ..., 0.95
-        whose solution is complementary, else 0.95 with a message; ``model.mu`` holds it afterwards.
+        The weight of complementarity, in (0, 1). By default every solver and driver takes the smallest of 0.05, 0.15,
+        ..., 0.95 whose solution is complementary, else 0.95 with a message; ``model.mu`` holds it afterwards.
 
     Returns
     -------

@@ -47,6 +47,7 @@ from solvers.errors import OptionError
 from solvers.interfaces import SolveOptions
 from solvers.model_class import is_fraction, violation, without_domains
 from solvers.oracle_blocks import ENDLESS, descent
+from solvers.penalty import inexact
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
 from solvers.starts import StartsConfig, spread
@@ -342,10 +343,7 @@ class Alternating(Driver):
         if run is not None:
             missed = next((m for m in self._measures if m["value"] == run.value and not m["satisfied"]), None)
             if missed is not None and self._penalty is not None:
-                said.append(
-                    f"At {self._mu}={run.value:g} the penalty is not exact: what it is to enforce is missed by "
-                    f"{missed['measure']:.2g} (allowed {self._penalty.tolerance:g})."
-                )
+                said.append(inexact(self._penalty, missed))
             why = self._only_partial(run) if run.settled else ""
             said.append(f"A partial optimum, which no block improves alone: {why}." if why else "")
             alike = [r for r in self._runs if r.value == run.value and r.settled]

@@ -13,7 +13,7 @@ from solvers import interrupt
 from solvers.decomposition import single_objective
 from solvers.duals import dual_suffix
 from solvers.errors import OptionError
-from solvers.model_class import violation
+from solvers.model_class import put_on_bounds, violation
 from solvers.option_types import check_types
 from solvers.registry import nearest
 from solvers.result import Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
@@ -177,6 +177,11 @@ class Driver:
             self._offer_trivial()
         self._load()
         objective = None if self._kept is None else self._kept[1]
+        facts, selected = facts_of(self.model), None
+        stated = facts is None or not facts.implicit
+        every = self.model.component_data_objects(pyo.Var, descend_into=INSIDE)
+        if objective is not None and put_on_bounds(every) and stated:
+            objective = self.sign * float(pyo.value(single_objective(self.model)))
         error = 0.0 if objective is None else max(violation(self.model), told_violation(self.model))
         if status is None and objective is not None:
             status = self.claim()
@@ -191,7 +196,6 @@ class Driver:
         unproven = stop is StopReason.CONVERGED and judged.status is SolutionStatus.FEASIBLE and status is None
         if unproven and not message and self._kept == self._least():
             message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
-        facts, selected = facts_of(self.model), None
         if facts is not None and facts.selected is not None and objective is not None:
             selected = facts.selected(self.model)
         details = self.details | {"seconds": dict(self.seconds)}

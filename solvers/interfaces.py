@@ -24,8 +24,10 @@ from pyomo.contrib.solver.common.results import TerminationCondition as Terminat
 from pyomo.opt import TerminationCondition as Legacy
 
 from solvers.errors import Error, OptionError, SolverError
+from solvers.model_class import put_on_bounds
 from solvers.registry import SolverSpec, check_options, refused_option
 from solvers.result import SolutionStatus, StopReason
+from solvers.unseen import INSIDE
 
 _OPTIMAL = (StopReason.CONVERGED, SolutionStatus.OPTIMAL)
 _INFEASIBLE = (StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
@@ -165,6 +167,8 @@ class Runner:
             raise
         except Exception as error:  # a foreign program: whatever it raises becomes one kind of error with its words
             raise self._explained(error) from error
+        if native.has_point:
+            put_on_bounds(model.component_data_objects(pyo.Var, descend_into=INSIDE))
         late = end is not None and time.perf_counter() >= end
         return self._answer(native, late=late, pressed=attempt.pressed.is_set(), integer=integer, model=model)
 

@@ -16,6 +16,7 @@ from solvers.errors import ModelError
 from solvers.expressions import variables
 from solvers.registry import Capability as C
 from solvers.registry import either
+from solvers.result import HOPELESS
 from solvers.unseen import INSIDE
 
 SMOOTH, NONCONVEX, GENERAL = 2, 3, 4  # quadratic and perhaps convex; quadratic and surely not; anything else
@@ -78,6 +79,30 @@ def bounds_of(v: Any) -> tuple[float, float]:
     """Return a variable's bounds, infinite where it has none."""
     lower, upper = v.bounds
     return -math.inf if lower is None else lower, math.inf if upper is None else upper
+
+
+def put_on_bounds(variables: Iterable[Any]) -> bool:
+    """Move values that are beyond a bound by a tolerance onto it; return whether any was.
+
+    A value 1e-8 beyond its bound counts for 1e8 times as much where it multiplies another: r v with r = 1 + 1e-8. What
+    is farther off no tolerance explains: it stays, and is a violation.
+    """
+    moved = False
+    for v in variables:
+        x = v.value
+        if x is None or v.fixed:
+            continue
+        low, up = bounds_of(v)
+        if x < low <= up:
+            beyond, x = low - x, low
+        elif x > up >= low:
+            beyond, x = x - up, up
+        else:
+            continue
+        if beyond <= HOPELESS * max(1.0, abs(x)):
+            v.set_value(x, skip_validation=True)
+            moved = True
+    return moved
 
 
 @contextmanager

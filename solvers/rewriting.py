@@ -77,7 +77,7 @@ def visible(model: Any, spec: SolverSpec) -> Visible:
     if not hidden:
         return Visible(model)
     clone = model.clone()
-    answer = Visible(clone, hidden, _pairs(model, clone, pyo.Var), _pairs(model, clone, pyo.BooleanVar))
+    answer = Visible(clone, hidden, pairs_of(model, clone, pyo.Var), pairs_of(model, clone, pyo.BooleanVar))
     if C.SOS in spec.capabilities:
         _as_ordered_sets(clone)
     steps = {"Complementarity": "mpec.simple_nonlinear" if spec.local else "mpec.simple_disjunction"}
@@ -131,6 +131,7 @@ def _distance(row: tuple[Any, ...]) -> Any:
     return body - lower if upper is None else upper - body
 
 
-def _pairs(model: Any, clone: Any, kind: Any) -> list[tuple[Any, Any]]:
+def pairs_of(model: Any, clone: Any, kind: Any) -> list[tuple[Any, Any]]:
+    """Return each variable of a model with its copy in a clone."""
     mine, copies = (m.component_data_objects(kind, descend_into=INSIDE) for m in (model, clone))
     return list(zip(mine, copies, strict=True))

@@ -15,6 +15,7 @@ from solvers.errors import ModelError
 from solvers.kelley import CuttingPlane
 from solvers.linearization import SuccessiveLinearization
 from solvers.multistart import MultiStart
+from solvers.penalty import by_values, penalty_of
 from solvers.registry import DRIVERS, find, recognise
 from solvers.result import Result
 from solvers.single_tree import SingleTree
@@ -75,6 +76,13 @@ def _solved(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> R
     facts = facts_of(model)
     if solver is None and facts is not None:
         solver = facts.default_solver or None
+    penalty = penalty_of(model)
+    if penalty is None or solver == Alternating.name:
+        return _once(model, solver, options)
+    return by_values(model, penalty, lambda: _once(model, solver, options), options)
+
+
+def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
     if solver is None:
         return solve_by_class(model, options)
     if isinstance(solver, str) and solver in DRIVERS:

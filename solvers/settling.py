@@ -34,7 +34,7 @@ from solvers.result import FEASIBLE, SolutionStatus
 from solvers.rewriting import Visible
 from solvers.subproblem import OracleSubproblem, SwitchedSubproblem, may_be_zero
 from solvers.trace import Clock
-from solvers.unseen import INSIDE, others
+from solvers.unseen import INSIDE, others, unseen
 
 CHOICES = 100  # without a point, before the solver is no longer asked for another
 WHOLE = 1e-3  # how far from whole the integers may be to say what is chosen
@@ -196,7 +196,7 @@ def _free_integers(model: Any) -> list[Any]:
 def _solve(model: Any, spec: SolverSpec, clock: Clock) -> Answer | None:
     """Solve what is left by the most exact solver for it, else by the one that solved the whole."""
     needed = needs(model)
-    easy = [default_solver(needed)] if any(n & _EASY for n in needed) else []
+    easy = [default_solver(needed)] if any(n & _EASY for n in needed) and not unseen(model) else []
     for candidate in [*easy, spec]:
         integer = has_integers(model)
         hidden = [v for v in model.component_data_objects(pyo.Var, descend_into=INSIDE) if not v.is_continuous()]

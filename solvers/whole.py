@@ -28,6 +28,7 @@ from solvers.model_class import (
     violation,
     without_domains,
 )
+from solvers.ordered_products import products_as_sets
 from solvers.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, default_solver, describe, find, names
 from solvers.registry import Capability as C
 from solvers.result import DEFAULT_GAP, FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason, verdict
@@ -186,6 +187,9 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     before = [(v, v.value) for v in variables]
     seen = visible(model, spec)
     needed = needs(seen.model)
+    if needed in ([C.QP], [C.MIQP]) and not seen.pairs and C.SOS in spec.capabilities:
+        seen = products_as_sets(model) or seen
+        needed = needs(seen.model)
     multipliers = Multipliers.wanted(model, spec, seen, needed)
     whole = _Whole(model, spec, options, clock, seen, needed, structure, parts, multipliers)
     if not any(n in spec.capabilities for n in needed):

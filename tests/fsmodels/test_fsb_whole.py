@@ -1,0 +1,104 @@
+"""FSB by solvers of the whole model: every r by linear programs, honest objectives, and mu where none is given."""
+
+import itertools
+import os
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from scipy.optimize import linprog
+
+import fsmodels as fs
+from solvers.structure import facts_of
+
+SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
+
+
+def enumerated(data, penalty, mu):
+    """The optimum of (14): r in {0, 1}, and u = v = |w|."""
+    n, (A, B) = len(data.features), (data.X[data.y > 0], data.X[data.y < 0])
+    m, k = len(A), len(B)
+    one = np.ones
+    rows = np.block(
+        [[-A, A, one((m, 1)), -np.eye(m), np.zeros((m, k))], [B, -B, -one((k, 1)), np.zeros((k, m)), -np.eye(k)]]
+    )
+    bounds = [*[(0, None)] * (2 * n), (None, None), *[(0, None)] * (m + k)]
+    share = (1 - mu) * (1 - penalty)
+    found = []
+    for r in itertools.product((0, 1), repeat=n):
+        price = mu * (1 - np.array(r))
+        costs = np.concatenate([price, price, [0], np.full(m, share / m), np.full(k, share / k)])
+        found.append(linprog(costs, rows, -one(m + k), bounds=bounds).fun + (1 - mu) * penalty * sum(r))
+    return min(found)
+
+
+def drawn(seed, make_data, *, scaled=True):
+    random = np.random.default_rng(seed)
+    data = make_data(int(random.integers(6, 20)), int(random.integers(1, 5)), seed=seed)
+    if not scaled:
+        sizes = 10.0 ** random.integers(-6, 5, len(data.features))
+        data = fs.Dataset.from_arrays(data.X * sizes, data.y, features=list(data.features))
+    return data, float(random.choice([0.02, 0.1, 0.3, 0.7])), float(random.choice([0.05, 0.15, 0.5, 0.95]))
+
+
+def check_exact(data, penalty, mu, solver):
+    result = fs.solve(fs.concave.fsb(data, penalty=penalty, mu=mu), solver)
+    truth = enumerated(data, penalty, mu)
+    assert result.status is fs.SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(truth, rel=2e-4, abs=1e-9)
+    assert result.bound <= truth * (1 + 1e-6) + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("solver", ["scip", "gurobi"])
+def test_the_whole_model_is_solved_exactly(solver, seed, make_data, need):
+    check_exact(*drawn(seed, make_data), need(solver))
+
+
+@pytest.mark.filterwarnings("ignore:.*columns differ")
+@pytest.mark.parametrize("solver", ["pounce", "multi-start", "alternating", "scip"])
+@pytest.mark.parametrize("seed", [2, 6, 7, 10])
+def test_no_objective_is_below_the_optimum_however_large_the_weights(solver, seed, make_data):
+    data, penalty, mu = drawn(seed, make_data, scaled=False)
+    model = fs.concave.fsb(data, penalty=penalty, mu=mu)
+    result = fs.solve(model, solver)
+    assert result.objective >= enumerated(data, penalty, mu) * (1 - 1e-6) - 1e-6
+    assert all(0 <= r.value <= 1 for r in model.r.values())
+
+
+@pytest.mark.parametrize("solver", ["scip", "pounce", "multi-start", "sla", "alternating"])
+def test_without_mu_every_solver_finds_the_first_that_is_complementary(solver, make_data):
+    data = make_data(30, 3, seed=4)
+    model = fs.concave.fsb(data, penalty=0.1)
+    result = fs.solve(model, solver)
+    table = result.details["penalty"]["table"]
+    assert table["value"].tolist() == fs.concave.MU[: len(table)]
+    assert table["satisfied"].tolist() == [False] * (len(table) - 1) + [True]
+    assert len(table) == 3
+    assert model.mu.value == result.details["penalty"]["value"] == table["value"].iloc[-1]
+    if solver == "scip":
+        assert result.objective == pytest.approx(enumerated(data, 0.1, 0.25), rel=2e-4)
+    assert pyo.value(model.complementarity) <= 1e-6
+
+
+def test_a_penalty_that_no_value_makes_exact_says_so(make_data):
+    model = fs.concave.fsb(make_data(30, 3, seed=4), penalty=0.1)
+    facts_of(model).penalty.values = [0.001, 0.002]
+    result = fs.solve(model, "scip")
+    assert "At mu=0.002 the penalty is not exact" in result.message
+    assert model.mu.value == 0.002
+
+
+def test_a_limit_keeps_the_last_point_and_its_mu(make_data):
+    model = fs.concave.fsb(make_data(30, 3, seed=4), penalty=0.1)
+    result = fs.solve(model, "pounce", time_limit=1e-9)
+    assert (result.stop_reason, result.status) == (fs.StopReason.TIME_LIMIT, fs.SolutionStatus.NO_SOLUTION)
+    assert model.mu.value == 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", ["scip", "gurobi"])
+def test_many_whole_models_are_solved_exactly(solver, make_data, need):
+    """60 instances each; FSMODELS_SOAK=20 makes them 1200."""
+    for seed in range(100, 100 + max(1, round(60 * SOAK))):
+        check_exact(*drawn(seed, make_data), need(solver))
