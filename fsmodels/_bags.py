@@ -130,7 +130,7 @@ class Bags:
         >>> Bags.from_csv(path, bag="molecule", target="musk").names
         ('m1', 'm2')
         """
-        path = Path(path)
+        path = _reading.as_path(path)
         table, origin = _reading.read_table(path)
         instances, ids = _parts(table, bag, target, positive, drop, origin)
         name = path.name.removesuffix(".gz").removesuffix(".csv")

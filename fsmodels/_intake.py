@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from fsmodels import _reading
-from fsmodels._messages import listed, suggestion
+from fsmodels._messages import as_names, listed, suggestion
 from fsmodels._reading import Origin, is_missing, number
 from fsmodels.errors import DataError
 
@@ -77,7 +77,7 @@ def from_arrays(X: Any, y: ArrayLike, features: Sequence[str] | None, positive: 
         raise DataError(
             f"X has shape {X.shape}: give samples x features; X.reshape(-1, 1) makes a single feature of a vector."
         )
-    names = [f"x{j + 1}" for j in range(X.shape[1])] if features is None else [str(name) for name in features]
+    names = [f"x{j + 1}" for j in range(X.shape[1])] if features is None else as_names(features, "features")
     if len(names) != X.shape[1]:
         raise DataError(f"features has {len(names)} names for {X.shape[1]} columns of X: give one name a column.")
     _check_names(names, _reading.ARRAYS)

@@ -45,7 +45,7 @@ def built(
             raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")
     C = positive("C", C, "C weighs the sum of losses")
     mu = positive("penalty", penalty, "mu is the price of a unit of feature weight")
-    if not (hinge and not isinstance(eps, bool) and eps == 0):
+    if not (hinge and isinstance(eps, int | float) and not isinstance(eps, bool) and eps == 0):
         eps = positive("eps", eps, "eps smooths the hinge over [1 - 2 eps, 1]")
     choice("svm", svm, SVMS)
     if svm == "primal" and eps == 0:

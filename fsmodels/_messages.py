@@ -1,10 +1,17 @@
 """Words that the messages of the package share: short lists of names, the nearest known name, unknown features."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fsmodels.errors import DataError
+
+SHOWN = 40  # characters of a cell or a value in a message
+
+
+def short(text: str) -> str:
+    """Cut a cell or a value for a message."""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def listed(names: Iterable[Any], limit: int = 12) -> str:
@@ -18,6 +25,21 @@ def suggestion(name: object, known: Iterable[object]) -> str:
     by_lower = {str(option).lower(): str(option) for option in known}
     near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
     return f'Did you mean "{by_lower[near[0]]}"? ' if near else ""
+
+
+def as_names(names: Any, where: str) -> list[str]:
+    """Return one name, or several, as a list of text.
+
+    Raises
+    ------
+    DataError
+        What is given is neither.
+    """
+    if isinstance(names, str):
+        return [names]
+    if isinstance(names, Mapping) or not isinstance(names, Iterable):
+        raise DataError(f'{where} got {type(names).__name__}: give a list of names, for example ["age", "dose"].')
+    return [str(name) for name in names]
 
 
 def check_known_features(names: Iterable[str], features: Sequence[str], where: str) -> None:
@@ -41,8 +63,10 @@ def check_known_features(names: Iterable[str], features: Sequence[str], where: s
     --------
     >>> check_known_features(["age"], ("age", "weight"), "costs.csv")
     """
+    if not isinstance(names, Iterable):
+        raise DataError(f"{where} got {type(names).__name__}: give names of features.")
     known = set(features)
-    unknown = [str(name) for name in names if name not in known]
+    unknown = [str(name) for name in names if not isinstance(name, Hashable) or name not in known]
     if unknown:
         more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
         raise DataError(

@@ -7,6 +7,7 @@ double nearest to what the file says whatever the version of pandas, and a cell 
 import csv
 import gzip
 import math
+import os
 import re
 import stat
 import zlib
@@ -21,12 +22,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels._messages import listed, suggestion
+from fsmodels._messages import listed, short, suggestion
 from fsmodels.errors import DataError
 
 FloatArray = NDArray[np.float64]
 LONGEST_CELL = 2**31 - 1  # characters
-SHOWN = 40  # characters of a cell in a message
 # What people write for a missing value.
 BLANKS = {"na", "n/a", "#n/a", "<na>", "none", "null", "missing", "?", "-", "."}
 
@@ -66,16 +66,24 @@ def quoted(name: object) -> str:
     return f'"{name}"'
 
 
-def short(text: str) -> str:
-    """Cut a cell for a message."""
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
-
-
 def open_text(path: Path) -> TextIO:
     """Open plain or gzipped UTF-8 text; an Excel byte-order mark is skipped."""
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return path.open(encoding="utf-8-sig", newline="")
+
+
+def as_path(path: Any) -> Path:
+    """Return the path of a file as a Path.
+
+    Raises
+    ------
+    DataError
+        It is none.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise DataError(f"This needs the path of a file and got {type(path).__name__}: give text or a pathlib.Path.")
+    return Path(path)
 
 
 def exists(path: Path) -> bool:
@@ -139,7 +147,7 @@ def read_table(path: str | Path) -> tuple[pd.DataFrame, Origin]:
     DataError
         No such file, unreadable, empty, header only, no comma, ragged rows, a column without a name or two of one name.
     """
-    path = Path(path)
+    path = as_path(path)
     check_file(path, "CSV", lambda name: ".csv" in name)
     try:
         records = pd.read_csv(

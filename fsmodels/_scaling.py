@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fsmodels._messages import short
 from fsmodels.errors import DataError, ParameterError
 
 FloatArray = NDArray[np.float64]
@@ -46,8 +47,8 @@ class Scale:
     @classmethod
     def fit(cls, X: Any, method: str) -> "Scale":
         """Compute the constants of one method from the rows of X, dense or CSR."""
-        if method not in METHODS:
-            raise ParameterError(f'Scaling "{method}" is not known: use one of {", ".join(METHODS)}.')
+        if not isinstance(method, str) or method not in METHODS:
+            raise ParameterError(f'Scaling "{short(str(method))}" is not known: use one of {", ".join(METHODS)}.')
         n_features = X.shape[1]
         if method == "none":
             return cls.none(n_features, chosen=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fsmodels._messages import suggestion
+from fsmodels._messages import short, suggestion
 from fsmodels.errors import DataError
 
 COLUMNS = ["name", "samples", "features", "positives", "source", "licence"]
@@ -70,9 +70,9 @@ def _of_kind(*, bags: bool) -> pd.DataFrame:
 def shipped_file(name: str, *, bags: bool = False) -> Path:
     """Path of a shipped data set by name, or of bags; an unknown name is refused with the nearest one."""
     files = dict(_of_kind(bags=bags)[["name", "file"]].itertuples(index=False))
-    if name in files:
+    if isinstance(name, str) and name in files:
         return data_folder() / files[name]
-    if name in set(_of_kind(bags=not bags)["name"]):
+    if isinstance(name, str) and name in set(_of_kind(bags=not bags)["name"]):
         what, instead = ("no bags", "load_dataset") if bags else ("bags of instances", "fsmodels.instances.load_bags")
         option = "without --bags" if bags else "with --bags bag_id"
         raise DataError(f'"{name}" holds {what}: load it with {instead}("{name}"), on the command line {option}.')
@@ -80,6 +80,6 @@ def shipped_file(name: str, *, bags: bool = False) -> Path:
         ("is no set of bags", "Sets", "Bags.from_csv") if bags else ("is no data set", "Data sets", "Dataset.from_csv")
     )
     raise DataError(
-        f'There {one} "{name}". {suggestion(name, files)}{all_of_them}: {", ".join(files)}. '
+        f'There {one} "{short(str(name))}". {suggestion(name, files)}{all_of_them}: {", ".join(files)}. '
         f"A file of your own is read with {read}(path)."
     )

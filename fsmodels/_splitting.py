@@ -1,5 +1,7 @@
 """Random parts of the rows with the classes in proportion, through scikit-learn."""
 
+import numbers
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,6 +14,10 @@ Rows = NDArray[np.intp]
 def split_rows(y: FloatArray, train: float, validation: float, test: float, seed: int) -> dict[str, Rows]:
     """Rows of three parts by name, each in the order of the data; sizes are rounded, the rest goes to train."""
     fractions = {"train": train, "validation": validation, "test": test}
+    for what, part in fractions.items():
+        if not isinstance(part, numbers.Real):
+            raise ParameterError(f"{what} is {type(part).__name__}: give fractions from 0 to 1 that add up to 1.")
+    check_seed(seed)
     if not all(0 <= part <= 1 for part in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
         raise ParameterError(
             f"train={train}, validation={validation}, test={test} add up to {sum(fractions.values()):g}: "
@@ -35,7 +41,10 @@ def fold_rows(y: FloatArray, k: int, seed: int) -> list[tuple[Rows, Rows]]:
     """(rows to train on, rows held out) for each of k folds."""
     from sklearn.model_selection import StratifiedKFold  # an import of over a second, as below
 
+    check_seed(seed)
     fewest = smaller_class(y)
+    if not isinstance(k, int | np.integer):
+        raise ParameterError(f"k is {type(k).__name__}: give a whole number of folds, for example 5.")
     if fewest < 2:
         raise ParameterError(f"k={k} folds need 2 samples of each class and one class has {fewest}: add samples.")
     if not 2 <= k <= fewest:
@@ -43,6 +52,12 @@ def fold_rows(y: FloatArray, k: int, seed: int) -> list[tuple[Rows, Rows]]:
             f"k={k} folds cannot all have both classes: use 2..{fewest}, the samples of the smaller class."
         )
     return list(StratifiedKFold(k, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+
+
+def check_seed(seed: object) -> None:
+    """Refuse what scikit-learn takes for no seed."""
+    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
+        raise ParameterError(f"seed={seed!r} is not allowed: give a whole number in 0..{2**32 - 1}.")
 
 
 def smaller_class(y: FloatArray) -> int:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels import _intake, _reading
-from fsmodels._messages import listed
+from fsmodels._messages import listed, short
 from fsmodels.errors import DataError, ParameterError
 
 SUFFIXES = (".svm", ".svmlight", ".libsvm")
@@ -201,7 +201,7 @@ def _is_no(kind: type, word: bytes) -> bool:
 
 
 def _shown(word: bytes) -> str:
-    return _reading.quoted(_reading.short(word.decode("utf-8", "backslashreplace")))
+    return _reading.quoted(short(word.decode("utf-8", "backslashreplace")))
 
 
 def _line_of(path: Path, row: int) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fsmodels._magnitudes import LARGEST, SMALLEST, check_values
+from fsmodels._messages import short
 from fsmodels.dataset import Dataset
 from fsmodels.errors import InfeasibleParameter, ParameterError
 
@@ -79,8 +80,8 @@ def choice(name: str, value: Any, allowed: list[str]) -> str:
     ParameterError
         With the allowed values.
     """
-    if value not in allowed:
-        raise ParameterError(f"{name}={value!r} is not known: use one of {', '.join(allowed)}.")
+    if not isinstance(value, str) or value not in allowed:
+        raise ParameterError(f"{name}={short(repr(value))} is not known: use one of {', '.join(allowed)}.")
     return str(value)
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels import _display, _intake, _svmlight
-from fsmodels._messages import check_known_features, listed
+from fsmodels import _display, _intake, _reading, _svmlight
+from fsmodels._messages import as_names, check_known_features, listed
 from fsmodels._reading import read_costs
 from fsmodels._scaling import METHODS, Scale
 from fsmodels._shipped import list_datasets, shipped_file
@@ -148,9 +148,9 @@ class Dataset:
         >>> Dataset.from_csv(path, target="group", positive="ill", drop="id").features
         ('age', 'dose')
         """
-        path = Path(path)
+        path = _reading.as_path(path)
         name = path.name.removesuffix(".gz").removesuffix(".csv")
-        return cls._of(_intake.from_csv(path, target, positive, _names(drop)), name)
+        return cls._of(_intake.from_csv(path, target, positive, as_names(drop, "drop")), name)
 
     @classmethod
     def from_svmlight(
@@ -199,7 +199,7 @@ class Dataset:
         >>> Dataset.from_svmlight(path)
         Dataset('words', 2 samples x 3 features, sparse, +1: 1 (label 1), -1: 1 (label -1), scale none)
         """
-        path = Path(path)
+        path = _reading.as_path(path)
         return cls._of(_svmlight.read(path, positive, n_features, features), _svmlight.title(path))
 
     @classmethod
@@ -222,7 +222,7 @@ class Dataset:
         >>> Dataset.from_frame(frame, target="ill").y.tolist()
         [1.0, -1.0]
         """
-        return cls._of(_intake.from_frame(df, str(target), positive, _names(drop)), name)
+        return cls._of(_intake.from_frame(df, str(target), positive, as_names(drop, "drop")), name)
 
     @classmethod
     def from_arrays(
@@ -312,6 +312,10 @@ class Dataset:
         >>> train = train.scaled("standard")
         >>> test = train.apply_scale_to(test)
         """
+        if not isinstance(other, Dataset):
+            raise DataError(
+                f"This needs a Dataset and got {type(other).__name__}: use Dataset.from_csv, from_frame or from_arrays."
+            )
         theirs = set(other.features)
         if missing := [name for name in self.features if name not in theirs]:
             raise DataError(f'Data "{other.name}" lack features ({listed(missing)}): give data with the same columns.')
@@ -344,7 +348,12 @@ class Dataset:
         if isinstance(w, Mapping):
             check_known_features(w, self.features, "weights")
             w = [w.get(name, 0.0) for name in self.features]
-        return self.scale.original_weights(np.asarray(w, dtype=np.float64), b)
+        try:
+            return self.scale.original_weights(np.asarray(w, dtype=np.float64), b)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"The weights or the bias are no numbers ({error}): give one weight a feature.") from None
 
     def take(self, rows: ArrayLike, name: str | None = None) -> "Dataset":
         """Keep some rows, by position (in the order given) or by a mask of n_samples booleans."""
@@ -353,7 +362,7 @@ class Dataset:
 
     def select_features(self, names: Sequence[str]) -> "Dataset":
         """Keep some features, in the order given, with their scaling constants."""
-        names = _names(names)
+        names = as_names(names, "select_features")
         check_known_features(names, self.features, "select_features")
         if len(set(names)) < len(names) or not names:
             raise DataError(f"select_features got {listed(names) or 'no name'}: give one feature or more, each once.")
@@ -426,10 +435,6 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         return _display.html(self)
-
-
-def _names(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else [str(name) for name in names]
 
 
 def load_dataset(name: str) -> Dataset:

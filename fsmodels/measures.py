@@ -70,7 +70,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -595,6 +595,8 @@ def measure(
 
     if isinstance(names, str):
         raise ParameterError(f'names="{names}" is one name: give a list of names, such as ["{names}"].')
+    if not isinstance(names, Iterable) or not all(isinstance(name, str | Loss) for name in names):
+        raise ParameterError('names are no names of measures: give a list, such as ["error", "f1"].')
     y, scores = pair_of(y, scores)
     found = {}
     for name in names:

@@ -64,7 +64,7 @@ from scipy import sparse
 
 from fsmodels._units import as_given
 from fsmodels._usage import column_sizes, used
-from fsmodels.checks import choice, feature_count, positive
+from fsmodels.checks import choice, dataset, feature_count, positive
 from fsmodels.dataset import Dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
 from fsmodels.group_models import OFFSET, Groups, group_dual, group_primal, groups_of
@@ -153,7 +153,7 @@ def fsmulti(
     ('optimal', 14)
     """
     choice("form", form, FORMS)
-    B = feature_count(max_features, data.n_features + _flag(offset))
+    B = feature_count(max_features, dataset(data).n_features + _flag(offset))
     return _lazy("FSmulti", data, B, C, loss, offset) if form == "lazy" else _explicit(data, B, C, loss, offset)
 
 

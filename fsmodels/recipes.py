@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fsmodels import baselines, concave, fsp, gmeb, kernel, measures, multivariate, obd, strict, svm
 from fsmodels._kernel_classifier import KernelClassifier
 from fsmodels._kernel_objective import hinge
-from fsmodels._messages import listed
+from fsmodels._messages import listed, short
 from fsmodels.checks import share
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
@@ -359,12 +359,12 @@ def find(name: str) -> Recipe:
     ParameterError
         With the nearest name and the list.
     """
-    if name in MODELS:
+    if isinstance(name, str) and name in MODELS:
         return MODELS[name]
     word = str(name).lower()
     near = [known for known in MODELS if known.startswith(word)] or difflib.get_close_matches(word, MODELS, 1, 0.5)
     hint = f'Did you mean "{near[0]}"? ' if near else ""
-    raise ParameterError(f'Model "{name}" is not known. {hint}Models: {", ".join(MODELS)}.')
+    raise ParameterError(f'Model "{short(str(name))}" is not known. {hint}Models: {", ".join(MODELS)}.')
 
 
 def used_parameters(model: str, recipe: Recipe, given: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:

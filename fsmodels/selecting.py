@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 
 from fsmodels import _kernel_solution, _linear_solution, side_constraints
 from fsmodels._machines import LinearMachine
-from fsmodels._messages import listed
+from fsmodels._messages import as_names, listed
 from fsmodels._units import on_one_footing
 from fsmodels.checks import choice, dataset
 from fsmodels.dataset import Dataset
@@ -204,6 +204,8 @@ def prepared(
 ) -> Prepared:
     """Build the model of a name with its side constraints; arguments and errors are those of ``select``."""
     dataset(data)
+    if not isinstance(progress, bool):
+        raise ParameterError(f"progress is {type(progress).__name__}: give True or False.")
     recipe = find(model)
     sides = _side_constraints(model, recipe, budget, requires, excludes, force_in)
     known = {*recipe.parameters, *PARAMETERS}
@@ -218,7 +220,7 @@ def prepared(
         parameters = {**recipe.large, **parameters}
     built = recipe.built(data, parameters)
     stated = _state(built, sides)
-    chosen = solver or getattr(facts_of(built), "default_solver", None)
+    chosen = getattr(facts_of(built), "default_solver", None) if solver is None else solver
     driver = DRIVERS.get(chosen) if isinstance(chosen, str) else None
     if driver is not None and progress:
         options = {"tee": True, **options}
@@ -231,15 +233,19 @@ Sides = list[tuple[str, str, tuple[Any, ...]]]  # function of side_constraints, 
 def _side_constraints(
     model: str, recipe: Recipe, budget: Any, requires: Pairs, excludes: Pairs, force_in: Iterable[str]
 ) -> Sides:
-    budgets = [budget] if isinstance(budget, tuple) and budget and isinstance(budget[0], Mapping) else list(budget)
-    sides: Sides = [("budget", "budget", (dict(costs), limit)) for costs, limit in budgets]
+    single = isinstance(budget, tuple) and budget and isinstance(budget[0], Mapping)
+    sides: Sides = []
+    for pair in [budget] if single else _several("budget", budget, '({"a": 2.5}, 4)'):
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], Mapping):
+            raise ParameterError(f'budget={pair!r} is no pair of costs and limit: give ({{"a": 2.5}}, 4).')
+        sides.append(("budget", "budget", (dict(pair[0]), pair[1])))
     for what, pairs in (("requires", requires), ("excludes", excludes)):
-        for pair in pairs:
-            if isinstance(pair, str) or len(tuple(pair)) != 2:
+        for pair in _several(what, pairs, '[("a", "b")]'):
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise ParameterError(f'{what}={pair!r} is no pair of features: give [("a", "b")].')
             a, b = pair
             sides.append((what, f"{what}_{a}_{b}", (a, b)))
-    forced = [force_in] if isinstance(force_in, str) else list(force_in)
+    forced = as_names(() if force_in is None else force_in, "force_in")
     if forced:
         sides.append(("force_in", "force_in", tuple(forced)))
     if sides and not recipe.selects:
@@ -249,6 +255,15 @@ def _side_constraints(
             f"Models that can: {', '.join(able)}."
         )
     return sides
+
+
+def _several(what: str, given: Any, example: str) -> list[Any]:
+    """Return what a side constraint is given as a list; None counts as nothing."""
+    if given is None:
+        return []
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise ParameterError(f"{what} got {type(given).__name__}: give {example}.")
+    return list(given)
 
 
 def _state(model: pyo.ConcreteModel, sides: Sides) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fsmodels import _reading, _report, fsp, measures
 from fsmodels._machines import Machine
 from fsmodels._messages import listed
+from fsmodels.checks import dataset
 from fsmodels.dataset import Dataset
 from fsmodels.errors import DataError, ModelError
 from fsmodels.recipes import find
@@ -162,6 +163,11 @@ class Selection:
         """
         if self.machine is None:
             raise ModelError(f"There is no classifier: the solve ended as {self.status.value}. {self.message}".strip())
+        if not isinstance(data, Dataset | pd.DataFrame):
+            raise DataError(
+                f"This needs a Dataset or a DataFrame and got {type(data).__name__}: columns are found by name, as in "
+                "pandas.DataFrame(X, columns=found.data.features)."
+            )
         names = list(self.machine.weights)
         if not names:
             return self.machine.scores(np.empty((len(data), 0)))
@@ -171,7 +177,8 @@ class Selection:
         there = {str(column) for column in data.columns}
         if missing := [name for name in names if name not in there]:
             raise DataError(f"predict: the table lacks columns ({listed(missing)}): give each selected feature.")
-        X = _reading.feature_matrix(data[names], names, _reading.FRAME)
+        table = data.set_axis([str(column) for column in data.columns], axis=1)
+        X = _reading.feature_matrix(table[names], names, _reading.FRAME)
         return self.machine.scores(own.scale.apply(X, own.features))
 
     def predict(self, data: Dataset | pd.DataFrame) -> FloatArray:
@@ -180,7 +187,7 @@ class Selection:
 
     def error(self, data: Dataset) -> float:
         """Return the share of wrong labels on other data."""
-        return float(np.mean(self.predict(data) != data.y))
+        return float(np.mean(self.predict(data) != dataset(data).y))
 
     def measure(self, data: Dataset, names: Sequence[str] = ("error", "balanced-error", "f1", "prbep")) -> pd.Series:
         """Return measures of the decisions on other data in percent, by names as ``fs.measures.measure`` knows them.
@@ -193,7 +200,7 @@ class Selection:
         >>> found.measure(test, ["rec@2p", "f1"]).index.tolist()
         ['rec@2p', 'f1']
         """
-        return measures.measure(data.y, self.decision(data), names)
+        return measures.measure(dataset(data).y, self.decision(data), names)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of the JSON file; ``null`` (None) where there is none, never NaN.

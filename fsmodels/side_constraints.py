@@ -90,6 +90,8 @@ def budget(model: pyo.ConcreteModel, costs: Mapping[str, float], limit: float) -
     True
     """
     sigma = _sigma(model)
+    if not isinstance(costs, Mapping):
+        raise ParameterError(f'budget: the costs are {type(costs).__name__}: give a mapping, such as {{"age": 2.5}}.')
     check_known_features(costs, list(sigma), "budget")
     for name, cost in costs.items():
         if not _is_number(cost) or cost < 0:
@@ -336,7 +338,7 @@ def _check_pair(what: str, a: str, b: str, known: list[str]) -> None:
 def _group(what: str, features: Iterable[str], known: list[str], *, least: int) -> list[str]:
     if isinstance(features, str):
         raise DataError(f'{what}: got the text "{features}": give a list of features, for example ["{features}"].')
-    group = list(features)
+    group = list(features) if isinstance(features, Iterable) else [features]
     check_known_features(group, known, what)
     twice = [name for name, count in Counter(group).items() if count > 1]
     if twice:
