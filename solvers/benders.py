@@ -130,7 +130,9 @@ class Benders(DecompositionDriver):
     def proven(self, bound: float | None) -> float | None:
         """Return what a solver's bound on the master proves; what the instance cannot tell from 0 stays so."""
         told = None if bound is None else self._master.unit * bound
-        return told if told is not None and abs(told) <= self.resolution else self._master.proven(bound)
+        if told is not None and abs(told) <= self.resolution:
+            return told
+        return self._master.proven(bound, of_point=self._master_runner.spec.proves_optimum)
 
     def _bound_master(self) -> tuple[StopReason, SolutionStatus | None] | None:
         """Give the master what bounds it; where that cannot be, why the run ends."""

@@ -27,6 +27,7 @@ from solvers.structure import AsBuilt, Cut, Structure, data_of
 
 IN_SCALE = (10.0, 1e5)  # objectives beside which tolerances of 1e-6 are small, and which are no large numbers
 REDUCED_COSTS = 1e-9  # what they may miss in ``tight`` solvers
+PRINTED = 1e-7  # relative: what is lost where numbers are printed (cbc: eight digits)
 MOST = 1e6  # of the master's units: cuts that say more are lowered, lest 1e-9 off the integers hide the objective
 
 
@@ -341,9 +342,18 @@ class Master:
             steep = max((float(np.abs(cut.coefficients).max(initial=0.0)) for cut, on in self._added if on), default=0)
         return max(abs(objective), 1e-6 * abs(value), 1e-6 * steep)
 
-    def proven(self, bound: float | None) -> float | None:
-        """Return what a solver's bound proves of the objective: less what its tolerances can hide."""
-        return None if bound is None else self.unit * (bound - self.hidden)
+    def proven(self, bound: float | None, *, of_point: bool = False) -> float | None:
+        """Return what a solver's bound proves of the objective: less what its tolerances can hide.
+
+        ``of_point``: the bound is the objective at the point now on the model, which has come by way of a printed file.
+        """
+        if bound is None:
+            return None
+        hidden = self.hidden
+        if of_point:
+            costs = sum(abs(float(pyo.value(term))) for term in self.parts.master_terms)
+            hidden += PRINTED * (abs(self.model.eta.value) + costs / self.unit)
+        return self.unit * (bound - hidden)
 
     def add_floor(self, floor: float) -> None:
         """Bound the objective itself from below."""
@@ -368,10 +378,8 @@ class Master:
 
     def point(self) -> np.ndarray:
         """Return the complicating variables' values, discrete ones rounded, and put the rounded ones on the model."""
+        give_values(self.parts.master_variables)
         for v in self.parts.master_variables:
-            if v.value is None:  # in no row and without cost: the solver did not see it
-                low, up = v.bounds
-                v.set_value(min(max(0.0, -np.inf if low is None else low), np.inf if up is None else up))
             if not v.is_continuous() and not v.fixed:
                 v.set_value(round(v.value), skip_validation=True)
         return np.array([pyo.value(v) for v in self.point_variables], dtype=float)
@@ -402,6 +410,14 @@ class Master:
         if not held:  # no choice has a solution: a row that no point satisfies
             coefs, held = [0.0], [self.model.eta]
         return (float(cut.constant), LinearExpression(linear_coefs=coefs, linear_vars=held), None)
+
+
+def give_values(variables: Sequence[Any]) -> None:
+    """Give the variables that have no value one within their bounds: a solver sees none without a row or cost."""
+    for v in variables:
+        if v.value is None:
+            low, up = v.bounds
+            v.set_value(min(max(0.0, -np.inf if low is None else low), np.inf if up is None else up))
 
 
 @contextmanager

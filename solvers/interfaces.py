@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -276,8 +276,7 @@ class Runner:
         if spec.proves_optimum:
             bound = None
             if status is SolutionStatus.OPTIMAL and native.has_point:
-                with suppress(ValueError):  # a variable that the solver has dropped has no value yet
-                    bound = float(pyo.value(_objective(model)))
+                bound = pyo.value(_objective(model), exception=False)  # None: a variable that the solver has dropped
         if bound is not None and not abs(bound) < _HUGE:
             bound = None
         if spec.local:

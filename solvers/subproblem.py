@@ -28,13 +28,13 @@ from pyomo.core.expr import replace_expressions
 from pyomo.repn import generate_standard_repn
 
 from solvers.conic_form import blocks, psd_factor
-from solvers.decomposition import Split, fixed
+from solvers.decomposition import Split, fixed, give_values
 from solvers.errors import ModelError, SolverError
 from solvers.interfaces import Answer, Runner
 from solvers.linear_rows import LinearRows
 from solvers.registry import Capability as C
 from solvers.registry import names
-from solvers.result import SolutionStatus, StopReason
+from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.structure import Cut, SubAnswer
 from solvers.whole_relaxation import EndlessSubproblem
 
@@ -179,6 +179,7 @@ class SwitchedSubproblem(_Declarative):
                 return None
             if answer.status is SolutionStatus.INFEASIBLE:
                 return SubAnswer(None, np.inf, self._larger_support(point), lambda: None)
+            give_values(self.variables)
             if not answer.has_point or (duals and not answer.duals):
                 raise self._refuse(answer, self.model)
             value = float(pyo.value(self.model.objective))
@@ -263,13 +264,16 @@ class FixingSubproblem(_Declarative):
             answer = self._run(self.runner, time_limit)
             if answer is None:
                 return None
-            if answer.status is not SolutionStatus.INFEASIBLE:
+            if answer.status is not SolutionStatus.INFEASIBLE and not answer.undecided:
                 if not answer.has_point or len(answer.duals) < len(point):
                     raise self._refuse(answer, model)
                 value = float(pyo.value(model.objective))
                 cut = self._supporting(value, answer, point)
                 return SubAnswer(value, cut.at(point), cut, self._load())
-        return self._feasibility(point, time_limit)
+        found = self._feasibility(point, time_limit)
+        if answer.undecided and found is not None and found.cut is not None and found.cut.at(point) <= FEASIBLE:
+            raise EndlessSubproblem("The subproblem is unbounded below: no cut exists.")
+        return found
 
     def _feasibility(self, point: np.ndarray, time_limit: float | None) -> SubAnswer | None:
         model = self.model
@@ -293,6 +297,7 @@ class FixingSubproblem(_Declarative):
 
     def _run(self, runner: Runner, time_limit: float | None) -> Answer | None:
         answer = runner.solve(self.model, time_limit=time_limit, duals=list(self.model.fixing.values()))
+        give_values([*self.variables, *self.model.copy.values()])
         return None if self._out_of_time(answer) else answer
 
     def _supporting(self, value: float, answer: Answer, point: np.ndarray) -> Cut:

@@ -23,7 +23,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr import replace_expressions
 
-from solvers.decomposition import Split
+from solvers.decomposition import Split, give_values
 from solvers.errors import SolverError
 from solvers.interfaces import Runner
 from solvers.model_class import needs
@@ -84,7 +84,8 @@ def relax_whole(parts: Split, runner: Runner, time_limit: float | None) -> Whole
         return WholeRelaxation(SolutionStatus.INFEASIBLE)
     if answer.status is not SolutionStatus.OPTIMAL or not answer.has_point:
         return WholeRelaxation(SolutionStatus.NO_SOLUTION)
+    give_values([*model.copy.values(), *model.inside.values()])
     value = float(pyo.value(model.objective))
     n = len(parts.structure.complicating)
-    point = np.array([model.copy[k].value or 0.0 for k in keys][:n], dtype=float)
+    point = np.array([pyo.value(model.copy[k]) for k in keys][:n], dtype=float)
     return WholeRelaxation(SolutionStatus.OPTIMAL, value - SLACK * (1.0 + abs(value)), point)

@@ -146,8 +146,8 @@ def ranged():
     return m
 
 
-def assert_right(build, driver):
-    wrong, answered, result = faults(*build(), driver, truth_of(build()[0]))
+def assert_right(build, driver, **options):
+    wrong, answered, result = faults(*build(), driver, truth_of(build()[0]), **options)
     assert not wrong
     assert answered, result
     if result.status is SolutionStatus.OPTIMAL:
@@ -170,6 +170,27 @@ def test_capacitated_facility_location(driver, seed):
 @pytest.mark.parametrize("seed", [1, 3, 8, 12, 21, 33])
 def test_random_models(driver, seed):
     assert_right(lambda: random_model(seed), driver)
+
+
+OTHERS = [  # whatever solves the parts
+    ("benders", {"sub_solver": "clarabel"}),
+    ("benders", {"sub_solver": "gurobi", "master_solver": "gurobi"}),
+    ("benders", {"master_solver": "scip"}),
+    ("benders", {"master_solver": "cbc"}),  # prints eight digits
+    ("benders", {"master_solver": "glpk"}),
+    ("branch-and-cut", {"sub_solver": "clarabel"}),
+    ("branch-and-cut", {"lp_solver": "clarabel"}),
+    ("branch-and-cut", {"lp_solver": "gurobi"}),
+    ("single-tree", {"sub_solver": "glpk"}),  # cannot tell an infeasible LP from an unbounded one
+]
+
+
+@pytest.mark.parametrize(("driver", "options"), OTHERS)
+def test_random_models_by_other_solvers(driver, options, need):
+    for solver in options.values():
+        need(solver)
+    for seed in (1, 6, 23):
+        assert_right(lambda seed=seed: random_model(seed), driver, **options)
 
 
 @pytest.mark.slow
