@@ -95,7 +95,7 @@ class Proof:
         return u
 
 
-def repaired(alpha: Array, y: Array, C: float) -> Array:
+def repaired(alpha: Array, y: Array, C: float | Array) -> Array:
     """Return alpha clipped to [0, C], and the class with the larger sum scaled down until y'alpha = 0."""
     alpha, positive = np.clip(alpha, 0.0, C), y > 0
     plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())

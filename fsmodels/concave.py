@@ -78,9 +78,11 @@ from pyomo.gdp import Disjunct, Disjunction
 from pyomo.mpec import Complementarity, complements
 
 from fsmodels._usage import column_sizes, used
+from fsmodels.certified import Classified, Point, chosen, weights, write
 from fsmodels.checks import choice, feature_count, positive, share
 from fsmodels.dataset import Dataset
-from fsmodels.svm import separating_plane
+from fsmodels.equilibration import Columns
+from fsmodels.svm import class_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
 from solvers.blocks import Block, Blocks, PenaltyValues
 from solvers.structure import Facts
 
@@ -144,8 +146,7 @@ def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: 
         model.max_features = pyo.Param(initialize=most, mutable=True, within=pyo.PositiveIntegers, doc="most features")
         model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="at most so many")
     _price_features(model, "(7)")
-    Facts(selected=_by_sigma, default_solver="scip").attach(model)
-    return model
+    return _certified(model, data, Facts(selected=_by_sigma, default_solver="scip"))
 
 
 def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteModel:
@@ -266,8 +267,7 @@ def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
     model.sigma = pyo.Reference(model.r)
     model.features_used = pyo.Expression(expr=pyo.quicksum(model.r.values()), doc="(13) e'r")
     _price_features(model, "(13)")
-    Facts(selected=_by_sigma, default_solver="scip").attach(model)
-    return model
+    return _certified(model, data, Facts(selected=_by_sigma, default_solver="scip"))
 
 
 def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.ConcreteModel:
@@ -320,12 +320,12 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.Concre
         expr=(1 - model.mu) * priced + model.mu * model.complementarity, doc="(14) price and complementarity"
     )
     plane = [model.w, model.gamma, model.y, model.z, model.v, model.u]
-    Blocks(
+    facts = Blocks(
         [Block([model.r], closed_form=_steps, name="r"), Block(plane, tidy=_smallest, name="plane")],
         None if mu is not None else PenaltyValues(model.mu, MU, _complementarity, COMPLEMENTARY),
         selected=partial(_by_weight, column_sizes(data.X)),
-    ).attach(model)
-    return model
+    )
+    return _certified(model, data, facts)
 
 
 def fs_objective(w: np.ndarray, error: float, penalty: float) -> float:
@@ -376,8 +376,37 @@ def _smoothed(
     )
     model.features_used = pyo.Expression(expr=pyo.quicksum(model.step.values()), doc=f"{number} sum of steps")
     _price_features(model, number)
-    Facts(selected=partial(_by_weight, column_sizes(data.X)), default_solver="sla").attach(model)
+    return _certified(model, data, Facts(selected=partial(_by_weight, column_sizes(data.X)), default_solver="sla"))
+
+
+def _certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.ConcreteModel:
+    """Attach facts with the point w = 0, and where features are chosen (FS, FSL) with what puts a point on its rows."""
+    columns, chooses = Columns.of(data.X), model.component("sigma") is not None
+    read = chosen if chooses else weights
+    proof = Classified(columns, data.y, partial(class_shares, data.y), read, _put, None)
+    facts.certificate = proof.certificate(model, plane_rows(model), repaired=chooses)
+    facts.change = plane_change(
+        model, columns, *(part for part in map(model.component, ("v", "u")) if part is not None)
+    )
+    facts.resolution = partial(plane_resolution, columns.largest)
+    facts.attach(model)
     return model
+
+
+def _put(model: pyo.ConcreteModel, point: Point) -> None:
+    """Write a point on all components of a model of this module, v and u at their least."""
+    put_plane(model, point)
+    write(model.v, np.abs(point.w))
+    if model.component("u") is not None:
+        write(model.u, np.abs(point.w))
+        write(model.r, point.used)
+    elif model.component("unselected") is not None:
+        write(model.sigma, point.used)
+        write(model.unselected, ~point.used)
+    elif model.component("selected") is not None:
+        for j, uses in zip(model.features, point.used.tolist(), strict=True):
+            model.selected[j].binary_indicator_var.set_value(int(uses))
+            model.dropped[j].binary_indicator_var.set_value(int(not uses))
 
 
 def _by_ordered_sets(model: pyo.ConcreteModel) -> None:

@@ -16,10 +16,13 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 
+from fsmodels.certified import Classified, Point, chosen, write
 from fsmodels.checks import choice
 from fsmodels.dataset import Dataset
+from fsmodels.equilibration import Columns
 from fsmodels.fsp_cuts import Cuts, FastSub, Reweighting, error_rate, selected
-from fsmodels.svm import feature_weights, half_squares, resolution, soft_margin
+from fsmodels.svm import equal_shares, feature_weights, half_squares, least_cost, resolution, soft_margin
+from solvers.change import Change
 from solvers.structure import Structure
 
 NORM, OR = "(FSP) 1/2 sum w_j^2", "(FSP) feature j is selected or w_j = 0"
@@ -109,8 +112,41 @@ _AUXILIARY = {"perspective": ["t"], "bilinear": ["u"], "big-m": [], "indicator":
 _COUPLING = {form: ["only_selected"] for form in FORMS} | {"big-m": ["only_selected", "only_selected_below"]}
 
 
+def _put(model: pyo.ConcreteModel, point: Point) -> None:
+    """Write a point on the components of any form."""
+    write(model.w, point.w)
+    model.b.set_value(point.b)
+    for part, values in (("xi", point.xi), ("t", point.w**2), ("u", point.w)):
+        if model.component(part) is not None:
+            write(model.component(part), values)
+    if model.component("eta") is not None:
+        model.eta.set_value(0.5 * float(point.w @ point.w) + float(pyo.value(model.C)) * float(point.xi.sum()))
+    write(model.sigma, point.used)
+    if model.component("dropped") is not None:
+        for j, uses in zip(model.features, point.used.tolist(), strict=True):
+            model.dropped[j].binary_indicator_var.set_value(int(not uses))
+
+
+def _change(model: pyo.ConcreteModel, columns: Columns, form: str) -> Change | None:
+    """Return the change of variables w = f u with rows of one size: t = f^2 t', the paper's w = f w'."""
+    w = list(model.w.values())
+    change = columns.change([(1.0, w)], (1.0, model.b))
+    if change is None or form == "indicator":
+        return change
+    for f, *rows in zip(
+        columns.factor.tolist(), *(getattr(model, name).values() for name in _COUPLING[form]), strict=True
+    ):
+        change.rows += [(row, f**-2 if form == "perspective" else 1 / f) for row in rows]
+    if form == "perspective":
+        change.factors += [(t, f**2) for t, f in zip(model.t.values(), columns.factor.tolist(), strict=True)]
+    elif form == "bilinear":
+        change.factors += [(u, f) for u, f in zip(model.u.values(), columns.factor.tolist(), strict=True)]
+    return change
+
+
 def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.ConcreteModel:
     """Attach what drivers may use, and remember the model as built."""
+    columns = Columns.of(data.X)
     sigma, w = list(model.sigma.values()), list(model.w.values())
     fast = FastSub(model, data, form)
     structure = Structure(
@@ -123,11 +159,13 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
         selected=selected,
         suggest=Reweighting(model),
         floor=0.0,
-        resolution=partial(resolution, len(data.y)),
+        resolution=partial(resolution, columns.largest, len(data.y)),
         parameters=fast.parameters,
         starts=[np.ones(len(sigma))],
         default_solver="branch-and-cut",
     )
+    proof = Classified(columns, data.y, partial(equal_shares, len(data.y)), chosen, _put, least_cost)
+    structure.certificate = proof.certificate(model, [], repaired=False)
     if form == RMP:
         structure.subproblem = [model.w, model.b, model.eta]
         structure.coupling, structure.implicit = [], 'the cuts of its oracle, by form="rmp"'
@@ -138,6 +176,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
     structure.rows, structure.terms, structure.core = [model.margin], [model.norm, model.loss], model.norm
     structure.coupling = [getattr(model, name) for name in _COUPLING[form]]
     structure.cut = Cuts(w, [v for component in auxiliary for v in component.values()])
+    structure.change = _change(model, columns, form)
     if form != "perspective":
         structure.only_as_built = f'the bound |w_j| <= sqrt(2 C min(l+, l-)) of form="{form}"'
     structure.seal(model)

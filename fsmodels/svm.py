@@ -46,6 +46,7 @@ Certificate
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,9 +55,14 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from fsmodels._units import as_given
+from fsmodels.certified import Classified, Point, weights, write
 from fsmodels.checks import positive
 from fsmodels.dataset import Dataset
+from fsmodels.equilibration import Columns, rounding
 from fsmodels.errors import DataError
+from fsmodels.proofs import one_norm_bound, robust_bound, svm_bound
+from solvers.change import Change
+from solvers.structure import Facts
 
 C_MEANING = "C weighs the sum of slacks"
 
@@ -94,7 +100,7 @@ def l2_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     model = soft_margin("L2-SVM", data, C)
     w = list(model.w.values())
     model.objective = pyo.Objective(expr=half_squares(w) + model.C * model.loss, doc="(1) margin and slacks")
-    return model
+    return _certified(model, data, _put, least_cost, [(1.0, w)])
 
 
 def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
@@ -197,7 +203,8 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
         expr=pyo.quicksum([*model.p.values(), *model.q.values()]) + model.C * model.loss,
         doc="(ONSVM) 1-norm of the weights and slacks",
     )
-    return model
+    parts = [(1.0, list(model.p.values())), (-1.0, list(model.q.values()))]
+    return _certified(model, data, _put_parts, _one_norm_bound, parts)
 
 
 def robust_lp(data: Dataset) -> pyo.ConcreteModel:
@@ -230,7 +237,60 @@ def robust_lp(data: Dataset) -> pyo.ConcreteModel:
     """
     model = separating_plane("robust LP", data)
     model.objective = pyo.Objective(expr=model.error, doc="(5) average misclassification")
+    columns = Columns.of(data.X)
+    proof = Classified(columns, data.y, partial(class_shares, data.y), weights, put_plane, plane_bound)
+    certificate, change = proof.certificate(model, plane_rows(model)), plane_change(model, columns)
+    Facts(resolution=partial(plane_resolution, columns.largest), certificate=certificate, change=change).attach(model)
     return model
+
+
+def class_shares(y: np.ndarray, model: pyo.ConcreteModel) -> np.ndarray:
+    """Return one over the size of each sample's class."""
+    return np.where(y > 0, 1.0 / np.count_nonzero(y > 0), 1.0 / np.count_nonzero(y < 0))
+
+
+def put_plane(model: pyo.ConcreteModel, point: Point) -> None:
+    """Write a point on the components of (5)."""
+    write(model.w, point.w)
+    model.gamma.set_value(-point.b)
+    for part in (model.y, model.z):
+        for i, slack in part.items():
+            slack.set_value(float(point.xi[i]))
+
+
+def plane_rows(model: pyo.ConcreteModel) -> list[Any]:
+    """Return the rows of (5), whose multipliers make a bound."""
+    return [model.plane_A, model.plane_B]
+
+
+def plane_bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
+    """Return a lower bound of (5); the multipliers are of class +1, then of class -1."""
+    if alpha is not None:
+        order = np.concatenate([np.flatnonzero(y > 0), np.flatnonzero(y < 0)])
+        alpha = alpha[np.argsort(order)]
+    return robust_bound(columns, y, class_shares(y, model), alpha)
+
+
+def plane_resolution(largest: np.ndarray, model: pyo.ConcreteModel) -> float:
+    """Return what rounding leaves of an average of slacks in each class."""
+    return 2 * _rounding(largest, model)
+
+
+def _rounding(largest: np.ndarray, model: pyo.ConcreteModel) -> float:
+    """Return what rounding leaves of one slack at the model's weights, at none where it has no values."""
+    w, _ = weights(model)
+    b = pyo.value(model.b, exception=False)
+    return rounding(largest, np.nan_to_num(w), 0.0 if b is None else float(b))
+
+
+def plane_change(model: pyo.ConcreteModel, columns: Columns, *sized: Any) -> Change | None:
+    """Return the change of w, of gamma and of further variables in the units of w."""
+    parts = [(1.0, list(part.values())) for part in (model.w, *sized)]
+    change = columns.change(parts, (-1.0, model.gamma))
+    if change is not None:  # only w is part of w.x - gamma
+        inside = {id(v) for v in model.w.values()}
+        change.centre = [(c, v) for c, v in change.centre if id(v) in inside]
+    return change
 
 
 def separating_plane(name: str, data: Dataset) -> pyo.ConcreteModel:
@@ -321,9 +381,51 @@ def rows_of(matrix: Any) -> list[tuple[list[float], Sequence[int]]]:
     return [(row, columns) for row in matrix.tolist()]
 
 
-def resolution(samples: int, model: pyo.ConcreteModel) -> float:
-    """Return what rounding leaves of C times the sum of slacks: they are 1 less a sum that rounding moves by 1e-16."""
-    return 8 * float(np.finfo(float).eps) * float(pyo.value(model.C)) * samples
+def resolution(largest: np.ndarray, samples: int, model: pyo.ConcreteModel) -> float:
+    """Return what rounding leaves of C times the sum of slacks."""
+    return float(pyo.value(model.C)) * samples * _rounding(largest, model)
+
+
+def _certified(
+    model: pyo.ConcreteModel, data: Dataset, put: Any, lower: Any, parts: list[tuple[float, list[Any]]]
+) -> pyo.ConcreteModel:
+    """Attach what proves the answers of a model with C, w, b and xi."""
+    columns, samples = Columns.of(data.X), len(data.y)
+    proof = Classified(columns, data.y, partial(equal_shares, samples), weights, put, lower)
+    facts = Facts(
+        resolution=partial(resolution, columns.largest, samples),
+        certificate=proof.certificate(model, [model.margin]),
+        change=columns.change(parts, (1.0, model.b)),
+    )
+    facts.attach(model)
+    return model
+
+
+def equal_shares(samples: int, model: pyo.ConcreteModel) -> np.ndarray:
+    """Return C for each sample."""
+    return np.full(samples, float(pyo.value(model.C)))
+
+
+def _put(model: pyo.ConcreteModel, point: Point) -> None:
+    write(model.w, point.w)
+    model.b.set_value(point.b)
+    write(model.xi, point.xi)
+
+
+def _put_parts(model: pyo.ConcreteModel, point: Point) -> None:
+    write(model.p, np.maximum(point.w, 0.0))
+    write(model.q, np.maximum(-point.w, 0.0))
+    model.b.set_value(point.b)
+    write(model.xi, point.xi)
+
+
+def least_cost(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
+    """Return a lower bound of (1), which is one on any selection too."""
+    return svm_bound(columns, y, float(pyo.value(model.C)), alpha)
+
+
+def _one_norm_bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
+    return one_norm_bound(columns, y, float(pyo.value(model.C)), alpha)
 
 
 def half_squares(variables: Sequence[Any]) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from solvers.model_class import violation
-from solvers.result import FEASIBLE, ROUNDING
+from solvers.result import FEASIBLE, ROUNDING, TOLERANCE
 from solvers.states import same, state
 from solvers.unseen import INSIDE, UNSEEN
 
@@ -34,15 +34,16 @@ class Certificate:
     bound : callable, optional
         (model, multipliers or None) -> a bound on the optimum of the model as built, for any multipliers, and for none.
         None where no multipliers make one.
-    repair : callable
-        Put a point on the model that satisfies the rows as built exactly, by the values that the model holds.
+    repair : callable, optional
+        Put a point on the model that satisfies the rows as built exactly, by the values that the model holds. None
+        leaves them.
     trivial : callable
         Put a point on the model that satisfies the rows as built, whatever values it holds.
     """
 
     rows: list[Any]
     bound: Callable[[Any, np.ndarray | None], float] | None
-    repair: Callable[[Any], None]
+    repair: Callable[[Any], None] | None
     trivial: Callable[[Any], None]
     built: Built | None = field(default=None, init=False)
 
@@ -58,19 +59,24 @@ class Certificate:
     def settle(self, model: Any, *, has_point: bool) -> float | None:
         """Put the model's point on its rows, or the trivial one where there is none, and return the violation left.
 
-        Where the user has changed the model, the new values stay only if its rows are satisfied no worse; None where
-        there is no point.
+        Where the user has changed the model, the new values stay only if its rows are satisfied no worse, and cost no
+        more; None where there is no point.
         """
         assert self.built is not None
         put = self.repair if has_point else self.trivial
+        if put is None:
+            return violation(model)
         if self.built.untouched(model):
             put(model)
             return 0.0
         before = [(v, v.value) for v in _data(model, pyo.Var)]
-        error = violation(model) if has_point else FEASIBLE
+        error, cost = (violation(model), _cost(model)) if has_point else (FEASIBLE, np.inf)
         put(model)
+        for v, value in before:
+            if v.fixed:
+                v.set_value(value, skip_validation=True)
         left = violation(model)
-        if left <= max(ROUNDING, error):
+        if left <= max(ROUNDING, error) and _cost(model) <= cost + TOLERANCE * abs(cost):
             return left
         for v, value in before:
             v.set_value(value, skip_validation=True)
@@ -85,7 +91,7 @@ class Certificate:
         if self.bound is None or not self.built.restricted(model):
             return said
         rows = self.row_data()
-        known = bool(duals) and all(row in duals for row in rows)
+        known = bool(rows) and all(row in duals for row in rows)
         proven = self.bound(model, np.array([duals[row] for row in rows]) if known else None)
         if said is None or (known and self.built.untouched(model)):
             return proven
@@ -145,6 +151,11 @@ class Built:
             and all(e.expr is before for e, before in zip(self.named, self.contents, strict=True))
             and all(_within(v, before) for v, before in zip(self.variables, self.states, strict=True))
         )
+
+
+def _cost(model: Any) -> float:
+    objective = _data(model, pyo.Objective)[0]
+    return float(pyo.value(objective)) * (1.0 if objective.sense == pyo.minimize else -1.0)
 
 
 def _data(model: Any, kind: Any) -> list[Any]:

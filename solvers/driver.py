@@ -163,18 +163,19 @@ class Driver:
         with self.trace:
             try:
                 with interrupt.raising():
-                    return self.loop()
+                    stop, status = self.loop()
             except KeyboardInterrupt:
-                return StopReason.INTERRUPTED, None
+                stop, status = StopReason.INTERRUPTED, None
             finally:
                 for v, value in before:
                     v.set_value(value, skip_validation=True)
+            if self._kept is None and status is None:
+                self._offer_trivial()
+            return stop, status
 
     def _result(self, stop: StopReason, status: SolutionStatus | None) -> Result:
         """Load the incumbent, and say what is proven of it."""
         c, minimize = self.config, self.sign > 0
-        if self._kept is None and status is None:
-            self._offer_trivial()
         self._load()
         objective = None if self._kept is None else self._kept[1]
         facts, selected = facts_of(self.model), None
@@ -230,6 +231,7 @@ class Driver:
             return
         variables = list(self.model.component_data_objects(pyo.Var, descend_into=INSIDE))
         self.offer(self.sign * float(pyo.value(single_objective(self.model))), variables, lambda: None)
+        self.record("trivial", self.best, cuts=0, support=None)
         said = self._signed(self.bound)
         proven = facts.certificate.bound_with(self.model, {}, said, minimize=self.sign > 0)
         self.raise_bound(self._signed(proven))

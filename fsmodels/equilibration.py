@@ -1,0 +1,104 @@
+"""Columns of one size: the change of variables that solvers and proofs work in, whatever the units of the data.
+
+With ``z_ij = f_j (x_ij - c_j)``, f_j a power of two near one over the column's spread and c_j its middle where that is
+far from 0, ``w.x_i + b = u.z_i + b'`` for ``w = f u`` and ``b = b' - c.w``. A product with a power of two is exact and
+a difference is rounded once, so z is what the data say, to the last digit. Columns that are of the right size already
+stay, and where all are, so does the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from solvers.change import Change
+
+FloatArray = NDArray[np.float64]
+
+LEVEL = 8.0  # sizes up to this and down to its inverse stay; a centre of up to so many spreads too
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The data's columns as z_ij = f_j (x_ij - c_j).
+
+    Attributes
+    ----------
+    X : ndarray or scipy sparse array of shape (l, n)
+        As given; sparse ones are not centred.
+    centre, factor, largest : ndarrays of shape (n,)
+        In the column's unit, in one over it, and the largest absolute value of x.
+    """
+
+    X: Any
+    centre: FloatArray
+    factor: FloatArray
+    largest: FloatArray
+
+    @classmethod
+    def of(cls, X: Any) -> Columns:
+        """Measure the columns of X (l, n)."""
+        if sparse.issparse(X):
+            size = abs(X).max(axis=0).toarray().ravel() if X.shape[0] else np.zeros(X.shape[1])
+            return cls(X, np.zeros(X.shape[1]), powers(size), size)
+        least, most = X.min(axis=0), X.max(axis=0)
+        middle, spread = least + 0.5 * (most - least), 0.5 * (most - least)
+        centre = np.where(np.abs(middle) > LEVEL * spread, middle, 0.0)
+        largest = np.maximum(np.abs(least), np.abs(most))
+        return cls(X, centre, powers(np.where(centre != 0.0, spread, largest)), largest)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Columns:
+        """Return these columns, which nobody changes: a model's clone shares them."""
+        return self
+
+    @property
+    def plain(self) -> bool:
+        """Whether all columns are of the right size as they are."""
+        return not self.centre.any() and bool(np.all(self.factor == 1.0))
+
+    @cached_property
+    def z(self) -> Any:
+        """The equilibrated columns, (l, n); X itself where that is what they are."""
+        if self.plain:
+            return self.X
+        if sparse.issparse(self.X):
+            return sparse.csr_array(self.X @ sparse.diags_array(self.factor))
+        return (self.X - self.centre) * self.factor
+
+    def change(self, weights: Sequence[tuple[float, Sequence[Any]]], offset: tuple[float, Any] | None) -> Change | None:
+        """Return the change of variables for w = sum of sign * variables, b = sign * offset; None where none is due.
+
+        Parameters
+        ----------
+        weights : list of (sign, variables over the columns)
+        offset : (sign, variable), optional
+            None where the rows hold centred columns.
+        """
+        if self.plain:
+            return None
+        pairs = [(sign, v, k) for sign, part in weights for k, v in enumerate(part)]
+        factors = [(v, float(self.factor[k])) for _, v, k in pairs]
+        if offset is None or not self.centre.any():
+            return Change(factors)
+        side, b = offset
+        centre = [(side * sign * float(self.centre[k]), v) for sign, v, k in pairs if self.centre[k] != 0.0]
+        return Change(factors, b, centre)
+
+
+def rounding(largest: FloatArray, w: FloatArray, b: float) -> float:
+    """Return what rounding leaves of 1 - y (w.x + b): the size of its terms times a few units of the last place."""
+    size = 1.0 + abs(b) + float(np.abs(w) @ largest)
+    return 4 * float(np.finfo(float).eps) * size if np.isfinite(size) else 0.0
+
+
+def powers(size: FloatArray) -> FloatArray:
+    """Return the powers of two that bring sizes into [1/2, 1), 1 where the size is within a factor of 8 of 1, or 0."""
+    exponent = np.frexp(size)[1]
+    fine = (size == 0.0) | ((size <= LEVEL) & (size >= 1 / LEVEL))
+    return np.where(fine, 1.0, np.ldexp(1.0, -exponent))

@@ -1,0 +1,194 @@
+"""Bounds and points from the data: valid for any multipliers, tight at those of a solve, whatever the units."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import fsmodels as fs
+from fsmodels.equilibration import Columns
+from fsmodels.proofs import best_offset, one_norm_bound, robust_bound, slacks, svm_bound
+from fsmodels.svm_oracle import SvmOracle
+from solvers.model_class import violation
+
+BUILDERS = {
+    "svm": lambda data, C: fs.svm.l2_svm(data, C=C),
+    "one-norm-svm": lambda data, C: fs.svm.one_norm_svm(data, C=C),
+    "robust-lp": lambda data, C: fs.svm.robust_lp(data),
+}
+LINEAR = ["robust-lp", "one-norm-svm"]
+
+
+def sample(seed, kind, rows=None, n=None):
+    rng = np.random.default_rng(seed)
+    rows, n = rows or int(rng.integers(4, 30)), n or int(rng.integers(1, 5))
+    X = rng.normal(size=(rows, n))
+    y = np.where(X @ rng.uniform(-1, 1, n) + rng.choice([0.0, 0.5, 2.0]) * rng.normal(size=rows) > 0, 1.0, -1.0)
+    if kind == "one positive":
+        y[:] = -1.0
+    y[:2] = 1.0, -1.0
+    if kind == "units":
+        X = X * 10.0 ** rng.integers(-6, 7, n)
+    elif kind == "far":
+        X = 1e8 + np.round(5 * X)
+    elif kind == "hardly vary":
+        X = 1 + 1e-7 * X
+    elif kind == "duplicates":
+        X = np.round(X)
+        X[:, -1] = X[:, 0]
+        X[rows // 2] = X[0]
+    elif kind == "constant":
+        X[:, 0] = 7e5
+    return fs.Dataset.from_arrays(X, y, features=[f"x{j}" for j in range(n)])
+
+
+KINDS = ["plain", "units", "far", "hardly vary", "duplicates", "one positive", "constant"]
+
+
+def truth(name, data, C):
+    """The optimum by another way: linprog, or the oracle of FSP, on columns of one size, priced in the data's units."""
+    columns = Columns.of(data.X)
+    Z, y = np.asarray(columns.z), data.y
+    rows, n = Z.shape
+    if name == "svm":
+        wide = Z / columns.factor  # the norm is that of the data's units
+        return SvmOracle(wide, y, C).solve(np.ones(n), tolerance=1e-9).value
+    share = np.full(rows, C)
+    if name == "robust-lp":
+        share = np.where(y > 0, 1 / np.sum(y > 0), 1 / np.sum(y < 0))
+    price = columns.factor if name == "one-norm-svm" else np.zeros(n)
+    cost = np.concatenate([price, price, [0, 0], share])
+    A = -np.hstack([y[:, None] * Z, -y[:, None] * Z, y[:, None], -y[:, None], np.eye(rows)])
+    return linprog(cost, A, -np.ones(rows), method="highs-ds").fun
+
+
+def shares(name, data, C):
+    y = data.y
+    return np.where(y > 0, 1 / np.sum(y > 0), 1 / np.sum(y < 0)) if name == "robust-lp" else np.full(len(y), C)
+
+
+def lower(name, data, C, alpha):
+    columns = Columns.of(data.X)
+    if name == "robust-lp":
+        return robust_bound(columns, data.y, shares(name, data, C), alpha)
+    return (svm_bound if name == "svm" else one_norm_bound)(columns, data.y, C, alpha)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", BUILDERS)
+def test_optimum_and_bound_meet_and_are_the_truth(name, kind):
+    for seed in range(3):
+        data, C = sample(seed, kind), 10.0 ** (seed - 1)
+        model = BUILDERS[name](data, C)
+        result = fs.solve(model)
+        best = truth(name, data, C)
+        assert result.status is fs.SolutionStatus.OPTIMAL
+        assert result.gap <= 1e-6
+        assert result.objective == pytest.approx(best, rel=1e-6, abs=1e-12 + result.resolution)
+        assert result.bound <= best * (1 + 1e-7) + 1e-12
+        assert violation(model) < 1e-7
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_multipliers_make_a_bound(name, kind):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        data, C = sample(seed, kind), float(10.0 ** rng.uniform(-2, 2))
+        best, s = truth(name, data, C), shares(name, data, C)
+        for alpha in (
+            None,
+            rng.uniform(-1, 2, len(s)) * s,
+            rng.choice([0.0, 1.0], len(s)) * s,
+            np.full(len(s), np.nan),
+            np.zeros(len(s)),
+            1e9 * s,
+        ):
+            assert 0 <= lower(name, data, C, alpha) <= best * (1 + 1e-7) + 1e-12
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_rescaling_and_shifting_columns_changes_nothing(name):
+    data = sample(5, "plain", 25, 3)
+    if name == "one-norm-svm":  # its price is in the columns' units: a shift only
+        moved = data.X + np.array([1e6, -1e3, 0.0])
+    else:
+        moved = data.X * np.array([1e-6, 1e5, 1.0]) + np.array([1e-2, -1e9, 0.0])
+    again = fs.Dataset.from_arrays(moved, data.y, features=data.features)
+    first, second = fs.solve(BUILDERS[name](data, 1.0)), fs.solve(BUILDERS[name](again, 1.0))
+    assert second.objective == pytest.approx(first.objective, rel=1e-5)
+    assert second.status is fs.SolutionStatus.OPTIMAL
+
+
+@given(st.integers(0, 10**6))
+def test_the_best_offset_is_best(seed):
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(2, 9))
+    scores, y = np.round(2 * rng.normal(size=rows)), np.where(rng.random(rows) < 0.5, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    s = rng.choice([0.5, 1.0, 3.0], rows)
+
+    def cost(b):
+        return float(s @ np.maximum(0, 1 - y * (scores + b)))
+
+    assert cost(best_offset(scores, y, s)) == pytest.approx(min(cost(b) for b in y - scores))
+    assert best_offset(scores, -y, s) == pytest.approx(-best_offset(-scores, y, s))  # names of classes do not matter
+
+
+def test_separable_classes_need_no_slack_whatever_the_solvers_tolerance():
+    X = np.array([[1.0], [2.0], [-1.0], [-3.0]])
+    y = np.array([1.0, 1.0, -1.0, -1.0])
+    w, _, xi = slacks(Columns.of(X), y, np.full(4, 0.5), np.array([1 - 1e-8]))
+    assert w[0] == pytest.approx(1.0)
+    assert not xi.any()
+
+
+def test_well_scaled_columns_are_left_alone():
+    columns = Columns.of(np.random.default_rng(0).normal(size=(50, 3)))
+    assert columns.plain
+    assert columns.z is columns.X
+
+
+@pytest.mark.parametrize("name", [*BUILDERS, "fs", "fsl", "fsv", "fss", "fsb", "fsp-m", "fsp-lambda"])
+def test_no_run_ends_without_a_point_and_a_bound(name):
+    options = {"C": 1.0} if name in ("svm", "one-norm-svm", "fsp-m", "fsp-lambda") else {}
+    options |= {"penalty": 0.1} if name in ("fs", "fsl", "fsv", "fss", "fsb", "fsp-lambda") else {}
+    options |= {"max_features": 2} if name == "fsp-m" else {}
+    found = fs.select(sample(1, "plain", 20, 3), name, time_limit=0, **options)
+    assert found.status is fs.SolutionStatus.FEASIBLE
+    assert found.stop_reason is fs.StopReason.TIME_LIMIT
+    assert found.objective is not None
+    assert not any(found.weights.values())
+    if name in (*BUILDERS, "fsp-m", "fsp-lambda"):
+        assert found.bound <= found.objective
+
+
+def test_an_svm_is_never_infeasible():
+    data = sample(3, "far", 20, 2)
+    for C in (1e-12, 1e12):
+        result = fs.solve(fs.svm.l2_svm(data, C=C))
+        assert result.status in (fs.SolutionStatus.OPTIMAL, fs.SolutionStatus.FEASIBLE)
+        assert result.bound <= result.objective
+
+
+@pytest.mark.slow
+def test_no_false_optimum_and_no_invalid_bound():
+    """Nasty data, C from 1e-6 to 1e6, default and other solvers; FSMODELS_SOAK=80 makes 20,000 instances."""
+    wrong = []
+    for seed in range(int(250 * float(os.environ.get("FSMODELS_SOAK", "1")))):
+        rng = np.random.default_rng(seed)
+        data, C = sample(seed, KINDS[seed % len(KINDS)]), float(10.0 ** rng.uniform(-6, 6))
+        name = list(BUILDERS)[seed // len(KINDS) % 3]
+        solver = [None, None, "clarabel", "scip"][int(rng.integers(4))]
+        result = fs.solve(BUILDERS[name](data, C), solver)
+        best = truth(name, data, C)
+        slack = 1e-6 * abs(best) + 1e-11 + result.resolution
+        invalid = result.bound is not None and result.bound > best + slack
+        false = result.status is fs.SolutionStatus.OPTIMAL and result.objective > best * (1 + 1.1e-4) + slack
+        below = result.objective is None or result.objective < best - slack
+        if invalid or false or below:
+            wrong.append((seed, name, solver, C, result.status.value, result.objective, result.bound, best))
+    assert not wrong

@@ -1,0 +1,92 @@
+"""A change of variables that solvers see: the same optimum, values, multipliers and sets in the model's own units."""
+
+import pickle
+
+import pyomo.environ as pyo
+import pytest
+
+import solvers
+from solvers import Facts, SolutionStatus
+from solvers.change import Change, Changed
+from solvers.model_class import violation
+
+
+def diet(**edits):
+    """Rows in units of 1e6 and 1e-6, around an offset."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1], bounds=(0, None))
+    m.b = pyo.Var()
+    m.slack = pyo.Var(bounds=(0, None))
+    m.first = pyo.Constraint(expr=1e6 * m.x[0] + m.b + m.slack >= 2)
+    m.second = pyo.Constraint(expr=1e-6 * m.x[1] - m.b >= 1)
+    m.cost = pyo.Objective(expr=1e6 * m.x[0] + 3e-6 * m.x[1] + 10 * m.slack)
+    change = Change([(m.x[0], 2.0**-20), (m.x[1], 2.0**20)], m.b, [(1e6, m.x[0])])
+    change.rows = [(m.second, 4.0)] if edits.get("rows") else []
+    Facts(change=change).attach(m)
+    return m
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_values_and_multipliers_come_back_in_the_models_own_units(rows):
+    plain, changed = diet(), diet(rows=rows)
+    Facts().attach(plain)
+    for m in (plain, changed):
+        m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+        assert solvers.solve(m, "highs").objective == pytest.approx(3.0)  # b = -1, x_0 = 3e-6
+    for v, w in zip(plain.component_data_objects(pyo.Var), changed.component_data_objects(pyo.Var), strict=True):
+        assert v.name == w.name
+    assert violation(changed) < 1e-9
+    for name in ("first", "second"):
+        assert changed.dual[changed.component(name)] == pytest.approx(plain.dual[plain.component(name)], abs=1e-7)
+
+
+def test_the_view_leaves_the_model_as_it_is():
+    m = diet()
+    text = str(m.first.expr), str(m.cost.expr), m.x[0].bounds
+    view = Changed(m, solvers.structure.facts_of(m).change)
+    assert (str(m.first.expr), str(m.cost.expr), m.x[0].bounds) == text
+    assert {id(v) for v in view.model.component_data_objects(pyo.Var)} & {id(v) for v in m.x.values()} == set()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda m: m.b.fix(1.0),
+        lambda m: m.b.setub(-2.0),
+        lambda m: m.b.setlb(0.5),
+        lambda m: m.x[0].setub(1e-6),
+        lambda m: m.x[0].fix(4e-6),
+        lambda m: m.add_component("more", pyo.Constraint(expr=m.x[0] >= 4e-6)),
+        lambda m: m.add_component("ball", pyo.Constraint(expr=(1e6 * m.x[0]) ** 2 <= 0.25)),
+    ],
+)
+def test_edits_hold_in_the_new_variables_too(edit):
+    values = []
+    for facts in (None, Facts()):
+        m = diet()
+        if facts is not None:
+            facts.attach(m)
+        edit(m)
+        result = solvers.solve(m, "scip")
+        assert result.status is SolutionStatus.OPTIMAL
+        values.append(result.objective)
+    assert values[0] == pytest.approx(values[1], rel=1e-6)
+    assert values[0] > 3.1
+
+
+def test_ordered_sets_are_those_of_the_new_variables():
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1, 2], bounds=(0, 1e6))
+    m.one = pyo.SOSConstraint(var=m.x, sos=1)
+    m.row = pyo.Constraint(expr=m.x[0] + 2 * m.x[1] + m.x[2] <= 1e6)
+    m.gain = pyo.Objective(expr=3e-6 * m.x[0] + 5e-6 * m.x[1] + 2e-6 * m.x[2], sense=pyo.maximize)
+    Facts(change=Change([(v, 2.0**20) for v in m.x.values()])).attach(m)
+    result = solvers.solve(m, "scip")
+    assert result.objective == pytest.approx(3.0, rel=1e-6)
+    assert [m.x[k].value > 1 for k in range(3)] == [True, False, False]
+
+
+def test_facts_with_a_change_survive_clone_and_pickle():
+    for copy in (diet().clone(), pickle.loads(pickle.dumps(diet()))):
+        assert solvers.structure.facts_of(copy).change.factors[0][0] is copy.x[0]
+        assert solvers.solve(copy, "highs").objective == pytest.approx(3.0)
