@@ -16,7 +16,7 @@ Algorithm 3, where it matters, the SVM has rows of its own at lambda = 1, and (1
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
 from solvers.blocks import Block, Blocks
 from solvers.structure import Facts
+
+Settled = Callable[[np.ndarray, np.ndarray], bool]  # (weights before a sweep, after it) -> whether it was the last
 
 
 def svm(data: Dataset, z: ArrayLike | Mapping[str, float], *, C: float, **shared: Any) -> pyo.ConcreteModel:
@@ -196,8 +198,10 @@ def whole(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     return model
 
 
-def alternating(model: pyo.ConcreteModel, algorithm: int) -> pyo.ConcreteModel:
-    """State the blocks of Algorithm 1, 2 or 3."""
+def alternating(
+    model: pyo.ConcreteModel, algorithm: int, settled: Settled | None = None, sweeps: int | None = None
+) -> pyo.ConcreteModel:
+    """State the blocks of Algorithm 1, 2 or 3, which start at the model's weights; ``settled`` compares weights."""
     if algorithm == 2:
         share(model)
     _state(model)
@@ -212,12 +216,37 @@ def alternating(model: pyo.ConcreteModel, algorithm: int) -> pyo.ConcreteModel:
         weighing.append(model.explicit_margin)
     blocks = [
         Block([model.u, model.b, *slacks], name="svm"),
-        Block([*weighing, *slacks], objective=explicit, name=["fs", "xfs", "efs"][algorithm - 1]),
+        Block(
+            [*weighing, *slacks],
+            objective=explicit,
+            begin=_geometric_margin if algorithm == 3 else None,
+            name=["fs", "xfs", "efs"][algorithm - 1],
+        ),
     ]
     if algorithm == 3:  # the objective is Omega with the SVM solved again
         blocks.append(Block([model.u, model.b, *slacks], name="svm again"))
-    Blocks(blocks, selected=model.kernel_problem.selected).attach(model)
+    Blocks(
+        blocks,
+        selected=model.kernel_problem.selected,
+        warm=True,
+        watched=[model.z],
+        settled=settled,
+        sweeps=sweeps,
+        keeps_last=algorithm == 3,
+    ).attach(model)
     return model
+
+
+def _geometric_margin(model: pyo.ConcreteModel) -> None:
+    """Start (12) at lambda = 1 / sqrt(u'Ku), with the slacks that belong to it."""
+    problem: Problem = model.kernel_problem
+    margin = float(np.clip(1.0 / np.sqrt(max(2.0 * pyo.value(model.norm), 1e-300)), *MARGIN))
+    model.explicit_margin.set_value(margin)
+    width = 2.0 * pyo.value(model.eps)
+    for i, label in enumerate(problem.y.tolist()):
+        miss = max(0.0, 1.0 - label * pyo.value(model.decision[i]) / margin)
+        model.explicit_t[i].set_value(min(miss, width))
+        model.explicit_xi[i].set_value(max(0.0, miss - width))
 
 
 def _slacks(model: pyo.ConcreteModel) -> list[Any]:

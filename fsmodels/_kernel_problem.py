@@ -14,7 +14,9 @@ A first step is tried at a quarter of ||z||, not more: z = 0 is a strict local m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ from fsmodels.dataset import Dataset
 from solvers.bounded import minimise, residual
 from solvers.oracle_blocks import Inside, Moved
 
-__all__ = ["MARGIN", "ZERO", "Problem"]
+__all__ = ["MARGIN", "STOPS", "ZERO", "Problem"]
 
 ZERO = 0.01  # of the largest weight: less counts as 0 (footnote 4)
 FIRST = 0.25  # of ||z||: the most that is tried as a first step
@@ -191,14 +193,12 @@ class Problem:
         """Tell whether no weight has moved by more than the tolerance (Algorithms 1 and 2)."""
         return float(np.abs(self.weights(after) - self.weights(before)).max()) < tolerance
 
-    def same_support(self, before: FloatArray, after: FloatArray, tolerance: float) -> bool:
-        """Tell whether the same weights count as 0 (Algorithm 3)."""
-        return bool(np.array_equal(used(self.weights(before)), used(self.weights(after))))
+    def settled(self, rule: str) -> Callable[[FloatArray, FloatArray, float], bool]:
+        """Return a rule of ``STOPS`` for points."""
+        return partial(self._by_rule, rule)
 
-    def unchanged(self, before: FloatArray, after: FloatArray, tolerance: float) -> bool:
-        """Tell whether no weight has moved by 0.01 of the largest: ``||z' - z||_0 = 0``, as Algorithm 3 prints it."""
-        z, new = self.weights(before), self.weights(after)
-        return bool(np.all(np.abs(new - z) < ZERO * max(float(np.abs(new).max()), 1e-300)))
+    def _by_rule(self, rule: str, before: FloatArray, after: FloatArray, tolerance: float) -> bool:
+        return STOPS[rule](self.weights(before), self.weights(after))
 
     def absorbed(self, x: FloatArray) -> bool:
         """Tell whether all weights are 0: no slope leads away."""
@@ -225,6 +225,19 @@ class Problem:
         """Return the names of the features in use."""
         z = np.array([pyo.value(v) for v in model.z.values()])
         return [j for j, uses in zip(self.data.features, used(z).tolist(), strict=True) if uses]
+
+
+def same_support(z: FloatArray, new: FloatArray) -> bool:
+    """Tell whether the same weights count as 0."""
+    return bool(np.array_equal(used(z), used(new)))
+
+
+def unchanged(z: FloatArray, new: FloatArray) -> bool:
+    """Tell whether no weight has moved by 0.01 of the largest: ``||z' - z||_0 = 0``, as Algorithm 3 prints it."""
+    return bool(np.all(np.abs(new - z) < ZERO * max(float(np.abs(new).max()), 1e-300)))
+
+
+STOPS = {"support": same_support, "weights": unchanged}  # when Algorithm 3 ends
 
 
 def used(z: FloatArray) -> Any:

@@ -82,7 +82,7 @@ from fsmodels import _kernel_algebra as algebra
 from fsmodels._kernel_algebra import efs, fs, svm, xfs
 from fsmodels._kernel_build import built, by_oracle, share, weights
 from fsmodels._kernel_classifier import KernelClassifier, classifier, ranking
-from fsmodels._kernel_problem import used
+from fsmodels._kernel_problem import STOPS, used
 from fsmodels.checks import choice
 from fsmodels.dataset import Dataset
 from solvers.oracle_blocks import OracleBlock
@@ -106,7 +106,6 @@ __all__ = [
 ]
 
 FORMS = ["oracle", "algebra"]
-STOPS = ["support", "weights"]
 SWEEPS = 100  # of Algorithms 1 and 2
 EFS_SWEEPS = 30  # of Algorithm 3, whose Omega may rise
 
@@ -387,16 +386,17 @@ def ao_efs(
     True
     """
     choice("form", form, FORMS)
-    choice("stop", stop, STOPS)
+    choice("stop", stop, list(STOPS))
     shared = {"start": start, "kernel": kernel, "eps": eps, "svm": svm, "degree": degree, "offset": offset}
     model = built("explicit margin AO", data, C=C, penalty=penalty, **shared)
     if form == "algebra":
-        return algebra.alternating(model, 3)
+        return algebra.alternating(model, 3, STOPS[stop], EFS_SWEEPS)
     share(model)
     problem = model.kernel_problem
     blocks = [OracleBlock("svm", problem.solve_svm), OracleBlock("efs", problem.select_explicit, returns=False)]
-    settled = problem.same_support if stop == "support" else problem.unchanged
-    return by_oracle(model, blocks, settled=settled, finish=problem.fitted, sweeps=EFS_SWEEPS, keeps_last=True)
+    return by_oracle(
+        model, blocks, settled=problem.settled(stop), finish=problem.fitted, sweeps=EFS_SWEEPS, keeps_last=True
+    )
 
 
 def omega(

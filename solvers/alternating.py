@@ -51,7 +51,7 @@ from solvers.penalty import inexact
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
 from solvers.starts import StartsConfig, spread
-from solvers.structure import facts_of
+from solvers.structure import data_of, facts_of
 from solvers.unseen import INSIDE
 
 WANDERING = 50  # sweeps without a better objective, where a block has an objective of its own
@@ -104,6 +104,8 @@ class Alternating(Driver):
         if c.blocks is None and stated is None:
             raise OptionError(f"{self.name} needs to know the blocks: give blocks=[[model.x], [model.y]].")
         blocks = as_blocks(c.blocks if c.blocks is not None or stated is None else stated.blocks, model)
+        self._rules = Blocks([]) if c.blocks is not None or stated is None else stated
+        warm = self._rules.warm and not {"starts", "warm_start"} & set(self.options)
         self._penalty = None if stated is None else stated.penalty
         if self._penalty is not None:
             self._penalty.check()
@@ -127,8 +129,8 @@ class Alternating(Driver):
             starting_points(
                 self.partition,
                 [self._objective, *every],
-                starts=c.starts,
-                warm=c.warm_start,
+                starts=0 if warm else c.starts,
+                warm=warm or c.warm_start,
                 seed=c.seed or 0,
                 within=c.start_range,
             )
@@ -155,7 +157,8 @@ class Alternating(Driver):
         """Search over the penalty's values and the starts."""
         if self._clash:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
-        self._sweeps = self.trace.iterations(self.config.iteration_limit)
+        limit = self.config.iteration_limit
+        self._sweeps = self.trace.iterations(self._rules.sweeps if limit is None else limit)
         for value in [None] if self._penalty is None else self._penalty.values:
             self._begin(value)
             for number, (warm, point) in enumerate(self._points, 1):
@@ -174,6 +177,7 @@ class Alternating(Driver):
             self._keep(run)
         stale = 0
         for _ in self._sweeps:
+            before = self._watched()
             moved, ended = self._sweep(run)  # 1
             if ended is not None or run.failure:
                 if run.sweeps:
@@ -186,13 +190,18 @@ class Alternating(Driver):
             if run.objective is not None and run.objective < ENDLESS:
                 run.failure = f"start {run.number} fell below {ENDLESS:g}: bound the variables"
                 return None if run.value is not None else (StopReason.CONVERGED, SolutionStatus.UNBOUNDED)
-            if not moved:  # 3
+            rule = self._rules.settled
+            run.ruled = moved and rule is not None and rule(before, self._watched())
+            if run.ruled or not moved:  # 3
                 run.settled = True
                 return None
             if stale >= WANDERING and self._own_objective():
                 run.failure = f"start {run.number} did not settle: a block's own objective works against the model's"
                 return None
         return StopReason.ITERATION_LIMIT, None
+
+    def _watched(self) -> np.ndarray:
+        return np.array([v.value for v in data_of(self._rules.watched)], dtype=float)
 
     def _sweep(self, run: Run) -> tuple[bool, Ended | None]:
         """Improve each block in turn; return whether any moved, and how the whole run ends if it does."""
@@ -224,7 +233,8 @@ class Alternating(Driver):
         if better:
             run.objective = objective
         load = (lambda: None) if run.value is None else (lambda: self._set_parameter(run.value))
-        if self.offer(objective, self.partition.space, load):
+        score = -float(len(self.trace.rows)) if self._rules.keeps_last else None
+        if self.offer(objective, self.partition.space, load, score):
             self._holder = run
         return better
 
@@ -345,7 +355,8 @@ class Alternating(Driver):
             if missed is not None and self._penalty is not None:
                 said.append(inexact(self._penalty, missed))
             why = self._only_partial(run) if run.settled else ""
-            said.append(f"A partial optimum, which no block improves alone: {why}." if why else "")
+            partial = "A partial optimum, which no block improves alone"
+            said.append(f"{'Ended by the rule of its algorithm' if run.ruled else partial}: {why}." if why else "")
             alike = [r for r in self._runs if r.value == run.value and r.settled]
             said.append(spread([r.objective for r in alike if r.objective is not None], self.sign))
         if failures:

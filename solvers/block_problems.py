@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -144,7 +144,8 @@ class GeneralBlock:
         with fixed([(v, GENERIC) for v in self._others]):
             self._needed, self._integer = needs(view), has_integers(view)
         self.spec = self._chosen()
-        self._runner = Runner(self.spec, options)
+        near = self.spec.near if part.block.begin is not None else {}
+        self._runner = Runner(self.spec, replace(options, own={**near, **options.own}))
 
     def _chosen(self) -> SolverSpec:
         if self._part.block.solver is None:

@@ -31,6 +31,7 @@ class Run:
     sweeps: int = 0
     solves: int = 0
     settled: bool = False
+    ruled: bool = False  # settled by the algorithm's own rule
     inexact: str = ""  # of the last sweep: which block was not solved to optimality
     failure: str = ""
 

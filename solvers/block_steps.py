@@ -38,7 +38,7 @@ class Work:
         Values that satisfy the block's rows are kept unless the answer is better by more than the tolerance; with
         ``free``, and where they satisfy nothing, any answer is taken.
         """
-        x = partition.read()
+        x = self._begin(partition)
         old = _value(self.objective, x)
         held = not free and math.isfinite(old) and self.problem.violation(x) <= FEASIBLE
         step = self.problem.solve(x, self.objective, time_limit)
@@ -53,6 +53,17 @@ class Work:
             return replace(step, moved=False, exact=step.exact and new <= old + ACCURACY * scale)
         self._tidy(partition, y, new + tolerance * max(1.0, abs(new)))
         return step
+
+    def _begin(self, partition: Partition) -> np.ndarray:
+        """Return the point from which the block is solved."""
+        x = partition.read()
+        if self.part.block.begin is None:
+            return x
+        y = partition.apply(self.part.block.begin, self.model)
+        if np.delete(y != x, self.part.places).any() or not np.isfinite(y).all():
+            partition.write(x)
+            return x
+        return y
 
     def _tidy(self, partition: Partition, y: np.ndarray, most: float) -> None:
         """Move to a nicer optimum, unless it is none."""

@@ -41,6 +41,8 @@ class Block:
     tidy : callable, optional
         model -> None; after each solve, moves to another point of the block's optima, for uniqueness. It may set the
         block's variables only; what makes the objective worse or leaves the rows is undone.
+    begin : callable, optional
+        model -> None; before each solve, sets the block's variables to where its solver starts, and stays near.
     name : str
         For messages; by default the names of its variables.
     """
@@ -50,6 +52,7 @@ class Block:
     objective: Any = None
     closed_form: Callable[[Any], None] | None = None
     tidy: Callable[[Any], None] | None = None
+    begin: Callable[[Any], None] | None = None
     name: str = ""
 
 
@@ -86,10 +89,30 @@ class PenaltyValues:
 
 @dataclass
 class Blocks(Facts):
-    """Blocks in the order in which they are solved; ``penalty`` is the weight that is increased, if there is one."""
+    """Blocks in the order in which they are solved, and the rules of an algorithm that has its own.
+
+    Parameters
+    ----------
+    blocks : list of Block
+    penalty : PenaltyValues, optional
+        The weight that is increased.
+    warm : bool
+        The model's values are where it starts, and no random ones, unless options ask for others.
+    watched, settled : list of Vars, callable
+        (their values before a sweep, after it) -> whether the run has ended.
+    sweeps : int, optional
+        The most of them, where no ``iteration_limit`` is given.
+    keeps_last : bool
+        Whether the last point is returned, and not the best: for blocks with objectives of their own.
+    """
 
     blocks: list[Block]
     penalty: PenaltyValues | None = None
+    warm: bool = field(default=False, kw_only=True)
+    watched: list[Any] = field(default_factory=list, kw_only=True)
+    settled: Callable[[np.ndarray, np.ndarray], bool] | None = field(default=None, kw_only=True)
+    sweeps: int | None = field(default=None, kw_only=True)
+    keeps_last: bool = field(default=False, kw_only=True)
     default_solver: str = field(default="alternating", kw_only=True)
 
 

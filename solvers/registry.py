@@ -83,6 +83,8 @@ class SolverSpec:
         What makes it hold rows, integrality and reduced costs to 1e-9, as the masters of cut loops need.
     tell_apart : dict
         Options with which it tells infeasible from unbounded when its presolve could not.
+    near : dict
+        Options with which it stays near the point it starts from: a barrier of the usual 0.1 throws it away.
     sound : dict
         Options without which it was measured to prove what is false: they go with every solve, and another value for
         one of them is refused.
@@ -119,6 +121,7 @@ class SolverSpec:
     tell_apart: dict[str, Any] = field(default_factory=dict)
     strict: dict[str, Any] = field(default_factory=dict)
     sound: dict[str, Any] = field(default_factory=dict)
+    near: dict[str, Any] = field(default_factory=dict)
     local: bool = False
     proves_optimum: bool = False
     flip_duals: bool = False
@@ -182,6 +185,7 @@ SOLVERS: dict[str, SolverSpec] = {
             quirks.pounce,
             quirks.package("pyomo_pounce", "pyomo-pounce"),
             words={"iteration_limit": "max_iter"},
+            near={"mu_init": 1e-4},
             option_names=quirks.ipopt_options,
             checks_options=True,
             local=True,
@@ -224,6 +228,7 @@ SOLVERS: dict[str, SolverSpec] = {
             quirks.modern("ipopt"),
             quirks.executable("ipopt", "-v", r"Ipopt (\S+)"),
             words={"iteration_limit": "max_iter"},
+            near={"mu_init": 1e-4},
             option_names=quirks.ipopt_options,
             checks_options=True,
             local=True,
@@ -237,6 +242,7 @@ SOLVERS: dict[str, SolverSpec] = {
             quirks.classic("cyipopt"),
             quirks.cyipopt_version,
             words={"iteration_limit": "max_iter"},
+            near={"mu_init": 1e-4},
             option_names=quirks.ipopt_options,
             checks_options=True,
             accept=quirks.cyipopt_accepts,
