@@ -49,7 +49,7 @@ DUALS = C.LP_DUALS | C.QP_DUALS
 _MIXED_INTEGER = C.LP | C.MILP | C.QP | C.MIQP | C.QCP | C.MIQCP | C.NONCONVEX | C.SOS
 _LOCAL = C.LP | C.QP | C.QCP | C.NLP | DUALS
 _DEFAULTS = [("highs", C.LP), ("highs", C.MILP), ("clarabel", C.QP), ("clarabel", C.QCP), ("scip", C.NONCONVEX)]
-_DEFAULTS += [("scip", C.MIQP), ("scip", C.MIQCP), ("scip", C.MINLP), ("pounce", C.NLP)]
+_DEFAULTS += [("scip", C.MIQP), ("scip", C.MIQCP), ("scip", C.MINLP), ("pounce", C.NLP), ("scip", C.SOS)]
 COMMON = ["time_limit", "gap", "threads", "seed", "tee"]
 
 
@@ -338,8 +338,10 @@ def find(name: str) -> SolverSpec:
 
 
 def default_solver(needed: list[Capability]) -> SolverSpec:
-    """Return the solver for a class of model, as ``model_class.needs`` gives it."""
-    return find(next(name for name, capability in _DEFAULTS if capability in needed))
+    """Return the solver for a class of model, as ``model_class.needs`` gives it; another where it is not installed."""
+    preferred, capability = next((name, c) for name, c in _DEFAULTS if c in needed)
+    able = names(capability)
+    return find(preferred if preferred in able or not able else able[0])
 
 
 def recognise(solver: Any) -> SolverSpec:

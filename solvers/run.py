@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pyomo.environ as pyo
@@ -11,7 +12,7 @@ from solvers import interrupt
 from solvers.alternating import Alternating
 from solvers.benders import Benders
 from solvers.branch_and_cut import BranchAndCut
-from solvers.errors import ModelError
+from solvers.errors import Error, ModelError, SolverError
 from solvers.kelley import CuttingPlane
 from solvers.linearization import SuccessiveLinearization
 from solvers.multistart import MultiStart
@@ -19,10 +20,12 @@ from solvers.penalty import by_values, penalty_of
 from solvers.registry import DRIVERS, find, recognise
 from solvers.result import Result
 from solvers.single_tree import SingleTree
-from solvers.structure import facts_of
+from solvers.structure import Facts, facts_of
 from solvers.trace import one_clock
 from solvers.two_layer import TwoLayer
 from solvers.whole import solve_by_class, solve_whole
+
+_logger = logging.getLogger("solvers")
 
 _ALL = (Benders, BranchAndCut, SingleTree, SuccessiveLinearization, Alternating, MultiStart, CuttingPlane, TwoLayer)
 DRIVERS.update({driver.name: driver for driver in _ALL})
@@ -35,8 +38,9 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Resul
     ----------
     model : pyo.ConcreteModel
     solver : str or Pyomo solver object, optional
-        A name of ``solvers.available()``, any other name that Pyomo knows, or a solver object. Default: the driver
-        the model's structure names, else by the model's class (highs, clarabel, pounce, scip).
+        A name of ``solvers.available()``, any other name that Pyomo knows, or a solver object. Default: what the
+        model's structure names, or where that refuses an edited model, or nothing is named, by the model's class
+        (highs, clarabel, pounce, scip); the message then says why. What you name is never replaced.
     **options
         ``time_limit`` (s, whole run), ``gap`` (relative, default 1e-4), ``threads``, ``seed``, ``tee``, and the
         driver's or solver's own.
@@ -74,8 +78,32 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Resul
 
 def _solved(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
     facts = facts_of(model)
-    if solver is None and facts is not None:
-        solver = facts.default_solver or None
+    if solver is None and facts is not None and facts.default_solver:
+        try:
+            return _valued(model, facts.default_solver, options)
+        except (ModelError, SolverError) as refusal:
+            return _otherwise(model, facts, options, refusal)
+    return _valued(model, solver, options)
+
+
+def _otherwise(model: pyo.ConcreteModel, facts: Facts, options: dict[str, Any], refusal: Error) -> Result:
+    """Solve by the model's class where the solver that its builder names refuses it, for an edit or an installation.
+
+    What the builder leaves to a driver no other solver sees; options that only the driver has were meant for it.
+    """
+    if facts.implicit:
+        raise refusal
+    _logger.info("Not by %s: %s", facts.default_solver, refusal)
+    try:
+        result = _valued(model, None, options)
+    except Error:
+        raise refusal from None
+    result.message = f"{result.message} Not by {facts.default_solver}: {refusal}".strip()
+    return result
+
+
+def _valued(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
+    """Solve, for the values of a penalty where the model leaves one to be found."""
     penalty = penalty_of(model)
     if penalty is None or solver == Alternating.name:
         return _once(model, solver, options)

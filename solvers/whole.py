@@ -50,7 +50,7 @@ def solve_by_class(model: Any, options: dict[str, Any]) -> Result:
     """
     hidden = unseen(model)
     if hidden:
-        return solve_whole(model, find("pounce" if hidden == ["Complementarity"] else "scip"), options)
+        return solve_whole(model, default_solver([C.NLP if hidden == ["Complementarity"] else C.SOS]), options)
     needed = needs(model)
     spec = default_solver(needed)
     try:
@@ -58,7 +58,7 @@ def solve_by_class(model: Any, options: dict[str, Any]) -> Result:
     except ModelError as refusal:
         if not any(n & CONVEX for n in needed):
             raise
-        result = solve_whole(model, find("scip"), options)
+        result = solve_whole(model, default_solver([C.NONCONVEX]), options)
         result.message = f"{result.message} Not by {spec.name}: {refusal}".strip()
         return result
 
