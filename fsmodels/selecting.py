@@ -18,6 +18,7 @@ from fsmodels.errors import ModelError, ParameterError
 from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
 from fsmodels.selection import Selection
 from solvers import Result, SolutionStatus, StopReason, facts_of, interrupt, solve
+from solvers.garbage import put_off
 from solvers.registry import DRIVERS
 from solvers.trace import Clock, one_clock
 
@@ -112,7 +113,7 @@ def select(
     (('sgpt', 'sgot'), 'optimal')
     """
     with interrupt.run(), one_clock():
-        with interrupt.raising():
+        with interrupt.raising(), put_off():
             task = prepared(
                 on_one_footing(data, scale), model, max_features=max_features, C=C, penalty=penalty, budget=budget,
                 requires=requires, excludes=excludes, force_in=force_in, solver=solver, progress=progress, **options,

@@ -8,7 +8,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.core.base.block import BlockData
 
-from solvers import interrupt
+from solvers import garbage, interrupt
 from solvers.alternating import Alternating
 from solvers.benders import Benders
 from solvers.branch_and_cut import BranchAndCut
@@ -111,8 +111,11 @@ def _valued(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> R
 
 
 def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
-    if solver is None:
-        return solve_by_class(model, options)
     if isinstance(solver, str) and solver in DRIVERS:
-        return DRIVERS[solver](model, **options).solve()
-    return solve_whole(model, find(solver) if isinstance(solver, str) else recognise(solver), options)
+        with garbage.put_off():  # while the model is taken apart
+            driver = DRIVERS[solver](model, **options)
+        return driver.solve()
+    with garbage.put_off():
+        if solver is None:
+            return solve_by_class(model, options)
+        return solve_whole(model, find(solver) if isinstance(solver, str) else recognise(solver), options)

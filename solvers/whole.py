@@ -249,11 +249,13 @@ def _start(model: Any) -> None:
     """
     off = {id(v): v for v in model.component_data_objects(pyo.Var, descend_into=INSIDE) if _off(v)}
     for v in used_variables(model) if off else ():
-        if id(v) in off and _off(v):
+        if off.pop(id(v), None) is not None:
             lower, upper = v.bounds
             whole = math.ceil if not v.is_continuous() else float
             least = -math.inf if lower is None else whole(lower)
             v.set_value(min(max(v.value or 0.0, least), math.inf if upper is None else upper), skip_validation=True)
+            if not off:
+                break
 
 
 def _off(v: Any) -> bool:

@@ -1,9 +1,7 @@
 """Clarabel against HiGHS, scipy, pounce, closed forms and finite differences."""
 
 import logging
-import os
 import signal
-from contextlib import contextmanager
 
 import highspy  # noqa: F401  the LP tests need it
 import numpy as np
@@ -17,6 +15,7 @@ from pyomo.opt import SolverStatus, TerminationCondition
 from scipy.optimize import linprog
 
 import solvers.clarabel
+from solvers import interrupt
 from solvers.clarabel import Clarabel
 from solvers.conic_form import psd_factor
 from solvers.errors import ModelError, OptionError
@@ -125,21 +124,13 @@ def test_stopped_early_there_is_neither_a_bound_nor_a_point(words, condition, ca
     assert "No solution was loaded" in caplog.text
 
 
-def test_ctrl_c_is_noticed_and_passed_on(monkeypatch):
+def test_ctrl_c_is_noticed_and_passed_on():
     before = signal.getsignal(signal.SIGINT)
-    with solvers.clarabel._noticing_ctrl_c() as pressed:
-        assert not pressed.is_set()
-        os.kill(os.getpid(), signal.SIGINT)
-        assert pressed.wait(1)
+    with interrupt.run():
+        signal.raise_signal(signal.SIGINT)  # before Clarabel begins: it hears of it all the same
+        with pytest.raises(KeyboardInterrupt):
+            Clarabel().solve(svm(40, 3))
     assert signal.getsignal(signal.SIGINT) is before
-
-    @contextmanager
-    def already_pressed():
-        yield pressed
-
-    monkeypatch.setattr(solvers.clarabel, "_noticing_ctrl_c", already_pressed)
-    with pytest.raises(KeyboardInterrupt):
-        Clarabel().solve(svm(40, 3))
 
 
 # ------------------------------------------------------------------------------------------------- linear programs
