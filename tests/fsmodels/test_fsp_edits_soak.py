@@ -72,7 +72,12 @@ class Case:
         j, sign, size = self.feature(), self.random.choice([-1.0, 1.0]), float(self.random.choice(LEAST))
         name = self.data.features[j]
         self.row(self.unit(j, sign), 0.0, size)
-        self.applied.append(lambda m, _: m.w[name].setlb(size) if sign > 0 else m.w[name].setub(-size))
+
+        def apply(m, _):
+            v = m.w[name]
+            v.setlb(max(size, v.lb or size)) if sign > 0 else v.setub(min(-size, v.ub or -size))
+
+        self.applied.append(apply)
         self.story.append(f"{sign:+} w[{name}] >= {size}")
 
     def sum(self):
