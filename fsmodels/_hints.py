@@ -29,7 +29,7 @@ def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
         closers = CLOSERS if isinstance(facts_of(found.model), Structure) else CLOSERS[1:]
         others = [name for name in closers if name in DRIVERS or SOLVERS[name].version()]
         others = [name for name in others if name != found.result.solver] if recipe.selects else []
-        if others:
+        if others and found.stop_reason is not StopReason.INTERRUPTED:  # where more time is what is missing
             steps.append(("Another solver may close the gap", changed(words, "--solver", others[0])))
         if limit and found.stop_reason is StopReason.TIME_LIMIT:
             steps.append(("More time", changed(words, "--time-limit", f"{5 * limit:g}")))

@@ -236,8 +236,13 @@ def single_objective(model: Any) -> Any:
     """
     objectives = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
     if len(objectives) != 1:
-        found = ", ".join(o.name for o in objectives) or "none"
-        raise ModelError(f"The model needs exactly one active objective, found: {found}. Deactivate the others.")
+        found = ", ".join(o.name for o in objectives)
+        raise ModelError(
+            f"The model needs exactly one active objective, found: {found}. Deactivate the others."
+            if found
+            else "The model needs exactly one active objective, found: none. State one, "
+            "model.cost = pyo.Objective(expr=...), or activate the one that you mean."
+        )
     return objectives[0]
 
 

@@ -202,6 +202,9 @@ class Driver:
         details = self.details | {"seconds": dict(self.seconds)}
         if objective is not None:
             details["violation"] = error
+            if dual_suffix(self.model) is not None:
+                message = f"{message} No multipliers in model.dual: {self.name} solves no single problem that has them."
+                message = f"{message.strip()} Fix its choice and solve the model whole for those there."
         if self._kept is not None and getattr(c, "validation", None) is not None:
             best = self._signed(self.best)
             words = f"Chosen by its validation error among the points met; the best objective met is {best:.9g}."

@@ -193,7 +193,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     multipliers = Multipliers.wanted(model, spec, seen, needed)
     whole = _Whole(model, spec, options, clock, seen, needed, structure, parts, multipliers)
     if not any(n in spec.capabilities for n in needed):
-        raise _cannot(spec, seen, needed)
+        raise _cannot(spec, seen, needed, "" if structure is None else structure.default_solver)
     if all(v.fixed for v in used_variables(seen.model)):
         return whole.judged(_constant(seen.model), "", before)
     _start(seen.model)
@@ -213,8 +213,12 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     return result
 
 
-def _cannot(spec: SolverSpec, seen: Visible, needed: list[C]) -> SolverError:
-    able = sorted({name for n in needed for name in names(n)})
+def _cannot(spec: SolverSpec, seen: Visible, needed: list[C], own: str) -> SolverError:
+    able = sorted({name for n in needed for name in names(n)} - {own})
+    if own in DRIVERS and not set(seen.written) - {"Disjunction"}:  # which a builder's own driver takes
+        able.insert(0, f"{own} (the model's own driver)")
+    elif own and own in SOLVERS and any(n in SOLVERS[own].capabilities for n in needed):
+        able.insert(0, own)
     written = f", once its {' and '.join(seen.written)} is written as rows" if seen.written else ""
     return SolverError(
         f'Solver "{spec.name}" cannot solve this model, which needs {describe(needed[0])}{written}. '
@@ -368,7 +372,9 @@ def _words(spec: SolverSpec, options: dict[str, Any], *, polished: bool) -> Solv
                 )
     for name in own:
         if name in drivers_own and name not in spec.words.values():
-            raise OptionError(f'Option "{name}" belongs to the drivers ({", ".join(DRIVERS)}), not to {spec.name}.')
+            users = [n for n, d in DRIVERS.items() if name in {f.name for f in dataclasses.fields(d.options_type)}]
+            whose = f"driver{'s' if len(users) > 1 else ''} ({', '.join(users)})"
+            raise OptionError(f'Option "{name}" belongs to the {whose}, not to {spec.name}.')
     common = {k: options[k] for k in COMMON if k in options}
     common["gap"] = common.get("gap", DEFAULT_GAP) * (0.5 if polished else 1.0)  # polishing may cost a little
     return SolveOptions(**common, own=own)
