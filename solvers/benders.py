@@ -79,6 +79,7 @@ class Benders(DecompositionDriver):
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
         c, trace = self.config, self.trace
+        self._master.clear_values()
         for point in self.structure.starts if self.parts.as_built else []:  # 0
             answer = self._answer(point)
             if answer is not None and answer.cut is not None:

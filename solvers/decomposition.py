@@ -381,6 +381,12 @@ class Master:
         """Return the master's own objective terms at the values on the model."""
         return float(pyo.value(self._cost))
 
+    def clear_values(self) -> None:
+        """Take the values off the variables: one that no solver sees would keep what it had, allowed or not."""
+        for v in self.parts.master_variables:
+            if not v.fixed:
+                v.set_value(None)
+
     def point(self) -> np.ndarray:
         """Return the complicating variables' values, discrete ones rounded, and put the rounded ones on the model."""
         give_values(self.parts.master_variables)

@@ -96,6 +96,7 @@ class SingleTree(Benders):
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
+        self._master.clear_values()
         for point in self.structure.starts if self.parts.as_built else []:  # 0
             answer = self._answer(point)
             if answer is not None and answer.cut is not None:

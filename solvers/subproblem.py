@@ -88,7 +88,7 @@ class _Declarative:
         return self.parts.sign * pyo.quicksum(self.parts.subproblem_terms)
 
     def _refuse(self, answer: Answer, model: pyo.ConcreteModel) -> SolverError:
-        if answer.status is SolutionStatus.UNBOUNDED:
+        if answer.status is SolutionStatus.UNBOUNDED and not self.runner.spec.local:
             return EndlessSubproblem("The subproblem is unbounded below: no cut exists.")
         return SolverError(
             f'sub_solver="{self.runner.spec.name}" did not solve the {model.name} ({answer.message}). '

@@ -28,7 +28,7 @@ from solvers.errors import SolverError
 from solvers.interfaces import Runner
 from solvers.model_class import needs
 from solvers.registry import find
-from solvers.result import SolutionStatus
+from solvers.result import SolutionStatus, StopReason
 
 SLACK = 0.01  # relative to 1 + |v|
 CONVEX = ("highs", "clarabel")  # in this order, where the subproblem's own solver cannot
@@ -74,18 +74,24 @@ def relax_whole(parts: Split, runner: Runner, time_limit: float | None) -> Whole
     cost = pyo.quicksum([*parts.master_terms, *parts.subproblem_terms])
     model.objective = pyo.Objective(expr=parts.sign * replace_expressions(cost, copies))
     needed = needs(model)[0]
-    able = [s for s in (runner.spec, *map(find, CONVEX)) if needed in s.capabilities]
-    if not able:
-        return WholeRelaxation(SolutionStatus.NO_SOLUTION)
-    answer = Runner(able[0], runner.options).solve(model, time_limit=time_limit)
-    if answer.status is SolutionStatus.UNBOUNDED:
-        raise Endless("The continuous relaxation is unbounded.")
-    if answer.status is SolutionStatus.INFEASIBLE:
-        return WholeRelaxation(SolutionStatus.INFEASIBLE)
-    if answer.status is not SolutionStatus.OPTIMAL or not answer.has_point:
-        return WholeRelaxation(SolutionStatus.NO_SOLUTION)
+    able = [s for s in (runner.spec, *map(find, CONVEX)) if needed in s.capabilities and not s.local]
+    for spec in able:  # until one decides
+        answer = Runner(spec, runner.options).solve(model, time_limit=time_limit)
+        if answer.stop_reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt  # which the solver swallowed
+        if answer.status is SolutionStatus.UNBOUNDED:
+            raise Endless("The continuous relaxation is unbounded.")
+        if answer.status is SolutionStatus.INFEASIBLE:
+            return WholeRelaxation(SolutionStatus.INFEASIBLE)
+        if answer.status is SolutionStatus.OPTIMAL and answer.has_point:
+            return _floor(parts, model)
+    return WholeRelaxation(SolutionStatus.NO_SOLUTION)
+
+
+def _floor(parts: Split, model: pyo.ConcreteModel) -> WholeRelaxation:
+    """Return what the relaxation's optimum, now on the model, says."""
     give_values([*model.copy.values(), *model.inside.values()])
     value = float(pyo.value(model.objective))
     n = len(parts.structure.complicating)
-    point = np.array([pyo.value(model.copy[k]) for k in keys][:n], dtype=float)
+    point = np.array([pyo.value(model.copy[k]) for k in range(n)], dtype=float)
     return WholeRelaxation(SolutionStatus.OPTIMAL, value - SLACK * (1.0 + abs(value)), point)
