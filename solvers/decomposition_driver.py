@@ -152,11 +152,12 @@ class DecompositionDriver(Driver):
         Endless
             If nothing does.
         """
-        if all(v.fixed or None not in v.bounds for v in self.structure.complicating):
-            # Over bounded x one cut bounds the subproblem from below: the ray is one of the master's own variables.
-            raise Endless("The master is unbounded.")
         inside = self._subproblem
         if not isinstance(inside, FixingSubproblem):
+            x, every = self.structure.complicating, self.parts.master_variables
+            if _boxed(x) and not _boxed(every):
+                # Over bounded x one cut bounds the subproblem from below: the ray is one of the master's own variables.
+                raise Endless("The master is unbounded.")
             return WholeRelaxation(SolutionStatus.NO_SOLUTION)
         return self._timed("master", lambda: relax_whole(self.parts, inside.runner, self.clock.left))
 
@@ -203,3 +204,8 @@ class DecompositionDriver(Driver):
 
 def _linear(parts: Split) -> bool:
     return all(t.polynomial_degree() in (0, 1) for t in parts.subproblem_terms if hasattr(t, "polynomial_degree"))
+
+
+def _boxed(variables: list[Any]) -> bool:
+    """Tell whether no variable can go to infinity."""
+    return all(v.fixed or None not in v.bounds for v in variables)
