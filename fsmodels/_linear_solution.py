@@ -15,7 +15,6 @@ from fsmodels._messages import listed
 from fsmodels._usage import column_sizes, used
 from fsmodels.recipes import Classifier, Recipe
 from solvers import SolutionStatus
-from solvers.result import DEFAULT_GAP, verdict
 
 if TYPE_CHECKING:
     from fsmodels.selection import Selection
@@ -63,22 +62,6 @@ def recomputed(found: Selection, recipe: Recipe) -> Selection:
             status = SolutionStatus.FEASIBLE
     elif bound is not None:  # attained, so any excess of the bound is the solver's rounding
         bound = min(bound, objective) if result.minimize else max(bound, objective)
-    if recipe.proof is not None:
-        proven = recipe.proof(classifier)
-        better = min if not result.minimize else max
-        bound = proven if bound is None else better(bound, proven)
-        judged = verdict(
-            objective,
-            bound,
-            minimize=result.minimize,
-            gap=result.options.get("gap", DEFAULT_GAP),
-            resolution=result.resolution,
-            claim=status,
-        )
-        if judged.status is SolutionStatus.OPTIMAL and status is not SolutionStatus.OPTIMAL:
-            notes = []
-        status, bound = judged.status, judged.bound
-        notes.insert(0, judged.message)
     if recipe.remark is not None:
         notes.insert(0, recipe.remark(classifier))
     weights = {j: x for j, x, has in zip(data.features, w.tolist(), take | (w != 0), strict=True) if has}

@@ -33,8 +33,8 @@ The forms of the primal
     "conic": ``w_j^2 <= s_j t_j`` and ``sum t <= 1`` say the same as the sum of quotients, and that w_j = 0 where
     s_j = 0. "quotient": the sum as it stands, for NLP solvers. They accept bounds missed by 1e-8, and at s_j = -1e-8
     the quotient is negative and makes room for any w (measured: 103.5 for 147.0 on Cleveland). So it has the rows
-    ``(v+_j + v-_j) s_j >= 1e-7`` besides, which cost at most d 1e-7 of R+ and R-. Cones are no way out for NLP solvers:
-    they miss them by 1e-8, which at s_j = 0 is a weight of 1e-4.
+    ``(v+_j / R+ + v-_j / R-) s_j >= 1e-7`` besides, which cost at most d 1e-7 of R+ and R-. Cones are no way out for
+    NLP solvers: they miss them by 1e-8, which at s_j = 0 is a weight of 1e-4.
 Derivation of the dual
     With multipliers mu of the margins, mu_1 of the quotients and mu_+, mu_- of the second moments, minimise the
     Lagrangian of (15). xi >= 0 gives mu <= e, and b, being free, mu'y = 0. What is left is, for each feature,
@@ -52,6 +52,7 @@ The primal in the dual's multipliers (Theorem 19)
     sign.
 Scaling
     A column times c has v c^2: w~/c and s/c^2 satisfy the same rows with the same losses. The optimum does not change.
+    Solvers have absolute tolerances, and are shown w~ and s over powers of two, so that neither do their answers.
 Symbols
     w~ -> ``w`` (features; 1/unit of the feature), sigma~ -> ``s`` (features; 1/unit^2), b -> ``offset`` for centred
     columns, ``b`` = offset - w~.mean for the data as given, xi -> ``xi`` (samples), v+, v- -> ``v_plus``, ``v_minus``,
@@ -65,7 +66,8 @@ Source
 Deviations
     (10) and (11) hold the products w_j sigma_j in one row a feature, so that margins are linear; (10) bounds the
     square roots by variables, whose derivatives exist at 0. The dual has variables q and r, free of units, and its
-    cones are written as q^2 + (mu_1 - r)^2 <= (mu_1 + r)^2 over n^2, so that solvers meet entries of order 1. In (15),
+    cones are written as q^2 + (mu_1/g - g r)^2 <= (mu_1/g + g r)^2 over n^2, so that solvers meet entries of order 1; g
+    is a power of two near sqrt(R). In (15),
     where s_j = 0 the paper leaves w~_j open; the closure of the quotient says 0. Appendix C prints ``w Sigma w`` for
     ``w Sigma^-1 w`` in (25) and (26). Remark 16 divides the columns by v+_j; eliminating s from (15) without R- gives
     ``sum_j |w~_j| sqrt(v+_j) <= sqrt(R+)``, the 1-norm SVM on columns divided by sqrt(v+_j). The LMI [[diag(s), w~],
@@ -74,7 +76,9 @@ Deviations
 Class
     (15) SOCP, as quotients a convex NLP; (16) SOCP; (10) and (11) nonconvex NLP (bilinear).
 Certificate
-    (15) and (16) exact, when the solver proves its bound; (10) and (11) stationary.
+    (15) and (16) exact: bound and point come from the data, by the multipliers and the weights that a solver ends with
+    (``gmeb_proof``), whatever its tolerances; without multipliers the bound is the solver's. (10) and (11) stationary;
+    points of (11) are put on its rows in the same way.
 """
 
 from __future__ import annotations
@@ -89,12 +93,24 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from fsmodels._units import as_given
 from fsmodels.checks import choice, positive
 from fsmodels.dataset import Dataset
+from fsmodels.equilibration import powers
 from fsmodels.gmeb_bounds import MarginBound, ScalingBound, bound_with_scaling, bound_without_scaling
 from fsmodels.gmeb_columns import Centred, centred
-from fsmodels.gmeb_norm import attach
+from fsmodels.gmeb_norm import Moments, attach
 from fsmodels.gmeb_path import path
-from fsmodels.gmeb_solution import by_multiplier, by_weight, classifier, duality_gap, norm_violation, scaling
+from fsmodels.gmeb_proof import Proof, of_dual, of_nonconvex, of_primal, resolution
+from fsmodels.gmeb_solution import (
+    by_multiplier,
+    by_weight,
+    classifier,
+    duality_gap,
+    feasible_classifier,
+    has_multipliers,
+    norm_violation,
+    scaling,
+)
 from fsmodels.gmeb_svm import svm_ratio, svm_unsquared
+from fsmodels.gmeb_units import dual_change, primal_change, root_size
 from fsmodels.svm import rows_of
 from solvers.structure import Facts
 
@@ -109,6 +125,8 @@ __all__ = [
     "classifier",
     "dual",
     "duality_gap",
+    "feasible_classifier",
+    "has_multipliers",
     "nonconvex",
     "path",
     "penalized",
@@ -119,7 +137,7 @@ __all__ = [
 ]
 
 FORMS = ["conic", "quotient"]
-FLOOR = 1e-7  # of (v+_j + v-_j) s_j, unitless; NLP solvers relax bounds by 1e-8, and s_j < 0 would make room for any w
+FLOOR = 1e-7  # of (v+_j / R+ + v-_j / R-) s_j; NLP solvers relax bounds by 1e-8, and s_j < 0 makes room for any w
 
 
 def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic") -> pyo.ConcreteModel:
@@ -186,17 +204,27 @@ def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic")
     else:
         model.floor = pyo.Constraint(
             varying,
-            rule=lambda m, j: (pyo.value(m.v_plus[j]) + pyo.value(m.v_minus[j])) * m.s[j] >= FLOOR,
+            rule=lambda m, j: (
+                (pyo.value(m.v_plus[j]) / m.R_plus + pyo.value(m.v_minus[j]) / m.R_minus) * m.s[j] >= FLOOR
+            ),
             doc="keeps s_j > 0, beyond the reach of a solver's tolerance",
         )
         total = pyo.quicksum(model.w[j] ** 2 / model.s[j] for j in varying)
     model.unit = pyo.Constraint(expr=total <= 1, doc="(15) sum_j w_j^2 / s_j <= 1")
     _second_moments(model, columns, model.s, "(15)")
     model.objective = pyo.Objective(expr=model.loss, doc="(15) sum of slacks")
-    solver = "clarabel" if form == "conic" else "pounce"
-    Facts(selected=partial(by_weight, columns.sizes), violation=norm_violation, default_solver=solver).attach(model)
+    proof = _proof(columns)
+    factor = powers(proof.sizes(R_plus, R_minus))
+    Facts(
+        selected=partial(by_weight, columns.sizes),
+        violation=norm_violation,
+        resolution=partial(resolution, len(columns.y)),
+        certificate=of_primal(model, proof, FLOOR if form == "quotient" else 0.0).seal(model),
+        change=primal_change(model, columns, factor, (R_plus, R_minus)),
+        default_solver="clarabel" if form == "conic" else "pounce",
+    ).attach(model)
     if form == "conic":
-        attach(model, columns.X, columns.y, columns.v_plus, columns.v_minus)
+        attach(model, columns.X, columns.y, proof.moments, factor)
     return model
 
 
@@ -235,7 +263,12 @@ def nonconvex(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteMo
     _scaled_classifier(model, columns, columns.even(R_plus, R_minus), "(11)")
     _second_moments(model, columns, {j: model.sigma[j] ** 2 for j in columns.varying()}, "(11)")
     model.objective = pyo.Objective(expr=model.loss, doc="(11) sum of slacks")
-    Facts(selected=partial(by_weight, columns.sizes), default_solver="multi-start").attach(model)
+    Facts(
+        selected=partial(by_weight, columns.sizes),
+        resolution=partial(resolution, len(columns.y)),
+        certificate=of_nonconvex(model, _proof(columns)).seal(model),
+        default_solver="multi-start",
+    ).attach(model)
     return model
 
 
@@ -349,8 +382,10 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
         coefs = [v[j], -pyo.value(m.v_plus[j]), -pyo.value(m.v_minus[j])]
         return LinearExpression(linear_coefs=coefs, linear_vars=[m.r[j], m.mu_plus, m.mu_minus]) == 0
 
-    def cone(m: pyo.ConcreteModel, j: str) -> Any:  # 4 mu_1 r = (mu_1 + r)^2 - (mu_1 - r)^2, over n^2
-        q, a, c = m.q[j] / n, m.mu_1 / n, m.r[j] / n
+    g = root_size(R_plus, R_minus)
+
+    def cone(m: pyo.ConcreteModel, j: str) -> Any:  # 4 mu_1 r = (mu_1/g + g r)^2 - (mu_1/g - g r)^2, over n^2
+        q, a, c = m.q[j] / n, m.mu_1 / (g * n), g * m.r[j] / n
         return q**2 + (a - c) ** 2 <= (a + c) ** 2
 
     model.weight = pyo.Constraint(varying, rule=weight, doc="(17) sqrt(v_j) q_j = sum_i mu_i y_i x_ij; multiplier w_j")
@@ -366,8 +401,19 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
         doc="(16)",
     )
     model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
-    Facts(selected=partial(by_multiplier, columns.sizes), default_solver="clarabel").attach(model)
+    proof = _proof(columns)
+    Facts(
+        selected=partial(by_multiplier, columns.sizes),
+        resolution=partial(resolution, len(columns.y)),
+        certificate=of_dual(model, proof).seal(model),
+        change=dual_change(model, columns, R_plus, R_minus),
+        default_solver="clarabel",
+    ).attach(model)
     return model
+
+
+def _proof(columns: Centred) -> Proof:
+    return Proof(Moments(columns.v_plus, columns.v_minus), columns.X, columns.y)
 
 
 def _centred_model(name: str, data: Dataset) -> tuple[pyo.ConcreteModel, Centred]:

@@ -45,6 +45,7 @@ FloatArray = NDArray[np.float64]
 
 END = 1e-8  # angle that is as good as 0 or a right one: its square is below the rounding of a sum
 VIOLATED = 1e-10  # relative
+TOLERANCE = 1e-6  # of an LP's rows, at most
 STARTS = ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5))  # (p, q) of the first rows
 
 
@@ -120,13 +121,15 @@ class Norms:
 
     Attributes
     ----------
-    signed : ndarray of shape (n, d)
-        y_i x_ij of the centred columns.
+    X : ndarray of shape (n, d), centred
+    factor : ndarray of shape (d,)
+        w_j = factor_j (w+_j - w-_j): the columns of the LP are of one size, whatever the units of the data.
     """
 
     moments: Moments
-    signed: FloatArray
+    X: FloatArray
     y: FloatArray
+    factor: FloatArray
     R_plus: Any
     R_minus: Any
     s: Any
@@ -138,34 +141,39 @@ class Norms:
 
     @property
     def _columns(self) -> int:
-        n, d = self.signed.shape
+        n, d = self.X.shape
         return 2 * d + 1 + n
 
     def start(self) -> Cuts:
         """Return the rows of the two classes and one between."""
-        rows = [self._row(p, q) for p, q in STARTS]
+        R_plus, R_minus = self._limits
+        rows = [self._row(p / R_plus, q / R_minus) for p, q in STARTS]
         return Cuts(sparse.vstack([a for a, _ in rows]), np.full(len(rows), -np.inf), np.array([b for _, b in rows]))
 
     def separate(self, point: FloatArray) -> Cuts:
         """Return the worst row, if it is violated."""
-        worst = self.moments.worst(point[: self.signed.shape[1]], *self._limits)
+        worst = self.moments.worst(point[: self.X.shape[1]], *self._limits)
         if worst.ratio <= 1 + VIOLATED:
             return no_cuts(self._columns)
-        total = worst.p + worst.q
-        matrix, upper = self._row(worst.p / total, worst.q / total)
+        matrix, upper = self._row(worst.p, worst.q)
         return Cuts(matrix, np.array([-np.inf]), np.array([upper]), worst.ratio - 1)
 
     def repair(self, point: FloatArray) -> FloatArray:
-        """Shrink w until every row holds; the offset stays, and slacks grow as their margins lose."""
-        d = self.signed.shape[1]
+        """Shrink w until every row holds; the offset stays, and slacks grow as their margins lose.
+
+        A slack short of its margin by no more than an LP's tolerance is put there; by more, that row must be off.
+        """
+        d = self.X.shape[1]
         w, offset, xi = point[:d], float(point[d]), point[d + 1 :]
         small = w / max(1.0, self.moments.worst(w, *self._limits).ratio * (1 + 1e-15))
-        before, after = (np.maximum(0.0, 1 - (self.signed @ v + self.y * offset)) for v in (w, small))
-        return np.concatenate([small, [offset], np.maximum(0.0, xi + after - before)])
+        before, after = (np.maximum(0.0, 1 - self.y * (self.X @ v + offset)) for v in (w, small))
+        grown = xi + after - before
+        slacks = np.where(grown >= after - TOLERANCE * np.maximum(1.0, after), np.maximum(grown, after), grown)
+        return np.concatenate([small, [offset], np.maximum(0.0, slacks)])
 
     def load(self, point: FloatArray) -> None:
         """Set s and t of the weights."""
-        w = point[: self.signed.shape[1]]
+        w = point[: self.X.shape[1]]
         s = self.moments.scales(w, *self._limits)
         t = np.divide(w**2, s, out=np.zeros_like(w), where=s > 0)
         for part, values in ((self.s, s), (self.t, t)):
@@ -175,11 +183,11 @@ class Norms:
 
     def _row(self, p: float, q: float) -> tuple[Any, float]:
         n, R_plus, R_minus = len(self.y), *self._limits
-        c = self.moments.coefficients(p, q)
+        c = self.moments.coefficients(p, q) * self.factor
         return sparse.csr_array(np.concatenate([c, c, np.zeros(1 + n)])[None]), float(np.sqrt(p * R_plus + q * R_minus))
 
 
-def attach(model: pyo.ConcreteModel, X: FloatArray, y: FloatArray, v_plus: FloatArray, v_minus: FloatArray) -> None:
+def attach(model: pyo.ConcreteModel, X: FloatArray, y: FloatArray, moments: Moments, factor: FloatArray) -> None:
     """Tell the driver "cutting-plane" that s and t of a conic primal (15), and the rows that hold them, can be spared.
 
     Parameters
@@ -187,19 +195,24 @@ def attach(model: pyo.ConcreteModel, X: FloatArray, y: FloatArray, v_plus: Float
     model : with ``w``, ``offset``, ``xi``, ``s``, ``t``, ``R_plus``, ``R_minus`` and the rows of (15)
     X : ndarray of shape (n, d), centred
     y : ndarray of shape (n,)
-    v_plus, v_minus : ndarrays of shape (d,)
+    moments : Moments
+    factor : ndarray of shape (d,)
+        Powers of two, w over which is of one size.
     """
     n, d = X.shape
-    split = sparse.hstack([sparse.eye_array(d), -sparse.eye_array(d)])
+    split = sparse.hstack([sparse.diags_array(factor), -sparse.diags_array(factor)])
     facts = facts_of(model) or Facts()
     Separable(
         visible=[model.w, model.offset, model.xi],
         hidden=[model.s, model.t],
         rows=[model.cone, model.unit, model.second_plus, model.second_minus],
-        separator=Norms(Moments(v_plus, v_minus), y[:, None] * X, y, model.R_plus, model.R_minus, model.s, model.t),
+        separator=Norms(moments, X, y, factor, model.R_plus, model.R_minus, model.s, model.t),
         lift=sparse.block_diag([split, sparse.eye_array(1 + n)], format="csr"),
         lower=np.concatenate([np.zeros(2 * d), np.full(1 + n, -np.inf)]),
         selected=facts.selected,
         violation=facts.violation,
+        resolution=facts.resolution,
+        certificate=facts.certificate,
+        change=facts.change,
         default_solver=facts.default_solver,
     ).seal(model)

@@ -7,11 +7,11 @@ there are samples and rows.
 
     0. Set the sides for (R+, R-).
     1. Solve the LP over the rows and columns so far -> (w, offset), multipliers mu of the margins and nu of the norms.
-    2. Incumbent: w over the worst ratio of left to right side, so that it satisfies (15), with its hinge loss.
-       Bound: e'mu - sum nu_k side_k at a point of the LP's dual, |sum_i mu_i y_i x_ij| <= sum_k nu_k coefficient_kj for
-       every feature, of the LP's columns or not: the nu are raised to that, all by one factor or one of them, as is
-       cheapest, and mu'y = 0 is restored.
-    3. Stop when they meet. Else add the worst row; if w satisfies all rows, the columns that ask most; go to 1.
+    2. Incumbent and bound: what ``gmeb_proof`` makes of w, and of mu over every feature, of the LP's columns or not.
+    3. Stop when they meet. Else add the worst row; if w satisfies all rows, the columns that ask most; go to 1. Stop
+       too where neither has gained for a while and no row is missed by more than LPs resolve.
+
+Columns are multiplied by powers of two first, and weights with them, so that LPs meet numbers of one size.
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ from scipy import sparse
 from fsmodels._units import on_one_footing
 from fsmodels.checks import dataset, positive
 from fsmodels.dataset import Dataset
+from fsmodels.equilibration import powers
 from fsmodels.errors import ParameterError
 from fsmodels.gmeb_columns import centred
 from fsmodels.gmeb_norm import STARTS, VIOLATED, Moments
-from solvers import SolutionStatus, SolverError, interrupt
+from fsmodels.gmeb_proof import Attained, Proof, resolution
+from solvers import SolverError, interrupt
 from solvers.driver import check_limits
 from solvers.lp import HighsLP, LpAnswer, LpStatus
 from solvers.lp_pyomo import linear_program, require_lp_solver
-from solvers.result import relative_gap
+from solvers.result import is_closed, relative_gap, verdict
 
 __all__ = ["path", "selected"]
 
@@ -46,8 +48,8 @@ FloatArray = NDArray[np.float64]
 
 COUNTS = 1e-2  # of the largest weight, and as a number: a feature with less does not count (Peleg, Meir 2005, 6.2)
 FIRST, BATCH = 2, 50  # columns at first, a sample; columns that join at a time
-ABSOLUTE = 1e-9  # loss of a sample that no solver tells from 0
 LP_TOLERANCE = 1e-9
+RESOLVED, PATIENCE = 1e-6, 5  # relative violation below which LPs add rows in vain; how often they may
 
 
 def path(
@@ -119,32 +121,34 @@ def path(
         validation = data.apply_scale_to(dataset(validation)).require_dense("gmeb")
     end = None if time_limit is None else time.perf_counter() + time_limit
     start = time.perf_counter()
-    line = _Line(columns.X, columns.y, Moments(columns.v_plus, columns.v_minus), lp_solver)
+    factor = powers(np.sqrt(columns.v_plus + columns.v_minus))
+    moments = Moments(columns.v_plus * factor**2, columns.v_minus * factor**2)
+    line = _Line(Proof(moments, columns.X * factor, columns.y), lp_solver)
     rows: list[dict[str, Any]] = []
     with interrupt.run(), suppress(KeyboardInterrupt), interrupt.raising():
         for pair in _snake(*grid):
             point = line.solve(*pair, gap, end)
             if point is None:
                 break
-            b = point.offset - float(point.w @ columns.mean)
-            names = selected(point.w, data.features)
-            distance = relative_gap(point.objective, point.bound)
-            closed = (distance is not None and distance <= gap) or point.objective - point.bound <= line.resolution
+            w = factor * point.best.w
+            b = point.best.offset - float(w @ columns.mean)
+            names = selected(w, data.features)
+            judged = verdict(point.best.loss, point.bound, gap=gap, resolution=line.resolution)
             row: dict[str, Any] = {
                 "R_plus": pair[0],
                 "R_minus": pair[1],
-                "objective": point.objective,
-                "bound": point.bound,
-                "gap": distance,
-                "status": (SolutionStatus.OPTIMAL if closed else SolutionStatus.FEASIBLE).value,
+                "objective": point.best.loss,
+                "bound": judged.bound,
+                "gap": relative_gap(point.best.loss, judged.bound, resolution=line.resolution),
+                "status": judged.status.value,
                 "n_selected": len(names),
                 "selected": names,
-                "training_error": _error(point.w, b, data),
+                "training_error": _error(w, b, data),
             }
             if validation is not None:
-                row["validation_error"] = _error(point.w, b, validation)
+                row["validation_error"] = _error(w, b, validation)
             row |= {"rows": len(line.family), "lps": point.lps, "lp_iterations": point.iterations}
-            rows.append(row | {"seconds": time.perf_counter() - start, "weights": point.w, "bias": b})
+            rows.append(row | {"seconds": time.perf_counter() - start, "weights": w, "bias": b})
             start = time.perf_counter()
     rows.sort(key=lambda row: (row["R_plus"], row["R_minus"]))
     found = [(row.pop("weights"), row.pop("bias")) for row in rows]
@@ -177,10 +181,8 @@ def selected(w: FloatArray, features: Iterable[str]) -> list[str]:
 class _Point:
     """What is known at one pair."""
 
-    w: FloatArray
-    offset: float
-    objective: float = np.inf
-    bound: float = 0.0
+    best: Attained
+    bound: float
     lps: int = 0
     iterations: int | None = None
 
@@ -189,17 +191,16 @@ class _Point:
 class _Line:
     """The linear program: columns offset, xi, then w+_j and w-_j of each feature that has joined."""
 
-    X: FloatArray
-    y: FloatArray
-    moments: Moments
+    proof: Proof
     lp_solver: str
     joined: NDArray[np.intp] = field(init=False)
     family: list[tuple[float, float]] = field(init=False, default_factory=list)  # (p, q) of the rows, p + q = 1
 
     def __post_init__(self) -> None:
-        n, d = self.X.shape
-        self.signed = self.y[:, None] * self.X
-        self.resolution = ABSOLUTE * n
+        n, d = self.proof.X.shape
+        self.y, self.moments = self.proof.y, self.proof.moments
+        self.signed = self.y[:, None] * self.proof.X
+        self.resolution = resolution(n)
         self._weights = np.array([self.moments.coefficients(*pq) for pq in STARTS])
         self.family = list(STARTS)
         self._usable = self._weights.max(axis=0) > 0  # not a constant column
@@ -224,29 +225,35 @@ class _Line:
 
     def solve(self, R_plus: float, R_minus: float, gap: float, end: float | None) -> _Point | None:
         """Return the optimum of a pair, or None at the time limit."""
-        n, d = self.X.shape
-        point = _Point(np.zeros(d), 0.0)
-        sides = np.sqrt(np.array(self.family) @ [R_plus, R_minus])
+        n, d = self.proof.X.shape
+        limits = R_plus, R_minus
+        point = _Point(self.proof.classifier(np.zeros(d), *limits), self.proof.bound(None, *limits).value)
+        sides = np.sqrt(np.array(self.family) @ limits)
         self.lp.set_sides(n + np.arange(len(sides)), np.full(len(sides), -np.inf), sides)  # 0
+        in_vain = 0
         while True:
             answer = self._solve(point, end)  # 1
             if answer is None:
                 return None
-            offset, pairs = float(answer.point[0]), answer.point[1 + n :]
-            w = pairs[0::2] - pairs[1::2]
-            part = Moments(self.moments.v_plus[self.joined], self.moments.v_minus[self.joined])
-            worst = part.worst(w, R_plus, R_minus)
-            self._improve(point, w / max(1.0, worst.ratio), offset)  # 2
-            asking = self._bound(point, answer, sides)
-            if point.objective - point.bound <= max(gap * abs(point.objective), self.resolution):  # 3
+            pairs = answer.point[1 + n :]
+            w = np.zeros(d)
+            w[self.joined] = pairs[0::2] - pairs[1::2]
+            worst = self.moments.worst(w, *limits)
+            before = point.best.loss, point.bound
+            point.best = min(point.best, self.proof.classifier(w, *limits), key=lambda found: found.loss)  # 2
+            point.bound = max(point.bound, self.proof.bound(answer.multipliers[:n], *limits).value)
+            if is_closed(point.best.loss, point.bound, gap, self.resolution):  # 3
                 return point
+            gained = (point.best.loss, point.bound) != before
+            in_vain = 0 if gained or worst.ratio > 1 + RESOLVED else in_vain + 1
             row = (worst.p / (worst.p + worst.q), worst.q / (worst.p + worst.q))
             known = min(abs(row[0] - p) for p, _ in self.family) <= 1e-15
-            if worst.ratio > 1 + VIOLATED and not known:
+            if worst.ratio > 1 + VIOLATED and not known and in_vain < PATIENCE:
                 sides = np.append(sides, np.sqrt(row[0] * R_plus + row[1] * R_minus))
                 self._add_row(row, sides[-1])
-            elif len(asking):
+            elif len(asking := self._asking(answer)):
                 self._join(asking)
+                in_vain = 0
             else:  # the LP's own tolerance
                 return point
 
@@ -264,28 +271,11 @@ class _Line:
             point.iterations = (point.iterations or 0) + self.lp.iterations
         return answer
 
-    def _improve(self, point: _Point, w: FloatArray, offset: float) -> None:
-        loss = float(np.maximum(0.0, 1.0 - (self.signed[:, self.joined] @ w + self.y * offset)).sum())
-        if loss < point.objective:
-            point.objective, point.offset = loss, offset
-            point.w = np.zeros(self.X.shape[1])
-            point.w[self.joined] = w
-
-    def _bound(self, point: _Point, answer: LpAnswer, sides: FloatArray) -> NDArray[np.intp]:
-        """Raise the bound; return the features whose columns ask to join."""
+    def _asking(self, answer: LpAnswer) -> NDArray[np.intp]:
+        """Return the features whose columns ask to join."""
         n = len(self.y)
         mu, nu = np.clip(answer.multipliers[:n], 0.0, 1.0), np.maximum(0.0, -answer.multipliers[n:])
-        totals = mu[self.y > 0].sum(), mu[self.y < 0].sum()
-        for side, total in zip((self.y > 0, self.y < 0), totals, strict=True):
-            mu[side] *= min(totals) / total if total > 0 else 0.0  # mu'y = 0, or no offset would bound it
         pull, price = np.abs(mu @ self.signed), nu @ self._weights
-        short = np.where(self._usable, np.maximum(0.0, pull - price), 0.0)
-        raised = [
-            (price, float(nu @ sides)),
-            *zip(self._weights, sides.tolist(), strict=True),
-        ]  # all by one share, or one
-        loss = min(share * cost for by, cost in raised if np.isfinite(share := _share(short, by)))
-        point.bound = max(point.bound, min(float(mu.sum() - nu @ sides) - loss, point.objective))
         asking = np.flatnonzero((pull > price + LP_TOLERANCE) & self._usable & ~self._in)
         return asking[np.argsort(-(pull - price)[asking], kind="stable")[:BATCH]]
 
@@ -303,11 +293,6 @@ class _Line:
         self.lp.add_columns(matrix, np.zeros(k), np.zeros(k), np.full(k, np.inf))
         self.joined = np.concatenate([self.joined, features])
         self._in[features] = True
-
-
-def _share(short: FloatArray, weights: FloatArray) -> float:
-    """Return the least t with t weights >= short, infinite where there is none."""
-    return float(np.divide(short, weights, out=np.where(short > 0, np.inf, 0.0), where=weights > 0).max())
 
 
 def _twice(columns: FloatArray) -> FloatArray:

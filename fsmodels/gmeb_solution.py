@@ -56,6 +56,25 @@ def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
     return w, offset - float(w @ np.array([pyo.value(m) for m in model.mean.values()]))
 
 
+def has_multipliers(model: pyo.ConcreteModel) -> bool:
+    """Tell whether a dual holds the multipliers that are its classifier."""
+    return all(row in model.dual for row in (*model.weight.values(), model.balance))
+
+
+def feasible_classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
+    """Return (w, b) of a dual, w shrunk until it satisfies (15); without multipliers w = 0 and the larger class's b."""
+    if not has_multipliers(model):
+        signs = sum(model.balance.body.linear_coefs)
+        return np.zeros(len(model.features)), 1.0 if signs >= 0 else -1.0
+    w, b = classifier(model)
+    v_plus, v_minus, mean = (
+        np.array(list(part.extract_values().values())) for part in (model.v_plus, model.v_minus, model.mean)
+    )
+    worst = Moments(v_plus, v_minus).worst(w, pyo.value(model.R_plus), pyo.value(model.R_minus))
+    small = w / max(1.0, worst.ratio * (1 + 1e-15))
+    return small, b + float((w - small) @ mean)
+
+
 def scaling(model: pyo.ConcreteModel) -> pd.DataFrame:
     """Return the weights of a solved model in both of their forms, one row a feature: w = u sigma, s = sigma^2 (14).
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +24,6 @@ from fsmodels._messages import listed, short
 from fsmodels.checks import share
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
-from fsmodels.gmeb_norm import Moments
 
 __all__ = ["MODELS", "PARAMETERS", "Classifier", "KernelSvm", "Recipe", "find", "used_parameters"]
 
@@ -150,8 +149,6 @@ class Recipe:
         Parameters of the model to report besides those given: their defaults, or what the driver has set.
     classifier : callable, optional
         model -> (w, b) on the data as given, where they are not ``model.w`` and ``model.b``; of the linear kind.
-    proof : callable, optional
-        ``Classifier`` -> a bound that its data prove, where the solver's may be missing.
     rival : bool
         Whether it selects for an SVM by other means than FSP, so that FSP's objective of its features compares them.
     remark : callable, optional
@@ -173,7 +170,6 @@ class Recipe:
     reported: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
     classifier: Callable[[pyo.ConcreteModel], tuple[FloatArray, float]] | None = None
-    proof: Callable[[Classifier], float] | None = None
     remark: Callable[[Classifier], str] | None = None
     rival: bool = False
     whole: Mapping[str, Any] = field(default_factory=dict)
@@ -211,16 +207,9 @@ def _dual_value(c: Classifier) -> float:
     return float(pyo.value(c.model.objective))
 
 
-def _feasible_loss(c: Classifier) -> float:
-    """Bound the dual's optimum by the loss of its classifier, shrunk until it satisfies (15)."""
-    m = c.model
-    v_plus, v_minus, mean = (np.array(list(part.extract_values().values())) for part in (m.v_plus, m.v_minus, m.mean))
-    worst = Moments(v_plus, v_minus).worst(c.w, m.R_plus.value, m.R_minus.value)
-    w = c.w / max(1.0, worst.ratio * (1 + 1e-15))
-    return replace(c, w=w, b=c.b + float((c.w - w) @ mean)).loss
-
-
 def _primal_value(c: Classifier) -> str:
+    if not gmeb.has_multipliers(c.model):
+        return "The classifier is the dual's multipliers, and there are none: its weights are 0."
     gap = gmeb.duality_gap(c.loss, _dual_value(c))
     return f"The classifier is the dual's multipliers; its loss is {c.loss:.9g}, a duality gap of {gap:.2g}."
 
@@ -321,8 +310,7 @@ MODELS: dict[str, Recipe] = {
         "the same by its conic dual",
         gmeb.dual,
         _dual_value,
-        classifier=gmeb.classifier,
-        proof=_feasible_loss,
+        classifier=gmeb.feasible_classifier,
         remark=_primal_value,
     ),
     "gmeb-nonconvex": Recipe(

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.common.numeric_types import native_numeric_types
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.visitor import replace_expressions
 
@@ -112,11 +113,15 @@ class Changed:
         view.shared = pyo.Reference(dict(enumerate(others.values())), ctype=pyo.Var) if others else pyo.Param(default=0)
         rows = list(model.component_data_objects(pyo.Constraint, active=True, descend_into=INSIDE))
         view.rows = pyo.Constraint(range(len(rows)))
+        view.constant = pyo.Expression(range(len(rows)))
         self._row = {}
         for k, row in enumerate(rows):
             f = self._row_factor.get(id(row), 1.0)
             lower, upper = (None if end is None else f * end for end in (row.lb, row.ub))
             body = rewrite(row.body, f)
+            if type(body) in native_numeric_types:  # Pyomo takes no relation of two numbers for a row
+                view.constant[k] = body
+                body = view.constant[k]
             view.rows[k] = body == lower if row.equality else (lower, body, upper)
             self._row[id(row)] = view.rows[k]
         sets = list(model.component_data_objects(pyo.SOSConstraint, active=True, descend_into=INSIDE))

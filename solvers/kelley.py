@@ -9,7 +9,9 @@ For min { c.x : A x in [l, u], g_k(x) <= 0 }, g_k convex; a convex objective f b
 
 A linearisation of a convex function lies below it, so every row is valid and the bound proven; x converges to the
 optimum over a bounded set (Kelley 1960, "The cutting-plane method for solving convex programs"). A point within
-``tolerance`` of all rows is an incumbent; a separator may repair any point to one.
+``tolerance`` of all rows is an incumbent; a separator may repair any point to one. An LP's optimum is as good as its
+tolerances: where the model tells how answers are proven from its data, its multipliers are made a bound, and points are
+put on the rows, in that way.
 
 Convexity is proven for quadratic rows, by the eigenvalues of their Hessians; of other smooth rows the user says it
 (``assume_convex``), and the message repeats it. It is the function g_k that must be convex, not the set alone: a cone
@@ -29,6 +31,7 @@ import numpy as np
 import pyomo.environ as pyo
 from scipy import sparse
 
+from solvers.certificate import Certificate
 from solvers.conflict import clashing_rows
 from solvers.convex_rows import ConvexFunction, is_convex, is_linear
 from solvers.decomposition import single_objective
@@ -224,7 +227,7 @@ class CuttingPlane(Driver):
                 answer = self._timed("master", self._in_boxes)
             if answer.status is not LpStatus.OPTIMAL:
                 return self._ended(answer)
-            self.raise_bound(answer.objective + self.constant)
+            self.raise_bound(self._proven(answer))
             cuts = self._timed("subproblem", partial(self._separate, answer.point))  # 2
             stalled = self._stalled(answer.point, previous, cuts)
             self._offer(answer.point, FEASIBLE if stalled else self.config.tolerance)
@@ -237,6 +240,21 @@ class CuttingPlane(Driver):
             self._add(cuts.matrix, cuts.lower, cuts.upper)
             previous, self._last = answer.point, cuts
         return stop, None
+
+    def _proven(self, answer: LpAnswer) -> float | None:
+        """Return the bound of an LP: its optimum, or what its multipliers prove, where the model says how."""
+        said = answer.objective + self.constant
+        if self.certificate is None:
+            return said
+        own = self.sign * answer.multipliers[: len(self.rows.rows)]  # the first rows of the LP
+        duals = dict(zip(self.rows.rows, own.tolist(), strict=True))
+        return self._signed(self.certificate.bound_with(self.model, duals, self._signed(said), minimize=self.sign > 0))
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """How the data prove an answer, where the model says so."""
+        facts = facts_of(self.model)
+        return None if facts is None else facts.certificate
 
     @property
     def _spent(self) -> bool:
@@ -360,13 +378,15 @@ class CuttingPlane(Driver):
         elif self._worst > tolerance:
             return
         value = self.objective.value(x)
-        if self.best is not None and value >= self.best:
+        if self.certificate is None and self.best is not None and value >= self.best:
             return
         for v, number in zip(self.variables, x.tolist(), strict=True):
             if not v.fixed:
                 v.set_value(number, skip_validation=True)
         if self.facts is not None:
             self.facts.separator.load(x[: self.facts.columns()[0].shape[0]])
+        if self.certificate is not None and self.certificate.settle(self.model, has_point=True) is not None:
+            value = self.sign * float(pyo.value(single_objective(self.model)))
         self.offer(value, [*self.variables, *self.hidden], lambda: None)
 
     def _repaired(self, x: np.ndarray) -> np.ndarray | None:

@@ -6,7 +6,8 @@ r"""Several starts of a local solver on one nonlinear model.
        bounds, for the variables in nonlinear terms of rows or objective, and the model's values for all others. What
        has no value starts at 0; everything is moved within its bounds.
     2. Solve the model with ``sub_solver`` from there, in the time that is left.
-    3. The point counts if it misses no row by more than 1e-6; the best one is kept. Go to 1.
+    3. The point counts if it misses no row by more than 1e-6, and is put on the rows where the model says how; the
+       best one is kept. Go to 1.
 
 (Multistart, the simplest of the methods of Rinnooy Kan and Timmer 1987, "Stochastic global optimization methods", part
 I: with starts that are uniform over a bounded set the best local optimum is found with probability 1 as they go on.)
@@ -46,6 +47,7 @@ from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReaso
 from solvers.rewriting import visible
 from solvers.smooth import curved_variables
 from solvers.starts import RandomStartsConfig, draw, spread
+from solvers.structure import facts_of
 from solvers.whole import plain_domains
 
 Ended = tuple[StopReason, SolutionStatus | None]
@@ -195,6 +197,10 @@ class MultiStart(Driver):
             return
         self.seen.bring_back()
         run.violation, value = self._evaluated()
+        facts = facts_of(self.model)
+        if run.violation <= FEASIBLE and facts is not None and facts.certificate is not None:
+            facts.certificate.settle(self.model, has_point=True)
+            run.violation, value = self._evaluated()
         if run.violation > HOPELESS:
             run.failure = f"the point of {self._runner.spec.name} misses the model's rows by {run.violation:.1e}"
             return

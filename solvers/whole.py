@@ -318,7 +318,8 @@ def _judged(whole: _Whole, answer: Answer, error: float | None, doubt: str) -> R
             who=spec.name,
         )
         result.status, result.bound = judged.status, judged.bound
-        result.message = judged.message or _sentence(spec, answer, result.gap)
+        told = replace(answer, status=judged.status) if judged.status is SolutionStatus.OPTIMAL else answer
+        result.message = judged.message or _sentence(spec, told, result.gap)
         if structure is not None and structure.selected is not None:
             result.selected = structure.selected(model)
     elif result.status is SolutionStatus.INFEASIBLE and whole.parts is not None:
