@@ -174,7 +174,7 @@ def fsmulti(spec, X, y):
         data = fs.Dataset.from_arrays(X, y, positive=1.0)
     loss = WatchedLoss(spec["loss"])
     C = spec["c"] * len(y)
-    model = fs.multivariate.fsmulti(data, max_features=BUDGET, C=C, loss=loss)
+    model = fs.multivariate.fsmulti(data, budget=BUDGET, C=C, loss=loss)
     driver = TwoLayer(model, gap=spec["gap asked"], time_limit=LIMIT)
     work = driver.work
     work.slopes, work.add_group = outer, columns = Watch(work.slopes), Watch(work.add_group)
@@ -183,7 +183,7 @@ def fsmulti(spec, X, y):
     result = driver.solve()
     cpu = time.process_time() - cpu
     w, _ = fs.multivariate.classifier(model)
-    again = fs.multivariate.objective(data, w, max_features=BUDGET, C=C, loss=spec["loss"])
+    again = fs.multivariate.objective(data, w, budget=BUDGET, C=C, loss=spec["loss"])
     master = result.details["seconds"]["master"]
     return w, 0.0, {
         "status": result.status.value,

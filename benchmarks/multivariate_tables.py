@@ -179,7 +179,7 @@ def fit(data, spec, c, options):
     if spec["B"] is None:
         model = fs.multivariate.structural_svm(data, C=C, loss=loss)
     else:
-        model = fs.multivariate.fsmulti(data, max_features=spec["B"], C=C, loss=loss)
+        model = fs.multivariate.fsmulti(data, budget=spec["B"], C=C, loss=loss)
     result = fs.solve(model, **options)
     return fs.multivariate.classifier(model)[0], result, time.process_time() - cpu
 

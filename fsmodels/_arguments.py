@@ -69,6 +69,23 @@ def budget(text: str, features: Sequence[str]) -> tuple[dict[str, float], float]
     return costs, number
 
 
+def budgets(
+    texts: Sequence[str], shares: int | None, features: Sequence[str]
+) -> int | list[tuple[dict[str, float], float]]:
+    """Read what ``budget`` of select takes: the rows of --budget, or the number of --budget-features.
+
+    Raises
+    ------
+    ParameterError, DataError
+        Both are given, or as ``budget``.
+    """
+    if shares is None:
+        return [budget(text, features) for text in texts]
+    if texts:
+        raise ParameterError("--budget (costs) and --budget-features (shares of fsmulti) do not go together: keep one.")
+    return shares
+
+
 def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, float] | None:
     """Read numbers, ``FEATURE=VALUE`` and cost files into one number or one for each feature.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fsmodels.selection import Selection
 
 CLOSERS = ["branch-and-cut", "scip"]  # what closes gaps fastest, best first
-SWITCHES = ["--strict", "--offset", "--quiet", "--force"]  # options without a value
+SWITCHES = ["--offset", "--quiet", "--force"]  # options without a value
 
 
 def next_steps(found: Selection, words: Sequence[str]) -> list[str]:

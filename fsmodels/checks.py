@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -11,6 +13,9 @@ from fsmodels._magnitudes import LARGEST, SMALLEST, check_values
 from fsmodels._messages import short
 from fsmodels.dataset import Dataset
 from fsmodels.errors import InfeasibleParameter, ParameterError
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def _number(value: Any) -> float:
@@ -85,7 +90,7 @@ def choice(name: str, value: Any, allowed: list[str]) -> str:
     return str(value)
 
 
-def feature_count(value: Any, n_features: int, instead: str = "") -> int:
+def feature_count(value: Any, n_features: int, instead: str = "", name: str = "max_features") -> int:
     """Return max_features as int, a whole number in 1..n_features; ``instead`` names another way in the message.
 
     Raises
@@ -99,7 +104,27 @@ def feature_count(value: Any, n_features: int, instead: str = "") -> int:
     what = "is no whole number"
     if whole:
         what = "selects no feature" if value < 1 else f"is above the {n_features} features of the data"
-    raise InfeasibleParameter(f"max_features={value!r} {what}: use 1..{n_features}{instead}.")
+    raise InfeasibleParameter(f"{name}={value!r} {what}: use 1..{n_features}{instead}.")
+
+
+def renamed(old: str, new: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Refuse a keyword by the name that it had, telling the new one.
+
+    Raises
+    ------
+    ParameterError
+    """
+
+    def wrap(function: Callable[P, T]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            if old in kwargs:
+                raise ParameterError(f"{function.__name__} takes no {old}: {new}.")
+            return function(*args, **kwargs)
+
+        return checked
+
+    return wrap
 
 
 def dataset(data: Any) -> Dataset:

@@ -152,8 +152,12 @@ def _parser() -> argparse.ArgumentParser:
         "--loss", metavar="NAME", help="f1, f0.5, prbep, rec@10, rec@2p, prec@10, hamming or auc (fsmulti; default f1)"
     )
     group.add_argument(
-        "--strict", action="store_true", default=None, help="select at most --max-features of what fsmulti finds"
+        "--budget-features",
+        type=int,
+        metavar="B",
+        help="the sum of shares that more features may have (fsmulti), instead of --max-features",
     )
+    group.add_argument("--strict", action=_Gone, nargs=0, help=argparse.SUPPRESS)
     group.add_argument(
         "--offset", action="store_true", default=None, help="a column of ones takes part, its weight the bias (fsmulti)"
     )
@@ -190,6 +194,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     group.add_argument("--quiet", action="store_true", help="print one line instead of table and report")
     return parser
+
+
+class _Gone(argparse.Action):
+    """Name what replaces an option."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        parser.error(
+            "--strict is gone: --max-features K selects at most K features, and --budget-features B is the budget of "
+            "shares that more features may have"
+        )
 
 
 class _Version(argparse.Action):
@@ -243,12 +257,11 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
         "R_plus": asked.R_plus,
         "R_minus": asked.R_minus,
         "loss": asked.loss,
-        "strict": asked.strict,
         "offset": asked.offset,
     }
     parameters["penalty"] = _arguments.penalty(asked.penalty, data.features)
     sides = {
-        "budget": [_arguments.budget(text, data.features) for text in asked.budget],
+        "budget": _arguments.budgets(asked.budget, asked.budget_features, data.features),
         "requires": [_arguments.pair(text, data.features, "--requires") for text in asked.requires],
         "excludes": [_arguments.pair(text, data.features, "--excludes") for text in asked.excludes],
         "force_in": asked.force_in,

@@ -117,7 +117,7 @@ def groups_of(result: Result, features: Sequence[str]) -> Groups:
     --------
     >>> import fsmodels as fs
     >>> data = fs.load_dataset("wdbc").scaled("standard")
-    >>> result = fs.solve(fs.multivariate.fsmulti(data, max_features=2, C=10.0, loss="f1"))
+    >>> result = fs.solve(fs.multivariate.fsmulti(data, budget=2, C=10.0, loss="f1"))
     >>> groups = fs.multivariate.groups_of(result, data.features)
     >>> dual = fs.solve(fs.multivariate.group_dual(groups))
     >>> bool(result.bound - 1e-6 <= dual.objective <= result.objective + 1e-6)

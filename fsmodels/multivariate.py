@@ -24,12 +24,12 @@ Dual and bounds
 
     both from the data alone; a row of the iteration table shows them, and the result is called optimal where they meet.
     The bound also holds for the best w with at most B features, where Omega(w) = 1/2 w.w: (5) is a relaxation of that
-    problem (Lemma 2), so it says how far ``strict`` selections are from the best possible.
+    problem (Lemma 2), so it says how far a selection with ``max_features`` (``strict``) is from the best possible.
 Algorithm
     Two-layer cutting planes (``solvers.two_layer``) over the restricted problems (15) and (16) (``group_models``).
 Symbols
     w -> ``w`` (features; only those with a value exist in form "lazy"; 1/unit of the feature), d -> ``d`` (features),
-    xi -> ``xi`` (units of Delta / n), Omega -> ``omega``, B -> ``max_features``, C -> ``C``, y' -> ``labellings``.
+    xi -> ``xi`` (units of Delta / n), Omega -> ``omega``, B -> ``budget``, C -> ``C``, y' -> ``labellings``.
     There is no offset b, unless ``offset=True`` adds a feature ``(offset)`` that is 1 everywhere; its weight is b.
 Source
     Mao, Tsang 2013, "A feature selection method for multivariate performance measures", IEEE PAMI 35(9): (2)-(5),
@@ -64,7 +64,7 @@ from scipy import sparse
 
 from fsmodels._units import as_given
 from fsmodels._usage import column_sizes, used
-from fsmodels.checks import choice, dataset, feature_count, positive
+from fsmodels.checks import choice, dataset, feature_count, positive, renamed
 from fsmodels.dataset import Dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
 from fsmodels.group_models import OFFSET, Groups, group_dual, group_primal, groups_of
@@ -93,13 +93,18 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 
 FORMS = ["lazy", "explicit"]
+OF_FIVE = (
+    "B of (5) is budget, the sum of shares that more features may have; at most K features is "
+    'fs.select(data, "fsmulti", max_features=K)'
+)
 MOST_SAMPLES = 12  # of form "explicit": 4096 labellings
 
 
+@renamed("max_features", OF_FIVE)
 def fsmulti(
     data: Dataset,
     *,
-    max_features: int,
+    budget: int,
     C: float = 1.0,
     loss: str | Loss = "f1",
     offset: bool = False,
@@ -111,11 +116,12 @@ def fsmulti(
     ----------
     data : Dataset of shape (n, m)
         Dense or sparse; never made dense.
-    max_features : int
-        B, 1..m: the sum of d. More features than B may have a weight.
+    budget : int
+        B, 1..m: the sum of d. More features than B may have a weight: at most so many is ``max_features`` of
+        ``fs.select``.
     C : float
         Weight of the risk, above 0; not divided by n. Losses in percentage points (all but hamming) have risks up to
-        100 / n. ``model.C`` and ``model.max_features`` can be changed between solves.
+        100 / n. ``model.C`` and ``model.budget`` can be changed between solves.
     loss : str or Loss
         ``hamming``, ``f1`` (or another beta, f0.5), ``prbep``, ``rec@10``, ``rec@2p``, ``prec@10``, ``auc``, or a
         ``measures.Loss`` of one's own.
@@ -130,14 +136,14 @@ def fsmulti(
     -------
     pyo.ConcreteModel
         ``w``, ``d`` (features), ``xi``; form "lazy" also ``omega``, form "explicit" ``t`` (features), rows ``cone``,
-        ``budget`` and ``labelling``.
+        ``shares`` and ``labelling``.
 
     Raises
     ------
     ParameterError
         C, the loss or the form is not allowed.
     InfeasibleParameter
-        max_features or k (of rec@k) beyond the data, or too many samples for form "explicit".
+        budget or k (of rec@k) beyond the data, or too many samples for form "explicit".
 
     Notes
     -----
@@ -147,13 +153,13 @@ def fsmulti(
     --------
     >>> import fsmodels as fs
     >>> data = fs.load_dataset("wdbc").scaled("standard")
-    >>> model = fs.multivariate.fsmulti(data, max_features=2, C=10.0, loss="f1")
+    >>> model = fs.multivariate.fsmulti(data, budget=2, C=10.0, loss="f1")
     >>> result = fs.solve(model)
     >>> result.status.value, len(result.selected)  # the sum of d is 2
     ('optimal', 14)
     """
     choice("form", form, FORMS)
-    B = feature_count(max_features, dataset(data).n_features + _flag(offset))
+    B = feature_count(budget, dataset(data).n_features + _flag(offset), name="budget")
     return _lazy("FSmulti", data, B, C, loss, offset) if form == "lazy" else _explicit(data, B, C, loss, offset)
 
 
@@ -191,14 +197,15 @@ def structural_svm(
     return _lazy("structural SVM", data, data.n_features + _flag(offset), C, loss, offset)
 
 
-def fgm(data: Dataset, *, max_features: int, C: float = 1.0) -> pyo.ConcreteModel:
+@renamed("max_features", OF_FIVE)
+def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
     """Build (4) for p = 2 with the squared hinge loss, the feature generating machine: all rows stated.
 
     Parameters
     ----------
     data : Dataset of shape (n, m)
         Dense or sparse.
-    max_features : int
+    budget : int
         B, 1..m: the sum of d.
     C : float
         Weight of ``1/2 sum_i xi_i^2``, above 0.
@@ -206,12 +213,12 @@ def fgm(data: Dataset, *, max_features: int, C: float = 1.0) -> pyo.ConcreteMode
     Returns
     -------
     pyo.ConcreteModel
-        ``w``, ``d``, ``t`` (features), ``xi`` (samples), rows ``cone``, ``budget``, ``margin``.
+        ``w``, ``d``, ``t`` (features), ``xi`` (samples), rows ``cone``, ``shares``, ``margin``.
 
     Raises
     ------
     ParameterError, InfeasibleParameter
-        C or max_features not allowed.
+        C or budget not allowed.
 
     Notes
     -----
@@ -220,11 +227,11 @@ def fgm(data: Dataset, *, max_features: int, C: float = 1.0) -> pyo.ConcreteMode
     Examples
     --------
     >>> import fsmodels as fs
-    >>> model = fs.multivariate.fgm(fs.load_dataset("bupa").scaled("standard"), max_features=2, C=1.0)
+    >>> model = fs.multivariate.fgm(fs.load_dataset("bupa").scaled("standard"), budget=2, C=1.0)
     >>> fs.solve(model).status.value
     'optimal'
     """
-    B = feature_count(max_features, data.n_features)
+    B = feature_count(budget, data.n_features, name="budget")
     model = pyo.ConcreteModel(name="FGM")
     _parameters(model, data, B, C)
     _weights(model)
@@ -245,7 +252,7 @@ def fgm(data: Dataset, *, max_features: int, C: float = 1.0) -> pyo.ConcreteMode
     return model
 
 
-def regulariser(w: ArrayLike, max_features: int) -> float:
+def regulariser(w: ArrayLike, budget: int) -> float:
     """Return Omega(w) of (3) for p = 2: the least ``1/2 sum w_j^2 / d_j`` over d in D.
 
     Examples
@@ -255,7 +262,7 @@ def regulariser(w: ArrayLike, max_features: int) -> float:
     >>> regulariser([3.0, -1.0, 1.0], 3)  # half the squared 2-norm
     5.5
     """
-    return half_norm(np.asarray(w, dtype=float), feature_count(max_features, np.size(w)))[0]
+    return half_norm(np.asarray(w, dtype=float), feature_count(budget, np.size(w), name="budget"))[0]
 
 
 def risk(data: Dataset, w: ArrayLike, loss: str | Loss = "f1", *, b: float = 0.0) -> float:
@@ -272,8 +279,9 @@ def risk(data: Dataset, w: ArrayLike, loss: str | Loss = "f1", *, b: float = 0.0
     return max(0.0, loss_of(loss).most_violated(data.y, scores).value) / data.n_samples
 
 
+@renamed("max_features", OF_FIVE)
 def objective(
-    data: Dataset, w: ArrayLike, *, max_features: int, C: float = 1.0, loss: str | Loss = "f1", b: float = 0.0
+    data: Dataset, w: ArrayLike, *, budget: int, C: float = 1.0, loss: str | Loss = "f1", b: float = 0.0
 ) -> float:
     """Return the objective of (5), ``Omega(w, b) + C R(w, b)``, of any weights of shape (m,); b counts as a weight.
 
@@ -281,13 +289,13 @@ def objective(
     --------
     >>> import fsmodels as fs
     >>> data = fs.load_dataset("wdbc").scaled("standard")
-    >>> model = fs.multivariate.fsmulti(data, max_features=2, C=10.0, loss="f1")
+    >>> model = fs.multivariate.fsmulti(data, budget=2, C=10.0, loss="f1")
     >>> result = fs.solve(model)
     >>> w, b = fs.multivariate.classifier(model)
-    >>> bool(abs(objective(data, w, max_features=2, C=10.0, loss="f1") - result.objective) < 1e-9)
+    >>> bool(abs(objective(data, w, budget=2, C=10.0, loss="f1") - result.objective) < 1e-9)
     True
     """
-    return regulariser([*np.asarray(w, dtype=float), b], max_features) + C * risk(data, w, loss, b=b)
+    return regulariser([*np.asarray(w, dtype=float), b], budget) + C * risk(data, w, loss, b=b)
 
 
 def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
@@ -333,7 +341,7 @@ def _parameters(model: pyo.ConcreteModel, data: Dataset, B: int, C: float, offse
     model.samples = pyo.Set(initialize=range(data.n_samples), doc="samples")
     weight = positive("C", C, "C weighs the risk against the norm")
     model.C = pyo.Param(initialize=weight, mutable=True, domain=pyo.PositiveReals, doc="(5) weight of the risk")
-    model.max_features = pyo.Param(initialize=B, mutable=True, domain=pyo.PositiveIntegers, doc="(5) B, the sum of d")
+    model.budget = pyo.Param(initialize=B, mutable=True, domain=pyo.PositiveIntegers, doc="(5) B, the sum of d")
 
 
 def _weights(model: pyo.ConcreteModel) -> None:
@@ -344,7 +352,7 @@ def _weights(model: pyo.ConcreteModel) -> None:
     model.cone = pyo.Constraint(
         model.features, rule=lambda m, j: m.w[j] ** 2 <= m.d[j] * m.t[j], doc="(5) w_j^2 / d_j <= t_j"
     )
-    model.budget = pyo.Constraint(expr=pyo.quicksum(model.d.values()) == model.max_features, doc="(5) sum d = B")
+    model.shares = pyo.Constraint(expr=pyo.quicksum(model.d.values()) == model.budget, doc="(5) sum d = B")
 
 
 def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> pyo.ConcreteModel:
@@ -368,7 +376,7 @@ def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: 
     CompositeRisk(
         matrix=_matrix(data, offset),
         worst=worst,
-        budget=model.max_features,
+        budget=model.budget,
         weight=model.C,
         load=partial(_load, model, tuple(model.features)),
         scale=1.0 / data.n_samples,
@@ -388,7 +396,7 @@ def _load(
     for j, weight, part in zip(columns.tolist(), w.tolist(), d.tolist(), strict=True):
         model.w[names[j]] = weight
         model.d[names[j]] = part
-    model.omega.set_value(half_norm(w, int(pyo.value(model.max_features)))[0])
+    model.omega.set_value(half_norm(w, int(pyo.value(model.budget)))[0])
     model.xi.set_value(xi)
 
 

@@ -28,9 +28,10 @@ from solvers.result import relative_gap
 __all__ = ["path"]
 
 # How the optimal objective moves as a parameter grows: more features allow more, a higher price costs more.
-DIRECTION = {"max_features": -1, "C": 1, "penalty": 1}
+DIRECTION = {"max_features": -1, "budget": -1, "C": 1, "penalty": 1}
 CHECKS: dict[str, Callable[[Any, Dataset], Any]] = {
     "max_features": lambda value, data: feature_count(value, len(data.features)),
+    "budget": lambda value, data: feature_count(value, len(data.features), name="budget"),
     "C": lambda value, data: positive("C", value, C_MEANING),
     "penalty": lambda value, data: penalties(data, value),
 }
@@ -43,7 +44,7 @@ def path(
     max_features: int | Iterable[int] | None = None,
     C: float | Iterable[float] | None = None,
     penalty: float | Mapping[str, float] | Iterable[Any] | None = None,
-    budget: tuple[Mapping[str, float], float] | Iterable[tuple[Mapping[str, float], float]] = (),
+    budget: int | Iterable[int] | tuple[Mapping[str, float], float] | Iterable[tuple[Mapping[str, float], float]] = (),
     requires: Pairs = (),
     excludes: Pairs = (),
     force_in: Iterable[str] = (),
@@ -67,7 +68,7 @@ def path(
     model : str
         As in ``select``.
     max_features, C, penalty : a value, or several
-        At least one of them is a sequence; their product is the grid.
+        At least one of them is a sequence; their product is the grid. Of fsmulti ``budget`` may be one too.
     budget, requires, excludes, force_in, scale, solver, progress
         As in ``select``.
     validation : Dataset, optional
@@ -102,6 +103,9 @@ def path(
         raise ParameterError("choose_by is a rule of select: path reports optima, and validation= their errors.")
     given = {"max_features": max_features, "C": C, "penalty": penalty}
     recipe = find(model)
+    sides: dict[str, Any] = {"budget": budget, "requires": requires, "excludes": excludes, "force_in": force_in}
+    if "budget" in recipe.parameters:
+        given["budget"] = None if sides.pop("budget") == () else budget
     checks = dict(CHECKS)
     if recipe.fs:
         checks["penalty"] = lambda value, _: share("penalty", value, MEANING)
@@ -114,7 +118,6 @@ def path(
             "C=[0.1, 1, 10] or penalty=[0.5, 1, 2]. For a single point use select, for R_plus and R_minus gmeb.path."
         )
     single: dict[str, Any] = {name: value for name, value in given.items() if name not in grid}
-    sides: dict[str, Any] = {"budget": budget, "requires": requires, "excludes": excludes, "force_in": force_in}
 
     def built(point: dict[str, Any]) -> Prepared:
         return prepared(data, model, solver=solver, progress=progress, **sides, **single, **point, **options)

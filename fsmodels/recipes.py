@@ -40,7 +40,7 @@ PARAMETERS = {
     "R_plus": ("--R-plus", "the most the second moments of class +1 may weigh, a number above 0"),
     "R_minus": ("--R-minus", "the same for class -1"),
     "loss": ("--loss", "f1, prbep, rec@10, rec@2p, prec@10, hamming or auc"),
-    "strict": ("--strict", "select at most max_features"),
+    "budget": ("--budget-features", "B, the sum of the features' shares of a budget, a whole number"),
     "offset": ("--offset", "a column of ones takes part"),
 }
 
@@ -143,6 +143,10 @@ class Recipe:
         Whether the robust LP is solved again on the selected features, for predictions.
     procedure : callable, optional
         ``procedure(model, data, parameters, solver, options)`` -> Result, in place of one solve of the model.
+    instead : mapping
+        Required parameter -> the one that may be given in its place.
+    gone : pairs of str
+        Words that it took, and what to give now.
     reported : tuple of str
         Optional parameters that only the report needs.
     found : tuple of str
@@ -167,6 +171,8 @@ class Recipe:
     fs: bool = False
     refit: bool = False
     procedure: Callable[..., Any] | None = None
+    instead: Mapping[str, str] = field(default_factory=dict)
+    gone: tuple[tuple[str, str], ...] = ()
     reported: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
     classifier: Callable[[pyo.ConcreteModel], tuple[FloatArray, float]] | None = None
@@ -180,7 +186,8 @@ class Recipe:
         """Parameters that ``build`` takes besides the data, and whether each is required."""
         keyword = inspect.Parameter.KEYWORD_ONLY
         given = inspect.signature(self.build).parameters.values()
-        return {p.name: p.default is p.empty for p in given if p.kind is keyword} | dict.fromkeys(self.reported, False)
+        required = {p.name: p.default is p.empty or p.name in self.instead for p in given if p.kind is keyword}
+        return required | dict.fromkeys(self.reported, False)
 
     def built(self, data: Dataset, parameters: Mapping[str, Any]) -> Any:
         """Build, without the parameters that only the report needs."""
@@ -235,8 +242,8 @@ def _bilinear(c: Classifier) -> float:
 
 
 def _regularised_risk(c: Classifier) -> float:
-    parameters = {name: c.parameters[name] for name in ("max_features", "C", "loss") if name in c.parameters}
-    return multivariate.objective(c.data, c.w, b=c.b, **parameters)
+    parameters = {name: c.parameters[name] for name in ("C", "loss") if name in c.parameters}
+    return multivariate.objective(c.data, c.w, b=c.b, budget=int(pyo.value(c.model.budget)), **parameters)
 
 
 def _omega(c: KernelSvm) -> float:
@@ -248,14 +255,14 @@ def _omega(c: KernelSvm) -> float:
 
 def _on_training_data(c: Classifier) -> str:
     """Say what the measure is, how many features share the budget, what a score of 0 means, and what no bound is."""
-    measure, B = measures.loss(c.parameters["loss"]), c.parameters["max_features"]
+    measure, B = measures.loss(c.parameters["loss"]), int(pyo.value(c.model.budget))
     scores = np.asarray(c.data.X @ c.w).ravel() + c.b
     said = [f"{measure.name} on these data: {measure.measure(c.data.y, scores):.2f}%."]
     if not c.w.any():
         said = [f"All weights are 0: every score is {c.b:g}, predicted as class {1 if c.b > 0 else -1}. "]
         said[0] += "A larger C makes features pay."
     if len(c.selected) > B:
-        said.append(f"{len(c.selected)} features share the budget of max_features={B} (sum of d); strict selects {B}.")
+        said.append(f"{len(c.selected)} features share the budget of {B} (sum of d); max_features={B} selects {B}.")
     if c.w.any() and (ties := int((scores == 0).sum())):
         said.append(f"{ties} samples have none of the features: their score 0 is predicted as class -1.")
     positives = int((c.data.y > 0).sum())
@@ -318,10 +325,16 @@ MODELS: dict[str, Recipe] = {
     ),
     "fsmulti": Recipe(
         "least loss of a whole labelling (F1, PRBEP, recall at k, ...) on a budget of features, exact",
-        multivariate.fsmulti,
+        strict.build,
         _regularised_risk,
         procedure=strict.run,
-        reported=("strict",),
+        instead={"max_features": "budget"},
+        gone=(
+            (
+                "strict",
+                "max_features=K (--max-features) selects at most K features; budget=B (--budget-features) is B of (5)",
+            ),
+        ),
         classifier=multivariate.classifier,
         remark=_on_training_data,
     ),
@@ -394,11 +407,13 @@ def used_parameters(model: str, recipe: Recipe, given: Mapping[str, Any], others
                 f"Models that use {name}: {', '.join(users)}."
             )
     for name, required in known.items():
-        if required and given.get(name) is None:
+        other = recipe.instead.get(name)
+        if required and given.get(name) is None and (other is None or given.get(other) is None):
             what = PARAMETERS[name][1] if name in PARAMETERS else "see its documentation"
             near = difflib.get_close_matches(name, list(others), n=1, cutoff=0.75)
             hint = f' "{near[0]}" is no parameter of it: did you mean {name}?' if near else ""
-            raise ParameterError(f'Model "{model}" needs {name} ({_flag(name)}): {what}.{hint}')
+            rival = f"; or {other} ({_flag(other)}), {PARAMETERS[other][1]}" if other else ""
+            raise ParameterError(f'Model "{model}" needs {name} ({_flag(name)}): {what}{rival}.{hint}')
     used = {name: given[name] for name in known if given.get(name) is not None}
     if recipe.fs and "penalty" in used:
         share("penalty", used["penalty"], concave.MEANING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -37,7 +38,7 @@ def select(
     max_features: int | None = None,
     C: float | None = None,
     penalty: float | Mapping[str, float] | None = None,
-    budget: tuple[Mapping[str, float], float] | Iterable[tuple[Mapping[str, float], float]] = (),
+    budget: int | tuple[Mapping[str, float], float] | Iterable[tuple[Mapping[str, float], float]] = (),
     requires: Pairs = (),
     excludes: Pairs = (),
     force_in: Iterable[str] = (),
@@ -59,15 +60,16 @@ def select(
         obd, gmeb, gmeb-dual, gmeb-nonconvex, fsmulti, full-fs, ao-simple, ao-margin, ao-efs, gmkl, rfe,
         information-gain, mutual-information, relief.
     max_features : int, optional
-        The most features, for models that take it.
+        The most features, for models that take it; of fsmulti with the bound of (5), which more may share.
     C : float, optional
         The weight of the sum of slacks; 1 where it is left out. The kernel models ask for it.
     penalty : float or mapping feature -> float, optional
         The price of a feature in the objective (fsp-lambda); lambda in [0, 1) (fs, fsl, fsv, fss, fsb); the share of
         the largest derivative below which a feature is dropped (obd); what (7) is evaluated with (robust-lp); mu, the
         price of a unit of kernel weight (full-fs, ao-simple, ao-margin, ao-efs, gmkl).
-    budget : (costs, limit), or several of them
-        ``sum of costs of the selected features <= limit``; a feature without a cost is free.
+    budget : (costs, limit), or several of them; a whole number for fsmulti
+        ``sum of costs of the selected features <= limit``; a feature without a cost is free. Of fsmulti B, the sum of
+        shares that more features may have, in place of ``max_features``.
     requires, excludes : pairs of features
         ``("a", "b")``: a only together with b; not both a and b.
     force_in : features
@@ -208,6 +210,17 @@ def prepared(
     if not isinstance(progress, bool):
         raise ParameterError(f"progress is {type(progress).__name__}: give True or False.")
     recipe = find(model)
+    for word, instead in recipe.gone:
+        if word in given:
+            raise ParameterError(f'Model "{model}" takes no {word}: {instead}.')
+    budget = () if budget is None else budget
+    if isinstance(budget, numbers.Number):
+        if "budget" not in recipe.parameters:
+            raise ParameterError(
+                f'budget={budget!r} ({PARAMETERS["budget"][0]}) is for fsmulti: model "{model}" takes (costs, limit), '
+                "on the command line --budget COSTS.csv:LIMIT."
+            )
+        given, budget = {**given, "budget": budget}, ()
     sides = _side_constraints(model, recipe, budget, requires, excludes, force_in)
     known = {*recipe.parameters, *PARAMETERS}
     options = {name: value for name, value in given.items() if name not in known}

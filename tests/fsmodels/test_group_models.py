@@ -132,7 +132,7 @@ def test_c_can_be_changed_between_solves():
 @pytest.mark.parametrize(("loss", "B"), [("f1", 1), ("f1", 2), ("hamming", 2), ("prbep", 3)])
 def test_all_labellings_and_all_groups_are_the_whole_problem(loss, B, make_data):
     data, C = make_data(6, 4, seed=3), 30.0
-    explicit = fsmulti(data, max_features=B, C=C, loss=loss, form="explicit")
+    explicit = fsmulti(data, budget=B, C=C, loss=loss, form="explicit")
     expected = fs.solve(explicit, "clarabel", gap=1e-7).objective
     P, q = [], []
     for row in explicit.labelling.values():  # xi + w.(1/n) sum (y - y') x >= Delta / n
@@ -146,7 +146,7 @@ def test_all_labellings_and_all_groups_are_the_whole_problem(loss, B, make_data)
 
 @pytest.mark.parametrize("loss", ["f1", "hamming", "rec@2p", "auc"])
 def test_the_working_set_of_a_solve(loss, data):
-    result = fs.solve(fsmulti(data, max_features=2, C=40.0, loss=loss), gap=1e-5)
+    result = fs.solve(fsmulti(data, budget=2, C=40.0, loss=loss), gap=1e-5)
     groups = groups_of(result, data.features)
     assert all(len(t) == 2 for t in groups.groups)
     assert set(groups.features) <= set(data.features)
@@ -159,17 +159,17 @@ def test_the_working_set_of_a_solve(loss, data):
     w = np.zeros(4)
     for (_, j), v in primal.w.items():
         w[data.features.index(j)] += v.value
-    assert objective(data, w, max_features=2, C=40.0, loss=loss) >= result.bound * (1 - 1e-9)
+    assert objective(data, w, budget=2, C=40.0, loss=loss) >= result.bound * (1 - 1e-9)
 
 
 def test_the_working_set_of_a_selection(data):
-    found = fs.select(data, "fsmulti", max_features=2, C=40.0)
+    found = fs.select(data, "fsmulti", budget=2, C=40.0)
     assert groups_of(found.result, data.features).C == 40.0
 
 
 def test_a_whole_models_result_has_no_working_set(make_data):
     data = make_data(6, 3, seed=1)
-    result = fs.solve(fsmulti(data, max_features=1, C=6.0, form="explicit"))
+    result = fs.solve(fsmulti(data, budget=1, C=6.0, form="explicit"))
     with pytest.raises(ModelError, match=r'"clarabel" has no groups.*"two-layer"'):
         groups_of(result, data.features)
 

@@ -132,7 +132,7 @@ def few(make_data):
 @pytest.mark.parametrize("weight", [0.5, 12.0, 120.0])  # 120 = 20 n
 @pytest.mark.parametrize("B", [1, 2, 4])
 def test_the_optimum_over_every_labelling(loss, weight, B, few):
-    model = mv.fsmulti(few, max_features=B, C=weight, loss=loss)
+    model = mv.fsmulti(few, budget=B, C=weight, loss=loss)
     result = fs.solve(model, gap=1e-5)
     assert agrees(result, proven(few, loss, B, weight))
     w, b = mv.classifier(model)
@@ -148,7 +148,7 @@ def test_the_optimum_over_every_labelling(loss, weight, B, few):
 
 @pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss != "auc"])
 def test_the_explicit_form_is_the_same_problem(loss, few):
-    model = mv.fsmulti(few, max_features=2, C=30.0, loss=loss, form="explicit")
+    model = mv.fsmulti(few, budget=2, C=30.0, loss=loss, form="explicit")
     result = fs.solve(model, gap=1e-7)
     assert result.solver == "clarabel"
     assert result.objective == pytest.approx(proven(few, loss, 2, 30.0), rel=1e-5)
@@ -162,14 +162,14 @@ def test_random_instances(seed, make_data):
     n, m = int(rng.integers(4, 10)), int(rng.integers(1, 7))
     data = make_data(n, m, seed=seed, noise=rng.uniform(0.1, 3))
     B, loss, C = int(rng.integers(1, m + 1)), ["f1", "hamming"][seed % 2], rng.uniform(2, 20) * n
-    assert agrees(fs.solve(mv.fsmulti(data, max_features=B, C=C, loss=loss), gap=1e-5), proven(data, loss, B, C))
+    assert agrees(fs.solve(mv.fsmulti(data, budget=B, C=C, loss=loss), gap=1e-5), proven(data, loss, B, C))
 
 
 @pytest.mark.parametrize("loss", ["hamming", "f1", "rec@2p", "auc"])
 @pytest.mark.parametrize("B", [1, 3])
 def test_the_algorithms_as_printed_agree(loss, B, data):
     fast, printed = (
-        fs.solve(mv.fsmulti(data, max_features=B, C=90.0, loss=loss), stabilised=how, gap=1e-5) for how in (True, False)
+        fs.solve(mv.fsmulti(data, budget=B, C=90.0, loss=loss), stabilised=how, gap=1e-5) for how in (True, False)
     )
     assert fast.status is printed.status is SolutionStatus.OPTIMAL
     assert fast.objective == pytest.approx(printed.objective, rel=2e-5)
@@ -180,7 +180,7 @@ def test_the_algorithms_as_printed_agree(loss, B, data):
 @pytest.mark.parametrize("loss", ["f1", "hamming"])
 def test_the_group_problems_by_any_solver(sub_solver, loss, few, need):
     """On (16) as printed solvers keep rows to 1e-6 or so, which the price C carries into the objective: 1e-3 here."""
-    result = fs.solve(mv.fsmulti(few, max_features=2, C=30.0, loss=loss), sub_solver=need(sub_solver), gap=1e-3)
+    result = fs.solve(mv.fsmulti(few, budget=2, C=30.0, loss=loss), sub_solver=need(sub_solver), gap=1e-3)
     optimum = proven(few, loss, 2, 30.0)
     assert result.status is SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(optimum, rel=1e-3)
@@ -219,7 +219,7 @@ def test_one_feature_in_the_budget_is_the_squared_1_norm(loss, few):
     )
     m.o = pyo.Objective(expr=0.5 * m.size**2 + 40.0 * m.xi)
     expected = fs.solve(m, "clarabel", gap=1e-8).objective
-    result = fs.solve(mv.fsmulti(few, max_features=1, C=40.0, loss=loss), gap=1e-5)
+    result = fs.solve(mv.fsmulti(few, budget=1, C=40.0, loss=loss), gap=1e-5)
     assert result.objective == pytest.approx(expected, rel=OPTIMUM)
 
 
@@ -233,7 +233,7 @@ def test_the_structural_svm_for_errors_is_the_linear_svm(C, data):
     result = fs.solve(model, gap=1e-7)
     assert result.objective == pytest.approx(expected, rel=1e-6)
     np.testing.assert_allclose(mv.classifier(model)[0], w, atol=2e-3 * np.abs(w).max())
-    same = fs.solve(mv.fsmulti(data, max_features=4, C=C, loss="hamming"), gap=1e-7)
+    same = fs.solve(mv.fsmulti(data, budget=4, C=C, loss="hamming"), gap=1e-7)
     assert same.objective == pytest.approx(result.objective, rel=1e-6)
 
 
@@ -247,8 +247,8 @@ def best_support(data, loss, B, C):
 @pytest.mark.parametrize("B", [1, 2])
 def test_the_relaxation_the_best_support_and_strict(loss, B, few):
     exact, C = best_support(few, loss, B, 12.0), 12.0
-    whole = fs.select(few, "fsmulti", max_features=B, C=C, loss=loss, gap=1e-5)
-    strict = fs.select(few, "fsmulti", max_features=B, C=C, loss=loss, gap=1e-5, strict=True)
+    whole = fs.select(few, "fsmulti", budget=B, C=C, loss=loss, gap=1e-5)
+    strict = fs.select(few, "fsmulti", max_features=B, C=C, loss=loss, gap=1e-5)
     assert whole.objective <= exact * (1 + 1e-5)
     assert exact <= strict.objective * (1 + 1e-6)
     assert strict.bound <= exact * (1 + 1e-9)
@@ -268,7 +268,7 @@ def test_the_relaxation_can_be_far_below_the_best_support():
     rng = np.random.default_rng(17)
     X = np.round(rng.normal(size=(6, 4)), 1)
     data = fs.Dataset.from_arrays(X, np.where(rng.random(6) < 0.5, 1, -1), features=list("abcd"))
-    result = fs.solve(mv.fsmulti(data, max_features=1, C=120.0, loss="f1"), gap=1e-5)
+    result = fs.solve(mv.fsmulti(data, budget=1, C=120.0, loss="f1"), gap=1e-5)
     assert agrees(result, proven(data, "f1", 1, 120.0))
     assert best_support(data, "f1", 1, 120.0) > 3.5 * result.objective
 
@@ -278,7 +278,7 @@ def test_fgm_with_all_features_is_the_svm_with_squared_hinges(C, data):
     svm = LinearSVC(loss="squared_hinge", fit_intercept=False, C=C / 2, tol=1e-12, max_iter=10**7)
     w = svm.fit(np.asarray(data.X), data.y).coef_.ravel()
     hinges = np.maximum(0, 1 - data.y * (data.X @ w))
-    result = fs.solve(mv.fgm(data, max_features=4, C=C), gap=1e-7)
+    result = fs.solve(mv.fgm(data, budget=4, C=C), gap=1e-7)
     assert result.objective == pytest.approx(0.5 * w @ w + 0.5 * C * hinges @ hinges, rel=1e-5)
 
 
@@ -299,7 +299,7 @@ def test_fgm_over_all_groups(B, data):
     )
     m.o = pyo.Objective(expr=0.5 * sum(m.norm.values()) ** 2 + 0.5 * C * sum(v**2 for v in m.xi.values()))
     expected = fs.solve(m, "clarabel", gap=1e-8).objective
-    model = mv.fgm(data, max_features=B, C=C)
+    model = mv.fgm(data, budget=B, C=C)
     result = fs.solve(model, gap=1e-7)
     assert result.objective == pytest.approx(expected, rel=1e-5)
     w, _ = mv.classifier(model)
@@ -314,7 +314,7 @@ def test_the_regulariser_and_the_risk_as_functions(few):
     for loss in LOSSES:
         U, q = every_row(few, loss)
         assert mv.risk(few, w, loss) == pytest.approx(max(0.0, (q - U @ w).max()), abs=1e-12)
-        assert mv.objective(few, w, max_features=2, C=3.0, loss=loss) == pytest.approx(
+        assert mv.objective(few, w, budget=2, C=3.0, loss=loss) == pytest.approx(
             spread(w, 2) + 3 * max(0.0, (q - U @ w).max())
         )
     for B in (0, 5, 1.5):
@@ -326,7 +326,7 @@ def test_the_regulariser_and_the_risk_as_functions(few):
 
 
 def optimum(X, y, loss="f1", B=2, C=40.0, gap=1e-6):
-    return fs.solve(mv.fsmulti(fs.Dataset.from_arrays(X, y), max_features=B, C=C, loss=loss), gap=gap).objective
+    return fs.solve(mv.fsmulti(fs.Dataset.from_arrays(X, y), budget=B, C=C, loss=loss), gap=gap).objective
 
 
 @pytest.mark.parametrize("loss", ["hamming", "f1", "rec@2p", "auc"])
@@ -366,8 +366,8 @@ def test_more_budget_and_less_price_never_cost_more(data):
 
 def test_a_sparse_file_is_never_made_dense(data):
     X = sparse.csr_array(np.where(np.abs(data.X) > 0.7, data.X, 0.0))
-    dense = fs.solve(mv.fsmulti(fs.Dataset.from_arrays(X.toarray(), data.y), max_features=2, C=40.0), gap=1e-6)
-    model = mv.fsmulti(fs.Dataset.from_arrays(X, data.y), max_features=2, C=40.0)
+    dense = fs.solve(mv.fsmulti(fs.Dataset.from_arrays(X.toarray(), data.y), budget=2, C=40.0), gap=1e-6)
+    model = mv.fsmulti(fs.Dataset.from_arrays(X, data.y), budget=2, C=40.0)
     X.toarray = X.todense = None
     result = fs.solve(model, gap=1e-6)
     assert result.objective == pytest.approx(dense.objective, rel=2e-6)
@@ -383,7 +383,7 @@ def test_constant_and_empty_columns(loss, few):
     X = np.column_stack([few.X, np.full(6, 3.0), np.zeros(6)])
     data = fs.Dataset.from_arrays(X, few.y)
     for B in (1, 3, 6):  # 6 is more than there are useful features
-        result = fs.solve(mv.fsmulti(data, max_features=B, C=20.0, loss=loss), gap=1e-5)
+        result = fs.solve(mv.fsmulti(data, budget=B, C=20.0, loss=loss), gap=1e-5)
         assert agrees(result, proven(data, loss, B, 20.0))
         assert "x6" not in result.selected
 
@@ -394,21 +394,17 @@ def test_one_sample_of_a_class(loss, few):
         if loss == "prec@3":
             y = [1, 1, 1, -1, -1, -1]
         data = fs.Dataset.from_arrays(np.asarray(few.X), y)
-        assert agrees(
-            fs.solve(mv.fsmulti(data, max_features=2, C=20.0, loss=loss), gap=1e-5), proven(data, loss, 2, 20.0)
-        )
+        assert agrees(fs.solve(mv.fsmulti(data, budget=2, C=20.0, loss=loss), gap=1e-5), proven(data, loss, 2, 20.0))
 
 
 @pytest.mark.filterwarnings("ignore::fsmodels.dataset.DataWarning")
 def test_two_samples_and_twins_of_opposite_class():
     pair = fs.Dataset.from_arrays([[1.0, 2.0], [0.0, 1.0]], [1, -1])
     for loss in ("hamming", "f1", "prbep"):
-        assert agrees(
-            fs.solve(mv.fsmulti(pair, max_features=1, C=4.0, loss=loss), gap=1e-5), proven(pair, loss, 1, 4.0)
-        )
+        assert agrees(fs.solve(mv.fsmulti(pair, budget=1, C=4.0, loss=loss), gap=1e-5), proven(pair, loss, 1, 4.0))
     X = np.repeat(np.random.default_rng(0).normal(size=(4, 3)), 2, axis=0)
     twins = fs.Dataset.from_arrays(X, [1, -1] * 4)
-    model = mv.fsmulti(twins, max_features=2, C=30.0, loss="hamming")
+    model = mv.fsmulti(twins, budget=2, C=30.0, loss="hamming")
     result = fs.solve(model, gap=1e-5)
     assert result.objective == pytest.approx(60.0, rel=1e-5)  # w = 0: twice the mean hinge of 1
     assert result.selected == []
@@ -416,7 +412,7 @@ def test_two_samples_and_twins_of_opposite_class():
 
 def test_no_feature_is_worth_its_norm(few):
     """With k = n every labelling in Y is the same, and its loss 0."""
-    found = fs.select(few, "fsmulti", max_features=2, C=20.0, loss="rec@6")
+    found = fs.select(few, "fsmulti", budget=2, C=20.0, loss="rec@6")
     assert found.status is SolutionStatus.OPTIMAL
     assert (found.objective, found.bound, found.selected) == (0.0, 0.0, ())
     assert "All weights are 0" in found.message
@@ -425,7 +421,7 @@ def test_no_feature_is_worth_its_norm(few):
 
 @pytest.mark.parametrize("C", [1e-8, 1e-4])
 def test_a_price_of_next_to_nothing(C, few):
-    assert fs.solve(mv.fsmulti(few, max_features=2, C=C), gap=1e-5).objective == pytest.approx(
+    assert fs.solve(mv.fsmulti(few, budget=2, C=C), gap=1e-5).objective == pytest.approx(
         proven(few, "f1", 2, C), rel=OPTIMUM
     )
 
@@ -440,21 +436,19 @@ INTEGERS = [
 
 def test_separable_whole_numbers():
     data = fs.Dataset.from_arrays(INTEGERS, [1, 1, 1, -1, -1, 1, 1, -1])
-    result = fs.solve(mv.fsmulti(data, max_features=6, C=156.65944095964304, loss="hamming"), gap=1e-5)
+    result = fs.solve(mv.fsmulti(data, budget=6, C=156.65944095964304, loss="hamming"), gap=1e-5)
     assert agrees(result, proven(data, "hamming", 6, 156.65944095964304))
 
 
 @pytest.mark.parametrize("B", [2, 4])
 def test_separable_pairs(B, few):
-    assert agrees(
-        fs.solve(mv.fsmulti(few, max_features=B, C=120.0, loss="auc"), gap=1e-5), proven(few, "auc", B, 120.0)
-    )
+    assert agrees(fs.solve(mv.fsmulti(few, budget=B, C=120.0, loss="auc"), gap=1e-5), proven(few, "auc", B, 120.0))
 
 
 def test_one_separable_pair():
     """w = (1/4, 1/4) or (1/2, 0), which the 1-norm does not tell apart: 1/8."""
     pair = fs.Dataset.from_arrays([[1.0, 2.0], [0.0, 1.0]], [1, -1])
-    result = fs.solve(mv.fsmulti(pair, max_features=1, C=4.0, loss="auc"), gap=1e-5)
+    result = fs.solve(mv.fsmulti(pair, budget=1, C=4.0, loss="auc"), gap=1e-5)
     assert result.objective == pytest.approx(0.125, rel=1e-5)
     assert result.status is SolutionStatus.OPTIMAL
 
@@ -462,7 +456,7 @@ def test_one_separable_pair():
 def test_separable_data_and_a_huge_price():
     X = np.random.default_rng(0).normal(size=(8, 5))
     data = fs.Dataset.from_arrays(X, np.where(X[:, 0] > 0, 1, -1))
-    result = fs.solve(mv.fsmulti(data, max_features=2, C=1e8, loss="hamming"), gap=1e-4)
+    result = fs.solve(mv.fsmulti(data, budget=2, C=1e8, loss="hamming"), gap=1e-4)
     assert result.status is SolutionStatus.OPTIMAL
     hard = proven(data, "hamming", 2, 1e4)  # no slack is used here, nor at any C above
     assert result.objective == pytest.approx(hard, rel=1e-3)
@@ -475,7 +469,7 @@ def test_columns_of_very_different_size():
         X = rng.normal(size=(9, 4)) * 10.0 ** np.array([-4, -2, 2, 4])
         data = fs.Dataset.from_arrays(X, np.where(rng.random(9) < 0.5, 1, -1)).scaled("none")
         best = solved(*every_row(data, "f1"), B, 50.0)[1]  # attained, so that the optimum is no larger
-        result = fs.solve(mv.fsmulti(data, max_features=B, C=50.0, loss="f1"), gap=1e-5)
+        result = fs.solve(mv.fsmulti(data, budget=B, C=50.0, loss="f1"), gap=1e-5)
         if result.status is not SolutionStatus.OPTIMAL or result.objective > best * (1 + 1e-4):
             wrong.append((seed, B, result.objective, best))
     assert not wrong
@@ -487,7 +481,7 @@ def test_columns_far_from_zero():
     data = fs.Dataset.from_arrays(X, [-1, 1, 1, 1, -1, 1])
     wrong = []
     for B, loss in itertools.product((1, 2, 3, 4, 5), ("hamming", "f1")):
-        result = fs.solve(mv.fsmulti(data, max_features=B, C=90.0, loss=loss), gap=1e-5)
+        result = fs.solve(mv.fsmulti(data, budget=B, C=90.0, loss=loss), gap=1e-5)
         best = solved(*every_row(data, loss), B, 90.0)[1]
         if result.status is not SolutionStatus.OPTIMAL or result.objective > best * (1 + 1e-4):
             wrong.append((B, loss, result.objective, best))
@@ -500,7 +494,7 @@ def test_groups_dropped_in_the_last_round():
         [0, -2, 2, -2, 2, 3, -1], [2, -1, 1, 2, 2, 1, -3], [3, 2, 2, -1, 0, 2, 3],
     ]  # fmt: skip
     data = fs.Dataset.from_arrays(X, [1, 1, 1, -1, -1, -1, 1])
-    result = fs.solve(mv.fsmulti(data, max_features=4, C=14.142956737302173, loss="hamming"), gap=1e-5)
+    result = fs.solve(mv.fsmulti(data, budget=4, C=14.142956737302173, loss="hamming"), gap=1e-5)
     assert agrees(result, proven(data, "hamming", 4, 14.142956737302173))
 
 
@@ -526,18 +520,18 @@ class Stopping(FBeta):
 @pytest.mark.parametrize("call", [1, 2, 3, 4, 5, 7, 9])
 def test_ctrl_c_at_any_call_of_the_oracle(call, data):
     loss = Stopping()
-    model = mv.fsmulti(data, max_features=2, C=90.0, loss=loss)
+    model = mv.fsmulti(data, budget=2, C=90.0, loss=loss)
     loss.arm(call)
     result = fs.solve(model, gap=1e-6)
     assert result.stop_reason is StopReason.INTERRUPTED
-    full = fs.solve(mv.fsmulti(data, max_features=2, C=90.0), gap=1e-6)
+    full = fs.solve(mv.fsmulti(data, budget=2, C=90.0), gap=1e-6)
     if call == 1:
         assert result.status is SolutionStatus.NO_SOLUTION
         assert not result.has_solution
         assert all(v.value is None for v in model.component_data_objects(pyo.Var))
         return
     w, _ = mv.classifier(model)
-    assert mv.objective(data, w, max_features=2, C=90.0) == pytest.approx(result.objective, rel=1e-9)
+    assert mv.objective(data, w, budget=2, C=90.0) == pytest.approx(result.objective, rel=1e-9)
     assert result.objective >= full.bound
     assert result.bound is None or result.bound <= full.objective
     mv.groups_of(result, data.features)
@@ -556,40 +550,40 @@ def test_ctrl_c_at_any_call_of_the_oracle(call, data):
         ({"callback": lambda row: row["Iter"] >= 2}, StopReason.CALLBACK),
     ],
 )
-@pytest.mark.parametrize("strict", [False, True])
-def test_limits_return_the_incumbent(options, reason, strict, data):
-    found = fs.select(data, "fsmulti", max_features=1, C=90.0, strict=strict, gap=1e-6, **options)
+@pytest.mark.parametrize("word", ["budget", "max_features"])
+def test_limits_return_the_incumbent(options, reason, word, data):
+    found = fs.select(data, "fsmulti", **{word: 1}, C=90.0, gap=1e-6, **options)
     assert found.stop_reason is reason
     assert found.status is SolutionStatus.FEASIBLE
-    full = fs.solve(mv.fsmulti(data, max_features=1, C=90.0), gap=1e-6)
+    full = fs.solve(mv.fsmulti(data, budget=1, C=90.0), gap=1e-6)
     assert found.objective >= full.bound
     assert found.bound is None or found.bound <= full.objective
     w = np.array([found.weights.get(j, 0.0) for j in data.features])
-    assert mv.objective(data, w, max_features=1, C=90.0) == pytest.approx(found.objective, rel=1e-9)
+    assert mv.objective(data, w, budget=1, C=90.0) == pytest.approx(found.objective, rel=1e-9)
 
 
 def test_a_tolerance_on_the_risk(data):
-    result = fs.solve(mv.fsmulti(data, max_features=2, C=90.0), gap=1e-9, risk_tolerance=0.05)
+    result = fs.solve(mv.fsmulti(data, budget=2, C=90.0), gap=1e-9, risk_tolerance=0.05)
     assert result.objective - result.bound <= 90.0 * 0.05
     assert "0.05" in result.message
     for bad in (0, -1.0, "a", True):
         with pytest.raises(OptionError, match="risk_tolerance"):
-            fs.solve(mv.fsmulti(data, max_features=2, C=90.0), risk_tolerance=bad)
+            fs.solve(mv.fsmulti(data, budget=2, C=90.0), risk_tolerance=bad)
 
 
 def test_a_run_stopped_at_w_0_does_not_call_it_best(data):
-    found = fs.select(data, "fsmulti", max_features=2, C=90.0, time_limit=0)
+    found = fs.select(data, "fsmulti", budget=2, C=90.0, time_limit=0)
     assert found.bound is None
     assert "is best" not in found.message
 
 
 def test_ctrl_c_at_any_call_of_a_strict_selection(data):
     loss = Stopping()
-    fs.select(data, "fsmulti", max_features=1, C=90.0, loss=loss.arm(-1), strict=True)
+    fs.select(data, "fsmulti", max_features=1, C=90.0, loss=loss.arm(-1))
     calls = -1 - loss.left
     for call in range(2, calls):  # 1 is the builder's, the last the report's
         try:
-            found = fs.select(data, "fsmulti", max_features=1, C=90.0, loss=loss.arm(call), strict=True)
+            found = fs.select(data, "fsmulti", max_features=1, C=90.0, loss=loss.arm(call))
         except KeyboardInterrupt:
             continue  # between the solves
         if call > 2:
@@ -601,7 +595,7 @@ def test_ctrl_c_at_any_call_of_a_strict_selection(data):
 
 @pytest.fixture
 def lazy(data):
-    return mv.fsmulti(data, max_features=2, C=90.0)
+    return mv.fsmulti(data, budget=2, C=90.0)
 
 
 def state(name, change):
@@ -679,16 +673,16 @@ def test_nothing_else_solves_the_lazy_model(solver, lazy, need):
 
 def test_two_layer_wants_the_lazy_model(few):
     with pytest.raises(ModelError, match='"two-layer" needs'):
-        fs.solve(mv.fsmulti(few, max_features=2, C=9.0, form="explicit"), "two-layer")
+        fs.solve(mv.fsmulti(few, budget=2, C=9.0, form="explicit"), "two-layer")
     with pytest.raises(ModelError, match='"two-layer" needs'):
         fs.solve(fs.fsp.fsp_m(few, max_features=2, C=9.0), "two-layer")
 
 
 def test_the_explicit_form_is_edited_like_any_model(few, need):
-    free = fs.solve(mv.fsmulti(few, max_features=2, C=30.0, form="explicit"), gap=1e-7)
+    free = fs.solve(mv.fsmulti(few, budget=2, C=30.0, form="explicit"), gap=1e-7)
     found = []
     for solver in ("clarabel", need("gurobi")):
-        model = mv.fsmulti(few, max_features=2, C=30.0, form="explicit")
+        model = mv.fsmulti(few, budget=2, C=30.0, form="explicit")
         model.alike = pyo.Constraint(expr=model.w["a"] == model.w["b"])
         found.append(fs.solve(model, solver).objective)
         assert model.w["a"].value == pytest.approx(model.w["b"].value, abs=1e-5)
@@ -700,15 +694,15 @@ def test_the_explicit_form_is_edited_like_any_model(few, need):
 
 
 def test_parameters_change_between_solves(few):
-    model = mv.fsmulti(few, max_features=1, C=6.0)
+    model = mv.fsmulti(few, budget=1, C=6.0)
     for B, C in ((1, 6.0), (3, 6.0), (3, 60.0), (2, 0.5)):
-        model.max_features, model.C = B, C
+        model.budget, model.C = B, C
         assert agrees(fs.solve(model, gap=1e-5), proven(few, "f1", B, C))
-    model.max_features, model.C = 9, 60.0  # beyond the features: all of them
+    model.budget, model.C = 9, 60.0  # beyond the features: all of them
     assert fs.solve(model, gap=1e-5).objective == pytest.approx(proven(few, "f1", 4, 60.0), rel=OPTIMUM)
     for wrong in (0, -1, 2.5):
-        with pytest.raises(ValueError, match="max_features"):
-            model.max_features = wrong
+        with pytest.raises(ValueError, match="budget"):
+            model.budget = wrong
 
 
 def test_a_clone_is_a_model_of_its_own(lazy, data):
@@ -721,19 +715,19 @@ def test_a_clone_is_a_model_of_its_own(lazy, data):
 
 def test_parameters_are_checked_by_the_builder(data):
     for B in (0, 5, -1, 1.5, "2"):
-        with pytest.raises(ParameterError, match="max_features"):
-            mv.fsmulti(data, max_features=B, C=1.0)
+        with pytest.raises(ParameterError, match="budget"):
+            mv.fsmulti(data, budget=B, C=1.0)
     for C in (0, -1.0, float("nan"), float("inf")):
         with pytest.raises(ParameterError, match="C="):
-            mv.fsmulti(data, max_features=1, C=C)
+            mv.fsmulti(data, budget=1, C=C)
     with pytest.raises(ParameterError, match="form"):
-        mv.fsmulti(data, max_features=1, C=1.0, form="eager")
+        mv.fsmulti(data, budget=1, C=1.0, form="eager")
     with pytest.raises(InfeasibleParameter, match=r"2\^18.*at most 12"):
-        mv.fsmulti(data, max_features=1, C=1.0, form="explicit")
+        mv.fsmulti(data, budget=1, C=1.0, form="explicit")
     with pytest.raises(InfeasibleParameter, match="k=19 is above the 18"):
-        mv.fsmulti(data, max_features=1, C=1.0, loss="rec@19")
+        mv.fsmulti(data, budget=1, C=1.0, loss="rec@19")
     with pytest.raises(ModelError, match="no solution loaded"):
-        mv.classifier(mv.fsmulti(data, max_features=1, C=1.0))
+        mv.classifier(mv.fsmulti(data, budget=1, C=1.0))
 
 
 # A loss of one's own, and select.
@@ -755,25 +749,25 @@ class Costly(Loss):
 
 
 def test_a_loss_of_ones_own(few):
-    model = mv.fsmulti(few, max_features=2, C=12.0, loss=Costly())
+    model = mv.fsmulti(few, budget=2, C=12.0, loss=Costly())
     U, q = [], []
     for signs in itertools.product((-1.0, 1.0), repeat=6):
         wrong = few.y != signs
         U.append((few.y - signs) @ np.asarray(few.X) / 6)
         q.append((wrong & (few.y < 0)).sum() / 6 + 5.0 * (wrong & (few.y > 0)).sum() / 6)
     assert agrees(fs.solve(model, gap=1e-5), solved(np.array(U), np.array(q), 2, 12.0)[1])
-    found = fs.select(few, "fsmulti", max_features=2, C=12.0, loss=Costly(), gap=1e-5)
+    found = fs.select(few, "fsmulti", budget=2, C=12.0, loss=Costly(), gap=1e-5)
     assert found.objective == pytest.approx(solved(np.array(U), np.array(q), 2, 12.0)[1], rel=OPTIMUM)
     assert "costly on these data" in found.message
 
 
 def test_a_loss_of_ones_own_has_its_name_in_the_file(few):
-    assert fs.select(few, "fsmulti", max_features=2, C=12.0, loss=Costly()).to_dict()["parameters"]["loss"] == "costly"
+    assert fs.select(few, "fsmulti", budget=2, C=12.0, loss=Costly()).to_dict()["parameters"]["loss"] == "costly"
 
 
 def test_predictions_and_validation(data, make_data):
     other = make_data(30, 4, seed=8)
-    found = fs.select(data.scaled("standard"), "fsmulti", max_features=2, C=90.0, validation=other)
+    found = fs.select(data.scaled("standard"), "fsmulti", budget=2, C=90.0, validation=other)
     w = np.array([found.weights_original.get(j, 0.0) for j in data.features])
     scores = other.X @ w + found.bias_original
     np.testing.assert_array_equal(found.predict(other), np.where(scores > 0, 1.0, -1.0))
@@ -785,15 +779,31 @@ def test_predictions_and_validation(data, make_data):
 def test_ties_at_a_score_of_0_are_told():
     X = np.array([[1.0, 0.0], [0.8, 0.0], [0.0, 0.0], [0.0, 0.0], [-1.0, 0.0], [0.0, 0.0]])
     data = fs.Dataset.from_arrays(X, [1, 1, 1, -1, -1, -1])
-    found = fs.select(data, "fsmulti", max_features=1, C=20.0, scale="none")
+    found = fs.select(data, "fsmulti", budget=1, C=20.0, scale="none")
     assert "3 samples have none of the features" in found.message
     assert found.predict(found.data).tolist() == [1, 1, -1, -1, -1, -1]
 
 
-def test_strict_is_yes_or_no(data):
-    for bad in (1, "yes"):
-        with pytest.raises(ParameterError, match="strict="):
-            fs.select(data, "fsmulti", max_features=1, C=1.0, strict=bad)
+def test_words_that_are_gone_name_the_new_ones(few):
+    with pytest.raises(ParameterError, match=r"takes no strict: max_features=K \(--max-features\).*budget=B"):
+        fs.select(few, "fsmulti", max_features=1, C=1.0, strict=True)
+    for build in (mv.fsmulti, mv.fgm):
+        with pytest.raises(ParameterError, match=r"takes no max_features: B of \(5\) is budget.*fs\.select"):
+            build(few, max_features=1, C=1.0)
+    with pytest.raises(ParameterError, match="budget"):
+        mv.objective(few, np.zeros(4), max_features=1)
+    with pytest.raises(ParameterError, match=r"one of max_features .--max-features., at most so many features, or bud"):
+        fs.select(few, "fsmulti", max_features=1, budget=1)
+    with pytest.raises(ParameterError, match=r"needs max_features.*or budget"):
+        fs.select(few, "fsmulti")
+    with pytest.raises(ParameterError, match=r"budget=2 .*is for fsmulti.*takes \(costs, limit\)"):
+        fs.select(few, "fsp-m", max_features=1, budget=2)
+    with pytest.raises(fs.ModelError, match="no sigma"):
+        fs.select(few, "fsmulti", max_features=1, budget=({"a": 1.0}, 2.0))
+    with pytest.raises(ParameterError, match='exchanges need form="lazy"'):
+        fs.select(few, "fsmulti", max_features=1, form="explicit")
+    with pytest.raises(fs.InfeasibleParameter, match=r"budget=5 is above the 4 features"):
+        fs.select(few, "fsmulti", budget=5)
 
 
 # The command line.
@@ -815,7 +825,8 @@ def command(tmp_path, capsys):
     return run
 
 
-FSMULTI = ["--model", "fsmulti", "--max-features", "2", "-C", "48"]
+FSMULTI = ["--model", "fsmulti", "--budget-features", "2", "-C", "48"]
+AT_MOST = ["--model", "fsmulti", "--max-features", "2", "-C", "48"]
 
 
 @pytest.mark.parametrize("loss", [*LOSSES[:-1], None])
@@ -824,7 +835,7 @@ def test_the_file_of_a_selection_is_the_optimum(loss, few, command):
     code, found, _ = command(few, *words, "--gap", "1e-5")
     loss = loss or "f1"
     assert code == 0
-    assert found["parameters"] == {"max_features": 2, "C": 48.0, "loss": loss}
+    assert found["parameters"] == {"budget": 2, "C": 48.0, "loss": loss}
     w = np.array([found["weights"].get(j, 0.0) for j in few.features])
     U, q = every_row(few, loss)
     assert spread(w, 2) + 48.0 * max(0.0, (q - U @ w).max()) == pytest.approx(found["objective"], rel=1e-9)
@@ -836,10 +847,10 @@ def test_the_file_of_a_selection_is_the_optimum(loss, few, command):
     assert found["status"] == "optimal"
 
 
-def test_strict_and_sparse_files(few, command):
-    code, found, _ = command(few, *FSMULTI, "--strict")
+def test_at_most_so_many_and_sparse_files(few, command):
+    code, found, _ = command(few, *AT_MOST)
     assert code == 0
-    assert found["parameters"]["strict"] is True
+    assert found["parameters"]["max_features"] == 2
     assert len(found["selected"]) <= 2
     assert found["bound"] <= best_support(few, "f1", 2, 48.0) <= found["objective"] * (1 + 1e-6)
     _, dense, _ = command(few, *FSMULTI, "--gap", "1e-6")
@@ -855,13 +866,17 @@ def test_strict_and_sparse_files(few, command):
         ([*FSMULTI, "--loss", "rec@100000"], "k=100000 is above the 6 samples: use 1..6"),
         ([*FSMULTI, "--loss", "rec@0"], "k=0 labels no sample positive"),
         (["--model", "fsmulti"], 'Model "fsmulti" needs max_features (--max-features)'),
+        (["--model", "fsmulti", "--budget-features", "5"], "budget=5 is above the 4 features"),
         (["--model", "fsmulti", "--max-features", "5"], "max_features=5 is above the 4 features"),
         (["--model", "fsmulti", "--max-features", "0"], "max_features=0 selects no feature"),
         ([*FSMULTI, "-C", "-1"], "C=-1.0 is not allowed"),
         (["--model", "fsp-m", "--max-features", "2", "--loss", "f1"], "Models that use loss: fsmulti"),
         (["--model", "svm", "--loss", "f1"], "Models that use loss: fsmulti"),
         (["--model", "rfe", "--max-features", "2", "--loss", "f1"], "Models that use loss: fsmulti"),
-        (["--model", "svm", "--strict"], "Models that use strict: fsmulti"),
+        ([*FSMULTI, "--strict"], "--strict is gone: --max-features K selects at most K features"),
+        (["--model", "svm", "--budget-features", "2"], "budget=2 (--budget-features) is for fsmulti"),
+        ([*FSMULTI, "--budget", "costs.csv:2"], "do not go together"),
+        ([*FSMULTI, "--max-features", "2"], 'Model "fsmulti" takes one of max_features'),
         ([*FSMULTI, "--solver", "clarabel"], 'Use "two-layer"'),
         ([*FSMULTI, "--force-in", "a"], 'Model "fsmulti" has no sigma'),
     ],
@@ -873,11 +888,11 @@ def test_bad_words_are_named(words, says, few, command):
 
 
 def test_hints_are_commands_that_run(few, command):
-    code, _, said = command(few, *FSMULTI, "--strict", "--gap", "0.01")
+    code, _, said = command(few, *AT_MOST, "--gap", "0.01")
     assert code == 0
     hints = [line for line in said.out.splitlines() if "fsmodels select" in line and "fsp-m" in line]
     assert hints
-    assert all("--strict" not in line and line.split()[-2].startswith("-") for line in hints)
+    assert all("--budget-features" not in line and line.split()[-2].startswith("-") for line in hints)
 
 
 # The offset.
@@ -888,28 +903,28 @@ def test_hints_are_commands_that_run(few, command):
 def test_an_offset_is_a_column_of_ones(form, loss, few):
     ones = np.ones((few.n_samples, 1))
     by_hand = fs.Dataset.from_arrays(np.hstack([few.X, ones]), few.y, [*few.features, "one"])
-    expected = fs.solve(mv.fsmulti(by_hand, max_features=2, C=30.0, loss=loss), gap=1e-6)
-    model = mv.fsmulti(few, max_features=2, C=30.0, loss=loss, offset=True, form=form)
+    expected = fs.solve(mv.fsmulti(by_hand, budget=2, C=30.0, loss=loss), gap=1e-6)
+    model = mv.fsmulti(few, budget=2, C=30.0, loss=loss, offset=True, form=form)
     result = fs.solve(model, gap=1e-6)
     assert result.objective == pytest.approx(expected.objective, rel=1e-5)
     w, b = mv.classifier(model)
     assert w.shape == (few.n_features,)
     assert "(offset)" not in result.selected
-    again = mv.objective(few, w, b=b, max_features=2, C=30.0, loss=loss)
+    again = mv.objective(few, w, b=b, budget=2, C=30.0, loss=loss)
     assert again == pytest.approx(result.objective, rel=1e-5)
 
 
-@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("word", ["budget", "max_features"])
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_an_offset_is_the_bias_of_a_selection(as_sparse, strict):
+def test_an_offset_is_the_bias_of_a_selection(as_sparse, word):
     data = fs.load_dataset("wdbc").scaled("standard")
     if as_sparse:
         data = fs.Dataset.from_arrays(sparse.csr_array(data.X), data.y, list(data.features))
-    found = fs.select(data, "fsmulti", max_features=3, C=500.0, offset=True, strict=strict, gap=1e-3)
+    found = fs.select(data, "fsmulti", **{word: 3}, C=500.0, offset=True, gap=1e-3)
     assert found.bias != 0
-    assert not strict or len(found.selected) + 1 <= 3
+    assert word == "budget" or len(found.selected) + 1 <= 3
     w = np.array([found.weights.get(j, 0.0) for j in data.features])
-    again = mv.objective(data, w, b=found.bias, max_features=3, C=500.0)
+    again = mv.objective(data, w, b=found.bias, budget=3, C=500.0)
     assert found.objective == pytest.approx(again, rel=1e-9)
     assert found.bound <= found.objective
     assert found.predict(data).tolist() == np.where(data.X @ w + found.bias > 0, 1.0, -1.0).tolist()
@@ -917,4 +932,4 @@ def test_an_offset_is_the_bias_of_a_selection(as_sparse, strict):
 
 def test_an_offset_is_yes_or_no(few):
     with pytest.raises(ParameterError, match=r"offset=1\.0 is not allowed"):
-        mv.fsmulti(few, max_features=2, offset=1.0)
+        mv.fsmulti(few, budget=2, offset=1.0)
