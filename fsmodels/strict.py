@@ -24,7 +24,8 @@ from solvers.two_layer import TwoLayer
 
 __all__ = ["build", "run"]
 
-ENDED = (StopReason.TIME_LIMIT, StopReason.INTERRUPTED, StopReason.CALLBACK)  # by somebody who wants an answer now
+ENDED = (StopReason.INTERRUPTED, StopReason.CALLBACK)  # by somebody who wants an answer now
+SHARE = 0.5  # of the time limit, for (5); the exchanges have what is left
 
 
 def build(
@@ -70,7 +71,9 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     if K is not None:
         model.budget.set_value(K)
     clock = Clock.of_run(options.get("time_limit"))
-    result = solve(model, solver, **options)
+    limit = options.get("time_limit")
+    share = {"time_limit": SHARE * limit} if K is not None and isinstance(limit, int | float) and limit > 0 else {}
+    result = replace(solve(model, solver, **{**options, **share}), options=dict(options))
     facts = facts_of(model)
     if K is None or not result.has_solution or not isinstance(facts, CompositeRisk):
         return result
