@@ -796,7 +796,7 @@ def test_words_that_are_gone_name_the_new_ones(few):
         fs.select(few, "fsmulti", max_features=1, budget=1)
     with pytest.raises(ParameterError, match=r"needs max_features.*or budget"):
         fs.select(few, "fsmulti")
-    with pytest.raises(ParameterError, match=r"budget=2 .*is for fsmulti.*takes \(costs, limit\)"):
+    with pytest.raises(ParameterError, match=r"budget got int 2, .*is for fsmulti.*takes \(costs, limit\)"):
         fs.select(few, "fsp-m", max_features=1, budget=2)
     with pytest.raises(fs.ModelError, match="no sigma"):
         fs.select(few, "fsmulti", max_features=1, budget=({"a": 1.0}, 2.0))
@@ -874,7 +874,7 @@ def test_at_most_so_many_and_sparse_files(few, command):
         (["--model", "svm", "--loss", "f1"], "Models that use loss: fsmulti"),
         (["--model", "rfe", "--max-features", "2", "--loss", "f1"], "Models that use loss: fsmulti"),
         ([*FSMULTI, "--strict"], "--strict is gone: --max-features K selects at most K features"),
-        (["--model", "svm", "--budget-features", "2"], "budget=2 (--budget-features) is for fsmulti"),
+        (["--model", "svm", "--budget-features", "2"], "budget got int 2, which is for fsmulti (--budget-features)"),
         ([*FSMULTI, "--budget", "costs.csv:2"], "do not go together"),
         ([*FSMULTI, "--max-features", "2"], 'Model "fsmulti" takes one of max_features'),
         ([*FSMULTI, "--solver", "clarabel"], 'Use "two-layer"'),

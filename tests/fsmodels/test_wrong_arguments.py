@@ -33,7 +33,7 @@ BUILDERS = {
     "gmeb.primal": {"R_plus": 1, "R_minus": 1},
     "gmeb.dual": {"R_plus": 1, "R_minus": 1},
     "gmeb.nonconvex": {"R_plus": 1, "R_minus": 1},
-    "multivariate.fsmulti": {"max_features": 2},
+    "multivariate.fsmulti": {"budget": 2},
     "kernel.full_fs": {"C": 1, "penalty": 1},
     "kernel.gmkl": {"C": 1, "penalty": 1},
     "baselines.rfe": {"max_features": 2},
@@ -144,7 +144,7 @@ ROWS = [
     (lambda d: d.folds("x"), "k is str"),
     (lambda d: d.select_features(3), "select_features got int"),
     (lambda d: fs.svm.l2_svm(d.to_frame()), "needs a Dataset and got DataFrame"),
-    (lambda d: fs.multivariate.fsmulti([1], max_features=1), "needs a Dataset and got list"),
+    (lambda d: fs.multivariate.fsmulti([1], budget=1), "needs a Dataset and got list"),
     (lambda d: fs.select(d, {"a": 1}), "is not known"),
 ]
 

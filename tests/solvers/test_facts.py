@@ -58,7 +58,7 @@ def builders():
     yield "fs", fs.concave.fs(DATA, penalty=0.1)
     yield "fsb", fs.concave.fsb(DATA, penalty=0.1)
     yield "gmeb", fs.gmeb.primal(DATA, R_plus=1.0, R_minus=1.0)
-    yield "fsmulti", fs.multivariate.fsmulti(DATA, max_features=1, C=1.0)
+    yield "fsmulti", fs.multivariate.fsmulti(DATA, budget=1, C=1.0)
     yield "full-fs", fs.kernel.ao_simple(DATA, C=1.0, penalty=0.1)
 
 
