@@ -217,8 +217,8 @@ def prepared(
     if isinstance(budget, numbers.Number):
         if "budget" not in recipe.parameters:
             raise ParameterError(
-                f"budget got {type(budget).__name__} {budget!r}, which is for fsmulti ({PARAMETERS['budget'][0]}): model "
-                f'"{model}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.'
+                f"budget got {type(budget).__name__} {budget!r}, which is for fsmulti ({PARAMETERS['budget'][0]}): "
+                f'model "{model}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.'
             )
         given, budget = {**given, "budget": budget}, ()
     sides = _side_constraints(model, recipe, budget, requires, excludes, force_in)
