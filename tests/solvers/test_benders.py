@@ -148,10 +148,20 @@ def test_time_limit_of_nothing(model):
     model.sigma["a"].set_value(1)
     result = stops(model, time_limit=0.0)
     assert result.stop_reason is StopReason.TIME_LIMIT
+    assert result.status is SolutionStatus.FEASIBLE  # the trivial point of the model, offered before anything
+    assert result.objective == pytest.approx(pyo.value(model.objective))
+    assert result.bound < result.objective
+
+
+def test_time_limit_of_nothing_on_a_model_that_is_not_ours():
+    model = facility()
+    model.open[0].set_value(1)
+    result = stops(model, time_limit=0.0, complicating=model.open)
+    assert result.stop_reason is StopReason.TIME_LIMIT
     assert result.status is SolutionStatus.NO_SOLUTION
     assert result.objective is None
     assert "more time" in result.message
-    assert model.sigma["a"].value == 1  # no incumbent: the user's values
+    assert model.open[0].value == 1  # no incumbent: the user's values
 
 
 def test_time_limit_during_the_run(model, optimum):
