@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from pyomo.repn import generate_standard_repn
 from solvers.errors import ModelError
 from solvers.smooth import SmoothObjective
 
+INSIDE = (1e-2, 1e-4, 1e-6, 1e-8)  # distances from a bound, of the room between bounds
 CURVATURE = 1e-9  # relative: an eigenvalue not below its negative counts as 0
 
 
@@ -24,12 +26,37 @@ class ConvexFunction:
     side: float = 0.0
 
     def at(self, x: np.ndarray) -> float:
-        """Return g, as a share of its side where that is above 1."""
-        return self._named(self.function.value, x) / max(1.0, abs(self.side))
+        """Return g, as a share of its side where that is above 1; infinite where it has no value."""
+        try:
+            return self.function.value(x) / max(1.0, abs(self.side))
+        except ModelError:
+            return np.inf
 
-    def cut(self, x: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return a and b of the linearisation a.z <= b."""
+    def cut(self, x: np.ndarray, *, bounds_only: bool = False) -> tuple[np.ndarray, float]:
+        """Return a and b of the linearisation a.z <= b; at a bound where g has no value or slope, of one inside.
+
+        A linearisation at any point of the domain holds in all of it: the one farthest inside that cuts x off is
+        taken, the flattest. ``bounds_only`` takes one that cuts nothing off too, as a bound on an objective may.
+        """
+        try:
+            return self._linearised(x)
+        except ModelError as error:
+            found = None
+            for share in INSIDE:
+                near = self.function.inside(x, share)
+                with suppress(ModelError):
+                    slope, side = self._linearised(x if near is None else near)
+                    if float(slope @ x) > side:
+                        return slope, side
+                    found = slope, side
+            if found is None or not bounds_only:
+                raise error
+            return found
+
+    def _linearised(self, x: np.ndarray) -> tuple[np.ndarray, float]:
         value, slope = self._named(self.function.value, x), self._named(self.function.gradient, x)
+        if not np.all(np.isfinite(slope)):
+            raise ModelError(f"{self.name} has an infinite slope at a point of a linear program.")
         return slope, float(slope @ x) - value
 
     def _named(self, evaluate: Any, x: np.ndarray) -> Any:

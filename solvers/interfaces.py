@@ -115,6 +115,7 @@ class Runner:
 
     def __init__(self, spec: SolverSpec, options: SolveOptions) -> None:
         self.spec, self.options = spec, replace(options, own=check_options(spec, options.own))
+        self._held: Any = None  # the model that a persistent solver of the first generation holds
 
     @cached_property
     def solver(self) -> Any:
@@ -166,6 +167,7 @@ class Runner:
         except Error:
             raise
         except Exception as error:  # a foreign program: whatever it raises becomes one kind of error with its words
+            self._held = None
             raise self._explained(error) from error
         if native.has_point:
             put_on_bounds(model.component_data_objects(pyo.Var, descend_into=INSIDE))
@@ -243,6 +245,7 @@ class Runner:
             options[self.spec.words["time_limit"]] = self.spec.seconds(limit)
         elif limit is not None:
             arguments["timelimit"] = self.spec.seconds(limit)
+        self._hand_over(model)
         ours = bool(rows) and model.component("dual") is None
         if ours:
             model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
@@ -263,6 +266,15 @@ class Runner:
                 model.del_component("dual")
         bound = native.problem.lower_bound if minimize else native.problem.upper_bound
         return _Native(condition, has_point, bound, multipliers)
+
+    def _hand_over(self, model: Any) -> None:
+        """Give a persistent solver the model anew, unless this runner did and all went well since.
+
+        Some ask for it, and a solve that failed on the way leaves others with half a model for ever.
+        """
+        if model is not self._held and hasattr(self.solver, "set_instance"):
+            self.solver.set_instance(model)
+        self._held = model
 
     def _answer(self, native: _Native, *, late: bool, pressed: bool, integer: bool, model: Any) -> Answer:
         """Judge a solver's words: what it may claim, and what its bound is worth."""

@@ -290,7 +290,7 @@ class CuttingPlane(Driver):
     def _objective_cut(self, x: np.ndarray) -> tuple[np.ndarray, float]:
         """Return a and b of a.x - eta <= b for the objective without its linear part."""
         f = ConvexFunction("The objective", self.objective)
-        slope, side = f.cut(x)
+        slope, side = f.cut(x, bounds_only=True)
         return slope - self.objective.linear, side
 
     def _over_columns(self, cuts: Sequence[tuple[np.ndarray, float]], *, eta: bool = False) -> Cuts:
@@ -377,7 +377,9 @@ class CuttingPlane(Driver):
             x = repaired
         elif self._worst > tolerance:
             return
-        value = self.objective.value(x)
+        value = ConvexFunction("The objective", self.objective).at(x)
+        if not np.isfinite(value):
+            return
         if self.certificate is None and self.best is not None and value >= self.best:
             return
         for v, number in zip(self.variables, x.tolist(), strict=True):

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -72,6 +71,7 @@ class _Run:
     linear_programs: int = 0
     stationary: bool = False
     steps: list[float] = field(default_factory=list)  # shorter than 1 where f is not concave
+    failure: str = ""
 
 
 class _Proven(Exception):
@@ -80,10 +80,6 @@ class _Proven(Exception):
     def __init__(self, status: SolutionStatus) -> None:
         super().__init__(status.value)
         self.status = status
-
-
-class _Endless(Exception):
-    """The linear program of a start is unbounded."""
 
 
 class SuccessiveLinearization(Driver):
@@ -117,15 +113,17 @@ class SuccessiveLinearization(Driver):
         """Run from each start and keep the best; the status is that of the best."""
         stop = StopReason.CONVERGED
         try:
-            for label, cost in self._starts():
+            for label, point in self._starts():
                 run = _Run(label)
                 self.runs.append(run)
-                with suppress(_Endless):  # the linear part alone may have no end: the next start
-                    stop = self._timed("subproblem", partial(self._descend, run, cost))
+                try:
+                    stop = self._timed("subproblem", partial(self._descend, run, point))
+                except ModelError as error:  # of this start: no end, or a function without a value
+                    run.failure = str(error)
                 if stop is not StopReason.CONVERGED:
                     return stop, self._certified()
-            if self.best is None:
-                raise ModelError("No linear program of a start has an end: bound the variables of the objective.")
+            if all(run.failure for run in self.runs):
+                raise ModelError(self.runs[0].failure)
             return StopReason.CONVERGED, self._certified()
         except _Proven as proof:
             if proof.status is SolutionStatus.UNBOUNDED:
@@ -134,20 +132,22 @@ class SuccessiveLinearization(Driver):
         finally:
             self._report()
 
-    def _starts(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Yield a name and the cost of the first linear program (0)."""
+    def _starts(self) -> Iterator[tuple[str, np.ndarray | None]]:
+        """Yield a name and the point whose slope is the cost of the first linear program (0); None: the linear part."""
         c, f = self.config, self.objective
         if c.linear_start or not len(f.curved):
-            yield "linear part", f.linear
+            yield "linear part", None
         random = np.random.default_rng(c.seed or 0)
         for k in range(c.starts if len(f.curved) else 0):
             point = np.zeros(len(self.variables))
             point[f.curved] = draw([self.variables[j] for j in f.curved], random, c.start_range)
-            yield f"random {k + 1}", f.gradient(point)
+            yield f"random {k + 1}", point
 
-    def _descend(self, run: _Run, cost: np.ndarray) -> StopReason:
+    def _descend(self, run: _Run, start: np.ndarray | None) -> StopReason:
         """Run from one start to a stationary point; the numbers are the steps of the algorithm box."""
         f, c = self.objective, self.config
+        cost = f.linear if start is None else f.gradient(start)
+        cost = np.where(np.isfinite(cost), cost, f.linear)
         answer = self._linear_program(run, cost)  # 0
         if isinstance(answer, StopReason):
             return answer
@@ -160,7 +160,16 @@ class SuccessiveLinearization(Driver):
             return StopReason.CONVERGED
         while (stop := self.stopped()) is None:
             slope = f.gradient(x)
-            answer = self._linear_program(run, slope)  # 1
+            steep = np.flatnonzero(np.isinf(slope))
+            if len(steep) and (escape := self._escape(run, x, value, slope)) is not None:
+                if isinstance(escape, StopReason):
+                    return escape
+                step, x, new = escape
+                run.steps.append(step)
+                value = self._keep(run, x, new)
+                continue
+            slope[steep] = 0.0
+            answer = self._linear_program(run, slope, steep, x)  # 1
             if isinstance(answer, StopReason):
                 return answer
             p = answer.point
@@ -176,26 +185,62 @@ class SuccessiveLinearization(Driver):
             value = self._keep(run, x, new)
         return stop
 
+    def _escape(
+        self, run: _Run, x: np.ndarray, value: float, slope: np.ndarray
+    ) -> StopReason | tuple[float, np.ndarray, float] | None:
+        """Move where f falls without bound on its slope, such as -x**0.5 at 0; None where the rows or f forbid it."""
+        steep = np.isinf(slope)
+        gains = steep & (np.where(x <= self.rows.x_lower, slope, -slope) < 0)
+        if not np.any(gains):
+            return None
+        answer = self._linear_program(run, np.where(gains, np.sign(slope), 0.0), np.flatnonzero(steep & ~gains), x)
+        if isinstance(answer, StopReason):
+            return answer
+        if np.all(np.abs(answer.point - x)[gains] <= self.config.tolerance):
+            return None
+        step, point, new = self._step(x, answer.point, value, 0.0)
+        return None if step == 0.0 else (step, point, new)
+
     def _step(self, x: np.ndarray, p: np.ndarray, value: float, descent: float) -> tuple[float, np.ndarray, float]:
         """Return length, point and value of the longest step 1, 1/2, 1/4, ... that descends enough, 0 for none."""
         step = 1.0
         while step >= SHORTEST:
             point = p if step == 1.0 else x + step * (p - x)
-            new = self.objective.value(point)
+            new = self._value(point)
             if new < value and new <= value - ARMIJO * step * descent:
                 return step, point, new
             step /= 2.0
         return 0.0, x, value
 
-    def _linear_program(self, run: _Run, cost: np.ndarray) -> LpAnswer | StopReason:
-        """Minimise a linear objective over the rows; anything but an optimum is a reason to stop, or ``_Proven``."""
+    def _value(self, point: np.ndarray) -> float:
+        """Return the objective, infinite outside its domain."""
+        try:
+            return self.objective.value(point)
+        except ModelError:
+            return math.inf
+
+    def _linear_program(
+        self, run: _Run, cost: np.ndarray, kept: np.ndarray | None = None, x: np.ndarray | None = None
+    ) -> LpAnswer | StopReason:
+        """Minimise a linear objective over the rows; anything but an optimum is a reason to stop, or ``_Proven``.
+
+        Variables ``kept`` stay where they are in x: where f rises without bound on its slope, no direction that moves
+        them descends.
+        """
         limit = self.config.iteration_limit
         if limit is not None and self._solved >= limit:
             return StopReason.ITERATION_LIMIT
         self.lp.set_cost(cost)
         self._solved += 1
         run.linear_programs += 1
-        answer = self.lp.solve(self.clock.left)
+        if kept is None or x is None or not len(kept):
+            answer = self.lp.solve(self.clock.left)
+        else:
+            self.lp.set_bounds(kept, x[kept], x[kept])
+            try:
+                answer = self.lp.solve(self.clock.left)
+            finally:
+                self.lp.set_bounds(kept, self.rows.x_lower[kept], self.rows.x_upper[kept])
         if answer.status is LpStatus.OPTIMAL:
             return answer
         if answer.status is LpStatus.LIMIT or self.clock.over:
@@ -206,7 +251,7 @@ class SuccessiveLinearization(Driver):
             if not len(self.objective.curved):
                 raise _Proven(SolutionStatus.UNBOUNDED)
             if run.objective is None:
-                raise _Endless
+                raise ModelError("The linear program of this start has no end: bound the variables of the objective.")
             raise ModelError(
                 f"The linear approximation of the objective has no end ({run.start}, linear program "
                 f"{run.linear_programs}): bound the variables of the objective."
@@ -249,6 +294,8 @@ class SuccessiveLinearization(Driver):
         )
         self.details["starts"] = table
         self.details["linear_programs"] = self._solved
-        self.message = self.message or spread(
-            [run.objective for run in self.runs if run.objective is not None], self.sign
-        )
+        failed = [run for run in self.runs if run.failure]
+        said = spread([run.objective for run in self.runs if run.objective is not None], self.sign)
+        if failed:
+            said += f' {len(failed)} of {len(self.runs)} starts failed, first "{failed[0].start}": {failed[0].failure}'
+        self.message = self.message or said.strip()

@@ -181,15 +181,18 @@ def violation(model: Any) -> float:
 
 
 def _body(body: Any) -> float | None:
-    """Return a row's value, None where a variable has none; a dense row is read, not walked."""
+    """Return a row's value, None where it or a variable has none; a dense row is read, not walked."""
     if type(body) is LinearExpression:
         try:
             values = (v.value for v in body.linear_vars)
             return float(sum(map(mul, body.linear_coefs, values), body.constant))
         except TypeError:  # a missing value, or a coefficient that is a parameter
             pass
-    value = pyo.value(body, exception=False)
-    return None if value is None else float(value)
+    try:
+        value = pyo.value(body, exception=False)
+        return None if value is None else float(value)
+    except (ArithmeticError, TypeError, ValueError):  # outside the domain: 1/0, a complex power, log of 0
+        return None
 
 
 def _short(side: float, body: float, sign: float) -> float:

@@ -360,14 +360,32 @@ def recognise(solver: Any) -> SolverSpec:
         if spec is not None:
             pyomos = type(solver).__module__.startswith("pyomo.")  # it redirects the output, where ours does not
             return replace(spec, make=lambda: solver, alone=spec.alone or pyomos)
-    return _stranger(str(getattr(solver, "name", type(solver).__name__)), lambda: solver)
+    called = getattr(solver, "name", None) or next(
+        kind.__name__ for kind in type(solver).__mro__ if not kind.__name__.startswith("Legacy")
+    )
+    return _stranger(str(called), lambda: solver)
 
 
 def _stranger(name: str, make: Callable[[], Any]) -> SolverSpec:
-    """Return an entry for a solver of Pyomo's own, of which we know nothing against it."""
+    """Return an entry for a solver of Pyomo's own, of which we know nothing against it.
+
+    Another interface to a program of ours, such as ``appsi_highs``, has that program's options: where the program says
+    nothing of an unknown one, or only prints a line, it is checked here.
+    """
     can = ~(C.LAZY_CUTS | DUALS | C.SOS)
-    how = "see Pyomo's documentation"
-    return SolverSpec(name, can, how, make, lambda: "unknown", checks_options=True, alone=True, ours=False)
+    same = next((SOLVERS[word] for word in name.lower().split("_") if word in SOLVERS), None)
+    swallows = same is not None and not same.checks_options
+    return SolverSpec(
+        name,
+        can,
+        "see Pyomo's documentation",
+        make,
+        lambda: "unknown",
+        option_names=same.option_names if same is not None and swallows else None,
+        checks_options=not swallows,
+        alone=True,
+        ours=False,
+    )
 
 
 def require(name: str, needed: Capability) -> SolverSpec:

@@ -15,6 +15,9 @@ from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
 
+NEAR = (1e-6, 1e-12)  # distances from a bound at which a limit is looked for, of the room between bounds
+SAME = 1e-3  # what slopes at the nearer of them may differ by, relative
+
 
 def curved_variables(expression: Any) -> Sequence[Any]:
     """Return the free variables of an expression's nonlinear terms; a dense row is not walked."""
@@ -58,13 +61,16 @@ class SmoothObjective:
         if self.rest is not None:
             self._put(x)
             try:
-                total += self._sign * float(pyo.value(self.rest))
+                total += self._sign * float(pyo.value(self.rest, exception=False))
             except (ArithmeticError, ValueError, TypeError) as error:
                 raise ModelError(f"The objective has no value at a point within the rows: {error}.") from error
         return total
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Return the gradient at a point; sets the values of the variables of f.
+
+        At a bound where f has no derivative, as x**0.5 at 0, the limit from within the bounds: there an entry may be
+        infinite.
 
         Raises
         ------
@@ -73,16 +79,65 @@ class SmoothObjective:
         """
         slope = self.linear.copy()
         if self.rest is not None:
-            self._put(x)
             try:
-                found = differentiate(self.rest, wrt_list=self._held, mode=Modes.reverse_numeric)
-            except (DifferentiationException, ArithmeticError, ValueError, TypeError, KeyError) as error:
-                said = str(error) or type(error).__name__
-                raise ModelError(f"The objective cannot be differentiated: {said}. It must be smooth.") from error
-            slope[self.curved] += self._sign * np.array(found, dtype=float)
-            if not np.all(np.isfinite(slope)):
-                raise ModelError("The objective has an infinite slope at a point within the rows: it must be smooth.")
+                slope[self.curved] += self._slope(x)
+            except ModelError as error:
+                limit = self._limit(x)
+                if limit is None:
+                    raise error
+                slope[self.curved] += limit
         return slope
+
+    def inside(self, x: np.ndarray, share: float, uneven: bool = False) -> np.ndarray | None:
+        """Return the point with the curved variables that are at a bound moved inside; None where none is."""
+        lower, upper = (np.array([b if b is not None else s * np.inf for b in side]) for s, side in self._sides())
+        at, room = x[self.curved], np.minimum(upper - lower, 1.0)
+        low, up = at <= lower, at >= upper
+        if not np.any((low | up) & (room > 0)):
+            return None
+        size = share * room * (1.0 + np.arange(len(at)) % 7 if uneven else 1.0)
+        moved = x.copy()
+        moved[self.curved] = np.where(low, lower + size, np.where(up, upper - size, at))
+        return moved
+
+    def _sides(self) -> Sequence[tuple[float, list[float | None]]]:
+        return (-1.0, [v.lb for v in self._held]), (1.0, [v.ub for v in self._held])
+
+    def _slope(self, x: np.ndarray) -> np.ndarray:
+        """Return the derivatives of f, all finite."""
+        self._put(x)
+        try:
+            found = differentiate(self.rest, wrt_list=self._held, mode=Modes.reverse_numeric)
+            slope = self._sign * np.array(found, dtype=float)
+        except (DifferentiationException, ArithmeticError, ValueError, TypeError, KeyError) as error:
+            said = str(error) or type(error).__name__
+            raise ModelError(f"The objective cannot be differentiated: {said}. It must be smooth.") from error
+        if not np.all(np.isfinite(slope)):
+            raise ModelError("The objective has an infinite slope at a point within the rows: it must be smooth.")
+        return slope
+
+    def _limit(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the limit of the slope from within the bounds, None where there is none.
+
+        Entries that grow are infinite. The others must be the same on the way from two sides: sqrt(x y) at 0 has slopes
+        that depend on it, and what is stationary for one of them need not be for f.
+        """
+        found = []
+        for uneven in (False, True):
+            for share in NEAR:
+                point = self.inside(x, share, uneven)
+                if point is None:
+                    return None
+                try:
+                    found.append(self._slope(point))
+                except ModelError:
+                    return None
+        far, near, far_too, near_too = found
+        grows, grows_too = (np.abs(b) > 2 * np.abs(a) + 1 for a, b in ((far, near), (far_too, near_too)))
+        even = np.abs(near - near_too) <= SAME * np.maximum(1.0, np.abs(near))
+        if np.any(grows != grows_too) or not np.all(grows | even):
+            return None
+        return np.where(grows, np.sign(near) * np.inf, near)
 
     def _put(self, x: np.ndarray) -> None:
         for v, value in zip(self._held, x[self.curved].tolist(), strict=True):

@@ -13,6 +13,7 @@ from solvers.driver import Config
 from solvers.errors import OptionError
 from solvers.lp_pyomo import require_lp_solver
 from solvers.model_class import bounds_of
+from solvers.option_types import check_types
 
 SAME = 1e-6  # relative: objectives of two starts that count as one
 
@@ -40,6 +41,7 @@ class RandomStartsConfig(Config):
         ------
         OptionError
         """
+        check_types(type(self), vars(self))
         if self.starts < 0:
             raise OptionError(f"starts={self.starts!r} is not allowed: give a whole number of at least 0.")
         if self.starts == 0 and not getattr(self, other):

@@ -385,7 +385,8 @@ def test_a_component_of_a_kind_nobody_knows_is_refused_by_name():
 def kink(function):
     """Least at x = 0, where the linear part's optimum is, and the slope does not exist."""
     model = pyo.ConcreteModel()
-    model.x, model.y = pyo.Var(bounds=(0, 3)), pyo.Var(bounds=(0, 2))
+    model.x, model.y = pyo.Var(bounds=(-3, 3)), pyo.Var(bounds=(0, 2))
+    model.right = pyo.Constraint(expr=model.x >= 0)  # a row: at a bound the slope from within would do
     model.cost = pyo.Objective(expr=function(model.x) + 0.1 * model.x + model.y)
     return model
 
