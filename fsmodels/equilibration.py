@@ -8,6 +8,7 @@ stay, and where all are, so does the model.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fsmodels._magnitudes import LARGEST
 from solvers.change import Change
 
 FloatArray = NDArray[np.float64]
 
 LEVEL = 8.0  # sizes up to this and down to its inverse stay; a centre of up to so many spreads too
+FARTHEST = math.ceil(math.log2(LARGEST))  # exponent
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,11 @@ def rounding(largest: FloatArray, w: FloatArray, b: float) -> float:
 
 
 def powers(size: FloatArray) -> FloatArray:
-    """Return the powers of two that bring sizes into [1/2, 1), 1 where the size is within a factor of 8 of 1, or 0."""
-    exponent = np.frexp(size)[1]
+    """Return the powers of two that bring sizes into [1/2, 1), 1 where the size is within a factor of 8 of 1, or 0.
+
+    None is beyond the sizes that the arithmetic can bear (``_magnitudes``), as squares of them are taken: a
+    column below stays small.
+    """
+    exponent = np.clip(np.frexp(size)[1], -FARTHEST, FARTHEST)
     fine = (size == 0.0) | ((size <= LEVEL) & (size >= 1 / LEVEL))
     return np.where(fine, 1.0, np.ldexp(1.0, -exponent))
