@@ -56,6 +56,10 @@ class Certificate:
         """Return the rows' data in order."""
         return [row for component in self.rows for row in component.values()]
 
+    def untouched(self, model: Any) -> bool:
+        """Tell whether the model is as built, but for the values of its parameters."""
+        return self.built is not None and self.built.untouched(model)
+
     def settle(self, model: Any, *, has_point: bool) -> float | None:
         """Put the model's point on its rows, or the trivial one where there is none, and return the violation left.
 

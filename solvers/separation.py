@@ -92,6 +92,8 @@ class Separable(Facts):
         """Name what is no longer as built in what the separator stands for, and what else holds hidden variables."""
         if self.built is None:
             self.built = AsStated.of(self)
+        if self.certificate is not None and self.certificate.untouched(model):
+            return []  # and dense rows need not be walked
         found = self.built.changes()
         mine, inside = {id(row) for row in self.built.rows}, {id(v) for v in self.built.variables}
         for row in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
