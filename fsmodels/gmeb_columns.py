@@ -96,6 +96,7 @@ def centred(data: Dataset) -> Centred:
     X = data.X - mean
     X[np.abs(X) <= ROUNDING * np.abs(data.X).max(axis=0)] = 0.0
     v_plus, v_minus = ((X[data.y == sign] ** 2).mean(axis=0) for sign in (1, -1))
+    X[:, v_plus + v_minus == 0] = 0.0  # squares that underflow
     columns = Centred(data.features, data.y, X, mean, v_plus, v_minus)
     constant = [j for j, v in zip(data.features, (v_plus + v_minus).tolist(), strict=True) if v == 0]
     if len(constant) == len(data.features):

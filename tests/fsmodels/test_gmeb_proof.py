@@ -277,6 +277,13 @@ def test_the_quotient_form_is_proven_in_any_units():
         assert violation(model) <= 1e-12
 
 
+def test_a_column_whose_squares_underflow_is_left_out_of_the_bound_too(make_data):
+    data = make_data(20, 2, 0, 1.0)
+    tiny = fs.Dataset.from_arrays(data.X * [1e-200, 1.0], data.y)
+    for name, result, _ in answers(tiny, 1.0, 1.0):
+        assert result.status == "optimal", name
+
+
 def test_a_clone_is_proven_by_its_own_values(make_data):
     data = make_data(20, 3, 0, 2.0)
     model = gmeb.primal(data, R_plus=0.01, R_minus=0.01)
