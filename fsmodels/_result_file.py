@@ -44,6 +44,8 @@ class ResultFile:
         self.path, self.force = path, force
         try:
             self._check(inputs)
+        except ParameterError:
+            raise
         except (OSError, ValueError) as error:  # ValueError: a name with a null byte
             why = getattr(error, "strerror", None) or error
             raise ParameterError(

@@ -111,7 +111,7 @@ def test_json_onto_what_the_run_reads_is_refused(read, link, folder, capsys):
     words = ["select", "data.csv", "--model", "fsp-m", "--max-features", "1", "--budget", "costs.csv:1", "--json", name]
     assert cli.main([*words, "--force"]) == 2
     out, err = capsys.readouterr()
-    assert f'"{read}" that this run reads' in err
+    assert err == f'Error: --json "{name}" is the file "{read}" that this run reads: give another file.\n'
     assert "Solving" not in out
     assert (folder / read).read_bytes() == before
 
