@@ -57,7 +57,7 @@ from pyomo.opt import SolverResults, SolverStatus, TerminationCondition
 from pyomo.opt.results.solution import Solution
 
 from solvers import interrupt
-from solvers.clarabel_options import settings_of
+from solvers.clarabel_options import accepted_as_aim, settings_of
 from solvers.conic_model import ConicModel
 from solvers.conic_program import Program, assemble
 from solvers.errors import ModelError
@@ -256,7 +256,10 @@ class Clarabel:
     # ------------------------------------------------------------------------------------------ Clarabel
 
     def _run(self, program: Program, settings: dict[str, Any], deadline: float) -> _Run:
-        """Solve; where the answer is not decisive, try once more from a fresh start and once with other scaling."""
+        """Solve; where the answer is not decisive, try again: from a fresh start, with other scaling, with less an aim.
+
+        Past what the arithmetic of an instance allows the iterates get worse, so the aim is then what is accepted.
+        """
         none = _Run("PrimalInfeasible", np.zeros(program.A.shape[1]), np.zeros(program.A.shape[0]))
         if program.contradiction:
             return none
@@ -265,9 +268,9 @@ class Clarabel:
             return none if wrong else _Run("Solved", none.x, none.z)
         run = self._attempt(program, settings, deadline, keep=True)
         if run.status not in _DECISIVE:
-            logger.debug("Clarabel answered %s; trying again with other scaling.", run.status)
+            logger.debug("Clarabel answered %s; trying again.", run.status)
             other = {**settings, "equilibrate_enable": not settings.get("equilibrate_enable", True)}
-            for again in (settings, other):
+            for again in (settings, other, accepted_as_aim(settings)):
                 second = self._attempt(program, again, deadline, keep=False)
                 if second.status in _DECISIVE:
                     run = second

@@ -65,6 +65,11 @@ def settings_of(options: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
     return settings, limit
 
 
+def accepted_as_aim(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings that aim at no more than what they accept."""
+    return {**settings, **{name: max(settings[name], settings[f"reduced_{name}"]) for name in _AIM}}
+
+
 def _checked(word: str, value: Any, default: Any) -> Any:
     kind = type(default)
     numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
