@@ -74,7 +74,7 @@ class Classified:
         """Give the model's weights their best offset and the slacks they need; w = 0 where that is better."""
         w, used = self.read(model)
         if np.isfinite(w).all():
-            w, b, xi = slacks(self.columns, self.y, self.shares(model), np.where(used, w, 0.0))
+            w, b, xi = slacks(self.columns, self.y, self.shares(model), np.where(used, w, 0.0), _offsets(model))
             point = Point(w, b, xi, used)
             self.put(model, point)
             value = _objective(model)
@@ -88,8 +88,23 @@ class Classified:
     def trivial(self, model: Any) -> None:
         """Put w = 0 on the model, with the best offset."""
         none = np.zeros(len(self.columns.factor))
-        w, b, xi = slacks(self.columns, self.y, self.shares(model), none)
+        w, b, xi = slacks(self.columns, self.y, self.shares(model), none, _offsets(model))
         self.put(model, Point(w, b, xi, none != 0))
+
+
+def _offsets(model: Any) -> tuple[float, float]:
+    """Return the least and the largest offset that the model allows, one number where it is fixed."""
+    gamma = model.component("gamma")
+    if gamma is None:
+        return _ends(model.b)
+    least, most = _ends(gamma)
+    return -most, -least
+
+
+def _ends(v: Any) -> tuple[float, float]:
+    if v.fixed:
+        return float(v.value), float(v.value)
+    return -np.inf if v.lb is None else float(v.lb), np.inf if v.ub is None else float(v.ub)
 
 
 def _objective(model: Any) -> float:

@@ -138,15 +138,19 @@ def _largest_support(A: Any, s: FloatArray) -> FloatArray:
     return 0.5 * c / max(1.0, float((c / s).max(initial=0.0)))
 
 
-def slacks(columns: Columns, y: FloatArray, s: FloatArray, w: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+def slacks(
+    columns: Columns, y: FloatArray, s: FloatArray, w: FloatArray, within: tuple[float, float] = (-np.inf, np.inf)
+) -> tuple[FloatArray, float, FloatArray]:
     """Return weights as good as w (n,), their best offset, and the slacks (l,) that rows in the data's units need.
 
-    Where all slacks are a solver's tolerance, weights a little longer have none, and are returned for w.
+    Where all slacks are a solver's tolerance, weights a little longer have none, and are returned for w. The offset
+    keeps ``within`` two ends: what it costs is convex, so the nearer end is the best there.
     """
-    b = best_offset(columns.z @ (w / columns.factor), y, s) - float(columns.centre @ w)
+    free = best_offset(columns.z @ (w / columns.factor), y, s) - float(columns.centre @ w)
+    b = float(np.clip(free, *within))
     xi = _missing(columns, y, w, b)
     largest = float(xi.max(initial=0.0))
-    if 0 < largest <= ALMOST:
+    if 0 < largest <= ALMOST and within[0] <= (1 + 2 * ALMOST) * b <= within[1] and b == free:
         longer = (1 + 4 * EPS) / (1 - largest)
         none = _missing(columns, y, longer * w, longer * b)
         if float(none.max(initial=0.0)) < largest:

@@ -63,8 +63,8 @@ class Certificate:
     def settle(self, model: Any, *, has_point: bool) -> float | None:
         """Put the model's point on its rows, or the trivial one where there is none, and return the violation left.
 
-        Where the user has changed the model, the new values stay only if its rows are satisfied no worse, and cost no
-        more; None where there is no point.
+        Where the user has changed the model, the new values stay only if they satisfy its rows where the old ones did
+        not, or satisfy them no worse and cost no more; None where there is no point.
         """
         assert self.built is not None
         put = self.repair if has_point else self.trivial
@@ -80,7 +80,9 @@ class Certificate:
             if v.fixed:
                 v.set_value(value, skip_validation=True)
         left = violation(model)
-        if left <= max(ROUNDING, error) and _cost(model) <= cost + TOLERANCE * abs(cost):
+        # a lower cost of the old values was that of what they miss
+        exact = left <= ROUNDING < error or left <= FEASIBLE < error
+        if exact or (left <= max(ROUNDING, error) and _cost(model) <= cost + TOLERANCE * abs(cost)):
             return left
         for v, value in before:
             v.set_value(value, skip_validation=True)
@@ -89,7 +91,7 @@ class Certificate:
     def bound_with(self, model: Any, duals: dict[Any, float], said: float | None, *, minimize: bool) -> float | None:
         """Return the bound that stands: what the multipliers of a solve prove, and beside it what the solver says.
 
-        The solver's word counts where it gives no multipliers, or where the user has changed the model.
+        The solver's word counts where no row has multipliers, or where the user has changed the model.
         """
         assert self.built is not None
         if self.bound is None or not self.built.restricted(model):
@@ -97,7 +99,7 @@ class Certificate:
         rows = self.row_data()
         known = bool(rows) and all(row in duals for row in rows)
         proven = self.bound(model, np.array([duals[row] for row in rows]) if known else None)
-        if said is None or (known and self.built.untouched(model)):
+        if said is None or (rows and self.built.untouched(model)):
             return proven
         return max(said, proven) if minimize else min(said, proven)
 

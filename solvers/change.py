@@ -61,10 +61,11 @@ class Changed:
         self._add_rows(model)
 
     def bring_back(self) -> None:
-        """Put the view's values on the model, in its own variables."""
+        """Put the view's values on the model, in its own variables; what is fixed there stays as it is."""
         for key, (v, f) in self._factor.items():
-            v.set_value(f * self._new[key].value, skip_validation=True)
-        if self._offset is not None:
+            if not v.fixed:
+                v.set_value(f * self._new[key].value, skip_validation=True)
+        if self._offset is not None and not self._offset.fixed:
             moved = sum(c * self._factor[key][0].value for key, c in self._centre.items())
             self._offset.set_value(self._new[id(self._offset)].value - moved, skip_validation=True)
 

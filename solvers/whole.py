@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pyomo.environ as pyo
@@ -84,24 +85,53 @@ class _Whole:
         facts = facts_of(model)  # a clone's hold its own variables
         view = None if facts is None or facts.change is None else Changed(model, facts.change)
         runner, continuous = Runner(self.spec, words), bool(rows) or C.MILP not in self.spec.capabilities
+        target, asked = (model, rows) if view is None else (view.model, view.rows_of(rows))
+        with plain_domains(target, continuous=continuous):
+            answer = runner.solve(target, time_limit=self.clock.left, integer=integer, duals=asked)
+        if answer.has_point and self._helper is not None:
+            answer = replace(answer, duals=self._from_helper(target, view))
         if view is None:
-            with plain_domains(model, continuous=continuous):
-                return runner.solve(model, time_limit=self.clock.left, integer=integer, duals=rows)
-        with plain_domains(view.model, continuous=continuous):
-            asked = view.rows_of(rows)
-            answer = runner.solve(view.model, time_limit=self.clock.left, integer=integer, duals=asked)
+            return answer
         if answer.has_point:
             view.bring_back()
-        return replace(answer, duals=view.duals_of(rows, answer.duals))
+        return replace(answer, duals=view.duals_of(rows or self._proving(), answer.duals))
 
     def _asked(self) -> list[Any]:
         """Return the rows whose multipliers are wanted: by the user, and for a proof of the bound."""
         wanted = {} if self.multipliers is None else {id(row): row for row in self.multipliers.rows}
-        certificate = self.certificate
-        why_not = why_no_duals(self.spec, self.seen, self.needed)
-        if certificate is not None and certificate.bound is not None and not why_not:
-            wanted |= {id(row): row for row in certificate.row_data() if row.active and not is_constant(row)}
+        if not why_no_duals(self.spec, self.seen, self.needed):
+            wanted |= {id(row): row for row in self._proving()}
         return list(wanted.values())
+
+    def _proving(self) -> list[Any]:
+        """Return the rows whose multipliers prove the bound."""
+        if self.certificate is None or self.certificate.bound is None:
+            return []
+        return [row for row in self.certificate.row_data() if row.active and not is_constant(row)]
+
+    @cached_property
+    def _helper(self) -> SolverSpec | None:
+        """Who gives the multipliers that prove the bound where the solver has none to give."""
+        if not why_no_duals(self.spec, self.seen, self.needed) or not self._proving():
+            return None
+        for spec in map(find, ("highs", "clarabel")):
+            if any(n in spec.capabilities for n in self.needed) and not why_no_duals(spec, self.seen, self.needed):
+                return spec
+        return None
+
+    def _from_helper(self, target: Any, view: Changed | None) -> dict[Any, float]:
+        """Return multipliers by the helper, in the rows of what was solved; values stay the solver's."""
+        assert self._helper is not None
+        rows = self._proving() if view is None else view.rows_of(self._proving())
+        values = [(v, v.value) for v in target.component_data_objects(pyo.Var, descend_into=INSIDE)]
+        try:
+            with plain_domains(target, continuous=True):
+                helped = Runner(self._helper, SolveOptions()).solve(target, time_limit=self.clock.left, duals=rows)
+        except (ModelError, SolverError):
+            return {}
+        finally:
+            _restore(values)
+        return helped.duals
 
     @property
     def certificate(self) -> Certificate | None:

@@ -92,7 +92,7 @@ def test_a_penalty_that_no_value_makes_exact_says_so(make_data):
 def test_a_limit_keeps_the_last_point_and_its_mu(make_data):
     model = fs.concave.fsb(make_data(30, 3, seed=4), penalty=0.1)
     result = fs.solve(model, "pounce", time_limit=1e-9)
-    assert (result.stop_reason, result.status) == (fs.StopReason.TIME_LIMIT, fs.SolutionStatus.NO_SOLUTION)
+    assert (result.stop_reason, result.status) == (fs.StopReason.TIME_LIMIT, fs.SolutionStatus.FEASIBLE)  # w = 0
     assert model.mu.value == 0.05
 
 

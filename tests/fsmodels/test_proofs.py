@@ -13,6 +13,7 @@ from fsmodels.equilibration import Columns
 from fsmodels.proofs import best_offset, one_norm_bound, robust_bound, slacks, svm_bound
 from fsmodels.svm_oracle import SvmOracle
 from solvers.model_class import violation
+from solvers.registry import SOLVERS
 
 BUILDERS = {
     "svm": lambda data, C: fs.svm.l2_svm(data, C=C),
@@ -150,6 +151,30 @@ def test_well_scaled_columns_are_left_alone():
     columns = Columns.of(np.random.default_rng(0).normal(size=(50, 3)))
     assert columns.plain
     assert columns.z is columns.X
+
+
+@pytest.mark.parametrize("ends", [(0.5, 0.5), (0.7, np.inf), (-np.inf, -3.0)])
+def test_an_offset_within_ends_is_the_best_there(ends):
+    data = sample(2, "plain", 20, 2)
+    s, w = np.full(20, 2.0), np.array([0.3, -0.7])
+    _, b, xi = slacks(Columns.of(data.X), data.y, s, w, ends)
+    assert ends[0] <= b <= ends[1]
+    grid = np.clip(np.linspace(-9, 9, 3001), *ends)
+    losses = np.maximum(0, 1 - data.y * ((data.X @ w)[None, :] + grid[:, None]))
+    assert s @ xi == pytest.approx(2.0 * losses.sum(axis=1).min(), rel=1e-2)
+    assert s @ xi <= 2.0 * losses.sum(axis=1).min() * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_a_solver_without_multipliers_proves_nothing_by_its_word(name):
+    """Its bound is what the multipliers of another solver prove."""
+    data = sample(4, "plain", 25, 3)
+    for solver in ("scip", "cbc", "gurobi"):
+        if SOLVERS[solver].found and not (solver == "cbc" and name == "svm"):
+            result = fs.solve(BUILDERS[name](data, 1.0), solver)
+            best = truth(name, data, 1.0)
+            assert result.status is fs.SolutionStatus.OPTIMAL
+            assert result.bound <= best * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", [*BUILDERS, "fs", "fsl", "fsv", "fss", "fsb", "fsp-m", "fsp-lambda"])

@@ -90,3 +90,14 @@ def test_facts_with_a_change_survive_clone_and_pickle():
     for copy in (diet().clone(), pickle.loads(pickle.dumps(diet()))):
         assert solvers.structure.facts_of(copy).change.factors[0][0] is copy.x[0]
         assert solvers.solve(copy, "highs").objective == pytest.approx(3.0)
+
+
+def test_what_the_user_has_fixed_is_never_given_another_value():
+    m = diet()
+    m.b.fix(1.0)
+    m.x[0].fix(4e-6)
+    view = Changed(m, solvers.structure.facts_of(m).change)
+    for v in view.model.component_data_objects(pyo.Var):
+        v.set_value(0.3, skip_validation=True)  # as a solver of few digits may
+    view.bring_back()
+    assert (m.b.value, m.x[0].value) == (1.0, 4e-6)
