@@ -26,8 +26,8 @@ def _number(value: Any) -> float:
         return math.nan
 
 
-def positive(name: str, value: Any, meaning: str) -> float:
-    """Return a number above 0, of a size that the arithmetic can bear, as float.
+def positive(name: str, value: Any, meaning: str, *, any_size: bool = False) -> float:
+    """Return a number above 0, of a size that the arithmetic can bear (unless any will do), as float.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def positive(name: str, value: Any, meaning: str) -> float:
         raise ParameterError(
             f"{name}={value!r} is not allowed: {meaning}. Give a number above 0, for example {name}=1."
         )
-    if not SMALLEST <= number <= LARGEST:
+    if not any_size and not SMALLEST <= number <= LARGEST:
         raise ParameterError(
             f"{name}={value!r} is beyond what the arithmetic can bear: give {SMALLEST:g}..{LARGEST:g}, or data in "
             "other units."

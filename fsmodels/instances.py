@@ -157,7 +157,7 @@ class Embedding:
         >>> embedding = embed(load_bags("musk1_bags").scaled("standard"))
         >>> wider = [embedding.with_sigma(factor * embedding.sigma) for factor in (0.5, 1, 2)]
         """
-        return replace(self, sigma=positive("sigma", sigma, MEANING), sigma_rule="given")
+        return replace(self, sigma=positive("sigma", sigma, MEANING, any_size=True), sigma_rule="given")
 
     def concepts(self, selection: Selection | Mapping[str, float], attributes: bool = False) -> pd.DataFrame:
         """Say which instances the selected features are, the largest weights first.
@@ -269,7 +269,7 @@ def embed(bags: Bags, sigma: float | None = None) -> Embedding:
     """
     bags = check_bags(bags)
     if sigma is not None:
-        sigma = positive("sigma", sigma, MEANING)
+        sigma = positive("sigma", sigma, MEANING, any_size=True)
     distances = closest(bags, bags.X)
     rule = "given"
     if sigma is None:

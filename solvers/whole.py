@@ -167,7 +167,7 @@ class _Whole:
             return self._weighed(answer, doubt, before)
 
     def _weighed(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
-        error: float | None = None
+        error, trivial = None, False
         certificate = self.certificate
         if answer.has_point:
             if certificate is not None:
@@ -182,6 +182,7 @@ class _Whole:
             _restore(before)
             if certificate is not None:
                 error = certificate.settle(self.model, has_point=False)
+                trivial = error is not None
         if error is not None:
             error = max(error, told_violation(self.model))
         if certificate is not None:
@@ -189,7 +190,11 @@ class _Whole:
             bound = certificate.bound_with(self.model, answer.duals, answer.bound, minimize=minimize)
             impossible = error is not None and answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
             answer = replace(answer, bound=bound, status=SolutionStatus.FEASIBLE if impossible else answer.status)
-        result = _judged(self, answer, error, doubt)
+        result = _judged(self, replace(answer, has_point=error is not None), error, doubt)
+        if trivial:
+            result.message = (
+                f"{result.message} The point is not {self.spec.name}'s, but the model's trivial one.".strip()
+            )
         if self.multipliers is not None:
             self.multipliers.fill(answer, result)
         return result

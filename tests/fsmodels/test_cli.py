@@ -309,12 +309,23 @@ def test_infeasible_side_constraints_are_exit_code_3_and_named(folder, capsys):
 
 def test_no_solution_within_the_time_limit_is_exit_code_3(folder, capsys):
     words = ["select", "musk1", "--model", "fsp-m", "--max-features", "5", "--solver", "scip", "--time-limit", "0"]
+    words += ["--force-in", fs.load_dataset("musk1").features[0]]  # so that w = 0 is no selection
     code, _, err = run(capsys, *words, "--json", "out.json")
     assert code == 3
     assert err == "Error: No solution within 0 s: give more time (--time-limit, Python: time_limit=).\n"
     content = json.loads((folder / "out.json").read_text("utf-8"))
     assert content["status"] == "no_solution"
     assert content["stop_reason"] == "time_limit"
+
+
+@pytest.mark.parametrize("model", ["fsp-m --max-features 5", "svm", "gmeb --R-plus 1 --R-minus 1", "fs --penalty 0.1"])
+def test_no_time_at_all_leaves_w_0_and_exit_code_0(folder, capsys, model):
+    words = ["select", "wdbc", "--model", *model.split(), "--time-limit", "0", "--json", "out.json"]
+    assert run(capsys, *words)[0] == 0
+    content = json.loads((folder / "out.json").read_text("utf-8"))
+    assert (content["status"], content["stop_reason"]) == ("feasible", "time_limit")
+    assert content["objective"] > 0
+    assert not any(content["weights"].values())
 
 
 def test_a_limit_with_an_incumbent_is_exit_code_0_with_gap_and_next_steps(capsys):
@@ -352,7 +363,8 @@ def test_ctrl_c_before_an_incumbent_is_exit_code_3(folder, capsys, monkeypatch):
 
     monkeypatch.setattr(Benders, "loop", interrupted)
     words = ["select", "wdbc", "--model", "fsp-m", "--max-features", "5", "--solver", "benders", "--quiet"]
-    code, _, err = run(capsys, *words)
+    assert run(capsys, *words)[0] == 0  # w = 0, which is feasible
+    code, _, err = run(capsys, *words, "--force-in", "mean_area")
     assert code == 3
     assert err == "Error: Stopped by Ctrl-C before there was a solution: let it run longer.\n"
 
