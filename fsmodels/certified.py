@@ -71,17 +71,11 @@ class Classified:
         return self.lower(model, self.columns, self.y, alpha)
 
     def repair(self, model: Any) -> None:
-        """Give the model's weights their best offset and the slacks they need; w = 0 where that is better."""
+        """Give the model's weights their best offset and the slacks they need; w = 0 where they are no numbers."""
         w, used = self.read(model)
         if np.isfinite(w).all():
             w, b, xi = slacks(self.columns, self.y, self.shares(model), np.where(used, w, 0.0), _offsets(model))
-            point = Point(w, b, xi, used)
-            self.put(model, point)
-            value = _objective(model)
-            self.trivial(model)
-            if not value <= _objective(model):
-                return
-            self.put(model, point)
+            self.put(model, Point(w, b, xi, used))
         else:
             self.trivial(model)
 
@@ -105,10 +99,6 @@ def _ends(v: Any) -> tuple[float, float]:
     if v.fixed:
         return float(v.value), float(v.value)
     return -np.inf if v.lb is None else float(v.lb), np.inf if v.ub is None else float(v.ub)
-
-
-def _objective(model: Any) -> float:
-    return float(pyo.value(next(model.component_data_objects(pyo.Objective, active=True))))
 
 
 def write(variables: Any, values: Any) -> None:

@@ -74,7 +74,13 @@ class Columns:
             return sparse.csr_array(self.X @ sparse.diags_array(self.factor))
         return (self.X - self.centre) * self.factor
 
-    def change(self, weights: Sequence[tuple[float, Sequence[Any]]], offset: tuple[float, Any] | None) -> Change | None:
+    def sizes(self, most: float) -> FloatArray:
+        """Return factors f for weights w = f u that are at most so large: f_j, or a power of two near ``most``."""
+        return np.minimum(self.factor, float(2.0 ** np.frexp(most)[1]))
+
+    def change(
+        self, weights: Sequence[tuple[float, Sequence[Any]]], offset: tuple[float, Any] | None, most: float = np.inf
+    ) -> Change | None:
         """Return the change of variables for w = sum of sign * variables, b = sign * offset; None where none is due.
 
         Parameters
@@ -82,11 +88,14 @@ class Columns:
         weights : list of (sign, variables over the columns)
         offset : (sign, variable), optional
             None where the rows hold centred columns.
+        most : float
+            What the best weights are not above. Theirs is the size of u where it is smaller than the column allows.
         """
-        if self.plain:
+        factor = self.sizes(most) if np.isfinite(most) else self.factor
+        if self.plain and np.all(factor == 1.0):
             return None
         pairs = [(sign, v, k) for sign, part in weights for k, v in enumerate(part)]
-        factors = [(v, float(self.factor[k])) for _, v, k in pairs]
+        factors = [(v, float(factor[k])) for _, v, k in pairs]
         if offset is None or not self.centre.any():
             return Change(factors)
         side, b = offset

@@ -128,19 +128,25 @@ def _put(model: pyo.ConcreteModel, point: Point) -> None:
 
 
 def _change(model: pyo.ConcreteModel, columns: Columns, form: str) -> Change | None:
-    """Return the change of variables w = f u with rows of one size: t = f^2 t', the paper's w = f w'."""
-    w = list(model.w.values())
-    change = columns.change([(1.0, w)], (1.0, model.b))
-    if change is None or form == "indicator":
+    """Return the change of variables w = f u with rows of one size: t = f^2 t', the paper's w = f w'.
+
+    f is of the size that the column, and W with the C of the builder, let w have. With W^2 = 2 C min(l+, l-), which
+    w = 0 costs, 1e-6, all that matters would be below tolerances.
+    """
+    w, W = list(model.w.values()), float(pyo.value(model.W))
+    change = columns.change([(1.0, w)], (1.0, model.b), W)
+    if change is None:
+        return None
+    change.most = model.W**2
+    factor = columns.sizes(W).tolist()
+    if form == "indicator":
         return change
-    for f, *rows in zip(
-        columns.factor.tolist(), *(getattr(model, name).values() for name in _COUPLING[form]), strict=True
-    ):
+    for f, *rows in zip(factor, *(getattr(model, name).values() for name in _COUPLING[form]), strict=True):
         change.rows += [(row, f**-2 if form == "perspective" else 1 / f) for row in rows]
     if form == "perspective":
-        change.factors += [(t, f**2) for t, f in zip(model.t.values(), columns.factor.tolist(), strict=True)]
+        change.factors += [(t, f**2) for t, f in zip(model.t.values(), factor, strict=True)]
     elif form == "bilinear":
-        change.factors += [(u, f) for u, f in zip(model.u.values(), columns.factor.tolist(), strict=True)]
+        change.factors += [(u, f) for u, f in zip(model.u.values(), factor, strict=True)]
     return change
 
 

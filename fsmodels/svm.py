@@ -389,13 +389,22 @@ def resolution(largest: np.ndarray, samples: int, model: pyo.ConcreteModel) -> f
 def _certified(
     model: pyo.ConcreteModel, data: Dataset, put: Any, lower: Any, parts: list[tuple[float, list[Any]]]
 ) -> pyo.ConcreteModel:
-    """Attach what proves the answers of a model with C, w, b and xi."""
+    """Attach what proves the answers of a model with C, w, b and xi.
+
+    w = 0 costs W^2 = 2 C min(l+, l-), so that no weight is above W in (1), or W^2 in (ONSVM). Where C is small, these
+    are the sizes of all numbers, and w and the objective are measured in them.
+    """
     columns, samples = Columns.of(data.X), len(data.y)
+    cost = 2.0 * float(min(np.sum(data.y > 0), np.sum(data.y < 0))) * model.C
+    price = float(pyo.value(cost))
+    change = columns.change(parts, (1.0, model.b), price**0.5 if lower is least_cost else price)
+    if change is not None:
+        change.most = cost
     proof = Classified(columns, data.y, partial(equal_shares, samples), weights, put, lower)
     facts = Facts(
         resolution=partial(resolution, columns.largest, samples),
         certificate=proof.certificate(model, [model.margin]),
-        change=columns.change(parts, (1.0, model.b)),
+        change=change,
     )
     facts.attach(model)
     return model

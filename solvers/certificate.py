@@ -72,6 +72,8 @@ class Certificate:
             return violation(model)
         if self.built.untouched(model):
             put(model)
+            if has_point:
+                self._better_trivial(model)
             return 0.0
         before = [(v, v.value) for v in _data(model, pyo.Var)]
         error, cost = (violation(model), _cost(model)) if has_point else (FEASIBLE, np.inf)
@@ -87,6 +89,14 @@ class Certificate:
         for v, value in before:
             v.set_value(value, skip_validation=True)
         return error if has_point else None
+
+    def _better_trivial(self, model: Any) -> None:
+        """Put the trivial point on a model as built where it costs less than the one that is there."""
+        cost, there = _cost(model), [(v, v.value) for v in _data(model, pyo.Var)]
+        self.trivial(model)
+        if not _cost(model) < cost:
+            for v, value in there:
+                v.set_value(value, skip_validation=True)
 
     def bound_with(self, model: Any, duals: dict[Any, float], said: float | None, *, minimize: bool) -> float | None:
         """Return the bound that stands: what the multipliers of a solve prove, and beside it what the solver says.

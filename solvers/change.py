@@ -2,8 +2,9 @@
 
 Solvers compare with absolute tolerances. A column in units of 1e8, or one that hardly varies around 1e8, puts all that
 matters below them. With v = f u for powers of two f, and b = b' - sum_j c_j v_j for the offset b of rows that hold
-``x_j v_j + b``, the rows hold ``(x_j - c_j) f_j u_j + b'``: as many digits, all of one size. The user's model stays
-as it is, and gets values in its own units; multipliers of rows stay, or change by the row's factor.
+``x_j v_j + b``, the rows hold ``(x_j - c_j) f_j u_j + b'``: as many digits, all of one size. An objective that
+is never above 1e-6, say, is below them too, and is multiplied. The user's model stays as it is, and gets values and
+bounds in its own units; multipliers of rows stay, or change by the row's and the objective's factor.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from pyomo.core.expr.visitor import replace_expressions
 from solvers.expressions import variables
 from solvers.model_class import INSIDE, bounds_of, used_variables
 
+LEAST = 1e-30  # an objective's size, below which it is left below tolerances
+
 
 @dataclass
 class Change:
@@ -36,12 +39,15 @@ class Change:
         The terms of that sum.
     rows : list of (row, f)
         Rows to be multiplied by f, a power of two.
+    most : number or expression of parameters
+        What the optimum is not above. Where that is small, the objective is multiplied by a power of two.
     """
 
     factors: list[tuple[Any, float]]
     offset: Any | None = None
     centre: list[tuple[float, Any]] = field(default_factory=list)
     rows: list[tuple[Any, float]] = field(default_factory=list)
+    most: Any = 1.0
 
 
 class Changed:
@@ -55,6 +61,7 @@ class Changed:
         for _c, v in change.centre:
             self._factor.setdefault(id(v), (v, 1.0))
         self._row_factor = {id(row): f for row, f in change.rows}
+        self._times = float(2.0 ** -np.frexp(max(min(float(pyo.value(change.most)), 1.0), LEAST))[1])
         self.model = pyo.ConcreteModel(name=model.name)
         self._new: dict[int, Any] = {}
         self._add_variables()
@@ -76,7 +83,11 @@ class Changed:
     def duals_of(self, rows: list[Any], duals: dict[Any, float]) -> dict[Any, float]:
         """Return multipliers of the model's rows from those of the view's."""
         found = ((row, duals.get(self._row[id(row)]), self._row_factor.get(id(row), 1.0)) for row in rows)
-        return {row: f * multiplier for row, multiplier, f in found if multiplier is not None}
+        return {row: f * multiplier / self._times for row, multiplier, f in found if multiplier is not None}
+
+    def bound_of(self, bound: float | None) -> float | None:
+        """Return a bound of the model's objective from one of the view's."""
+        return None if bound is None else bound / self._times
 
     def _add_variables(self) -> None:
         view, items = self.model, list(self._factor.items())
@@ -134,7 +145,7 @@ class Changed:
             weights = {k: w for k, (_, w) in members.items()}
             part.one = pyo.SOSConstraint(var=part.members, index=list(held), weights=weights, sos=ordered.level)
         objective = next(model.component_data_objects(pyo.Objective, active=True, descend_into=INSIDE))
-        view.objective = pyo.Objective(expr=rewrite(objective.expr, 1.0), sense=objective.sense)
+        view.objective = pyo.Objective(expr=rewrite(objective.expr, self._times), sense=objective.sense)
 
     def _rewriter(self) -> Callable[[Any, float], Any]:
         """Return a function that writes f times an expression in the new variables."""

@@ -14,7 +14,7 @@ import pyomo.environ as pyo
 
 from solvers import interrupt
 from solvers.certificate import Certificate
-from solvers.change import Changed
+from solvers.change import Change, Changed
 from solvers.conflict import clashing_rows
 from solvers.decomposition import Split, single_objective, split
 from solvers.driver import check_limits
@@ -40,6 +40,8 @@ from solvers.trace import Clock
 from solvers.unseen import INSIDE, unseen
 
 ALMOST_INTEGER = 1e-4
+SMALL = 1e-3  # an objective, as a solver sees it, of which its absolute tolerances are no longer a small part
+SHARPER = 3  # times that it is multiplied
 CONVEX = C.QP | C.QCP
 
 
@@ -77,13 +79,17 @@ class _Whole:
     structure: Facts | None
     parts: Split | None
     multipliers: Multipliers | None  # that the user wants
+    most: float | None = None  # what the optimum is known not to be above, where the model does not say it as sharply
 
     def run(self, words: SolveOptions) -> Answer:
         """Solve what the solver sees."""
         model, integer = self.seen.model, has_integers(self.seen.model)
         rows = self._asked()
         facts = facts_of(model)  # a clone's hold its own variables
-        view = None if facts is None or facts.change is None else Changed(model, facts.change)
+        change = None if facts is None else facts.change
+        if self.most is not None:
+            change = replace(change or Change([]), most=self.most)
+        view = None if change is None else Changed(model, change)
         runner, continuous = Runner(self.spec, words), bool(rows) or C.MILP not in self.spec.capabilities
         target, asked = (model, rows) if view is None else (view.model, view.rows_of(rows))
         with plain_domains(target, continuous=continuous):
@@ -94,7 +100,8 @@ class _Whole:
             return answer
         if answer.has_point:
             view.bring_back()
-        return replace(answer, duals=view.duals_of(rows or self._proving(), answer.duals))
+        bound = view.bound_of(answer.bound)
+        return replace(answer, bound=bound, duals=view.duals_of(rows or self._proving(), answer.duals))
 
     def _asked(self) -> list[Any]:
         """Return the rows whose multipliers are wanted: by the user, and for a proof of the bound."""
@@ -137,6 +144,15 @@ class _Whole:
     def certificate(self) -> Certificate | None:
         """How the data prove an answer, where the model says so."""
         return None if self.structure is None else self.structure.certificate
+
+    def too_small(self, result: Result) -> bool:
+        """Tell whether an objective by the solver's word was below its tolerances, which are absolute."""
+        if self.structure is None or self._proving() or self.spec.local or not result.minimize or self.clock.over:
+            return False
+        change = self.structure.change
+        unit = 1.0 if change is None else min(1.0, float(pyo.value(change.most)))
+        unit = unit if self.most is None else self.most
+        return result.resolution < (result.objective or 0.0) < SMALL * unit and not interrupt.pressed()
 
     def decided(self, words: SolveOptions) -> tuple[Answer, str]:
         """Solve until what is chosen has a point that satisfies the rows, and leave it on the user's model.
@@ -237,6 +253,16 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     except ModelError as refusal:
         raise _refused(spec, needed, refusal) from refusal
     result = whole.judged(answer, doubt, before)
+    for _ in range(SHARPER):
+        if not whole.too_small(result):
+            break
+        first, whole = [(v, v.value) for v in variables], replace(whole, most=result.objective)
+        answer, doubt = whole.decided(words)
+        sharper = whole.judged(answer, doubt, first)
+        if sharper.objective is None or (result.objective is not None and sharper.objective > result.objective):
+            _restore(first)
+            break
+        result = sharper
     unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
     over = clock.over or interrupt.pressed()
     if unproven and spec.strict and not over and not set(spec.strict) & set(words.own):

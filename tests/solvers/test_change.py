@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy as np
 import pyomo.environ as pyo
 import pytest
 
@@ -90,6 +91,33 @@ def test_facts_with_a_change_survive_clone_and_pickle():
     for copy in (diet().clone(), pickle.loads(pickle.dumps(diet()))):
         assert solvers.structure.facts_of(copy).change.factors[0][0] is copy.x[0]
         assert solvers.solve(copy, "highs").objective == pytest.approx(3.0)
+
+
+def test_an_objective_below_tolerances_is_multiplied_and_comes_back_as_it_is():
+    """SCIP's and HiGHS' gaps are absolute below 1e-6: any point would do."""
+    rng = np.random.default_rng(1)
+    value, weight = rng.uniform(1, 2, 20), rng.uniform(1, 2, 20)
+    found = []
+    for size in (1.0, 1e-9):
+        m = pyo.ConcreteModel()
+        m.x = pyo.Var(range(20), domain=pyo.Binary)
+        m.enough = pyo.Constraint(expr=sum(w * x for w, x in zip(weight, m.x.values(), strict=True)) >= 7.3)
+        m.cost = pyo.Objective(expr=size * sum(c * x for c, x in zip(value, m.x.values(), strict=True)))
+        Facts(change=Change([], most=20 * size)).attach(m)
+        result = solvers.solve(m, "highs", gap=1e-7)
+        assert result.status is SolutionStatus.OPTIMAL
+        found.append((result.objective / size, result.bound / size))
+    assert found[1] == pytest.approx(found[0], rel=1e-6)
+
+
+def test_multipliers_of_an_objective_that_is_multiplied():
+    m = diet()
+    m.cost.set_value(1e-9 * m.cost.expr)
+    facts = solvers.structure.facts_of(m)
+    facts.change.most = 1e-8
+    m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    assert solvers.solve(m, "highs").objective == pytest.approx(3e-9)
+    assert m.dual[m.first] == pytest.approx(1e-9)
 
 
 def test_what_the_user_has_fixed_is_never_given_another_value():
