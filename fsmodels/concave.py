@@ -45,7 +45,8 @@ FSB by solvers of the whole model
 FS as a MILP
     sigma_j in {0, 1}, and either v_j = 0 or 1 - sigma_j = 0: a special ordered set of type 1, which needs no bound on w
     (``form="sos1"``), or a disjunction of w_j = 0 and sigma_j = 1 (``form="indicator"``), for whose big-M w must be
-    bounded by you: no bound follows from the data.
+    bounded by you where a solver takes the whole model: no bound follows from the data. "branch-and-cut", the default,
+    needs neither: it searches over supports, and proves what it says from the data (``fs_tree``).
 Scaling
     (7) does not change when a column is rescaled. The others do: alpha v_j and mu v_j compare weights. Standardise.
 Symbols
@@ -61,8 +62,8 @@ Deviations
 Class
     FS: MILP with ordered sets. FSS, FSV: concave over a polyhedron (NLP). FSL: LP with complementarity. FSB: bilinear.
 Certificate
-    FS and FSL exact, when the solver proves its bound; FSV and FSS stationary; FSB stationary by its driver, exact by
-    scip or gurobi.
+    FS exact, proven from the data by its driver, else when the solver proves its bound, as FSL; FSV and FSS stationary;
+    FSB stationary by its driver, exact by scip or gurobi.
 """
 
 from __future__ import annotations
@@ -82,9 +83,10 @@ from fsmodels.certified import Classified, Point, chosen, weights, write
 from fsmodels.checks import choice, feature_count, positive, share
 from fsmodels.dataset import Dataset
 from fsmodels.equilibration import Columns
+from fsmodels.fs_tree import Supports
 from fsmodels.svm import class_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
 from solvers.blocks import Block, Blocks, PenaltyValues
-from solvers.structure import Facts
+from solvers.structure import Facts, Structure
 
 __all__ = ["FORMS", "MU", "fs", "fs_objective", "fsb", "fsl", "fss", "fsv"]
 
@@ -105,13 +107,14 @@ def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: 
     max_features : int, optional
         At most so many features as well, 1..n.
     form : {"sos1", "indicator"}
-        How "w_j = 0 unless sigma_j = 1" is written. "sos1" needs a solver with ordered sets (scip, gurobi), "indicator"
-        bounds on ``model.w`` that you set.
+        How "w_j = 0 unless sigma_j = 1" is written, for solvers of the whole model: "sos1" needs one with ordered sets
+        (scip, gurobi), "indicator" bounds on ``model.w`` that you set.
 
     Returns
     -------
     pyo.ConcreteModel
-        ``sigma`` (features) selects, so that side constraints can be stated.
+        ``sigma`` (features) selects, so that side constraints can be stated. Rows and costs on sigma, and on variables
+        of your own, are for the default driver; any other edit is for scip or gurobi.
 
     Raises
     ------
@@ -146,7 +149,7 @@ def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: 
         model.max_features = pyo.Param(initialize=most, mutable=True, within=pyo.PositiveIntegers, doc="most features")
         model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="at most so many")
     _price_features(model, "(7)")
-    return _certified(model, data, Facts(selected=_by_sigma, default_solver="scip"))
+    return _certified(model, data, _structure(model, data, form))
 
 
 def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteModel:
@@ -389,7 +392,10 @@ def _certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.Con
         model, columns, *(part for part in map(model.component, ("v", "u")) if part is not None)
     )
     facts.resolution = partial(plane_resolution, columns.largest)
-    facts.attach(model)
+    if isinstance(facts, Structure):
+        facts.seal(model)
+    else:
+        facts.attach(model)
     return model
 
 
@@ -407,6 +413,28 @@ def _put(model: pyo.ConcreteModel, point: Point) -> None:
         for j, uses in zip(model.features, point.used.tolist(), strict=True):
             model.selected[j].binary_indicator_var.set_value(int(uses))
             model.dropped[j].binary_indicator_var.set_value(int(not uses))
+
+
+def _structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> Structure:
+    """Return what drivers may use of FS."""
+    sigma, columns = list(model.sigma.values()), Columns.of(data.X)
+    sub = Supports(model, columns, data.y, class_shares(data.y, model), _put)
+    plain = [model.w, model.gamma, model.y, model.z, model.v]
+    written = form == "sos1"
+    return Structure(
+        complicating=sigma,
+        subproblem=[*plain, model.unselected] if written else plain,
+        rows=[*plane_rows(model), model.v_above_w, model.v_above_minus_w],
+        coupling=[model.complement, model.only_selected] if written else [model.only_selected],
+        switches=list(zip(sigma, model.w.values(), strict=True)),
+        terms=[model.error],
+        oracle=sub,
+        relaxation=sub.relax,
+        floor=0.0,
+        parameters=sub.parameters,
+        selected=_by_sigma,
+        default_solver="branch-and-cut",
+    )
 
 
 def _by_ordered_sets(model: pyo.ConcreteModel) -> None:

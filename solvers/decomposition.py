@@ -23,7 +23,8 @@ from solvers.errors import ModelError
 from solvers.expressions import terms, variables
 from solvers.linear_rows import LinearRows
 from solvers.row_scaling import power_of_two
-from solvers.structure import AsBuilt, Cut, Structure, data_of
+from solvers.structure import AsBuilt, Cut, Structure, data_of, members
+from solvers.unseen import INSIDE
 
 IN_SCALE = (10.0, 1e5)  # objectives beside which tolerances of 1e-6 are small, and which are no large numbers
 REDUCED_COSTS = 1e-9  # what they may miss in ``tight`` solvers
@@ -161,7 +162,7 @@ def split(model: Any, structure: Structure) -> Split:
             parts.mixed.append(f"Objective term {term}")
 
     if built:
-        parts.coupling_edits = list(_coupling_edits(built, choices, alive))
+        parts.coupling_edits = [*_coupling_edits(built, choices, alive), *_set_edits(model, structure, built)]
         parts.edits += [*_edits(structure, built, alive), *parts.coupling_edits]
         same = intact and objective.sense == built.sense
         if not (same and sorted(map(id, parts.subproblem_terms)) == sorted(own)):
@@ -208,6 +209,23 @@ def _coupling_edits(built: AsBuilt, choices: list[Any], alive: set[int]) -> Iter
             same = row.expr is expression and (row.active or any(True for _ in rows))
         if not same:
             yield f'row "{row.name}" (changed, deactivated, deleted or replaced)'
+
+
+def _set_edits(model: Any, structure: Structure, built: AsBuilt) -> Iterator[str]:
+    """Yield, in words, what of the coupling's ordered sets is gone, changed or new."""
+    if not any(c.ctype is pyo.SOSConstraint for c in structure.coupling or ()):
+        return
+    active = {id(s): s for s in model.component_data_objects(pyo.SOSConstraint, active=True, descend_into=INSIDE)}
+    for ordered, before in zip(built.sets, built.members, strict=True):
+        if id(ordered) not in active or not _same_set(members(ordered), before):
+            yield f'ordered set "{ordered.name}" (changed, deactivated or deleted)'
+    own = set(map(id, built.sets))
+    yield from (f'ordered set "{s.name}"' for key, s in active.items() if key not in own)
+
+
+def _same_set(now: tuple[int, list[Any], list[float]], before: tuple[int, list[Any], list[float]]) -> bool:
+    same = now[0] == before[0] and now[2] == before[2] and len(now[1]) == len(before[1])
+    return same and all(v is w for v, w in zip(now[1], before[1], strict=True))
 
 
 def _written(choice: Any) -> list[Any]:

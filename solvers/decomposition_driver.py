@@ -11,7 +11,7 @@ from pyomo.gdp import Disjunction
 from solvers.components import named
 from solvers.decomposition import Split, implied_structure, is_declared, split
 from solvers.driver import Config, Driver
-from solvers.errors import OptionError, SolverError
+from solvers.errors import ModelError, OptionError, SolverError
 from solvers.interfaces import Runner, SolveOptions
 from solvers.registry import Capability as C
 from solvers.registry import either, require
@@ -59,7 +59,7 @@ class DecompositionDriver(Driver):
     _any_point = False  # any solution will do: the model is unbounded if it has one
 
     def sees(self, component: Any) -> bool:
-        """Take the disjunctions that a builder declared as the coupling."""
+        """Take the disjunctions and ordered sets that a builder declared as the coupling."""
         facts = facts_of(self.model)
         return self.config.complicating is None and isinstance(facts, Structure) and is_declared(facts, component)
 
@@ -191,6 +191,13 @@ class DecompositionDriver(Driver):
             return OracleSubproblem(self.parts)
         edits = [*self.parts.edits, *self.parts.mixed]
         structure.check_stated(f"{edits[0]} is edited" if edits else "a declarative subproblem is asked for")
+        if structure.switches and structure.cut is None:
+            what = f"{edits[0]} edits the subproblem" if edits else "A declarative subproblem is asked for"
+            raise ModelError(
+                f"{what}, but no cut is known for it, only the oracle of the model as it was built: state what you "
+                f"want on {structure.complicating[0].parent_component().name}, or solve the whole model by name: "
+                f"{either(C.SOS)}."
+            )
         options = SolveOptions(threads=c.threads)
         if structure.switches:
             spec = require(c.sub_solver or "clarabel", C.QP | C.QCP | C.QP_DUALS)

@@ -93,14 +93,14 @@ class IncumbentSearch(DecompositionDriver):
             return None
         answer = self._ask(point[: self._lp.n], TIGHT)
         objective = None if answer is None else self._offer(point, answer)
-        if answer is None or answer.cut is None or objective is None:
+        if answer is None or answer.guide is None or objective is None:
             return None
-        return objective, answer.cut
+        return objective, answer.guide
 
     def _probe(self, choice: np.ndarray) -> Cut | None:
         """Return the cut at a choice that need not meet the master's rows."""
         answer = self._ask(choice, TIGHT)
-        return None if answer is None or answer.value is None else answer.cut
+        return None if answer is None or answer.value is None else answer.guide
 
     def _promising(self, point: np.ndarray) -> bool:
         """Tell whether the cuts let a point beat the incumbent; with ``validation``, any may have the least error."""
@@ -165,7 +165,8 @@ class IncumbentSearch(DecompositionDriver):
         if self._best_choice is None or self.best is None:
             return None
         answer = self._asked.get(self._best_choice.tobytes())
-        return None if answer is None or answer.cut is None else Incumbent(self._best_choice, self.best, answer.cut)
+        guide = None if answer is None else answer.guide
+        return None if guide is None else Incumbent(self._best_choice, self.best, guide)
 
     def _movable(self) -> tuple[np.ndarray, np.ndarray]:
         """Return which choices may be switched, and the master's cost of each."""

@@ -23,7 +23,7 @@ Evaluate = Callable[[np.ndarray], tuple[float, Cut] | None]
 
 @dataclass
 class Incumbent:
-    """A 0/1 choice, its objective, and a cut tight there."""
+    """A 0/1 choice, its objective, and a cut there whose coefficients price each switch."""
 
     choice: np.ndarray
     objective: float

@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.gdp import Disjunction
 
 from solvers.certificate import Certificate
 from solvers.change import Change
@@ -80,7 +81,8 @@ class SubAnswer:
     """What a subproblem answers at one point of the complicating variables.
 
     ``value`` is attained by the values ``load`` puts on the model, ``bound`` is proven; ``value`` is None when the
-    subproblem is infeasible there.
+    subproblem is infeasible there. ``prices`` (n,) estimate the slope of the value where the cut's coefficients say
+    little: the order of exchanges follows them.
     """
 
     value: float | None
@@ -88,6 +90,12 @@ class SubAnswer:
     cut: Cut | None
     load: Callable[[], None]
     values: Any = None
+    prices: np.ndarray | None = None
+
+    @property
+    def guide(self) -> Cut | None:
+        """The cut, by whose coefficients exchanges are chosen, with the prices in their place where there are some."""
+        return self.cut if self.cut is None or self.prices is None else Cut(self.cut.constant, self.prices)
 
 
 @dataclass(frozen=True)
@@ -232,7 +240,8 @@ class Structure(Facts):
     rows : list of Constraint components
         Rows known to hold subproblem variables only, so that nobody needs to walk them.
     coupling : list of components or None
-        Rows or disjunctions that may hold both kinds; None allows every row (a textbook model without a builder).
+        Rows, disjunctions or ordered sets that may hold both kinds; None allows every row (a textbook model without a
+        builder).
     switches : list of (binary, variable)
         The variable is 0 while the binary is 0. With these variables fixed at 0 where the binary is 0, the coupling
         rows read at binary = 1 are the subproblem at any binary point.
@@ -308,6 +317,8 @@ class AsBuilt:
     sense: Any
     objective: list[Any]  # the terms of the objective that hold subproblem variables
     terms: list[Any]  # the content of the named expressions
+    sets: list[Any]  # ordered sets of the coupling
+    members: list[tuple[int, list[Any], list[float]]]
 
     @classmethod
     def of(cls, model: pyo.ConcreteModel, structure: Structure) -> AsBuilt:
@@ -327,6 +338,8 @@ class AsBuilt:
             objective.sense,
             [t for t in terms(objective.expr, structure.terms) if holds(t, inside, structure.terms)],
             [e.expr for e in structure.terms],
+            (sets := [s for c in structure.coupling or () if c.ctype is pyo.SOSConstraint for s in c.values()]),
+            [members(s) for s in sets],
         )
 
     def changed_variables(self) -> list[Any]:
@@ -340,13 +353,19 @@ def data_of(components: Iterable[Any]) -> list[Any]:
     return list(found.values())
 
 
+def members(ordered: Any) -> tuple[int, list[Any], list[float]]:
+    """Return what an ordered set says: its level, its variables and their weights."""
+    items = list(ordered.get_items())
+    return ordered.level, [v for v, _ in items], [float(w) for _, w in items]
+
+
 def _coupling_constraints(structure: Structure) -> list[Any]:
     """Return the coupling row components; a disjunction's rows are those of its disjuncts."""
     components = []
     for component in structure.coupling or ():
         if component.ctype is pyo.Constraint:
             components.append(component)
-        else:
+        elif component.ctype is Disjunction:
             blocks = {id(d): d for choice in component.values() for d in choice.disjuncts}
             components += [c for d in blocks.values() for c in d.component_objects(pyo.Constraint, descend_into=True)]
     return components

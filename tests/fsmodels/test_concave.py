@@ -295,7 +295,7 @@ def test_fs_is_the_enumerated_optimum(seed, penalty, make_data):
     truth = enumerated(data, penalty)
     model = fs.concave.fs(data, penalty=penalty)
     result = fs.solve(model)
-    assert (result.solver, result.status) == ("scip", fs.SolutionStatus.OPTIMAL)
+    assert (result.solver, result.status) == ("branch-and-cut", fs.SolutionStatus.OPTIMAL)
     assert result.objective == pytest.approx(truth, rel=1e-5)
     assert result.bound <= truth * (1 + 1e-7)
     w, b = plane(model)

@@ -65,15 +65,17 @@ def test_a_model_that_leaves_rows_to_its_driver_has_no_other(data):
 
 def test_a_default_that_is_not_installed_is_replaced_by_one_that_is(data, monkeypatch, need):
     need("gurobi")
-    known = fs.solve(fs.concave.fs(data, penalty=0.1)).objective
+    model = fs.concave.fs(data, penalty=0.1)
+    model.structure.default_solver = "scip"
+    known = fs.solve(model).objective
     missing = SOLVERS["scip"].__class__(**{**vars(SOLVERS["scip"]), "version": lambda: None})
     monkeypatch.setitem(SOLVERS, "scip", missing)
-    result = fs.solve(fs.concave.fs(data, penalty=0.1))
+    result = fs.solve(model)
     assert (result.solver, result.status) == ("gurobi", fs.SolutionStatus.OPTIMAL)
     assert result.objective == pytest.approx(known, rel=2e-4)
     assert 'Solver "scip" is not installed' in result.message
     with pytest.raises(fs.SolverError, match='"scip" is not installed'):
-        fs.solve(fs.concave.fs(data, penalty=0.1), "scip")
+        fs.solve(model, "scip")
 
 
 def test_integer_weights_of_the_robust_lp_against_all_of_them(make_data):

@@ -1,0 +1,85 @@
+r"""Lower bounds of a linear cost over a master's rows and bounds, by weak duality: an LP solver only proposes.
+
+For multipliers r (r+ on lower, r- on upper sides) of ``l <= A z <= u`` and d = c - A'r,
+
+.. math:: c^\top z \ge l^\top r^+ - u^\top r^- + \sum_k \min_{z_k} d_k z_k
+
+over all z within the bounds, whatever r is. Where one of some columns F, which are 0 or 1, must be 1, the right side is
+min { d_j : j in F } larger if that is above 0. It also gains the multiplier of the row that says so,
+sum over F of z_j >= 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from solvers.linear_rows import LinearRows
+from solvers.lp import HighsLP, LpStatus
+
+ZERO = 1e-9  # reduced costs up to this cost nothing on a variable without bound
+
+
+class RowBound:
+    """What a master's rows, bounds and costs imply alone; the first ``count`` columns are the 0/1 choices."""
+
+    def __init__(self, master: LinearRows, count: int) -> None:
+        self.master, self._count = master, count
+        self._columns = np.arange(len(master.cost))
+        self._lp: HighsLP | None = None
+        if len(master.rows):
+            one = sparse.csr_matrix(np.where(self._columns < count, 1.0, 0.0))
+            self._lp = HighsLP(master.cost, master.x_lower, master.x_upper)
+            self._lp.add_rows(
+                sparse.vstack([master.matrix, one]), np.append(master.lower, -np.inf), np.append(master.upper, np.inf)
+            )
+
+    def least(
+        self, lower: np.ndarray, upper: np.ndarray, among: np.ndarray, time_limit: float | None
+    ) -> tuple[float, np.ndarray]:
+        """Return a lower bound of the cost within bounds, and a point to branch at.
+
+        Parameters
+        ----------
+        among : array (count,) of bool
+            One of these is 1, none where there is no such demand; all other choices are fixed by the bounds.
+
+        Returns
+        -------
+        tuple
+            (inf, ``lower``) where nothing satisfies the rows.
+        """
+        if self._lp is None:
+            return self._lagrangian(self.master.cost, self.master.constant, lower, upper, among), np.clip(
+                0.0, lower, upper
+            )
+        least_ones = float(lower[: self._count].sum()) + 1.0 if among.any() else -np.inf
+        self._lp.set_bounds(self._columns, lower, upper)
+        self._lp.set_sides(np.array([len(self.master.rows)]), np.array([least_ones]), np.array([np.inf]))
+        answer = self._lp.solve(time_limit)
+        if answer.status is LpStatus.INFEASIBLE:
+            return np.inf, lower
+        if answer.status is LpStatus.OPTIMAL:
+            multipliers, point = answer.multipliers, np.clip(answer.point, lower, upper)
+        else:
+            multipliers, point = np.zeros(len(self.master.rows) + 1), np.clip(0.0, lower, upper)
+        m = self.master
+        r = np.where(np.isfinite(m.lower), multipliers[:-1], np.minimum(multipliers[:-1], 0.0))
+        r = np.where(np.isfinite(m.upper), r, np.maximum(r, 0.0))
+        d, up, down = m.cost - m.matrix.T @ r, r > 0, r < 0
+        bound = m.constant + float(r[up] @ m.lower[up] + r[down] @ m.upper[down])
+        if among.any():
+            ones = max(0.0, float(multipliers[-1]))
+            d[: self._count] -= ones
+            bound += ones * least_ones
+        return self._lagrangian(d, bound, lower, upper, among), point
+
+    def _lagrangian(
+        self, d: np.ndarray, constant: float, lower: np.ndarray, upper: np.ndarray, among: np.ndarray
+    ) -> float:
+        side = np.where(d > 0, lower, upper)
+        free = np.isinf(side)
+        if np.any(np.abs(d[free]) > ZERO):
+            return -np.inf
+        bound = constant + float(d[~free] @ side[~free])
+        return bound + max(0.0, float(d[: self._count][among].min())) if among.any() else bound
