@@ -236,6 +236,10 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     words = _words(spec, options, polished=parts is not None)
     variables = list(model.component_data_objects(pyo.Var, descend_into=INSIDE))
     before = [(v, v.value) for v in variables]
+    if clock.over:  # and nothing that takes the longer the larger the model
+        late = Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
+        whole = _Whole(model, spec, options, clock, Visible(model), [], structure, parts, None)
+        return whole.judged(late, "", before)
     seen = visible(model, spec)
     needed = needs(seen.model)
     if needed in ([C.QP], [C.MIQP]) and not seen.pairs and C.SOS in spec.capabilities:
