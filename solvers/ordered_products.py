@@ -18,6 +18,7 @@ import pyomo.environ as pyo
 from pyomo.common.modeling import unique_component_name
 from pyomo.repn import generate_standard_repn
 
+from solvers.cloning import clone_of
 from solvers.decomposition import single_objective
 from solvers.expressions import variables
 from solvers.model_class import bounds_of
@@ -39,7 +40,7 @@ def products_as_sets(model: Any) -> Visible | None:
         return None
     if any(id(v) in boxes for ordered in sets for v in ordered.get_variables()):
         return None
-    clone = model.clone()
+    clone = clone_of(model)
     answer = Visible(clone, [], pairs_of(model, clone, pyo.Var))
     place = pyo.Block()
     clone.add_component(unique_component_name(clone, "products"), place)

@@ -16,6 +16,7 @@ from pyomo.common.errors import PyomoException
 from pyomo.common.modeling import unique_component_name
 from pyomo.mpec import Complementarity
 
+from solvers.cloning import clone_of
 from solvers.errors import ModelError
 from solvers.registry import Capability as C
 from solvers.registry import SolverSpec, names
@@ -76,7 +77,7 @@ def visible(model: Any, spec: SolverSpec) -> Visible:
         hidden.remove("SOSConstraint")
     if not hidden:
         return Visible(model)
-    clone = model.clone()
+    clone = clone_of(model)
     answer = Visible(clone, hidden, pairs_of(model, clone, pyo.Var), pairs_of(model, clone, pyo.BooleanVar))
     if C.SOS in spec.capabilities:
         _as_ordered_sets(clone)
