@@ -171,7 +171,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
         default_solver="branch-and-cut",
     )
     proof = Classified(columns, data.y, partial(equal_shares, len(data.y)), chosen, _put, least_cost)
-    structure.certificate = proof.certificate(model, [], repaired=False)
+    structure.certificate = proof.certificate(model, [])
     if form == RMP:
         structure.subproblem = [model.w, model.b, model.eta]
         structure.coupling, structure.implicit = [], 'the cuts of its oracle, by form="rmp"'

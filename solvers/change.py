@@ -18,10 +18,13 @@ import pyomo.environ as pyo
 from pyomo.common.numeric_types import native_numeric_types
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.visitor import replace_expressions
+from pyomo.repn import generate_standard_repn
 
 from solvers.expressions import variables
 from solvers.model_class import INSIDE, bounds_of, used_variables
 
+LEVEL = 8.0  # a row whose largest coefficient is below its inverse is multiplied
+SHORT = 16  # variables; longer rows are the data's, which come in one size
 LEAST = 1e-30  # an objective's size, below which it is left below tolerances
 
 
@@ -61,9 +64,11 @@ class Changed:
         for _c, v in change.centre:
             self._factor.setdefault(id(v), (v, 1.0))
         self._row_factor = {id(row): f for row, f in change.rows}
-        self._times = float(2.0 ** -np.frexp(max(min(float(pyo.value(change.most)), 1.0), LEAST))[1])
+        most = max(float(pyo.value(change.most)), LEAST)
+        self._times = float(2.0 ** -np.frexp(most)[1]) if most < 1 / LEVEL else 1.0
         self.model = pyo.ConcreteModel(name=model.name)
         self._new: dict[int, Any] = {}
+        self.steepest = 0.0  # the largest coefficient of an integer variable beside a continuous one of 1
         self._add_variables()
         self._add_rows(model)
 
@@ -128,7 +133,7 @@ class Changed:
         view.constant = pyo.Expression(range(len(rows)))
         self._row = {}
         for k, row in enumerate(rows):
-            f = self._row_factor.get(id(row), 1.0)
+            f = self._row_factor.setdefault(id(row), self._level(row))
             lower, upper = (None if end is None else f * end for end in (row.lb, row.ub))
             body = rewrite(row.body, f)
             if type(body) in native_numeric_types:  # Pyomo takes no relation of two numbers for a row
@@ -146,6 +151,22 @@ class Changed:
             part.one = pyo.SOSConstraint(var=part.members, index=list(held), weights=weights, sos=ordered.level)
         objective = next(model.component_data_objects(pyo.Objective, active=True, descend_into=INSIDE))
         view.objective = pyo.Objective(expr=rewrite(objective.expr, self._times), sense=objective.sense)
+
+    def _level(self, row: Any) -> float:
+        """Return what brings a short linear row, of a user or of a disjunction, to the size of its new variables."""
+        held = row.body.linear_vars if type(row.body) is LinearExpression else list(variables(row.body))
+        if len(held) > SHORT or not any(id(v) in self._factor for v in held):
+            return 1.0
+        repn = generate_standard_repn(row.body, compute_values=True, quadratic=False)
+        if not repn.is_linear():
+            return 1.0
+        pairs = list(zip(repn.linear_vars, repn.linear_coefs, strict=True))
+        sizes = [abs(c) * self._factor.get(id(v), (v, 1.0))[1] for v, c in pairs if not v.is_integer()]
+        size = max(sizes, default=0.0)
+        if size == 0.0:
+            return 1.0
+        self.steepest = max(self.steepest, *(abs(c) / size for v, c in pairs if v.is_integer()), 0.0)
+        return float(2.0 ** -np.frexp(size)[1]) if size < 1 / LEVEL else 1.0
 
     def _rewriter(self) -> Callable[[Any, float], Any]:
         """Return a function that writes f times an expression in the new variables."""

@@ -49,6 +49,7 @@ def _moved(change: Change, copies: dict[int, Any], rows: dict[int, Any]) -> Chan
         None if change.offset is None else copies[id(change.offset)],
         [(c, copies[id(v)]) for c, v in change.centre],
         [(rows[id(row)], f) for row, f in change.rows if id(row) in rows],
+        change.most,  # of the model's parameters, which the copy shares for its time
     )
 
 

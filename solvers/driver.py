@@ -16,7 +16,7 @@ from solvers.errors import OptionError
 from solvers.model_class import put_on_bounds, violation
 from solvers.option_types import check_types
 from solvers.registry import nearest
-from solvers.result import Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
+from solvers.result import ROUNDING, Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
 from solvers.structure import Facts, facts_of, resolution_of, told_violation
 from solvers.trace import Clock, Trace
 from solvers.unseen import INSIDE, refuse_unseen
@@ -183,7 +183,12 @@ class Driver:
         every = self.model.component_data_objects(pyo.Var, descend_into=INSIDE)
         if objective is not None and put_on_bounds(every) and stated:
             objective = self.sign * float(pyo.value(single_objective(self.model)))
-        error = 0.0 if objective is None else max(violation(self.model), told_violation(self.model))
+        error = 0.0 if objective is None else violation(self.model)
+        if error > ROUNDING and facts is not None and facts.certificate is not None:  # an edited subproblem's solver's
+            facts.certificate.settle(self.model, has_point=True)
+            objective, error = self.sign * float(pyo.value(single_objective(self.model))), violation(self.model)
+        if objective is not None:
+            error = max(error, told_violation(self.model))
         if status is None and objective is not None:
             status = self.claim()
         judged = self._verdict(objective, status, error)

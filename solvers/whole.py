@@ -40,6 +40,7 @@ from solvers.trace import Clock
 from solvers.unseen import INSIDE, unseen
 
 ALMOST_INTEGER = 1e-4
+STEEP = 1e8  # a big-M, in units of what it bounds, with which solvers were seen to cut off optima
 SMALL = 1e-3  # an objective, as a solver sees it, of which its absolute tolerances are no longer a small part
 SHARPER = 3  # times that it is multiplied
 CONVEX = C.QP | C.QCP
@@ -101,6 +102,8 @@ class _Whole:
         if answer.has_point:
             view.bring_back()
         bound = view.bound_of(answer.bound)
+        if view.steepest > STEEP:  # its tolerances on integers let any weight pass
+            bound = None
         return replace(answer, bound=bound, duals=view.duals_of(rows or self._proving(), answer.duals))
 
     def _asked(self) -> list[Any]:

@@ -108,7 +108,7 @@ class Instance:
             and all(on[a] <= on[b] for a, b in self.rows.get("requires", ()))
             and all(on[a] + on[b] <= 1 for a, b in self.rows.get("excludes", ()))
             and all(on[a] for a in self.rows.get("force_in", ()))
-            and sum(costs.get(j, 0.0) for j in names if on[j]) <= limit
+            and sum(costs.get(j, 0.0) for j in names if on[j]) <= limit * (1 + 1e-12)
         )
 
     def price(self, used: tuple[bool, ...]) -> Fraction:
@@ -527,10 +527,10 @@ def findings(made: Instance, way: Way, truth: Truth) -> list[str]:
         return []
     tolerated = high + float(sum(truth.s))  # what rows may be missed by, once a user has edited them
     floor = noise + truth.blur + 2e-9 * high
-    # What has no proof of its own rests on a solver's tolerances, which are 1e-6.
+    # What has no proof of its own rests on a solver's tolerances, of 1e-6 on each of several rows.
     free = made.name in ("svm", "one-norm-svm", "robust-lp")
     own = not made.edits and (free or (made.name in ("fsp-m", "fsp-lambda") and way.solver in (None, *DECOMPOSED)))
-    floor += 0 if own else 1e-6 * high
+    floor += 0 if own else 1e-5 * high
     if bound is not None and bound > high + floor:
         said.append(f"invalid: {tag}")
     if status == "optimal" and objective > high * (1 + gap) + floor:
@@ -561,7 +561,7 @@ def assert_right(seed: int) -> None:
 
 # Once wrong: b fixed and given another value by cbc; the word of cbc and scip for a bound; what is not
 # selected used by a tolerance; objectives of 1e-6 and 1e-12; a point's forced features lost for w = 0.
-FOUND = [10083, 10115, 10190, 10402, 10756, 11955, 10307, 10455, 10516, 11845, 20002, 20527]
+FOUND = [10083, 10115, 10190, 10402, 10756, 11955, 10307, 10455, 10516, 11845, 20002, 20527, 11360, 21165]
 
 
 @pytest.mark.filterwarnings("ignore")
