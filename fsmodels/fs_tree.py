@@ -1,4 +1,4 @@
-r"""What proves FS: the robust LP on any support, and a bound over all supports between two, for ``branch-and-cut``.
+r"""What proves FS: a bound over all supports between two, for ``branch-and-cut``.
 
 Problem
     With q(S) = (1 - lambda) E(S), E(S) the robust LP (5) on the features S, FS with any rows and costs of the user's on
@@ -18,123 +18,36 @@ Bound of a node
 Cut
     With f no more than any q, eta >= q(S) - (q(S) - f) sum_{j not in S} sigma_j at every 0/1 point: a support within S
     has no less than q(S), and any other has f at least.
-Prices of exchanges
-    For a feature of S, what E rises by where its weight is 0 and the others stay; for any other, the reduced cost of
-    its weight times the median size of those of S.
-Proof
-    E(S) is solved as its dual, max e'a over A_S a = 0, 0 <= a <= s, in equilibrated columns: n + 1 rows with bounded
-    columns, in a third of the primal's time. Its multipliers are weights, whose slacks are computed from the data, so
-    that they are feasible; a is repaired to a bound by weak duality (``proofs``). The LP solver's word counts for
-    nothing.
+Incumbents
+    At the root and at one node in fifty, what is worth least by the prices of ``fs_planes`` is dropped from the node's
+    plane again and again, down to I; the best support met is tried. Exchanges do the rest.
 Branching
-    On what the plane of I and F uses most, by the size of w_j times the spread of its column.
+    Until something is learnt, on what the plane of I and F uses most: |w_j| times the size of its column.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
-from scipy import sparse
 
 from fsmodels.certified import Point
 from fsmodels.equilibration import Columns
-from fsmodels.proofs import robust_bound, slacks
+from fsmodels.fs_planes import Mask, Plane, RobustOn
 from solvers.linear_rows import LinearRows
-from solvers.lp import HighsLP, LpStatus
 from solvers.row_bound import RowBound
 from solvers.structure import Cut, RelaxedAnswer, SubAnswer
+from solvers.trace import Clock
 
 FloatArray = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
-KEPT = 20_000  # planes remembered
-NONE = 1e-9  # relative: weights below this of the largest are rounding
+AT_ONCE = 20  # a share of the features that is dropped at once: a hundred planes from 1000 features to none
+SEARCHED = 50  # nodes of which one is searched for an incumbent
 LARGE, SMALL = 0.9, 0.1  # where the features are put, between 0 and 1, that a plane uses most and least
-
-
-@dataclass(frozen=True)
-class Plane:
-    """The robust LP on a support: its proven bound, a plane and what it costs, and the multipliers (l,)."""
-
-    bound: float
-    error: float
-    w: FloatArray
-    b: float
-    xi: FloatArray
-    size: FloatArray  # of w, in equilibrated columns
-    a: FloatArray
-
-
-class RobustOn:
-    """The robust LP on any support: two persistent LPs, as large supports are near large ones, and small near small."""
-
-    def __init__(self, columns: Columns, y: FloatArray, shares: FloatArray) -> None:
-        self._columns, self._y, self._s = columns, y, shares
-        self._n = len(columns.factor)
-        self._lps: dict[bool, HighsLP] = {}
-        self._known: dict[bytes, Plane] = {}
-
-    def __call__(self, used: Mask, time_limit: float | None) -> Plane:
-        """Return the plane on the features ``used`` (n,); w = 0 and no bound above 0 where time is up."""
-        key = used.tobytes()
-        if key not in self._known:
-            plane, solved = self._solve(used, time_limit)
-            if not solved:
-                return plane
-            if len(self._known) >= KEPT:
-                self._known.clear()
-            self._known[key] = plane
-        return self._known[key]
-
-    def known(self, used: Mask) -> Plane | None:
-        """Return the plane where it has been asked before."""
-        return self._known.get(used.tobytes())
-
-    def prices(self, used: Mask, plane: Plane) -> FloatArray:
-        """Return what each feature (n,) changes E by, as an estimate, where it joins, or has been."""
-        columns, y, s = self._columns, self._y, self._s
-        gains = np.abs(np.asarray(columns.z.T @ (y * plane.a)).ravel())
-        sizes = plane.size[plane.size > 0]
-        worth = gains * (np.median(sizes) if len(sizes) else 1.0)
-        for j in np.flatnonzero(used):
-            w = np.where(np.arange(self._n) == j, 0.0, plane.w)
-            worth[j] = float(s @ slacks(columns, y, s, w)[2]) - plane.error
-        return -worth
-
-    def _solve(self, used: Mask, time_limit: float | None) -> tuple[Plane, bool]:
-        columns, y, s, n = self._columns, self._y, self._s, self._n
-        large = 2 * int(used.sum()) > n
-        if large not in self._lps:
-            self._lps[large] = self._built()
-        side = np.where(used, 0.0, np.inf)
-        self._lps[large].set_sides(np.arange(n), -side, side)
-        answer = self._lps[large].solve(time_limit)
-        if answer.status is not LpStatus.OPTIMAL:
-            u, a = np.zeros(n), np.zeros(len(y))
-        else:
-            u, a = np.where(used, -answer.multipliers[:n], 0.0), answer.point
-            u[np.abs(u) <= NONE * np.abs(u).max(initial=0.0)] = 0.0
-        w, b, xi = slacks(columns, y, s, u * columns.factor)
-        error = float(s @ xi)
-        bound = min(error, robust_bound(_part(columns, used), y, s, a)) if a.any() else 0.0
-        return Plane(bound, error, w, b, xi, np.abs(w / columns.factor), a), answer.status is LpStatus.OPTIMAL
-
-    def _built(self) -> HighsLP:
-        z, y, s = self._columns.z, self._y, self._s
-        rows = sparse.vstack([sparse.csr_array(z.T * y), sparse.csr_array(y[None])])
-        lp = HighsLP(-np.ones(len(y)), np.zeros(len(y)), s)
-        lp.add_rows(rows, np.zeros(self._n + 1), np.zeros(self._n + 1))
-        return lp
-
-
-def _part(columns: Columns, used: Mask) -> Columns:
-    return Columns(columns.X[:, used], columns.centre[used], columns.factor[used], columns.largest[used])
 
 
 def _between(size: FloatArray, inside: Mask, open_: Mask) -> FloatArray:
@@ -155,6 +68,7 @@ class Supports:
         self._data = columns, y, shares
         self._robust = RobustOn(columns, y, shares)
         self._rows: RowBound | None = None
+        self._calls = 0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Supports:
         """Return what belongs to the model's clone; the data, which nobody changes, are shared."""
@@ -193,22 +107,22 @@ class Supports:
     ) -> RelaxedAnswer | None:
         """Bound all supports within bounds: ``solvers.structure.Relaxation``; None where the rows bound nothing."""
         n = len(self._data[0].factor)
-        root = self._rows is None or self._rows.master is not master
-        if root:
-            self._rows = RowBound(master, n)
-        assert self._rows is not None
+        if self._rows is None or self._rows.master is not master:
+            self._rows, self._calls = RowBound(master, n), 0
+        self._calls += 1
+        clock = Clock(time_limit)
         inside, allowed, share = lower[:n] > 0.5, upper[:n] > 0.5, self._share()
         open_ = allowed & ~inside
-        plane = self._robust(allowed, time_limit)
+        plane = self._robust(allowed, clock.left)
         fewest = upper.copy()
         fewest[:n][open_] = 0.0
-        exact, point = self._rows.least(lower, fewest, np.zeros(n, dtype=bool), time_limit)
+        exact, point = self._rows.least(lower, fewest, np.zeros(n, dtype=bool), clock.left)
         first, more = exact + share * plane.bound, np.inf
         if open_.any():
-            more, point_of_more = self._rows.least(lower, upper, open_, time_limit)
+            more, point_of_more = self._rows.least(lower, upper, open_, clock.left)
             more += share * plane.bound
             if first < enough:
-                first = exact + share * self._robust(inside, time_limit).bound
+                first = exact + share * self._robust(inside, clock.left).bound
             if more < first:
                 point = point_of_more
         bound = min(first, more)
@@ -216,25 +130,28 @@ class Supports:
             return None
         point = point.copy()
         point[:n] = inside if first <= more else _between(plane.size, inside, open_)
-        if root and first > more:
-            best = self._eliminated(plane, master.cost[:n], inside, time_limit)
-            point[:n] = np.where(best, np.maximum(point[:n], 0.5 + 0.5 * point[:n]), 0.5 * point[:n])
-        return RelaxedAnswer(bound, point, np.zeros(len(point)), self._cut(allowed, plane))
+        choices: list[Mask] = []
+        if self._calls % SEARCHED == 1 and first > more:
+            choices = [inside, self._eliminated(plane, master.cost[:n], inside, clock)]
+        return RelaxedAnswer(
+            bound, point, np.zeros(len(point)), self._cut(allowed, plane), [np.where(c, 1.0, 0.0) for c in choices]
+        )
 
-    def _eliminated(self, plane: Plane, cost: FloatArray, inside: Mask, time_limit: float | None) -> Mask:
-        """Return the best of the supports that are left as the smallest weight is dropped again and again."""
+    def _eliminated(self, plane: Plane, cost: FloatArray, inside: Mask, clock: Clock) -> Mask:
+        """Return the best of the supports that are left as what is worth least is dropped again and again."""
         used = inside | (plane.size > 0)
         best, least = used, np.inf
         while True:
-            plane = self._robust(used, time_limit)
+            plane = self._robust(used, clock.left)
             value = float(cost[used].sum()) + self._share() * plane.error
             if value < least:
                 best, least = used, value
             left = np.flatnonzero(used & ~inside)
-            if not len(left):
+            if not len(left) or clock.over:
                 return best
             used = used & (inside | (plane.size > 0))
-            used[left[np.argmin(plane.size[left])]] = False
+            least_worth = np.argsort(-self._robust.prices(used, plane)[left], kind="stable")
+            used[left[least_worth[: max(1, len(left) // AT_ONCE)]]] = False
 
     def _share(self) -> float:
         return 1.0 - float(pyo.value(self._model.penalty))

@@ -167,6 +167,8 @@ class BranchAndCut(IncumbentSearch):
         self._bound_of_root = Relaxed(
             answer.bound, answer.point, eta, answer.reduced_costs, lp.lower.copy(), lp.upper.copy()
         )
+        for choice in answer.choices:
+            self._evaluate(choice)
         return True
 
     def _relaxation(self, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float) -> RelaxedAnswer | None:
@@ -322,6 +324,8 @@ class BranchAndCut(IncumbentSearch):
         answer = self._relaxation(lower, upper, float(np.clip(SHARE * left, 1e-6, 1e-3)), cutoff)
         if answer is None:
             return False
+        for choice in answer.choices:
+            self._evaluate(choice)
         bound = max(node.bound, answer.bound)
         if node.column >= 0:
             self._costs.learn(node.column, node.up, node.distance, bound - node.bound)

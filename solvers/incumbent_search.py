@@ -81,7 +81,7 @@ class IncumbentSearch(DecompositionDriver):
         self.offer(objective, self._lp.variables, answer.load, score)
         if improves:
             self._memory.remember(point[: self._lp.n].copy(), first=self._best_choice is None)
-            self._best_choice = point[: self._lp.n].copy()
+            self._best_choice, self._level = point[: self._lp.n].copy(), 1
             self._row("incumbent", objective)
             self._fix()
         return objective

@@ -8,7 +8,7 @@ and ``decomposition.split`` compares it, by identity, with what the model holds 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -103,13 +103,14 @@ class RelaxedAnswer:
     """The continuous relaxation of the master with the true subproblem, within bounds on the master's variables.
 
     ``bound`` is proven, ``reduced_costs`` are of the proof, ``point`` is near the optimum, and ``cut`` nearly tight
-    there.
+    there. ``choices`` are 0/1 points of the complicating variables worth a try as incumbents.
     """
 
     bound: float
     point: np.ndarray
     reduced_costs: np.ndarray
     cut: Cut
+    choices: Sequence[np.ndarray] = ()
 
 
 class Relaxation(Protocol):

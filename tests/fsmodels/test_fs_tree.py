@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 import fsmodels as fs
 from fsmodels import side_constraints as sides
 from fsmodels.equilibration import Columns
-from fsmodels.fs_tree import RobustOn
+from fsmodels.fs_planes import RobustOn
 from solvers.branch_and_cut import BranchAndCut
 from solvers.decomposition import split
 from solvers.linear_rows import LinearRows
@@ -339,3 +339,21 @@ def test_seeds_agree_and_the_driver_is_the_default():
     assert {r.solver for r in found} == {BranchAndCut.name}
     assert found[0].objective == pytest.approx(found[1].objective, rel=1e-9)
     assert found[0].selected == found[1].selected
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_price_of_a_feature_is_no_less_than_what_it_saves(seed):
+    r, X, y = drawn(seed)
+    columns, n = Columns.of(in_other_units(r, X)[0]), X.shape[1]
+    shares = np.where(y > 0, 1 / (y > 0).sum(), 1 / (y < 0).sum())
+    on = RobustOn(columns, y, shares)
+    every = np.ones(n, dtype=bool)
+    for k, price in enumerate(on.prices(every, on(every, None))):
+        assert -price >= on(np.arange(n) != k, None).error - on(every, None).error - 1e-9
+
+
+def test_exchanges_follow_prices_where_an_answer_has_them(data):
+    answer = facts_of(fs.concave.fs(data, penalty=0.05)).oracle.solve(np.array([1.0, 1.0, 0.0, 0.0]), 1e-7, None)
+    assert answer.guide.coefficients is answer.prices
+    assert (answer.guide.coefficients <= 1e-12).all()
+    assert answer.guide.constant == answer.cut.constant
