@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from solvers.first_choice import choose
 from solvers.model_class import violation
 from solvers.result import FEASIBLE, ROUNDING, TOLERANCE
 from solvers.states import same, state
@@ -64,7 +65,8 @@ class Certificate:
         """Put the model's point on its rows, or the trivial one where there is none, and return the violation left.
 
         Where the user has changed the model, the new values stay only if they satisfy its rows where the old ones did
-        not, or satisfy them no worse and cost no more; None where there is no point.
+        not, or satisfy them no worse and cost no more; None where there is no point. Rows on the integers that the
+        trivial point breaks, a feature that is forced in, are met by another choice of these.
         """
         assert self.built is not None
         put = self.repair if has_point else self.trivial
@@ -78,10 +80,12 @@ class Certificate:
         before = [(v, v.value) for v in _data(model, pyo.Var)]
         error, cost = (violation(model), _cost(model)) if has_point else (FEASIBLE, np.inf)
         put(model)
-        for v, value in before:
-            if v.fixed:
-                v.set_value(value, skip_validation=True)
+        _as_fixed(before)
         left = violation(model)
+        if not has_point and left > FEASIBLE and self.repair is not None and choose(model):
+            self.repair(model)  # the same point at a choice that the user's rows allow
+            _as_fixed(before)
+            left = violation(model)
         # a lower cost of the old values was that of what they miss
         exact = left <= ROUNDING < error or left <= FEASIBLE < error
         if exact or (left <= max(ROUNDING, error) and _cost(model) <= cost + TOLERANCE * abs(cost)):
@@ -112,6 +116,12 @@ class Certificate:
         if said is None or (rows and self.built.untouched(model)):
             return proven
         return max(said, proven) if minimize else min(said, proven)
+
+
+def _as_fixed(before: list[tuple[Any, Any]]) -> None:
+    for v, value in before:
+        if v.fixed:
+            v.set_value(value, skip_validation=True)
 
 
 @dataclass

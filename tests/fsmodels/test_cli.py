@@ -308,8 +308,7 @@ def test_infeasible_side_constraints_are_exit_code_3_and_named(folder, capsys):
 
 
 def test_no_solution_within_the_time_limit_is_exit_code_3(folder, capsys):
-    words = ["select", "musk1", "--model", "fsp-m", "--max-features", "5", "--solver", "scip", "--time-limit", "0"]
-    words += ["--force-in", fs.load_dataset("musk1").features[0]]  # so that w = 0 is no selection
+    words = ["select", "sonar", "--model", "full-fs", "-C", "1", "--penalty", "0.1", "--time-limit", "0"]
     code, _, err = run(capsys, *words, "--json", "out.json")
     assert code == 3
     assert err == "Error: No solution within 0 s: give more time (--time-limit, Python: time_limit=).\n"
@@ -364,6 +363,7 @@ def test_ctrl_c_before_an_incumbent_is_exit_code_3(folder, capsys, monkeypatch):
     monkeypatch.setattr(Benders, "loop", interrupted)
     words = ["select", "wdbc", "--model", "fsp-m", "--max-features", "5", "--solver", "benders", "--quiet"]
     assert run(capsys, *words)[0] == 0  # w = 0, which is feasible
+    monkeypatch.setattr("solvers.certificate.choose", lambda model: False)
     code, _, err = run(capsys, *words, "--force-in", "mean_area")
     assert code == 3
     assert err == "Error: Stopped by Ctrl-C before there was a solution: let it run longer.\n"
