@@ -7,7 +7,8 @@ is p in
     p + n = v,  p, n >= 0,  r + s = 1,  one of p and s is 0,  one of n and r is 0
 
 with v unbounded: r = 1 gives s = 0, n = 0 and p = v; r = 0 gives s = 1 and p = 0. A solver that is given the product
-itself gains 1e-8 v by r = 1 + 1e-8, which for v = 5e7 is 0.5, and prunes the optimum by it.
+itself gains 1e-8 v by r = 1 + 1e-8, which for v = 5e7 is 0.5, and prunes the optimum by it. Where the model's change of
+variables says v = f v', so is p = f p', n = f n', and the first row is over f.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from solvers.decomposition import single_objective
 from solvers.expressions import variables
 from solvers.model_class import bounds_of
 from solvers.rewriting import Visible, pairs_of
+from solvers.structure import facts_of
 
 
 def products_as_sets(model: Any) -> Visible | None:
@@ -61,7 +63,21 @@ def products_as_sets(model: Any) -> Visible | None:
         + pyo.quicksum(c * answer.copy_of(v) for v, c in linear)
         + pyo.quicksum(c * place.with_box[k] for k, (_, _, c) in enumerate(products))
     )
+    _in_their_units(clone, place, [answer.copy_of(v) for _, v, _ in products])
     return answer
+
+
+def _in_their_units(clone: Any, place: Any, variables: list[Any]) -> None:
+    """Measure the two parts of a variable as the model's change of variables measures the variable."""
+    facts = facts_of(clone)
+    if facts is None or facts.change is None:
+        return
+    change = facts.change
+    factor = {id(v): f for v, f in change.factors}
+    for k, v in enumerate(variables):
+        f = factor.get(id(v), 1.0)
+        change.factors += [(place.with_box[k], f), (place.without[k], f)]
+        change.rows.append((place.split[k], 1.0 / f))
 
 
 def _product(v: Any, w: Any, c: float) -> tuple[Any, Any, float] | None:
