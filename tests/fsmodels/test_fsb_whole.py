@@ -15,6 +15,9 @@ from solvers.structure import facts_of
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 
 
+SHARP = 1e-8  # what the tolerances of linprog leave of the reference
+
+
 def least(costs, rows, sides, bounds):
     """A linear program's optimum; its presolve gives up on some of these costs."""
     answers = (linprog(costs, rows, sides, bounds=bounds, options={"presolve": p}) for p in (True, False))
@@ -53,10 +56,10 @@ def is_proven(data, penalty, mu, solver):
     """Whether the answer is called optimal, and then it is; it may be feasible only."""
     result, truth = fs.solve(fs.concave.fsb(data, penalty=penalty, mu=mu), solver), enumerated(data, penalty, mu)
     assert result.status in (fs.SolutionStatus.OPTIMAL, fs.SolutionStatus.FEASIBLE)
-    assert result.objective >= truth * (1 - 1e-6) - 1e-9
+    assert result.objective >= truth * (1 - 1e-6) - SHARP
     if result.status is fs.SolutionStatus.OPTIMAL:
-        assert result.objective == pytest.approx(truth, rel=2e-4, abs=1e-9)
-    assert result.bound is None or result.bound <= truth * (1 + 1e-6) + 1e-9
+        assert result.objective == pytest.approx(truth, rel=2e-4, abs=SHARP)
+    assert result.bound is None or result.bound <= truth * (1 + 1e-6) + SHARP
     return result.status is fs.SolutionStatus.OPTIMAL
 
 
