@@ -21,6 +21,8 @@ __all__ = ["Classified", "Point"]
 
 FloatArray = NDArray[np.float64]
 
+IN_PART = 1e-3  # from 0 and from 1; solvers leave 1e-5 of a whole number
+
 
 @dataclass(frozen=True)
 class Point:
@@ -42,7 +44,8 @@ class Classified:
     shares : callable
         model -> what each slack costs, (l,); read anew, as parameters may change.
     read : callable
-        model -> (w, used): weights (n,) and selected features as the model's values have them.
+        model -> (w, used): weights (n,) and selected features as the model's values have them; None where features are
+        used in part, as in a relaxation.
     put : callable
         (model, point): write a point on all components.
     lower : callable, optional
@@ -52,7 +55,7 @@ class Classified:
     columns: Columns
     y: FloatArray
     shares: Callable[[Any], FloatArray]
-    read: Callable[[Any], tuple[FloatArray, NDArray[np.bool_]]]
+    read: Callable[[Any], tuple[FloatArray, NDArray[np.bool_]] | None]
     put: Callable[[Any, Point], None]
     lower: Callable[[Any, Columns, FloatArray, FloatArray | None], float] | None
 
@@ -72,7 +75,10 @@ class Classified:
 
     def repair(self, model: Any) -> None:
         """Give the model's weights their best offset and the slacks they need; w = 0 where they are no numbers."""
-        w, used = self.read(model)
+        said = self.read(model)
+        if said is None:
+            return
+        w, used = said
         if np.isfinite(w).all():
             w, b, xi = slacks(self.columns, self.y, self.shares(model), np.where(used, w, 0.0), _offsets(model))
             self.put(model, Point(w, b, xi, used))
@@ -113,10 +119,12 @@ def weights(model: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
     return w, np.ones(len(w), dtype=bool)
 
 
-def chosen(model: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Read ``model.w`` and ``model.sigma``."""
-    w, _ = weights(model)
-    return w, np.array([_number(v) > 0.5 for v in model.sigma.values()])
+def chosen(model: Any) -> tuple[FloatArray, NDArray[np.bool_]] | None:
+    """Read ``model.w`` and ``model.sigma``; None where a feature with a weight is selected in part."""
+    w, sigma = weights(model)[0], np.array([_number(v) for v in model.sigma.values()])
+    if np.any((np.abs(sigma - np.round(sigma)) > IN_PART) & (w != 0)):
+        return None
+    return w, sigma > 0.5
 
 
 def _number(part: Any) -> float:

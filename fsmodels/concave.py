@@ -386,7 +386,8 @@ def _certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.Con
     """Attach facts with the point w = 0, and where features are chosen (FS, FSL) with what puts a point on its rows."""
     columns, chooses = Columns.of(data.X), model.component("sigma") is not None
     read = chosen if chooses else weights
-    proof = Classified(columns, data.y, partial(class_shares, data.y), read, _put, None)
+    put = partial(_put, _selection(model))
+    proof = Classified(columns, data.y, partial(class_shares, data.y), read, put, None)
     facts.certificate = proof.certificate(model, plane_rows(model), repaired=chooses)
     facts.change = plane_change(
         model, columns, *(part for part in map(model.component, ("v", "u")) if part is not None)
@@ -399,17 +400,22 @@ def _certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.Con
     return model
 
 
-def _put(model: pyo.ConcreteModel, point: Point) -> None:
+def _selection(model: pyo.ConcreteModel) -> str:
+    """Return the component, besides sigma, that says what is selected in a model as built; "" where none does."""
+    return next((name for name in ("u", "unselected", "selected") if model.component(name) is not None), "")
+
+
+def _put(selection: str, model: pyo.ConcreteModel, point: Point) -> None:
     """Write a point on all components of a model of this module, v and u at their least."""
     put_plane(model, point)
     write(model.v, np.abs(point.w))
-    if model.component("u") is not None:
+    if selection == "u":
         write(model.u, np.abs(point.w))
         write(model.r, point.used)
-    elif model.component("unselected") is not None:
+    elif selection == "unselected":
         write(model.sigma, point.used)
         write(model.unselected, ~point.used)
-    elif model.component("selected") is not None:
+    elif selection == "selected":
         for j, uses in zip(model.features, point.used.tolist(), strict=True):
             model.selected[j].binary_indicator_var.set_value(int(uses))
             model.dropped[j].binary_indicator_var.set_value(int(not uses))
@@ -418,7 +424,7 @@ def _put(model: pyo.ConcreteModel, point: Point) -> None:
 def _structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> Structure:
     """Return what drivers may use of FS."""
     sigma, columns = list(model.sigma.values()), Columns.of(data.X)
-    sub = Supports(model, columns, data.y, class_shares(data.y, model), _put)
+    sub = Supports(model, columns, data.y, class_shares(data.y, model), partial(_put, _selection(model)))
     plain = [model.w, model.gamma, model.y, model.z, model.v]
     written = form == "sos1"
     return Structure(

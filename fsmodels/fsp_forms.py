@@ -112,17 +112,20 @@ _AUXILIARY = {"perspective": ["t"], "bilinear": ["u"], "big-m": [], "indicator":
 _COUPLING = {form: ["only_selected"] for form in FORMS} | {"big-m": ["only_selected", "only_selected_below"]}
 
 
-def _put(model: pyo.ConcreteModel, point: Point) -> None:
-    """Write a point on the components of any form."""
+def _put(form: str, model: pyo.ConcreteModel, point: Point) -> None:
+    """Write a point on the components of a form; others of these names are the user's."""
     write(model.w, point.w)
     model.b.set_value(point.b)
-    for part, values in (("xi", point.xi), ("t", point.w**2), ("u", point.w)):
-        if model.component(part) is not None:
-            write(model.component(part), values)
-    if model.component("eta") is not None:
-        model.eta.set_value(0.5 * float(point.w @ point.w) + float(pyo.value(model.C)) * float(point.xi.sum()))
     write(model.sigma, point.used)
-    if model.component("dropped") is not None:
+    if form == RMP:
+        model.eta.set_value(0.5 * float(point.w @ point.w) + float(pyo.value(model.C)) * float(point.xi.sum()))
+        return
+    write(model.xi, point.xi)
+    if form == "perspective":
+        write(model.t, point.w**2)
+    elif form == "bilinear":
+        write(model.u, point.w)
+    elif form == "indicator":
         for j, uses in zip(model.features, point.used.tolist(), strict=True):
             model.dropped[j].binary_indicator_var.set_value(int(not uses))
 
@@ -170,7 +173,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
         starts=[np.ones(len(sigma))],
         default_solver="branch-and-cut",
     )
-    proof = Classified(columns, data.y, partial(equal_shares, len(data.y)), chosen, _put, least_cost)
+    proof = Classified(columns, data.y, partial(equal_shares, len(data.y)), chosen, partial(_put, form), least_cost)
     structure.certificate = proof.certificate(model, [])
     if form == RMP:
         structure.subproblem = [model.w, model.b, model.eta]

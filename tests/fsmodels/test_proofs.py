@@ -3,6 +3,7 @@
 import os
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -217,3 +218,28 @@ def test_no_false_optimum_and_no_invalid_bound():
         if invalid or false or below:
             wrong.append((seed, name, solver, C, result.status.value, result.objective, result.bound, best))
     assert not wrong
+
+
+@pytest.mark.parametrize("name", ["u", "t", "xi_", "unselected", "selected", "eta", "dropped"])
+@pytest.mark.parametrize("build", ["fs", "fsp"])
+def test_components_of_the_users_own_keep_their_values(build, name):
+    data = sample(2, "plain", 16, 3)
+    model = fs.concave.fs(data, penalty=0.1) if build == "fs" else fs.fsp.fsp_m(data, max_features=2, form="big-m")
+    if model.component(name) is not None:
+        pytest.skip("the model has one")
+    plain = fs.solve(model.clone(), "scip").objective
+    model.add_component(name, pyo.Var(bounds=(2, 5)))
+    model.add_component("mine", pyo.Constraint(expr=model.component(name) >= 3 * model.sigma["x0"]))
+    for solver in ("scip", "branch-and-cut"):
+        result = fs.solve(model, solver)
+        assert result.objective == pytest.approx(plain, rel=1e-4)
+        assert 2 <= model.component(name).value <= 5
+
+
+def test_a_relaxed_choice_is_not_rounded():
+    model = fs.fsp.fsp_m(sample(2, "plain", 16, 3), max_features=1)
+    for sigma in model.sigma.values():
+        sigma.domain = pyo.UnitInterval
+    result = fs.solve(model, "clarabel")
+    assert any(0.01 < sigma.value < 0.99 for sigma in model.sigma.values())
+    assert result.objective < fs.solve(fs.fsp.fsp_m(sample(2, "plain", 16, 3), max_features=1)).objective * 0.999
