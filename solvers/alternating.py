@@ -51,6 +51,7 @@ from solvers.penalty import inexact
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
 from solvers.starts import StartsConfig, spread
+from solvers.states import put_back
 from solvers.structure import data_of, facts_of
 from solvers.unseen import INSIDE
 
@@ -383,5 +384,4 @@ def _kept_values(model: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        for v, value in before:
-            v.set_value(value, skip_validation=True)
+        put_back(before)

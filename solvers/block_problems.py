@@ -32,6 +32,7 @@ from solvers.registry import Capability as C
 from solvers.registry import SolverSpec, default_solver, find, names, require
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.smooth import SmoothObjective
+from solvers.states import put_back
 
 HOPELESS = 1e-3  # largest violation of a first point that is worth going on from
 STATIONARY = 1e-9  # relative to the largest slope: what a closed form may miss
@@ -204,8 +205,7 @@ class GeneralBlock:
         after = violation(self._view) if off else error
         if after <= max(error, FEASIBLE):
             return after
-        for v, value in off:
-            v.set_value(value, skip_validation=True)
+        put_back(off)
         return error
 
     def violation(self, x: np.ndarray) -> float:

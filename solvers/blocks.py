@@ -17,6 +17,7 @@ from pyomo.core.expr.numeric_expr import AbsExpression, Expr_ifExpression, MaxEx
 from solvers.components import flat
 from solvers.errors import OptionError
 from solvers.expressions import variables
+from solvers.states import put_back
 from solvers.structure import Facts, data_of
 from solvers.unseen import INSIDE
 
@@ -209,8 +210,7 @@ class Partition:
         """Let a model's own function set values, but those of constants; return the point."""
         before = [(v, v.value) for v in self.constants]
         move(model)
-        for v, value in before:
-            v.set_value(value, skip_validation=True)
+        put_back(before)
         return self.read()
 
     def write(self, x: np.ndarray, places: np.ndarray | None = None) -> None:

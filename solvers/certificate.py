@@ -18,7 +18,7 @@ import pyomo.environ as pyo
 from solvers.first_choice import choose
 from solvers.model_class import violation
 from solvers.result import FEASIBLE, ROUNDING, TOLERANCE
-from solvers.states import same, state
+from solvers.states import put_back, same, state
 from solvers.unseen import INSIDE, UNSEEN
 
 _KINDS = (pyo.Constraint, pyo.Objective, pyo.Expression, pyo.Var)
@@ -90,8 +90,7 @@ class Certificate:
         exact = left <= ROUNDING < error or left <= FEASIBLE < error
         if exact or (left <= max(ROUNDING, error) and _cost(model) <= cost + TOLERANCE * abs(cost)):
             return left
-        for v, value in before:
-            v.set_value(value, skip_validation=True)
+        put_back(before)
         return error if has_point else None
 
     def _better_trivial(self, model: Any) -> None:
@@ -99,8 +98,7 @@ class Certificate:
         cost, there = _cost(model), [(v, v.value) for v in _data(model, pyo.Var)]
         self.trivial(model)
         if not _cost(model) < cost:
-            for v, value in there:
-                v.set_value(value, skip_validation=True)
+            put_back(there)
 
     def bound_with(self, model: Any, duals: dict[Any, float], said: float | None, *, minimize: bool) -> float | None:
         """Return the bound that stands: what the multipliers of a solve prove, and beside it what the solver says.

@@ -17,6 +17,7 @@ from solvers.model_class import put_on_bounds, violation
 from solvers.option_types import check_types
 from solvers.registry import nearest
 from solvers.result import ROUNDING, Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
+from solvers.states import put_back
 from solvers.structure import Facts, facts_of, resolution_of, told_violation
 from solvers.trace import Clock, Trace
 from solvers.unseen import INSIDE, refuse_unseen
@@ -167,8 +168,7 @@ class Driver:
             except KeyboardInterrupt:
                 stop, status = StopReason.INTERRUPTED, None
             finally:
-                for v, value in before:
-                    v.set_value(value, skip_validation=True)
+                put_back(before)
             if self._kept is None and status is None:
                 self._offer_trivial()
             return stop, status
@@ -299,8 +299,7 @@ class Driver:
         values = [(v, v.value) for v in variables]
 
         def restore() -> None:
-            for v, value in values:
-                v.set_value(value, skip_validation=True)
+            put_back(values)
             load()
 
         self._kept, self._load = key, restore

@@ -32,6 +32,7 @@ from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError
 from solvers.model_class import bounds_of
 from solvers.result import SolutionStatus, StopReason
+from solvers.states import put_back
 from solvers.structure import Facts, data_of, facts_of
 
 FloatArray = NDArray[np.float64]
@@ -320,8 +321,7 @@ class OracleDescent(Driver):
         values = [(v, v.value) for v in self.variables]
         self._load()
         x = np.array([v.value for v in self.variables], dtype=float)
-        for v, value in values:
-            v.set_value(value, skip_validation=True)
+        put_back(values)
         left = self.details["residual"] = self._left(x)
         said = ["" if self.facts.remark is None else self.facts.remark(x), self.message]
         if left > self.config.tolerance:

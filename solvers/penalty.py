@@ -14,6 +14,7 @@ import pyomo.environ as pyo
 from solvers.blocks import Blocks, PenaltyValues
 from solvers.driver import check_limits
 from solvers.result import Result, StopReason
+from solvers.states import put_back
 from solvers.structure import facts_of
 from solvers.trace import Clock
 from solvers.unseen import INSIDE
@@ -59,8 +60,7 @@ def by_values(model: Any, penalty: PenaltyValues, once: Callable[[], Result], op
         penalty.parameter.set_value(before)
         return stopped
     result, values, row = held
-    for v, x in values:
-        v.set_value(x, skip_validation=True)
+    put_back(values)
     penalty.parameter.set_value(row["value"])
     result.stop_reason = stopped.stop_reason
     if stopped is result and not row["satisfied"] and len(rows) < len(penalty.values):

@@ -32,6 +32,7 @@ from solvers.registry import Capability as C
 from solvers.registry import SolverSpec, default_solver, find
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.rewriting import Visible
+from solvers.states import put_back
 from solvers.subproblem import OracleSubproblem, SwitchedSubproblem, may_be_zero
 from solvers.trace import Clock
 from solvers.unseen import INSIDE, others, unseen
@@ -137,8 +138,7 @@ def _by_subproblem(model: Any, parts: Split, clock: Clock) -> Settled | None:
     answer.load()
     if violation(model) <= FEASIBLE:
         return EXACT
-    for v, value in before:  # rounding has broken a row of the master
-        v.set_value(value, skip_validation=True)
+    put_back(before)  # rounding has broken a row of the master
     return None
 
 
@@ -171,16 +171,14 @@ def _by_rest(seen: Visible, chosen: list[Any], off: list[Any], spec: SolverSpec,
     with fixed(held):
         answer = _solve(model, spec, clock)
     if answer is not None and answer.has_point:
-        for v, value in held:
-            v.set_value(value, skip_validation=True)
+        put_back(held)
         others = _free_integers(model)
         if len(others) > len(chosen):  # as inexact as the choice was
             return _by_rest(seen, others, off, spec, clock)
         if violation(model) <= FEASIBLE:
             seen.bring_back()
             return EXACT
-    for v, value in before:
-        v.set_value(value, skip_validation=True)
+    put_back(before)
     binary = all(v.is_binary() for v in chosen)
     if answer is not None and answer.status is SolutionStatus.INFEASIBLE and binary:
         ones = sum(round(v.value) for v in chosen)

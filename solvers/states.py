@@ -1,7 +1,8 @@
-"""What restricts a variable, to be compared between solves."""
+"""What restricts a variable, to be compared between solves, and values that are put back."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -21,3 +22,9 @@ def same(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
         a is b or (isinstance(a, numbers) and isinstance(b, numbers) and a == b)
         for a, b in zip(now, before, strict=True)
     )
+
+
+def put_back(values: Iterable[tuple[Any, float | None]]) -> None:
+    """Give variables values that they had, whatever their domains and bounds say of them."""
+    for v, value in values:
+        v.set_value(value, skip_validation=True)

@@ -35,6 +35,7 @@ from solvers.registry import Capability as C
 from solvers.result import DEFAULT_GAP, FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason, verdict
 from solvers.rewriting import Visible, visible
 from solvers.settling import CHOICES, cut_off, never_off, settle
+from solvers.states import put_back
 from solvers.structure import Facts, Structure, facts_of, resolution_of, told_violation
 from solvers.trace import Clock
 from solvers.unseen import INSIDE, unseen
@@ -140,7 +141,7 @@ class _Whole:
         except (ModelError, SolverError):
             return {}
         finally:
-            _restore(values)
+            put_back(values)
         return helped.duals
 
     @property
@@ -198,7 +199,7 @@ class _Whole:
                 answer = replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, bound=None, message=words)
                 error = None
         if error is None:
-            _restore(before)
+            put_back(before)
             if certificate is not None:
                 error = certificate.settle(self.model, has_point=False)
                 trivial = error is not None
@@ -217,11 +218,6 @@ class _Whole:
         if self.multipliers is not None:
             self.multipliers.fill(answer, result)
         return result
-
-
-def _restore(values: list[tuple[Any, float | None]]) -> None:
-    for v, value in values:
-        v.set_value(value, skip_validation=True)
 
 
 def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result:
@@ -267,7 +263,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
         answer, doubt = whole.decided(words)
         sharper = whole.judged(answer, doubt, first)
         if sharper.objective is None or (result.objective is not None and sharper.objective > result.objective):
-            _restore(first)
+            put_back(first)
             break
         result = sharper
     unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
@@ -277,7 +273,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
         second = whole.judged(*whole.decided(replace(words, own={**words.own, **spec.strict})), first)
         if second.gap is not None and (result.gap is None or second.gap < result.gap):
             return second
-        _restore(first)
+        put_back(first)
     return result
 
 
@@ -360,8 +356,7 @@ def _round(model: Any) -> None:
         for v, x in off:
             v.set_value(round(x), skip_validation=True)
         if violation(model) > max(error, FEASIBLE):
-            for v, x in off:
-                v.set_value(x, skip_validation=True)
+            put_back(off)
 
 
 def _judged(whole: _Whole, answer: Answer, error: float | None, doubt: str) -> Result:
