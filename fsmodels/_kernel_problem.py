@@ -26,7 +26,7 @@ from fsmodels._kernel_functions import FloatArray, Kernel
 from fsmodels._kernel_objective import Objective, places
 from fsmodels._kernel_svm import TOLERANCE, ValueFunction, solved
 from fsmodels.dataset import Dataset
-from solvers.bounded import minimise, residual
+from solvers.box.minimise import minimise, residual
 from solvers.oracle_blocks import Inside, Moved
 
 __all__ = ["MARGIN", "STOPS", "ZERO", "Problem"]

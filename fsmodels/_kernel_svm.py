@@ -26,7 +26,7 @@ import numpy as np
 from fsmodels._kernel_functions import FloatArray
 from fsmodels._kernel_objective import Objective, places
 from fsmodels._libsvm import svc
-from solvers.bounded import minimise
+from solvers.box.minimise import minimise
 
 TOLERANCE = 1e-5  # of libsvm's optimality conditions, in units of the margin; 1e-3 is no faster on such data
 CACHE = 500  # megabytes

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from fsmodels.equilibration import Columns
 from fsmodels.proofs import robust_bound, slacks
-from solvers.lp import HighsLP, LpStatus
+from solvers.lp.highs import HighsLP, LpStatus
 
 FloatArray = NDArray[np.float64]
 Mask = NDArray[np.bool_]

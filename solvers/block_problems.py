@@ -25,8 +25,8 @@ from solvers.errors import ModelError, SolverError
 from solvers.expressions import variables
 from solvers.interfaces import Answer, Runner, SolveOptions
 from solvers.linear_rows import LinearRows
-from solvers.lp import LpStatus
-from solvers.lp_pyomo import NEEDED, linear_program
+from solvers.lp.highs import LpStatus
+from solvers.lp.pyomo import NEEDED, linear_program
 from solvers.model_class import bounds_of, has_integers, needs, violation
 from solvers.registry import Capability as C
 from solvers.registry import SolverSpec, default_solver, find, names, require

@@ -35,7 +35,7 @@ from solvers.decomposition_driver import DecompositionConfig
 from solvers.errors import SolverError
 from solvers.incumbent_search import TIGHT, IncumbentSearch
 from solvers.interfaces import Runner, SolveOptions
-from solvers.lp import FEASIBLE, LpStatus
+from solvers.lp.highs import FEASIBLE, LpStatus
 from solvers.master_lp import MasterLP, Relaxed
 from solvers.memory import Memory
 from solvers.registry import find

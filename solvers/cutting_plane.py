@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
-from solvers.lp import LpStatus
+from solvers.lp.highs import LpStatus
+from solvers.lp.projection import nearest_point
 from solvers.master_lp import MasterLP, Relaxed
-from solvers.projection import nearest_point
 from solvers.structure import Cut, SubAnswer
 
 LEVEL = 0.9

@@ -39,8 +39,8 @@ from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.interfaces import Runner, SolveOptions
 from solvers.linear_rows import LinearRows
-from solvers.lp import LpAnswer, LpStatus
-from solvers.lp_pyomo import linear_program, require_lp_solver
+from solvers.lp.highs import LpAnswer, LpStatus
+from solvers.lp.pyomo import linear_program, require_lp_solver
 from solvers.model_class import refuse_integers, used_variables
 from solvers.registry import Capability as C
 from solvers.registry import either, find, for_cones

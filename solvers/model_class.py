@@ -146,7 +146,7 @@ def _row_degree(row: Any) -> int:
 
 def _conic(expression: Any) -> bool:
     """Tell whether the conic walker, which knows quotients x**2/y, can read the expression."""
-    from solvers.conic_body import is_conic
+    from solvers.clarabel.body import is_conic
 
     return is_conic(expression)
 

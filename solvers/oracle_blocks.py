@@ -27,7 +27,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from solvers.as_stated import AsStated
-from solvers.bounded import Minimum, check_method
+from solvers.box.minimise import Minimum, check_method
 from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError
 from solvers.model_class import bounds_of
@@ -51,7 +51,7 @@ class OracleConfig(Config):
     Attributes
     ----------
     sub_solver : str
-        The method of the blocks that are minimised over a box, one of ``solvers.bounded.METHODS``; by default the
+        The method of the blocks that are minimised over a box, one of ``solvers.box.minimise.METHODS``; by default the
         structure's.
     tolerance : float
         Of the residual of a stationary point, and of the blocks' methods.
@@ -111,7 +111,7 @@ class OracleBlocks(Facts):
     value : callable
         point -> the model's objective.
     residual : callable
-        (point, lower, upper) -> the first-order residual of the objective, relative, as ``bounded.residual``.
+        (point, lower, upper) -> the first-order residual of the objective, relative, as ``box.minimise.residual``.
     settled : callable
         (before, after, tolerance) -> whether a sweep has changed nothing that counts.
     begin, finish : callables, optional

@@ -161,7 +161,7 @@ def highs_silent() -> Any:
 
 def clarabel() -> Any:
     """Make our interface to Clarabel."""
-    from solvers.clarabel import Clarabel
+    from solvers.clarabel.interface import Clarabel
 
     return Clarabel()
 

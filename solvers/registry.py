@@ -176,7 +176,7 @@ SOLVERS: dict[str, SolverSpec] = {
             words={"time_limit": "time_limit", "threads": "threads", "iteration_limit": "iteration_limit"},
             option_names=quirks.clarabel_options,
             checks_options=True,
-            interface="solvers.clarabel.Clarabel",
+            interface="solvers.clarabel.interface.Clarabel",
         ),
         SolverSpec(
             "pounce",

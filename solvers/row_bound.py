@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from solvers.linear_rows import LinearRows
-from solvers.lp import HighsLP, LpStatus
+from solvers.lp.highs import HighsLP, LpStatus
 
 ZERO = 1e-9  # reduced costs up to this cost nothing on a variable without bound
 

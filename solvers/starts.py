@@ -11,7 +11,7 @@ import numpy as np
 
 from solvers.driver import Config
 from solvers.errors import OptionError
-from solvers.lp_pyomo import require_lp_solver
+from solvers.lp.pyomo import require_lp_solver
 from solvers.model_class import bounds_of
 from solvers.option_types import check_types
 

@@ -27,7 +27,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr import replace_expressions
 from pyomo.repn import generate_standard_repn
 
-from solvers.conic_form import blocks, psd_factor
+from solvers.clarabel.cones import blocks, psd_factor
 from solvers.decomposition import Split, fixed, give_values
 from solvers.errors import ModelError, SolverError
 from solvers.interfaces import Answer, Runner

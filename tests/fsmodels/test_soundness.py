@@ -18,7 +18,7 @@ from fsmodels.svm_oracle import SvmOracle
 from solvers import SolutionStatus, StopReason
 from solvers.cut_pool import KEPT, CutPool
 from solvers.decomposition import split
-from solvers.lp import LpStatus
+from solvers.lp.highs import LpStatus
 from solvers.master_lp import MasterLP
 from solvers.structure import Cut, SubAnswer
 

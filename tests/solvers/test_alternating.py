@@ -10,7 +10,7 @@ from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopRe
 from solvers.alternating import Alternating
 from solvers.block_problems import ClosedForm, _tidy
 from solvers.blocks import Block, Blocks, PenaltyValues
-from solvers.lp_pyomo import NEEDED
+from solvers.lp.pyomo import NEEDED
 from solvers.model_class import violation
 from solvers.registry import SOLVERS, names
 

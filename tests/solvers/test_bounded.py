@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from solvers import OptionError, SolverError
-from solvers.bounded import METHODS, check_method, minimise, residual
+from solvers.box.minimise import METHODS, check_method, minimise, residual
 from solvers.registry import SOLVERS
 
 INTERIOR = ["pounce", "cyipopt"]

@@ -14,10 +14,10 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.opt import SolverStatus, TerminationCondition
 from scipy.optimize import linprog
 
-import solvers.clarabel
+import solvers.clarabel.interface
 from solvers import interrupt
-from solvers.clarabel import Clarabel
-from solvers.conic_form import psd_factor
+from solvers.clarabel.cones import psd_factor
+from solvers.clarabel.interface import Clarabel
 from solvers.errors import ModelError, OptionError
 
 MIN, MAX = pyo.minimize, pyo.maximize

@@ -8,8 +8,8 @@ from scipy import sparse
 
 import solvers
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
-from solvers.lp import HighsLP, LpStatus
-from solvers.lp_pyomo import PyomoLP
+from solvers.lp.highs import HighsLP, LpStatus
+from solvers.lp.pyomo import PyomoLP
 from solvers.separation import Cuts, Separable, no_cuts
 
 LP_SOLVERS = ["highs", "clarabel", "gurobi", "glpk"]

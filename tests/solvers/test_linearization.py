@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 import fsmodels as fs
 import solvers
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
-from solvers.lp import HighsLP, LpStatus
+from solvers.lp.highs import HighsLP, LpStatus
 from solvers.model_class import violation
 
 LP_SOLVERS = ["highs", "clarabel", "gurobi", "glpk"]

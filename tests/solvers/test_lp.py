@@ -14,8 +14,8 @@ import solvers
 from solvers import SolutionStatus, StopReason
 from solvers.errors import SolverError
 from solvers.interfaces import Answer
-from solvers.lp import HighsLP, LpStatus
-from solvers.lp_pyomo import NEEDED, PyomoLP, linear_program, require_lp_solver
+from solvers.lp.highs import HighsLP, LpStatus
+from solvers.lp.pyomo import NEEDED, PyomoLP, linear_program, require_lp_solver
 from solvers.registry import SOLVERS
 
 INF = np.inf
@@ -247,17 +247,17 @@ def test_a_solver_that_fails_says_so_at_first_and_stops_the_search_later(monkeyp
         raise SolverError("no licence")
 
     with monkeypatch.context() as patch:
-        patch.setattr("solvers.lp_pyomo.Runner.solve", failing)
+        patch.setattr("solvers.lp.pyomo.Runner.solve", failing)
         with pytest.raises(SolverError, match="no licence"):
             lp.solve()
     assert lp.solve().status is LpStatus.OPTIMAL
-    monkeypatch.setattr("solvers.lp_pyomo.Runner.solve", failing)
+    monkeypatch.setattr("solvers.lp.pyomo.Runner.solve", failing)
     assert lp.solve().status is LpStatus.FAILED
 
 
 def test_ctrl_c_that_a_solver_swallowed_is_raised_again(monkeypatch):
     pressed = Answer(StopReason.INTERRUPTED, SolutionStatus.NO_SOLUTION, False, None, "interrupted")
-    monkeypatch.setattr("solvers.lp_pyomo.Runner.solve", lambda *_, **__: pressed)
+    monkeypatch.setattr("solvers.lp.pyomo.Runner.solve", lambda *_, **__: pressed)
     with pytest.raises(KeyboardInterrupt):
         PyomoLP("highs", np.ones(1), np.zeros(1), np.ones(1)).solve()
 

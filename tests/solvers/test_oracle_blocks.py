@@ -8,7 +8,7 @@ import pytest
 
 from solvers import ModelError, OptionError, SolutionStatus, StopReason, solve
 from solvers.blocks import Block
-from solvers.bounded import minimise, residual
+from solvers.box.minimise import minimise, residual
 from solvers.oracle_blocks import Moved, OracleBlock, OracleBlocks, OracleDescent
 
 # Tayal, Coleman, Li, sections 4.1 and 4.2: f has a saddle at (1, 1, 1), which is all that blocks {x1, x2}, {x3} can

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from solvers.bounded_problem import FloatArray, Scaled
+from solvers.box.problem import FloatArray, Scaled
 
 ENOUGH = 1e-4  # of the promised decrease: less is no success
 NEAR = 1e-3  # units: a variable so near to a bound that holds it goes there

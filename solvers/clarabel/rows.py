@@ -15,7 +15,7 @@ import pyomo.environ as pyo
 from pyomo.common.numeric_types import native_types
 from pyomo.repn.util import categorize_valid_components
 
-from solvers.conic_body import Affine, Body, Inputs, Walker
+from solvers.clarabel.body import Affine, Body, Inputs, Walker
 from solvers.errors import ModelError
 
 _UNDERSTOOD = {

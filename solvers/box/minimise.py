@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 
-from solvers.bounded_interior import interior
-from solvers.bounded_newton import trust_newton
-from solvers.bounded_problem import FloatArray, Scaled, Smooth, Watch, residual
+from solvers.box.interior import interior
+from solvers.box.newton import trust_newton
+from solvers.box.problem import FloatArray, Scaled, Smooth, Watch, residual
 from solvers.errors import OptionError, SolverError
 from solvers.registry import SOLVERS, nearest
 

@@ -47,7 +47,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigh, lapack
 from scipy.sparse.csgraph import connected_components
 
-from solvers.conic_body import Affine, Body, Product, affine
+from solvers.clarabel.body import Affine, Body, Product, affine
 from solvers.errors import ModelError
 
 _ROUNDING = (

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from solvers.errors import SolverError
 from solvers.interfaces import Answer, Runner, SolveOptions
-from solvers.lp import FEASIBLE, HighsLP, LinearProgram, LpAnswer, LpStatus
+from solvers.lp.highs import FEASIBLE, HighsLP, LinearProgram, LpAnswer, LpStatus
 from solvers.registry import SOLVERS, SolverSpec, names, require
 from solvers.registry import Capability as C
 from solvers.result import SolutionStatus, StopReason

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.bounded_problem import FloatArray, Scaled
+from solvers.box.problem import FloatArray, Scaled
 
 TOUCHING = 1e-4  # units: what an interior point leaves of a variable at its bound
 SLACK = 1e-9  # relative: what f may lose when such variables are put on their bounds

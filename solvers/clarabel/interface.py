@@ -57,9 +57,9 @@ from pyomo.opt import SolverResults, SolverStatus, TerminationCondition
 from pyomo.opt.results.solution import Solution
 
 from solvers import interrupt
-from solvers.clarabel_options import accepted_as_aim, settings_of
-from solvers.conic_model import ConicModel
-from solvers.conic_program import Program, assemble
+from solvers.clarabel.options import accepted_as_aim, settings_of
+from solvers.clarabel.program import Program, assemble
+from solvers.clarabel.rows import ConicModel
 from solvers.errors import ModelError
 
 try:

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from solvers.conic_body import Affine, Body, affine
-from solvers.conic_form import ConicRows, apex, conic_rows, objective_parts
-from solvers.conic_model import BoundProver, Columns, ConicModel, LinearRows, Row, label
+from solvers.clarabel.body import Affine, Body, affine
+from solvers.clarabel.cones import ConicRows, apex, conic_rows, objective_parts
+from solvers.clarabel.rows import BoundProver, Columns, ConicModel, LinearRows, Row, label
 from solvers.errors import ModelError
 
 
