@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fsmodels.recipes import MODELS, PARAMETERS
 from solvers import SolutionStatus, StopReason
-from solvers.registry import DRIVERS, SOLVERS
+from solvers.interfaces.registry import DRIVERS, SOLVERS
 from solvers.structure import Structure, facts_of
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels._magnitudes import LARGEST
-from solvers.change import Change
+from solvers.model.change import Change
 
 FloatArray = NDArray[np.float64]
 

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from fsmodels.certified import Point
 from fsmodels.equilibration import Columns
 from fsmodels.fs_planes import Mask, Plane, RobustOn
-from solvers.linear_rows import LinearRows
+from solvers.model.linear import LinearRows
 from solvers.row_bound import RowBound
 from solvers.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.trace import Clock

@@ -30,11 +30,11 @@ from fsmodels._svm_relaxation import Rows
 from fsmodels.dataset import Dataset
 from fsmodels.svm_oracle import SvmOracle, SvmSolution
 from solvers.errors import ModelError
-from solvers.linear_rows import LinearRows
-from solvers.registry import Capability as C
-from solvers.registry import either
-from solvers.states import same, state
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either
+from solvers.model.linear import LinearRows
 from solvers.structure import Cut, RelaxedAnswer, SubAnswer
+from solvers.values import same, state
 
 BORDER = 200  # rows of the master beside which the joint relaxation is still fast
 NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its support costs

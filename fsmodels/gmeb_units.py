@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 from fsmodels._usage import FloatArray
 from fsmodels.equilibration import powers
 from fsmodels.gmeb_columns import Centred
-from solvers.change import Change
+from solvers.model.change import Change
 
 __all__ = ["dual_change", "primal_change", "root_size"]
 

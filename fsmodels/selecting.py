@@ -20,7 +20,7 @@ from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_param
 from fsmodels.selection import Selection
 from solvers import Result, SolutionStatus, StopReason, facts_of, interrupt, solve
 from solvers.garbage import put_off
-from solvers.registry import DRIVERS
+from solvers.interfaces.registry import DRIVERS
 from solvers.trace import Clock, one_clock
 
 __all__ = ["Prepared", "prepared", "select"]

@@ -6,12 +6,12 @@ from solvers.blocks import Block, Blocks, PenaltyValues
 from solvers.branch_and_cut import BranchAndCut
 from solvers.composite import CompositeRisk, RiskRow
 from solvers.errors import Error, ModelError, OptionError, SolverError
+from solvers.interfaces.registry import available
 from solvers.kelley import CuttingPlane
 from solvers.linearization import SuccessiveLinearization
 from solvers.memory import Memory
 from solvers.multistart import MultiStart
 from solvers.oracle_blocks import OracleBlock, OracleBlocks
-from solvers.registry import available
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
 from solvers.separation import Separable

@@ -44,16 +44,16 @@ from solvers.blocks import Blocks, Part, Partition, as_blocks, has_kinks
 from solvers.decomposition import single_objective
 from solvers.driver import Driver
 from solvers.errors import OptionError
-from solvers.interfaces import SolveOptions
-from solvers.model_class import is_fraction, violation, without_domains
+from solvers.interfaces.runner import SolveOptions
+from solvers.model.classes import is_fraction, violation, without_domains
+from solvers.model.smooth import SmoothObjective
+from solvers.model.unseen import INSIDE
 from solvers.oracle_blocks import ENDLESS, descent
 from solvers.penalty import inexact
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
-from solvers.smooth import SmoothObjective
 from solvers.starts import StartsConfig, spread
-from solvers.states import put_back
 from solvers.structure import data_of, facts_of
-from solvers.unseen import INSIDE
+from solvers.values import put_back
 
 WANDERING = 50  # sweeps without a better objective, where a block has an objective of its own
 

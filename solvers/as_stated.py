@@ -9,7 +9,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from solvers.decomposition import single_objective
-from solvers.states import same, state
+from solvers.values import same, state
 
 
 @dataclass

@@ -23,13 +23,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.conflict import clashing_rows
 from solvers.decomposition import Master
 from solvers.decomposition_driver import DecompositionConfig, DecompositionDriver
-from solvers.interfaces import Answer, Runner, SolveOptions
-from solvers.model_class import needs
-from solvers.registry import Capability as C
-from solvers.registry import require
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import require
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.model.classes import needs
+from solvers.model.conflict import clashing_rows
 from solvers.result import SolutionStatus, StopReason
 from solvers.structure import SubAnswer
 

@@ -22,17 +22,17 @@ from pyomo.core.expr.visitor import identify_mutable_parameters
 from solvers.blocks import Part, Partition
 from solvers.decomposition import fixed
 from solvers.errors import ModelError, SolverError
-from solvers.expressions import variables
-from solvers.interfaces import Answer, Runner, SolveOptions
-from solvers.linear_rows import LinearRows
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import SolverSpec, default_solver, find, names, require
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import LpStatus
 from solvers.lp.pyomo import NEEDED, linear_program
-from solvers.model_class import bounds_of, has_integers, needs, violation
-from solvers.registry import Capability as C
-from solvers.registry import SolverSpec, default_solver, find, names, require
+from solvers.model.classes import bounds_of, has_integers, needs, violation
+from solvers.model.expressions import variables
+from solvers.model.linear import LinearRows
+from solvers.model.smooth import SmoothObjective
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
-from solvers.smooth import SmoothObjective
-from solvers.states import put_back
+from solvers.values import put_back
 
 HOPELESS = 1e-3  # largest violation of a first point that is worth going on from
 STATIONARY = 1e-9  # relative to the largest slope: what a closed form may miss

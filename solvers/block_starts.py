@@ -13,10 +13,10 @@ import pyomo.environ as pyo
 
 from solvers.blocks import Partition
 from solvers.errors import ModelError
-from solvers.expressions import variables
-from solvers.model_class import bounds_of, violation
+from solvers.model.classes import bounds_of, violation
+from solvers.model.expressions import variables
+from solvers.model.smooth import SmoothObjective, curved_variables
 from solvers.result import FEASIBLE
-from solvers.smooth import SmoothObjective, curved_variables
 from solvers.starts import draw
 
 

@@ -12,13 +12,13 @@ import pyomo.environ as pyo
 from solvers.block_problems import BlockProblem, Step
 from solvers.block_starts import rows_only
 from solvers.blocks import Part, Partition
-from solvers.conflict import clashing_rows
 from solvers.errors import ModelError
-from solvers.interfaces import Runner, SolveOptions
-from solvers.model_class import needs, violation
-from solvers.registry import default_solver
+from solvers.interfaces.registry import default_solver
+from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.model.classes import needs, violation
+from solvers.model.conflict import clashing_rows
+from solvers.model.smooth import SmoothObjective
 from solvers.result import FEASIBLE, SolutionStatus
-from solvers.smooth import SmoothObjective
 
 ACCURACY = 1e-6  # relative: by how much an exact answer may be worse than the values it would replace
 

@@ -14,12 +14,12 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import AbsExpression, Expr_ifExpression, MaxExpression, MinExpression
 
-from solvers.components import flat
 from solvers.errors import OptionError
-from solvers.expressions import variables
-from solvers.states import put_back
+from solvers.model.components import flat
+from solvers.model.expressions import variables
+from solvers.model.unseen import INSIDE
 from solvers.structure import Facts, data_of
-from solvers.unseen import INSIDE
+from solvers.values import put_back
 
 KINKS = (AbsExpression, MaxExpression, MinExpression, Expr_ifExpression)
 

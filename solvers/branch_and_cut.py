@@ -29,16 +29,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from solvers.branching import Node, Tree
-from solvers.conflict import clashing_rows
 from solvers.cutting_plane import Root, solve_relaxation
 from solvers.decomposition_driver import DecompositionConfig
 from solvers.errors import SolverError
 from solvers.incumbent_search import TIGHT, IncumbentSearch
-from solvers.interfaces import Runner, SolveOptions
+from solvers.interfaces.registry import find
+from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import FEASIBLE, LpStatus
 from solvers.master_lp import MasterLP, Relaxed
 from solvers.memory import Memory
-from solvers.registry import find
+from solvers.model.conflict import clashing_rows
 from solvers.result import SolutionStatus, StopReason
 from solvers.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.subproblem import OracleSubproblem

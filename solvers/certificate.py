@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.first_choice import choose
-from solvers.model_class import violation
+from solvers.model.choices import choose
+from solvers.model.classes import violation
+from solvers.model.unseen import INSIDE, UNSEEN
 from solvers.result import FEASIBLE, ROUNDING, TOLERANCE
-from solvers.states import put_back, same, state
-from solvers.unseen import INSIDE, UNSEEN
+from solvers.values import put_back, same, state
 
 _KINDS = (pyo.Constraint, pyo.Objective, pyo.Expression, pyo.Var)
 

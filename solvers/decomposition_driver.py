@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
-from solvers.components import named
 from solvers.decomposition import Split, implied_structure, is_declared, split
 from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError, SolverError
-from solvers.interfaces import Runner, SolveOptions
-from solvers.registry import Capability as C
-from solvers.registry import either, require
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either, require
+from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.model.components import named
 from solvers.result import SolutionStatus, StopReason
 from solvers.structure import Structure, facts_of
 from solvers.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem

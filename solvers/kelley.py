@@ -32,21 +32,21 @@ import pyomo.environ as pyo
 from scipy import sparse
 
 from solvers.certificate import Certificate
-from solvers.conflict import clashing_rows
-from solvers.convex_rows import ConvexFunction, is_convex, is_linear
 from solvers.decomposition import single_objective
 from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError, SolverError
-from solvers.interfaces import Runner, SolveOptions
-from solvers.linear_rows import LinearRows
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either, find, for_cones
+from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
-from solvers.model_class import refuse_integers, used_variables
-from solvers.registry import Capability as C
-from solvers.registry import either, find, for_cones
+from solvers.model.classes import refuse_integers, used_variables
+from solvers.model.conflict import clashing_rows
+from solvers.model.convexity import ConvexFunction, is_convex, is_linear
+from solvers.model.linear import LinearRows
+from solvers.model.smooth import SmoothObjective
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.separation import Cuts, Separable, no_cuts, stacked
-from solvers.smooth import SmoothObjective
 from solvers.structure import data_of, facts_of
 
 LP_TOLERANCE = 1e-9  # of the rows of the LP, where its solver can be told

@@ -17,8 +17,8 @@ from typing import Any
 
 from solvers import interrupt
 from solvers.errors import SolverError
-from solvers.interfaces import Answer, Runner
-from solvers.model_class import used_variables
+from solvers.interfaces.runner import Answer, Runner
+from solvers.model.classes import used_variables
 from solvers.result import SolutionStatus
 
 HUGE = 1e20  # what solvers write for infinity

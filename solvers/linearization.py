@@ -28,19 +28,19 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
-from solvers.conflict import clashing_rows
 from solvers.decomposition import single_objective
 from solvers.driver import Driver
 from solvers.errors import ModelError, SolverError
-from solvers.interfaces import Runner, SolveOptions
-from solvers.linear_rows import LinearRows
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import find
+from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program
-from solvers.model_class import refuse_integers, used_variables
-from solvers.registry import Capability as C
-from solvers.registry import find
+from solvers.model.classes import refuse_integers, used_variables
+from solvers.model.conflict import clashing_rows
+from solvers.model.linear import LinearRows
+from solvers.model.smooth import SmoothObjective
 from solvers.result import SolutionStatus, StopReason
-from solvers.smooth import SmoothObjective
 from solvers.starts import StartsConfig, draw, spread
 
 ARMIJO = 0.1  # share of the decrease that the slope promises

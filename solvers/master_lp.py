@@ -11,10 +11,10 @@ import numpy as np
 from scipy import sparse
 
 from solvers.decomposition import Split
-from solvers.linear_rows import LinearRows
 from solvers.lp.highs import LinearProgram, LpStatus
 from solvers.lp.projection import nearest_point
 from solvers.lp.pyomo import linear_program, require_lp_solver
+from solvers.model.linear import LinearRows
 from solvers.structure import SubAnswer
 
 INTEGRAL = 1e-6

@@ -15,8 +15,8 @@ from solvers.column_problem import Restricted, solve_columns, weighed
 from solvers.driver import Config
 from solvers.errors import OptionError
 from solvers.group_problem import Groups, solve_groups
-from solvers.interfaces import Runner, SolveOptions
-from solvers.registry import find
+from solvers.interfaces.registry import find
+from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.saddle_point import solve_saddle
 from solvers.working_set import WorkingSet
 

@@ -34,18 +34,18 @@ import pandas as pd
 import pyomo.environ as pyo
 from pyomo.mpec import Complementarity
 
-from solvers.conflict import clashing_rows
 from solvers.decomposition import single_objective
 from solvers.driver import Driver
-from solvers.duals import dual_suffix
 from solvers.errors import SolverError
-from solvers.interfaces import Answer, Runner, SolveOptions
-from solvers.model_class import bounds_of, needs, refuse_integers, used_variables, violation
-from solvers.registry import SOLVERS, SolverSpec, default_solver, find, names, require
-from solvers.registry import Capability as C
+from solvers.interfaces.registry import SOLVERS, SolverSpec, default_solver, find, names, require
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.model.classes import bounds_of, needs, refuse_integers, used_variables, violation
+from solvers.model.conflict import clashing_rows
+from solvers.model.duals import dual_suffix
+from solvers.model.rewriting import visible
+from solvers.model.smooth import curved_variables
 from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason
-from solvers.rewriting import visible
-from solvers.smooth import curved_variables
 from solvers.starts import RandomStartsConfig, draw, spread
 from solvers.structure import facts_of
 from solvers.whole import plain_domains

@@ -30,10 +30,10 @@ from solvers.as_stated import AsStated
 from solvers.box.minimise import Minimum, check_method
 from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError
-from solvers.model_class import bounds_of
+from solvers.model.classes import bounds_of
 from solvers.result import SolutionStatus, StopReason
-from solvers.states import put_back
 from solvers.structure import Facts, data_of, facts_of
+from solvers.values import put_back
 
 FloatArray = NDArray[np.float64]
 Ended = tuple[StopReason, SolutionStatus | None]

@@ -19,11 +19,11 @@ import pyomo.environ as pyo
 from pyomo.common.modeling import unique_component_name
 from pyomo.repn import generate_standard_repn
 
-from solvers.cloning import clone_of
 from solvers.decomposition import single_objective
-from solvers.expressions import variables
-from solvers.model_class import bounds_of
-from solvers.rewriting import Visible, pairs_of
+from solvers.model.classes import bounds_of
+from solvers.model.cloning import clone_of
+from solvers.model.expressions import variables
+from solvers.model.rewriting import Visible, pairs_of
 from solvers.structure import facts_of
 
 

@@ -13,11 +13,11 @@ import pyomo.environ as pyo
 
 from solvers.blocks import Blocks, PenaltyValues
 from solvers.driver import check_limits
+from solvers.model.unseen import INSIDE
 from solvers.result import Result, StopReason
-from solvers.states import put_back
 from solvers.structure import facts_of
 from solvers.trace import Clock
-from solvers.unseen import INSIDE
+from solvers.values import put_back
 
 
 def penalty_of(model: Any) -> PenaltyValues | None:

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from solvers.linear_rows import LinearRows
 from solvers.lp.highs import HighsLP, LpStatus
+from solvers.model.linear import LinearRows
 
 ZERO = 1e-9  # reduced costs up to this cost nothing on a variable without bound
 

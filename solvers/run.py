@@ -13,11 +13,11 @@ from solvers.alternating import Alternating
 from solvers.benders import Benders
 from solvers.branch_and_cut import BranchAndCut
 from solvers.errors import Error, ModelError, SolverError
+from solvers.interfaces.registry import DRIVERS, find, recognise
 from solvers.kelley import CuttingPlane
 from solvers.linearization import SuccessiveLinearization
 from solvers.multistart import MultiStart
 from solvers.penalty import by_values, penalty_of
-from solvers.registry import DRIVERS, find, recognise
 from solvers.result import Result
 from solvers.single_tree import SingleTree
 from solvers.structure import Facts, facts_of

@@ -10,9 +10,9 @@ import numpy as np
 import pyomo.environ as pyo
 from scipy import sparse
 
-from solvers.expressions import variables
-from solvers.states import same, state
+from solvers.model.expressions import variables
 from solvers.structure import Facts, data_of
+from solvers.values import same, state
 
 
 @dataclass(frozen=True)

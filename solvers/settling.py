@@ -26,16 +26,16 @@ from pyomo.repn import generate_standard_repn
 
 from solvers.decomposition import Split, fixed, is_declared
 from solvers.errors import ModelError, SolverError
-from solvers.interfaces import Answer, Runner, SolveOptions
-from solvers.model_class import has_integers, needs, used_variables, violation, without_domains
-from solvers.registry import Capability as C
-from solvers.registry import SolverSpec, default_solver, find
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import SolverSpec, default_solver, find
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.model.classes import has_integers, needs, used_variables, violation, without_domains
+from solvers.model.rewriting import Visible
+from solvers.model.unseen import INSIDE, others, unseen
 from solvers.result import FEASIBLE, SolutionStatus
-from solvers.rewriting import Visible
-from solvers.states import put_back
 from solvers.subproblem import OracleSubproblem, SwitchedSubproblem, may_be_zero
 from solvers.trace import Clock
-from solvers.unseen import INSIDE, others, unseen
+from solvers.values import put_back
 
 CHOICES = 100  # without a point, before the solver is no longer asked for another
 WHOLE = 1e-3  # how far from whole the integers may be to say what is chosen

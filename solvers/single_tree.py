@@ -34,11 +34,11 @@ from pyomo.core.expr.numvalue import is_fixed
 
 from solvers.benders import Benders, BendersConfig
 from solvers.decomposition import Master
-from solvers.interfaces import Answer, Runner, SolveOptions
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import require
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lazy_tree import LazyTree, LicenceError, Verdict
-from solvers.model_class import needs
-from solvers.registry import Capability as C
-from solvers.registry import require
+from solvers.model.classes import needs
 from solvers.result import SolutionStatus, StopReason
 from solvers.structure import SubAnswer
 

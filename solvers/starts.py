@@ -12,8 +12,8 @@ import numpy as np
 from solvers.driver import Config
 from solvers.errors import OptionError
 from solvers.lp.pyomo import require_lp_solver
-from solvers.model_class import bounds_of
-from solvers.option_types import check_types
+from solvers.model.classes import bounds_of
+from solvers.options import check_types
 
 SAME = 1e-6  # relative: objectives of two starts that count as one
 

@@ -17,11 +17,11 @@ import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
 from solvers.certificate import Certificate
-from solvers.change import Change
 from solvers.errors import ModelError
-from solvers.expressions import holds, largest_coefficient, terms
-from solvers.linear_rows import LinearRows
-from solvers.states import same, state
+from solvers.model.change import Change
+from solvers.model.expressions import holds, largest_coefficient, terms
+from solvers.model.linear import LinearRows
+from solvers.values import same, state
 
 TINY = 1e-8  # HiGHS drops coefficients below 1e-9
 FACTS = "facts of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it

@@ -30,10 +30,10 @@ from pyomo.repn import generate_standard_repn
 from solvers.clarabel.cones import blocks, psd_factor
 from solvers.decomposition import Split, fixed, give_values
 from solvers.errors import ModelError, SolverError
-from solvers.interfaces import Answer, Runner
-from solvers.linear_rows import LinearRows
-from solvers.registry import Capability as C
-from solvers.registry import names
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import names
+from solvers.interfaces.runner import Answer, Runner
+from solvers.model.linear import LinearRows
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.structure import Cut, SubAnswer
 from solvers.whole_relaxation import EndlessSubproblem

@@ -14,31 +14,24 @@ import pyomo.environ as pyo
 
 from solvers import interrupt
 from solvers.certificate import Certificate
-from solvers.change import Change, Changed
-from solvers.conflict import clashing_rows
 from solvers.decomposition import Split, single_objective, split
 from solvers.driver import check_limits
-from solvers.duals import Multipliers, dual_suffix, is_constant, why_no_duals
 from solvers.errors import ModelError, OptionError, SolverError
-from solvers.interfaces import Answer, Runner, SolveOptions
-from solvers.model_class import (
-    has_integers,
-    is_fraction,
-    needs,
-    used_variables,
-    violation,
-    without_domains,
-)
+from solvers.interfaces.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, default_solver, describe, find, names
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.model.change import Change, Changed
+from solvers.model.classes import has_integers, is_fraction, needs, used_variables, violation, without_domains
+from solvers.model.conflict import clashing_rows
+from solvers.model.duals import Multipliers, dual_suffix, is_constant, why_no_duals
+from solvers.model.rewriting import Visible, visible
+from solvers.model.unseen import INSIDE, unseen
 from solvers.ordered_products import products_as_sets
-from solvers.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, default_solver, describe, find, names
-from solvers.registry import Capability as C
 from solvers.result import DEFAULT_GAP, FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason, verdict
-from solvers.rewriting import Visible, visible
 from solvers.settling import CHOICES, cut_off, never_off, settle
-from solvers.states import put_back
 from solvers.structure import Facts, Structure, facts_of, resolution_of, told_violation
 from solvers.trace import Clock
-from solvers.unseen import INSIDE, unseen
+from solvers.values import put_back
 
 ALMOST_INTEGER = 1e-4
 STEEP = 1e8  # a big-M, in units of what it bounds, with which solvers were seen to cut off optima

@@ -25,9 +25,9 @@ from pyomo.core.expr import replace_expressions
 
 from solvers.decomposition import Split, give_values
 from solvers.errors import SolverError
-from solvers.interfaces import Runner
-from solvers.model_class import needs
-from solvers.registry import find
+from solvers.interfaces.registry import find
+from solvers.interfaces.runner import Runner
+from solvers.model.classes import needs
 from solvers.result import SolutionStatus, StopReason
 
 SLACK = 0.01  # relative to 1 + |v|

@@ -14,8 +14,8 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.svm_oracle import SvmOracle
-from solvers.interfaces import Runner, SolveOptions
-from solvers.registry import DRIVERS, SOLVERS, find
+from solvers.interfaces.registry import DRIVERS, SOLVERS, find
+from solvers.interfaces.runner import Runner, SolveOptions
 
 
 def pytest_collection_modifyitems(items):

@@ -21,7 +21,7 @@ from scipy import sparse
 
 import fsmodels as fs
 import solvers
-from solvers.registry import SOLVERS
+from solvers.interfaces.registry import SOLVERS
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 EPS = 2.0**-52

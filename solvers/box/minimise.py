@@ -25,7 +25,7 @@ from solvers.box.interior import interior
 from solvers.box.newton import trust_newton
 from solvers.box.problem import FloatArray, Scaled, Smooth, Watch, residual
 from solvers.errors import OptionError, SolverError
-from solvers.registry import SOLVERS, nearest
+from solvers.interfaces.registry import SOLVERS, nearest
 
 __all__ = ["METHODS", "Minimum", "Smooth", "Watch", "check_method", "minimise", "residual"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from solvers.errors import SolverError
-from solvers.highs import run
+from solvers.interfaces.highs import run
 
 LONG = 10_000  # non-zeros; a smaller LP takes milliseconds, as a thread takes a tenth of one
 INFINITY = highspy.kHighsInf

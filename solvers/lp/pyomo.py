@@ -19,10 +19,10 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from solvers.errors import SolverError
-from solvers.interfaces import Answer, Runner, SolveOptions
+from solvers.interfaces.registry import SOLVERS, SolverSpec, names, require
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import FEASIBLE, HighsLP, LinearProgram, LpAnswer, LpStatus
-from solvers.registry import SOLVERS, SolverSpec, names, require
-from solvers.registry import Capability as C
 from solvers.result import SolutionStatus, StopReason
 
 SLACK = 1e-6  # relative to a row's own size: interior points keep such a distance from rows that bind

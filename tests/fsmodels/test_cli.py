@@ -279,7 +279,7 @@ def test_bad_input_is_one_message_and_exit_code_2(words, message, tmp_path, monk
 def test_an_uninstalled_solver_says_how_to_get_it(folder, capsys, monkeypatch):
     from dataclasses import replace
 
-    from solvers.registry import SOLVERS
+    from solvers.interfaces.registry import SOLVERS
 
     monkeypatch.setitem(SOLVERS, "gurobi", replace(SOLVERS["gurobi"], version=lambda: None))
     code, _, err = run(capsys, *SELECT, "--model", "fsp-m", "--max-features", "2", "--solver", "gurobi")

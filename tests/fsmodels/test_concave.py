@@ -11,9 +11,9 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from fsmodels import side_constraints as sides
-from solvers.model_class import violation
-from solvers.registry import Capability as C
-from solvers.registry import names
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import names
+from solvers.model.classes import violation
 
 LAMBDAS = [0.0, 0.05, 0.3, 0.9]
 BUILDERS = {name: getattr(fs.concave, name) for name in ("fs", "fsl", "fsv", "fss", "fsb")}

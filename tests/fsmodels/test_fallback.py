@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 import fsmodels as fs
-from solvers.registry import SOLVERS
+from solvers.interfaces.registry import SOLVERS
 
 
 def integer_weights(model):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import fsmodels as fs
-from solvers.model_class import violation
-from solvers.registry import DRIVERS, SOLVERS
+from solvers.interfaces.registry import DRIVERS, SOLVERS
+from solvers.model.classes import violation
 
 MODELS = {
     "fsp-m": {"max_features": 2},

@@ -14,8 +14,8 @@ from fsmodels.equilibration import Columns
 from fsmodels.fs_planes import RobustOn
 from solvers.branch_and_cut import BranchAndCut
 from solvers.decomposition import split
-from solvers.linear_rows import LinearRows
 from solvers.master_lp import MasterLP
+from solvers.model.linear import LinearRows
 from solvers.row_bound import RowBound
 from solvers.structure import facts_of
 

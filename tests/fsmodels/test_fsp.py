@@ -14,9 +14,9 @@ from scipy import sparse
 
 import fsmodels as fs
 from fsmodels.svm_oracle import SvmOracle
-from solvers.interfaces import Runner, SolveOptions
-from solvers.registry import Capability as C
-from solvers.registry import find, names
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import find, names
+from solvers.interfaces.runner import Runner, SolveOptions
 
 FORMS = fs.fsp.FORMS
 GLOBAL = ["benders", *names(C.MIQCP | C.NONCONVEX, installed=False)]

@@ -10,10 +10,10 @@ import fsmodels as fs
 from fsmodels.errors import ModelError, SolverError
 from fsmodels.fsp_cuts import fill
 from solvers.decomposition import split
-from solvers.interfaces import Runner, SolveOptions
-from solvers.linear_rows import LinearRows
-from solvers.registry import DUALS, find, names
-from solvers.registry import Capability as C
+from solvers.interfaces.registry import DUALS, find, names
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.model.linear import LinearRows
 from solvers.subproblem import OracleSubproblem, SwitchedSubproblem
 
 QP_SOLVERS = names(C.QP | C.QCP | DUALS, installed=False)

@@ -13,9 +13,9 @@ from scipy.optimize import linprog
 import fsmodels as fs
 from fsmodels import gmeb
 from fsmodels.dataset import DataWarning
-from solvers.model_class import violation
-from solvers.registry import DUALS, names
-from solvers.registry import Capability as C
+from solvers.interfaces.registry import DUALS, names
+from solvers.interfaces.registry import Capability as C
+from solvers.model.classes import violation
 
 PAIRS = [(1.0, 1.0), (0.2, 3.0), (10.0, 2.0)]
 DUAL_SOLVERS = names(C.QCP | DUALS, installed=False)

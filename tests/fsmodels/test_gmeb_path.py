@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 import fsmodels as fs
 from fsmodels.gmeb_norm import Moments
 from fsmodels.gmeb_path import _snake, selected
-from solvers.model_class import violation
+from solvers.model.classes import violation
 from solvers.separation import Separable
 
 GRID = [1.0, 3.0, 8.0]

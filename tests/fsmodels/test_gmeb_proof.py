@@ -12,7 +12,7 @@ from fsmodels import gmeb
 from fsmodels.gmeb_norm import Moments
 from fsmodels.gmeb_proof import Proof
 from solvers import facts_of
-from solvers.model_class import violation
+from solvers.model.classes import violation
 
 pytestmark = pytest.mark.filterwarnings("ignore:Data")
 

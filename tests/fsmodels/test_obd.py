@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from solvers import Result, SolutionStatus, StopReason
-from solvers.model_class import violation
+from solvers.model.classes import violation
 from solvers.trace import Clock
 
 

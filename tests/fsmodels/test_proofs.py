@@ -13,8 +13,8 @@ import fsmodels as fs
 from fsmodels.equilibration import Columns
 from fsmodels.proofs import best_offset, one_norm_bound, robust_bound, slacks, svm_bound
 from fsmodels.svm_oracle import SvmOracle
-from solvers.model_class import violation
-from solvers.registry import SOLVERS
+from solvers.interfaces.registry import SOLVERS
+from solvers.model.classes import violation
 
 BUILDERS = {
     "svm": lambda data, C: fs.svm.l2_svm(data, C=C),

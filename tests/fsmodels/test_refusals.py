@@ -8,7 +8,7 @@ import pytest
 import fsmodels as fs
 from fsmodels._hints import next_steps
 from solvers import StopReason
-from solvers.registry import DRIVERS
+from solvers.interfaces.registry import DRIVERS
 
 DATA = fs.load_dataset("bupa").scaled("standard").take(range(60))
 

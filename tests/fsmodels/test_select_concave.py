@@ -12,7 +12,7 @@ import fsmodels as fs
 import solvers
 from fsmodels import cli
 from fsmodels.recipes import MODELS
-from solvers.registry import DRIVERS
+from solvers.interfaces.registry import DRIVERS
 
 FAMILY = ["robust-lp", "fs", "fsl", "fsv", "fss", "obd"]
 SMOOTHED = ["fsv", "fss"]

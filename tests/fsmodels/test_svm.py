@@ -11,9 +11,9 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from fsmodels.svm_oracle import SvmOracle
-from solvers.interfaces import Runner, SolveOptions
-from solvers.registry import DUALS, find, names
-from solvers.registry import Capability as C
+from solvers.interfaces.registry import DUALS, find, names
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.runner import Runner, SolveOptions
 
 QP_SOLVERS = names(C.QP | DUALS, installed=False)
 

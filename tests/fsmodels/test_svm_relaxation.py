@@ -16,7 +16,7 @@ from fsmodels._svm_relaxation import Rows
 from fsmodels.dataset import DataWarning
 from fsmodels.svm_oracle import SvmOracle
 from solvers.decomposition import split
-from solvers.linear_rows import LinearRows
+from solvers.model.linear import LinearRows
 
 
 def relax(model, *, accuracy=1e-7, enough=math.inf, time_limit=None):

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from fsmodels.recipes import MODELS
-from solvers.registry import SOLVERS
+from solvers.interfaces.registry import SOLVERS
 
 THREADS, SOLVES = 4, 12
 GIVEN = {"max_features": 2, "C": 1.0, "penalty": 0.1, "R_plus": 1.0, "R_minus": 1.0}

@@ -14,7 +14,7 @@ import pytest
 from pyomo.gdp import Disjunction
 from pyomo.mpec import Complementarity, complements
 
-from solvers.registry import SOLVERS
+from solvers.interfaces.registry import SOLVERS
 
 
 def pytest_configure(config):

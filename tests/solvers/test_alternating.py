@@ -10,9 +10,9 @@ from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopRe
 from solvers.alternating import Alternating
 from solvers.block_problems import ClosedForm, _tidy
 from solvers.blocks import Block, Blocks, PenaltyValues
+from solvers.interfaces.registry import SOLVERS, names
 from solvers.lp.pyomo import NEEDED
-from solvers.model_class import violation
-from solvers.registry import SOLVERS, names
+from solvers.model.classes import violation
 
 LP_SOLVERS = [name for name in names(NEEDED, installed=False) if not SOLVERS[name].local]
 
@@ -502,7 +502,7 @@ def test_ctrl_c_within_a_general_block_frees_what_was_fixed(monkeypatch):
     def press(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("solvers.interfaces.Runner.solve", press)
+    monkeypatch.setattr("solvers.interfaces.runner.Runner.solve", press)
     result = run(m, blocks=[[m.u], [m.v]])
     assert (result.stop_reason, result.status) == (StopReason.INTERRUPTED, SolutionStatus.NO_SOLUTION)
 

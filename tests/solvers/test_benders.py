@@ -11,9 +11,9 @@ import fsmodels as fs
 import solvers
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.decomposition_driver import DecompositionDriver
-from solvers.model_class import violation
-from solvers.registry import DUALS, names
-from solvers.registry import Capability as C
+from solvers.interfaces.registry import DUALS, names
+from solvers.interfaces.registry import Capability as C
+from solvers.model.classes import violation
 from solvers.run import DRIVERS
 
 MASTERS = names(C.MILP, installed=False)

@@ -7,7 +7,7 @@ import pytest
 
 from solvers import OptionError, SolverError
 from solvers.box.minimise import METHODS, check_method, minimise, residual
-from solvers.registry import SOLVERS
+from solvers.interfaces.registry import SOLVERS
 
 INTERIOR = ["pounce", "cyipopt"]
 

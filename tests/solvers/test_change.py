@@ -8,8 +8,8 @@ import pytest
 
 import solvers
 from solvers import Facts, SolutionStatus
-from solvers.change import Change, Changed
-from solvers.model_class import violation
+from solvers.model.change import Change, Changed
+from solvers.model.classes import violation
 
 
 def diet(**edits):

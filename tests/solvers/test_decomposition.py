@@ -7,7 +7,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunction
 
 import solvers.decomposition
-import solvers.expressions
+import solvers.model.expressions
 from solvers import Benders, ModelError, OptionError, Structure
 from solvers.decomposition import Master, fixed, implied_structure, split
 from solvers.structure import Cut, data_of

@@ -5,7 +5,7 @@ import pytest
 
 import solvers
 from solvers import ModelError, SolutionStatus
-from solvers.model_class import violation
+from solvers.model.classes import violation
 
 
 def square():

@@ -5,8 +5,8 @@ import pytest
 
 import solvers
 from solvers import SolutionStatus, SolverError
-from solvers.registry import SOLVERS, names
-from solvers.registry import Capability as C
+from solvers.interfaces.registry import SOLVERS, names
+from solvers.interfaces.registry import Capability as C
 
 DOWN, UP = pyo.minimize, pyo.maximize
 

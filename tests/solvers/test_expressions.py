@@ -5,8 +5,8 @@ import pyomo.environ as pyo
 import pytest
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-import solvers.expressions
-from solvers.expressions import holds, terms, variables
+import solvers.model.expressions
+from solvers.model.expressions import holds, terms, variables
 
 
 @pytest.fixture

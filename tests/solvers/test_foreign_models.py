@@ -11,7 +11,7 @@ import pytest
 
 import solvers
 from solvers import SolutionStatus
-from solvers.registry import SOLVERS
+from solvers.interfaces.registry import SOLVERS
 
 DRIVERS = ["benders", "branch-and-cut"] + (["single-tree"] if SOLVERS["gurobi"].found else [])
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1.0"))

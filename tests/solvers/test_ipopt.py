@@ -7,9 +7,9 @@ import pytest
 
 import solvers
 from solvers import SolverError
-from solvers.interfaces import Runner, SolveOptions
-from solvers.registry import SOLVERS, find
-from solvers.registry import Capability as C
+from solvers.interfaces.registry import SOLVERS, find
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.runner import Runner, SolveOptions
 
 
 @pytest.mark.parametrize("asked", ["ipopt", "cyipopt"])

@@ -6,7 +6,7 @@ import pytest
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from solvers import ModelError
-from solvers.linear_rows import LinearRows
+from solvers.model.linear import LinearRows
 
 
 @pytest.fixture

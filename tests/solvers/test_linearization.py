@@ -13,7 +13,7 @@ import fsmodels as fs
 import solvers
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.lp.highs import HighsLP, LpStatus
-from solvers.model_class import violation
+from solvers.model.classes import violation
 
 LP_SOLVERS = ["highs", "clarabel", "gurobi", "glpk"]
 PRICES, SCALE, SHIP = [4.0, 3.0, 5.0, 2.0], [1.0, 2.0, 0.5, 3.0], [0.2, 0.5, 0.1, 0.4]

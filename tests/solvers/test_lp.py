@@ -13,10 +13,10 @@ import fsmodels as fs
 import solvers
 from solvers import SolutionStatus, StopReason
 from solvers.errors import SolverError
-from solvers.interfaces import Answer
+from solvers.interfaces.registry import SOLVERS
+from solvers.interfaces.runner import Answer
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.lp.pyomo import NEEDED, PyomoLP, linear_program, require_lp_solver
-from solvers.registry import SOLVERS
 
 INF = np.inf
 ABLE = [s for s in SOLVERS.values() if NEEDED in s.capabilities and not s.local]

@@ -11,7 +11,7 @@ import fsmodels as fs
 from fsmodels import SolutionStatus
 from solvers.decomposition import Master, split
 from solvers.errors import ModelError
-from solvers.registry import SOLVERS
+from solvers.interfaces.registry import SOLVERS
 from solvers.structure import Cut
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))

@@ -6,8 +6,8 @@ import pytest
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 import solvers
-from solvers.model_class import has_integers, needs, violation
-from solvers.registry import Capability as C
+from solvers.interfaces.registry import Capability as C
+from solvers.model.classes import has_integers, needs, violation
 
 
 def test_the_class_of_a_model(textbook):

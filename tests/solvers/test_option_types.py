@@ -9,7 +9,7 @@ import pytest
 
 from solvers import ModelError, OptionError, SolverError, solve
 from solvers.driver import configure
-from solvers.registry import DRIVERS
+from solvers.interfaces.registry import DRIVERS
 
 WRONG = {
     "time_limit": ("soon", "a number"),

@@ -9,10 +9,10 @@ from scipy.optimize import linprog
 
 import solvers
 from solvers import SolutionStatus
-from solvers.model_class import put_on_bounds
+from solvers.interfaces.registry import SOLVERS
+from solvers.interfaces.registry import Capability as C
+from solvers.model.classes import put_on_bounds
 from solvers.ordered_products import products_as_sets
-from solvers.registry import SOLVERS
-from solvers.registry import Capability as C
 
 
 def bilinear(seed, n=3, rows=5, sense=pyo.minimize):

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 import solvers
 from solvers import OptionError, SolutionStatus
-from solvers.registry import Capability as C
+from solvers.interfaces.registry import Capability as C
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 ROWS = 5

@@ -9,9 +9,9 @@ from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
 
 import solvers
 from solvers import SolutionStatus, SolverError
-from solvers.interfaces import Runner, SolveOptions
-from solvers.registry import SOLVERS, find, names, recognise, require
-from solvers.registry import Capability as C
+from solvers.interfaces.registry import SOLVERS, find, names, recognise, require
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.run import DRIVERS
 
 # capability -> (model, its optimum); the duals have a test of their own

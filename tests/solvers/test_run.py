@@ -18,9 +18,9 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 
 import solvers
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
-from solvers.interfaces import Runner, SolveOptions
-from solvers.registry import SOLVERS, recognise
-from solvers.registry import Capability as C
+from solvers.interfaces.registry import SOLVERS, recognise
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.runner import Runner, SolveOptions
 
 # ------------------------------------------------------------------------------------------- what a solver may claim
 

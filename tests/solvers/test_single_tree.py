@@ -17,10 +17,10 @@ from pyomo.repn import generate_standard_repn
 import fsmodels as fs
 import solvers
 from solvers import OptionError, SolutionStatus, SolverError, StopReason
+from solvers.interfaces.registry import SOLVERS, names
+from solvers.interfaces.registry import Capability as C
 from solvers.lazy_tree import LazyTree, LicenceError
-from solvers.model_class import violation
-from solvers.registry import SOLVERS, names
-from solvers.registry import Capability as C
+from solvers.model.classes import violation
 
 DRIVER = "single-tree"
 

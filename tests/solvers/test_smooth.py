@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 import pytest
 
 from solvers import ModelError, OptionError, SolverError
-from solvers.smooth import SmoothObjective
+from solvers.model.smooth import SmoothObjective
 from solvers.starts import StartsConfig, draw, spread
 
 

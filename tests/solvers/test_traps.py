@@ -14,10 +14,10 @@ from pyomo.network import Arc, Port
 
 import solvers
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
-from solvers.interfaces import Runner, SolveOptions
-from solvers.registry import SOLVERS, find
-from solvers.registry import Capability as C
-from solvers.rewriting import visible
+from solvers.interfaces.registry import SOLVERS, find
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.model.rewriting import visible
 
 
 def state(model):

@@ -16,8 +16,8 @@ from scipy import sparse
 import solvers
 from solvers.composite import CompositeRisk, RiskRow
 from solvers.errors import Error
+from solvers.interfaces.registry import DRIVERS, SOLVERS
 from solvers.oracle_blocks import Moved, OracleBlock, OracleBlocks
-from solvers.registry import DRIVERS, SOLVERS
 
 
 def plain():

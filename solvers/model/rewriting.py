@@ -16,11 +16,11 @@ from pyomo.common.errors import PyomoException
 from pyomo.common.modeling import unique_component_name
 from pyomo.mpec import Complementarity
 
-from solvers.cloning import clone_of
 from solvers.errors import ModelError
-from solvers.registry import Capability as C
-from solvers.registry import SolverSpec, names
-from solvers.unseen import INSIDE, unknown_components, unseen
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import SolverSpec, names
+from solvers.model.cloning import clone_of
+from solvers.model.unseen import INSIDE, unknown_components, unseen
 
 
 @dataclass

@@ -12,14 +12,14 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from solvers.expressions import variables
-from solvers.interfaces import Answer
-from solvers.model_class import has_integers
-from solvers.registry import SOLVERS, SolverSpec, describe, names
-from solvers.registry import Capability as C
+from solvers.interfaces.registry import SOLVERS, SolverSpec, describe, names
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.runner import Answer
+from solvers.model.classes import has_integers
+from solvers.model.expressions import variables
+from solvers.model.rewriting import Visible
+from solvers.model.unseen import unseen
 from solvers.result import Result, SolutionStatus
-from solvers.rewriting import Visible
-from solvers.unseen import unseen
 
 _CONVERGED = (SolutionStatus.OPTIMAL, SolutionStatus.STATIONARY)
 

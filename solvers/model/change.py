@@ -20,8 +20,8 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.visitor import replace_expressions
 from pyomo.repn import generate_standard_repn
 
-from solvers.expressions import variables
-from solvers.model_class import INSIDE, bounds_of, used_variables
+from solvers.model.classes import INSIDE, bounds_of, used_variables
+from solvers.model.expressions import variables
 
 LEVEL = 8.0  # a row whose largest coefficient is below its inverse is multiplied
 SHORT = 16  # variables; longer rows are the data's, which come in one size

@@ -24,10 +24,10 @@ from pyomo.contrib.solver.common.results import TerminationCondition as Terminat
 from pyomo.opt import TerminationCondition as Legacy
 
 from solvers.errors import Error, OptionError, SolverError
-from solvers.model_class import put_on_bounds
-from solvers.registry import SolverSpec, check_options, refused_option
+from solvers.interfaces.registry import SolverSpec, check_options, refused_option
+from solvers.model.classes import put_on_bounds
+from solvers.model.unseen import INSIDE
 from solvers.result import SolutionStatus, StopReason
-from solvers.unseen import INSIDE
 
 _OPTIMAL = (StopReason.CONVERGED, SolutionStatus.OPTIMAL)
 _INFEASIBLE = (StopReason.CONVERGED, SolutionStatus.INFEASIBLE)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from solvers.expressions import variables
-from solvers.interfaces import Runner
+from solvers.interfaces.runner import Runner
+from solvers.model.expressions import variables
 from solvers.result import SolutionStatus
 from solvers.trace import Clock
 

@@ -154,7 +154,7 @@ def pounce() -> Any:
 
 def highs_silent() -> Any:
     """Make HiGHS without Pyomo's capture of the process's output."""
-    from solvers.highs import QuietHighs
+    from solvers.interfaces.highs import QuietHighs
 
     return QuietHighs()
 

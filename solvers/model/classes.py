@@ -13,11 +13,11 @@ from pyomo.common.numeric_types import native_numeric_types
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from solvers.errors import ModelError
-from solvers.expressions import variables
-from solvers.registry import Capability as C
-from solvers.registry import either
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either
+from solvers.model.expressions import variables
+from solvers.model.unseen import INSIDE
 from solvers.result import HOPELESS
-from solvers.unseen import INSIDE
 
 SMOOTH, NONCONVEX, GENERAL = 2, 3, 4  # quadratic and perhaps convex; quadratic and surely not; anything else
 

@@ -15,8 +15,8 @@ from pyomo.gdp import Disjunct, Disjunction
 from pyomo.mpec import Complementarity
 
 from solvers.errors import ModelError
-from solvers.registry import Capability as C
-from solvers.registry import either
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either
 
 INSIDE = (pyo.Block, Disjunct)
 

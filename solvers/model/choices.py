@@ -7,11 +7,11 @@ from typing import Any
 import pyomo.environ as pyo
 
 from solvers.errors import ModelError, SolverError
-from solvers.expressions import variables
-from solvers.interfaces import Runner, SolveOptions
-from solvers.registry import find
+from solvers.interfaces.registry import find
+from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.model.expressions import variables
+from solvers.model.unseen import INSIDE
 from solvers.result import SolutionStatus
-from solvers.unseen import INSIDE
 
 SECONDS = 0.5  # a choice takes milliseconds, unless the rows are a puzzle
 MANY = 100_000  # terms of rows, beyond which looking at them takes longer than that

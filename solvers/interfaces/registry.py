@@ -2,7 +2,7 @@
 
 A name of this table leads to one Pyomo interface or one driver. Any other name goes to ``pyo.SolverFactory`` as it is.
 The traps of the field that the entries guard against stand beside the code that does so: the facts here, what must be
-done about them in ``quirks``, what holds for every solver in ``interfaces``.
+done about them in ``quirks``, what holds for every solver in ``runner``.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import pandas as pd
 import pyomo.environ as pyo
 from pyomo.common.log import LoggingIntercept
 
-from solvers import quirks
 from solvers.errors import OptionError, SolverError
+from solvers.interfaces import quirks
 
 
 class Capability(enum.Flag):
@@ -338,7 +338,7 @@ def find(name: str) -> SolverSpec:
 
 
 def default_solver(needed: list[Capability]) -> SolverSpec:
-    """Return the solver for a class of model, as ``model_class.needs`` gives it; another where it is not installed."""
+    """Return the solver for a class of model, as ``classes.needs`` gives it; another where it is not installed."""
     preferred, capability = next((name, c) for name, c in _DEFAULTS if c in needed)
     able = names(capability)
     return find(preferred if preferred in able or not able else able[0])

@@ -14,9 +14,9 @@ from pyomo.repn import generate_standard_repn
 from scipy import sparse
 
 from solvers.errors import ModelError
-from solvers.registry import Capability as C
-from solvers.registry import either
-from solvers.row_scaling import row_unit
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either
+from solvers.model.scaling import row_unit
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
-from solvers.smooth import SmoothObjective
+from solvers.model.smooth import SmoothObjective
 
 INSIDE = (1e-2, 1e-4, 1e-6, 1e-8)  # distances from a bound, of the room between bounds
 CURVATURE = 1e-9  # relative: an eigenvalue not below its negative counts as 0
