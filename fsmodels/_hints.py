@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from fsmodels.recipes import MODELS, PARAMETERS
 from solvers import SolutionStatus, StopReason
+from solvers.facts.structure import Structure, facts_of
 from solvers.interfaces.registry import DRIVERS, SOLVERS
-from solvers.structure import Structure, facts_of
 
 if TYPE_CHECKING:
     from fsmodels.selection import Selection

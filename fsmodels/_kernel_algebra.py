@@ -28,8 +28,8 @@ from fsmodels._kernel_build import built, share, weights
 from fsmodels._kernel_problem import MARGIN, Problem
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
-from solvers.blocks import Block, Blocks
-from solvers.structure import Facts
+from solvers.facts.blocks import Block, Blocks
+from solvers.facts.structure import Facts
 
 Settled = Callable[[np.ndarray, np.ndarray], bool]  # (weights before a sweep, after it) -> whether it was the last
 

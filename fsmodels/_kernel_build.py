@@ -15,7 +15,7 @@ from fsmodels._units import as_given
 from fsmodels.checks import choice, positive
 from fsmodels.dataset import Dataset, check_known_features
 from fsmodels.errors import DataError, ParameterError
-from solvers.oracle_blocks import OracleBlock, OracleBlocks
+from solvers.facts.oracle_blocks import OracleBlock, OracleBlocks
 
 STARTS = ["default", "ones"]
 SVMS = ["libsvm", "primal"]

@@ -27,7 +27,7 @@ from fsmodels._kernel_objective import Objective, places
 from fsmodels._kernel_svm import TOLERANCE, ValueFunction, solved
 from fsmodels.dataset import Dataset
 from solvers.box.minimise import minimise, residual
-from solvers.oracle_blocks import Inside, Moved
+from solvers.facts.oracle_blocks import Inside, Moved
 
 __all__ = ["MARGIN", "STOPS", "ZERO", "Problem"]
 

@@ -15,7 +15,7 @@ from fsmodels._linear_solution import AGREEMENT
 from fsmodels._machines import KernelMachine
 from fsmodels.recipes import KernelSvm, Recipe
 from solvers import SolutionStatus, StopReason
-from solvers.oracle_blocks import OracleDescent
+from solvers.facts.oracle_blocks import OracleDescent
 
 if TYPE_CHECKING:
     from fsmodels.selection import Selection

@@ -14,8 +14,8 @@ import numpy as np
 
 from fsmodels._messages import listed
 from solvers import SolutionStatus, StopReason
+from solvers.facts.oracle_blocks import OracleDescent
 from solvers.interfaces.registry import SOLVERS
-from solvers.oracle_blocks import OracleDescent
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

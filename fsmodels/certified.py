@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsmodels.equilibration import Columns
 from fsmodels.proofs import slacks
-from solvers.certificate import Certificate
+from solvers.facts.certificate import Certificate
 
 __all__ = ["Classified", "Point"]
 

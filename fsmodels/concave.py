@@ -85,8 +85,8 @@ from fsmodels.dataset import Dataset
 from fsmodels.equilibration import Columns
 from fsmodels.fs_tree import Supports
 from fsmodels.svm import class_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
-from solvers.blocks import Block, Blocks, PenaltyValues
-from solvers.structure import Facts, Structure
+from solvers.facts.blocks import Block, Blocks, PenaltyValues
+from solvers.facts.structure import Facts, Structure
 
 __all__ = ["FORMS", "MU", "fs", "fs_objective", "fsb", "fsl", "fss", "fsv"]
 

@@ -14,7 +14,7 @@ Bound of a node
     .. math:: \min \{ L(I) + q(I),\ L^+ + q(I \cup F) \}
 
     with L(I) a lower bound of c.z over P where F is 0, and L+ one where sigma_F sums to 1 at least
-    (``solvers.row_bound``). The first is a bound of what I itself costs, which is asked as an incumbent.
+    (``solvers.facts.row_bound``). The first is a bound of what I itself costs, which is asked as an incumbent.
 Cut
     With f no more than any q, eta >= q(S) - (q(S) - f) sum_{j not in S} sigma_j at every 0/1 point: a support within S
     has no less than q(S), and any other has f at least.
@@ -38,9 +38,9 @@ from numpy.typing import NDArray
 from fsmodels.certified import Point
 from fsmodels.equilibration import Columns
 from fsmodels.fs_planes import Mask, Plane, RobustOn
+from solvers.facts.row_bound import RowBound
+from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.model.linear import LinearRows
-from solvers.row_bound import RowBound
-from solvers.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.trace import Clock
 
 FloatArray = NDArray[np.float64]
@@ -105,7 +105,7 @@ class Supports:
         enough: float,
         time_limit: float | None,
     ) -> RelaxedAnswer | None:
-        """Bound all supports within bounds: ``solvers.structure.Relaxation``; None where the rows bound nothing."""
+        """Bound all supports within bounds: ``facts.structure.Relaxation``; None where the rows bound nothing."""
         n = len(self._data[0].factor)
         if self._rows is None or self._rows.master is not master:
             self._rows, self._calls = RowBound(master, n), 0

@@ -30,10 +30,10 @@ from fsmodels._svm_relaxation import Rows
 from fsmodels.dataset import Dataset
 from fsmodels.svm_oracle import SvmOracle, SvmSolution
 from solvers.errors import ModelError
+from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.linear import LinearRows
-from solvers.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.values import same, state
 
 BORDER = 200  # rows of the master beside which the joint relaxation is still fast
@@ -72,7 +72,7 @@ class FastSub:
         enough: float,
         time_limit: float | None,
     ) -> RelaxedAnswer | None:
-        """Solve the continuous relaxation of the master with SUB: ``solvers.structure.Relaxation``."""
+        """Solve the continuous relaxation of the master with SUB: ``facts.structure.Relaxation``."""
         rows = _one_sided(master)
         if rows is None or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
             return None

@@ -22,8 +22,8 @@ from fsmodels.dataset import Dataset
 from fsmodels.equilibration import Columns
 from fsmodels.fsp_cuts import Cuts, FastSub, Reweighting, error_rate, selected
 from fsmodels.svm import equal_shares, feature_weights, half_squares, least_cost, resolution, soft_margin
+from solvers.facts.structure import Structure
 from solvers.model.change import Change
-from solvers.structure import Structure
 
 NORM, OR = "(FSP) 1/2 sum w_j^2", "(FSP) feature j is selected or w_j = 0"
 FORMS = ["perspective", "bilinear", "big-m", "indicator"]

@@ -112,7 +112,7 @@ from fsmodels.gmeb_solution import (
 from fsmodels.gmeb_svm import svm_ratio, svm_unsquared
 from fsmodels.gmeb_units import dual_change, primal_change, root_size
 from fsmodels.svm import rows_of
-from solvers.structure import Facts
+from solvers.facts.structure import Facts
 
 __all__ = [
     "FORMS",

@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import brentq
 
-from solvers.separation import Cuts, Separable, no_cuts
-from solvers.structure import Facts, facts_of
+from solvers.facts.separable import Cuts, Separable, no_cuts
+from solvers.facts.structure import Facts, facts_of
 
 __all__ = ["Moments", "Worst", "attach"]
 

@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 
 from fsmodels._svm_proof import balanced, hinges, repaired
 from fsmodels.gmeb_norm import Moments
-from solvers.certificate import Certificate
+from solvers.facts.certificate import Certificate
 
 __all__ = ["Attained", "Proof", "Proven", "of_dual", "of_nonconvex", "of_primal", "resolution"]
 

@@ -41,7 +41,7 @@ from fsmodels._usage import column_sizes
 from fsmodels.dataset import Dataset
 from fsmodels.gmeb_solution import by_weight
 from fsmodels.svm import feature_weights, rows_of, signed, soft_margin
-from solvers.structure import Facts
+from solvers.facts.structure import Facts
 
 __all__ = ["svm_ratio", "svm_unsquared"]
 

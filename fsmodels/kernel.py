@@ -85,7 +85,7 @@ from fsmodels._kernel_classifier import KernelClassifier, classifier, ranking
 from fsmodels._kernel_problem import STOPS, used
 from fsmodels.checks import choice
 from fsmodels.dataset import Dataset
-from solvers.oracle_blocks import OracleBlock
+from solvers.facts.oracle_blocks import OracleBlock
 
 __all__ = [
     "FORMS",

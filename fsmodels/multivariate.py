@@ -13,7 +13,7 @@ Problem
 
     The least slack of w is the risk ``R(w) = max(0, max over y' of Delta(y, y') - sum_i (y_i - y'_i) w.x_i) / n``, and
     the least ``1/2 sum w_j^2 / d_j`` is Omega(w) of (3) for p = 2, half the squared k-support norm with k = B, which
-    sorting gives (``solvers.k_support``): (5) is ``min Omega(w) + C R(w)``.
+    sorting gives (``solvers.facts.k_support``): (5) is ``min Omega(w) + C R(w)``.
 Dual and bounds
     With multipliers alpha >= 0 of the rows, the Lagrangian in xi gives sum alpha <= C, and in w, with
     ``c_j = 1/n sum_k alpha_k sum_i (y_i - y_i^k) x_ij`` (the paper's c_j over n), w_j = d_j c_j. What is left is
@@ -71,9 +71,9 @@ from fsmodels.group_models import OFFSET, Groups, group_dual, group_primal, grou
 from fsmodels.measures import Loss
 from fsmodels.measures import loss as loss_of
 from fsmodels.svm import rows_of
-from solvers.composite import CompositeRisk, RiskRow
-from solvers.k_support import half_norm
-from solvers.structure import Facts
+from solvers.facts.composite import CompositeRisk, RiskRow
+from solvers.facts.k_support import half_norm
+from solvers.facts.structure import Facts
 
 __all__ = [
     "FORMS",

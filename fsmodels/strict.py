@@ -16,7 +16,7 @@ from fsmodels.errors import ParameterError
 from fsmodels.measures import Loss
 from fsmodels.multivariate import classifier, fsmulti, risk
 from solvers import Result, StopReason, facts_of, solve
-from solvers.composite import CompositeRisk
+from solvers.facts.composite import CompositeRisk
 from solvers.result import DEFAULT_GAP, SolutionStatus, verdict
 from solvers.support_search import Found, SupportSearch
 from solvers.trace import Clock, one_clock

@@ -61,8 +61,8 @@ from fsmodels.dataset import Dataset
 from fsmodels.equilibration import Columns, rounding
 from fsmodels.errors import DataError
 from fsmodels.proofs import one_norm_bound, robust_bound, svm_bound
+from solvers.facts.structure import Facts
 from solvers.model.change import Change
-from solvers.structure import Facts
 
 C_MEANING = "C weighs the sum of slacks"
 

@@ -2,21 +2,21 @@
 
 from solvers.alternating import Alternating
 from solvers.benders import Benders
-from solvers.blocks import Block, Blocks, PenaltyValues
 from solvers.branch_and_cut import BranchAndCut
-from solvers.composite import CompositeRisk, RiskRow
 from solvers.errors import Error, ModelError, OptionError, SolverError
+from solvers.facts.blocks import Block, Blocks, PenaltyValues
+from solvers.facts.composite import CompositeRisk, RiskRow
+from solvers.facts.oracle_blocks import OracleBlock, OracleBlocks
+from solvers.facts.separable import Separable
+from solvers.facts.structure import Cut, Facts, Structure, SubAnswer, facts_of
 from solvers.interfaces.registry import available
 from solvers.kelley import CuttingPlane
 from solvers.linearization import SuccessiveLinearization
 from solvers.memory import Memory
 from solvers.multistart import MultiStart
-from solvers.oracle_blocks import OracleBlock, OracleBlocks
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
-from solvers.separation import Separable
 from solvers.single_tree import SingleTree
-from solvers.structure import Cut, Facts, Structure, SubAnswer, facts_of
 from solvers.two_layer import TwoLayer
 
 OWNER = "fsmodels"  # fsmodels looks for this mark, so that no other package named solvers is taken for ours

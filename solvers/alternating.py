@@ -40,19 +40,19 @@ import pyomo.environ as pyo
 from solvers.block_problems import Maker, Step
 from solvers.block_starts import Run, base_point, check_constants, starting_points, table
 from solvers.block_steps import Work, clash, rest_holds
-from solvers.blocks import Blocks, Part, Partition, as_blocks, has_kinks
 from solvers.decomposition import single_objective
 from solvers.driver import Driver
 from solvers.errors import OptionError
+from solvers.facts.blocks import Blocks, Part, Partition, as_blocks, has_kinks
+from solvers.facts.oracle_blocks import ENDLESS, descent
+from solvers.facts.structure import data_of, facts_of
 from solvers.interfaces.runner import SolveOptions
 from solvers.model.classes import is_fraction, violation, without_domains
 from solvers.model.smooth import SmoothObjective
 from solvers.model.unseen import INSIDE
-from solvers.oracle_blocks import ENDLESS, descent
 from solvers.penalty import inexact
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.starts import StartsConfig, spread
-from solvers.structure import data_of, facts_of
 from solvers.values import put_back
 
 WANDERING = 50  # sweeps without a better objective, where a block has an objective of its own

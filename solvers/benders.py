@@ -25,13 +25,13 @@ import pyomo.environ as pyo
 
 from solvers.decomposition import Master
 from solvers.decomposition_driver import DecompositionConfig, DecompositionDriver
+from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import needs
 from solvers.model.conflict import clashing_rows
 from solvers.result import SolutionStatus, StopReason
-from solvers.structure import SubAnswer
 
 
 @dataclass

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
-from solvers.blocks import Partition
 from solvers.errors import ModelError
+from solvers.facts.blocks import Partition
 from solvers.model.classes import bounds_of, violation
 from solvers.model.expressions import variables
 from solvers.model.smooth import SmoothObjective, curved_variables

@@ -11,8 +11,8 @@ import pyomo.environ as pyo
 
 from solvers.block_problems import BlockProblem, Step
 from solvers.block_starts import rows_only
-from solvers.blocks import Part, Partition
 from solvers.errors import ModelError
+from solvers.facts.blocks import Part, Partition
 from solvers.interfaces.registry import default_solver
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.classes import needs, violation

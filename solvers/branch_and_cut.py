@@ -32,6 +32,7 @@ from solvers.branching import Node, Tree
 from solvers.cutting_plane import Root, solve_relaxation
 from solvers.decomposition_driver import DecompositionConfig
 from solvers.errors import SolverError
+from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.incumbent_search import TIGHT, IncumbentSearch
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -40,7 +41,6 @@ from solvers.master_lp import MasterLP, Relaxed
 from solvers.memory import Memory
 from solvers.model.conflict import clashing_rows
 from solvers.result import SolutionStatus, StopReason
-from solvers.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.subproblem import OracleSubproblem
 
 ROWS = 400  # cuts kept in the LP besides one for each column

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvers.structure import Cut
+from solvers.facts.structure import Cut
 
 KEPT = 2000  # the newest
 

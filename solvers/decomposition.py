@@ -19,12 +19,12 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 
 from solvers.errors import ModelError
+from solvers.facts.structure import AsBuilt, Cut, Structure, data_of, members
 from solvers.model.components import named
 from solvers.model.expressions import terms, variables
 from solvers.model.linear import LinearRows
 from solvers.model.scaling import power_of_two
 from solvers.model.unseen import INSIDE
-from solvers.structure import AsBuilt, Cut, Structure, data_of, members
 
 IN_SCALE = (10.0, 1e5)  # objectives beside which tolerances of 1e-6 are small, and which are no large numbers
 REDUCED_COSTS = 1e-9  # what they may miss in ``tight`` solvers

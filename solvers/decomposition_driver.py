@@ -11,12 +11,12 @@ from pyomo.gdp import Disjunction
 from solvers.decomposition import Split, implied_structure, is_declared, split
 from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError, SolverError
+from solvers.facts.structure import Structure, facts_of
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, require
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.components import named
 from solvers.result import SolutionStatus, StopReason
-from solvers.structure import Structure, facts_of
 from solvers.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
 from solvers.whole_relaxation import Endless, EndlessSubproblem, WholeRelaxation, relax_whole
 

@@ -12,13 +12,13 @@ import pyomo.environ as pyo
 from solvers import interrupt
 from solvers.decomposition import single_objective
 from solvers.errors import OptionError
+from solvers.facts.structure import Facts, facts_of, resolution_of, told_violation
 from solvers.interfaces.registry import nearest
 from solvers.model.classes import put_on_bounds, violation
 from solvers.model.duals import dual_suffix
 from solvers.model.unseen import INSIDE, refuse_unseen
 from solvers.options import check_types
 from solvers.result import ROUNDING, Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
-from solvers.structure import Facts, facts_of, resolution_of, told_violation
 from solvers.trace import Clock, Trace
 from solvers.values import put_back
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.decomposition_driver import DecompositionDriver
+from solvers.facts.structure import Cut, SubAnswer
 from solvers.local_search import ENDS, Incumbent, exchange, exchange_blocks
 from solvers.master_lp import MasterLP
 from solvers.memory import Memory
-from solvers.structure import Cut, SubAnswer
 
 TIGHT = 1e-7  # relative gap of answers at 0/1 points
 EXCHANGE_SHARE = 0.75  # of the time limit, by which the first exchanges must end

@@ -31,10 +31,12 @@ import numpy as np
 import pyomo.environ as pyo
 from scipy import sparse
 
-from solvers.certificate import Certificate
 from solvers.decomposition import single_objective
 from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError, SolverError
+from solvers.facts.certificate import Certificate
+from solvers.facts.separable import Cuts, Separable, no_cuts, stacked
+from solvers.facts.structure import data_of, facts_of
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, find, for_cones
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -46,8 +48,6 @@ from solvers.model.convexity import ConvexFunction, is_convex, is_linear
 from solvers.model.linear import LinearRows
 from solvers.model.smooth import SmoothObjective
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
-from solvers.separation import Cuts, Separable, no_cuts, stacked
-from solvers.structure import data_of, facts_of
 
 LP_TOLERANCE = 1e-9  # of the rows of the LP, where its solver can be told
 BOXES = [1e2, 1e4, 1e6]

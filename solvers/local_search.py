@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.structure import Cut
+from solvers.facts.structure import Cut
 
 TRIED = 20  # single moves evaluated at each choice, four times as many at each further level
 ENDS = 8  # drops and additions that are paired, twice as many at each further level

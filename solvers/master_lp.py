@@ -11,11 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from solvers.decomposition import Split
+from solvers.facts.structure import SubAnswer
 from solvers.lp.highs import LinearProgram, LpStatus
 from solvers.lp.projection import nearest_point
 from solvers.lp.pyomo import linear_program, require_lp_solver
 from solvers.model.linear import LinearRows
-from solvers.structure import SubAnswer
 
 INTEGRAL = 1e-6
 ROWS = 1e-9

@@ -9,7 +9,7 @@ import numpy as np
 
 from solvers.branching import PseudoCosts
 from solvers.cut_pool import CutPool
-from solvers.structure import Structure, SubAnswer
+from solvers.facts.structure import Structure, SubAnswer
 
 
 @dataclass

@@ -37,6 +37,7 @@ from pyomo.mpec import Complementarity
 from solvers.decomposition import single_objective
 from solvers.driver import Driver
 from solvers.errors import SolverError
+from solvers.facts.structure import facts_of
 from solvers.interfaces.registry import SOLVERS, SolverSpec, default_solver, find, names, require
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
@@ -47,7 +48,6 @@ from solvers.model.rewriting import visible
 from solvers.model.smooth import curved_variables
 from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason
 from solvers.starts import RandomStartsConfig, draw, spread
-from solvers.structure import facts_of
 from solvers.whole import plain_domains
 
 Ended = tuple[StopReason, SolutionStatus | None]

@@ -11,11 +11,11 @@ from typing import Any
 import pandas as pd
 import pyomo.environ as pyo
 
-from solvers.blocks import Blocks, PenaltyValues
 from solvers.driver import check_limits
+from solvers.facts.blocks import Blocks, PenaltyValues
+from solvers.facts.structure import facts_of
 from solvers.model.unseen import INSIDE
 from solvers.result import Result, StopReason
-from solvers.structure import facts_of
 from solvers.trace import Clock
 from solvers.values import put_back
 

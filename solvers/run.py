@@ -13,6 +13,7 @@ from solvers.alternating import Alternating
 from solvers.benders import Benders
 from solvers.branch_and_cut import BranchAndCut
 from solvers.errors import Error, ModelError, SolverError
+from solvers.facts.structure import Facts, facts_of
 from solvers.interfaces.registry import DRIVERS, find, recognise
 from solvers.kelley import CuttingPlane
 from solvers.linearization import SuccessiveLinearization
@@ -20,7 +21,6 @@ from solvers.multistart import MultiStart
 from solvers.penalty import by_values, penalty_of
 from solvers.result import Result
 from solvers.single_tree import SingleTree
-from solvers.structure import Facts, facts_of
 from solvers.trace import one_clock
 from solvers.two_layer import TwoLayer
 from solvers.whole import solve_by_class, solve_whole

@@ -34,13 +34,13 @@ from pyomo.core.expr.numvalue import is_fixed
 
 from solvers.benders import Benders, BendersConfig
 from solvers.decomposition import Master
+from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lazy_tree import LazyTree, LicenceError, Verdict
 from solvers.model.classes import needs
 from solvers.result import SolutionStatus, StopReason
-from solvers.structure import SubAnswer
 
 NODES = 1000  # of the tree between two rows of the table, where no new point is found
 ROOM = 100.0  # of the units in which a tree goes on: another begins anew

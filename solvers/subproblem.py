@@ -30,12 +30,12 @@ from pyomo.repn import generate_standard_repn
 from solvers.clarabel.cones import blocks, psd_factor
 from solvers.decomposition import Split, fixed, give_values
 from solvers.errors import ModelError, SolverError
+from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import names
 from solvers.interfaces.runner import Answer, Runner
 from solvers.model.linear import LinearRows
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
-from solvers.structure import Cut, SubAnswer
 from solvers.whole_relaxation import EndlessSubproblem
 
 TIGHT = 1e-5  # relative: what a cut may miss at its own point

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from solvers.column_problem import largest_row, settings, weighed, without_slopes
-from solvers.composite import CompositeRisk, RiskRow
+from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.result import StopReason, is_closed
 from solvers.trace import Clock
 

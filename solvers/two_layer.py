@@ -36,14 +36,14 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from solvers.column_problem import Restricted
-from solvers.composite import CompositeRisk, RiskRow
 from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError
+from solvers.facts.composite import CompositeRisk, RiskRow
+from solvers.facts.k_support import half_conjugate, half_norm, largest
+from solvers.facts.structure import facts_of
 from solvers.group_problem import refined
-from solvers.k_support import half_conjugate, half_norm, largest
 from solvers.masters import DIRECT, ByGroups, Columns, Master
 from solvers.result import SolutionStatus, StopReason, is_closed
-from solvers.structure import facts_of
 from solvers.working_set import WorkingSet
 
 FloatArray = NDArray[np.float64]

@@ -13,10 +13,11 @@ from typing import Any
 import pyomo.environ as pyo
 
 from solvers import interrupt
-from solvers.certificate import Certificate
 from solvers.decomposition import Split, single_objective, split
 from solvers.driver import check_limits
 from solvers.errors import ModelError, OptionError, SolverError
+from solvers.facts.certificate import Certificate
+from solvers.facts.structure import Facts, Structure, facts_of, resolution_of, told_violation
 from solvers.interfaces.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, default_solver, describe, find, names
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
@@ -29,7 +30,6 @@ from solvers.model.unseen import INSIDE, unseen
 from solvers.ordered_products import products_as_sets
 from solvers.result import DEFAULT_GAP, FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason, verdict
 from solvers.settling import CHOICES, cut_off, never_off, settle
-from solvers.structure import Facts, Structure, facts_of, resolution_of, told_violation
 from solvers.trace import Clock
 from solvers.values import put_back
 

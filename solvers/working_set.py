@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from solvers.column_problem import Restricted
-from solvers.composite import RiskRow
-from solvers.k_support import largest
+from solvers.facts.composite import RiskRow
+from solvers.facts.k_support import largest
 
 FloatArray = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
+from solvers.facts.structure import FACTS, Facts, facts_of
 from solvers.model.change import Change
 from solvers.model.unseen import INSIDE
-from solvers.structure import FACTS, Facts, facts_of
 
 DENSE = 20  # terms from which on a row counts as dense
 

@@ -363,7 +363,7 @@ def test_ctrl_c_before_an_incumbent_is_exit_code_3(folder, capsys, monkeypatch):
     monkeypatch.setattr(Benders, "loop", interrupted)
     words = ["select", "wdbc", "--model", "fsp-m", "--max-features", "5", "--solver", "benders", "--quiet"]
     assert run(capsys, *words)[0] == 0  # w = 0, which is feasible
-    monkeypatch.setattr("solvers.certificate.choose", lambda model: False)
+    monkeypatch.setattr("solvers.facts.certificate.choose", lambda model: False)
     code, _, err = run(capsys, *words, "--force-in", "mean_area")
     assert code == 3
     assert err == "Error: Stopped by Ctrl-C before there was a solution: let it run longer.\n"

@@ -14,10 +14,10 @@ from fsmodels.equilibration import Columns
 from fsmodels.fs_planes import RobustOn
 from solvers.branch_and_cut import BranchAndCut
 from solvers.decomposition import split
+from solvers.facts.row_bound import RowBound
+from solvers.facts.structure import facts_of
 from solvers.master_lp import MasterLP
 from solvers.model.linear import LinearRows
-from solvers.row_bound import RowBound
-from solvers.structure import facts_of
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 OPTIMAL = fs.SolutionStatus.OPTIMAL

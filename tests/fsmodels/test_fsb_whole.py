@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import linprog
 
 import fsmodels as fs
+from solvers.facts.structure import facts_of
 from solvers.ordered_products import products_as_sets
-from solvers.structure import facts_of
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 

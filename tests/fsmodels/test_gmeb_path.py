@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 import fsmodels as fs
 from fsmodels.gmeb_norm import Moments
 from fsmodels.gmeb_path import _snake, selected
+from solvers.facts.separable import Separable
 from solvers.model.classes import violation
-from solvers.separation import Separable
 
 GRID = [1.0, 3.0, 8.0]
 

@@ -18,9 +18,9 @@ from fsmodels.svm_oracle import SvmOracle
 from solvers import SolutionStatus, StopReason
 from solvers.cut_pool import KEPT, CutPool
 from solvers.decomposition import split
+from solvers.facts.structure import Cut, SubAnswer
 from solvers.lp.highs import LpStatus
 from solvers.master_lp import MasterLP
-from solvers.structure import Cut, SubAnswer
 
 DRIVER = "branch-and-cut"
 FORMS = ["perspective", "rmp"]

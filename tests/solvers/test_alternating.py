@@ -9,7 +9,7 @@ import pytest
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.alternating import Alternating
 from solvers.block_problems import ClosedForm, _tidy
-from solvers.blocks import Block, Blocks, PenaltyValues
+from solvers.facts.blocks import Block, Blocks, PenaltyValues
 from solvers.interfaces.registry import SOLVERS, names
 from solvers.lp.pyomo import NEEDED
 from solvers.model.classes import violation

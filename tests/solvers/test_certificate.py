@@ -8,8 +8,8 @@ import pytest
 
 import solvers
 from solvers import Facts, SolutionStatus
-from solvers.certificate import Certificate
-from solvers.structure import facts_of
+from solvers.facts.certificate import Certificate
+from solvers.facts.structure import facts_of
 
 
 def put(model, x):

@@ -10,7 +10,7 @@ import solvers.decomposition
 import solvers.model.expressions
 from solvers import Benders, ModelError, OptionError, Structure
 from solvers.decomposition import Master, fixed, implied_structure, split
-from solvers.structure import Cut, data_of
+from solvers.facts.structure import Cut, data_of
 
 
 def plan():

@@ -8,8 +8,8 @@ import pytest
 
 import fsmodels as fs
 import solvers
-from solvers.blocks import Block, Blocks
-from solvers.structure import Facts, facts_of
+from solvers.facts.blocks import Block, Blocks
+from solvers.facts.structure import Facts, facts_of
 
 DATA = fs.Dataset.from_arrays([[0.0, 1.0], [1.0, 0.5], [2.0, 2.0], [3.0, 2.5]], [-1, -1, 1, 1])
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from solvers.k_support import half_conjugate, half_norm, largest
+from solvers.facts.k_support import half_conjugate, half_norm, largest
 
 
 def least_over_d(w, budget):

@@ -8,9 +8,9 @@ from scipy import sparse
 
 import solvers
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
+from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.lp.pyomo import PyomoLP
-from solvers.separation import Cuts, Separable, no_cuts
 
 LP_SOLVERS = ["highs", "clarabel", "gurobi", "glpk"]
 INF = np.inf

@@ -11,8 +11,8 @@ import fsmodels as fs
 from fsmodels import SolutionStatus
 from solvers.decomposition import Master, split
 from solvers.errors import ModelError
+from solvers.facts.structure import Cut
 from solvers.interfaces.registry import SOLVERS
-from solvers.structure import Cut
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 DRIVERS = ["benders", "single-tree", "branch-and-cut"]

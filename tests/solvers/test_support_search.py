@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from solvers.column_problem import solve_columns
-from solvers.composite import CompositeRisk, RiskRow
+from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.result import StopReason
 from solvers.support_search import SupportSearch
 from solvers.trace import Clock

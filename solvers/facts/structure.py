@@ -16,8 +16,8 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
-from solvers.certificate import Certificate
 from solvers.errors import ModelError
+from solvers.facts.certificate import Certificate
 from solvers.model.change import Change
 from solvers.model.expressions import holds, largest_coefficient, terms
 from solvers.model.linear import LinearRows

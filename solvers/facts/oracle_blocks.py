@@ -26,13 +26,13 @@ import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from solvers.as_stated import AsStated
 from solvers.box.minimise import Minimum, check_method
 from solvers.driver import Config, Driver
 from solvers.errors import ModelError, OptionError
+from solvers.facts.as_stated import AsStated
+from solvers.facts.structure import Facts, data_of, facts_of
 from solvers.model.classes import bounds_of
 from solvers.result import SolutionStatus, StopReason
-from solvers.structure import Facts, data_of, facts_of
 from solvers.values import put_back
 
 FloatArray = NDArray[np.float64]

@@ -10,8 +10,8 @@ import numpy as np
 import pyomo.environ as pyo
 from scipy import sparse
 
+from solvers.facts.structure import Facts, data_of
 from solvers.model.expressions import variables
-from solvers.structure import Facts, data_of
 from solvers.values import same, state
 
 

@@ -15,10 +15,10 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import AbsExpression, Expr_ifExpression, MaxExpression, MinExpression
 
 from solvers.errors import OptionError
+from solvers.facts.structure import Facts, data_of
 from solvers.model.components import flat
 from solvers.model.expressions import variables
 from solvers.model.unseen import INSIDE
-from solvers.structure import Facts, data_of
 from solvers.values import put_back
 
 KINKS = (AbsExpression, MaxExpression, MinExpression, Expr_ifExpression)

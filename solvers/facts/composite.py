@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.as_stated import AsStated
-from solvers.structure import Facts
+from solvers.facts.as_stated import AsStated
+from solvers.facts.structure import Facts
 
 
 @dataclass(frozen=True)
