@@ -42,7 +42,7 @@ from sklearn.svm import LinearSVC
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
 import fsmodels as fs
 from fsmodels.measures import loss as loss_of
-from solvers.two_layer import TwoLayer
+from solvers.drivers.two_layer.driver import TwoLayer
 
 PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "clarabel")
 BUDGET, DROP, TEST = 50, 0.1, 0.25

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     from fsmodels import _streams
     from solvers import interrupt
-    from solvers.trace import one_clock
+    from solvers.drivers.trace import one_clock
 
     words = list(sys.argv[1:] if arguments is None else arguments)
     with _sigterm_is_ctrl_c(for_good=arguments is None), _streams.guarded() as (out, _):

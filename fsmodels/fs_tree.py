@@ -38,10 +38,10 @@ from numpy.typing import NDArray
 from fsmodels.certified import Point
 from fsmodels.equilibration import Columns
 from fsmodels.fs_planes import Mask, Plane, RobustOn
+from solvers.drivers.trace import Clock
 from solvers.facts.row_bound import RowBound
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.model.linear import LinearRows
-from solvers.trace import Clock
 
 FloatArray = NDArray[np.float64]
 

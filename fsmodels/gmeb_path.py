@@ -37,7 +37,7 @@ from fsmodels.gmeb_columns import centred
 from fsmodels.gmeb_norm import STARTS, VIOLATED, Moments
 from fsmodels.gmeb_proof import Attained, Proof, resolution
 from solvers import SolverError, interrupt
-from solvers.driver import check_limits
+from solvers.drivers.base import check_limits
 from solvers.lp.highs import HighsLP, LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
 from solvers.result import is_closed, relative_gap, verdict

@@ -26,7 +26,7 @@ Dual and bounds
     The bound also holds for the best w with at most B features, where Omega(w) = 1/2 w.w: (5) is a relaxation of that
     problem (Lemma 2), so it says how far a selection with ``max_features`` (``strict``) is from the best possible.
 Algorithm
-    Two-layer cutting planes (``solvers.two_layer``) over the restricted problems (15) and (16) (``group_models``).
+    Two-layer cutting planes (``drivers.two_layer``) over the restricted problems (15) and (16) (``group_models``).
 Symbols
     w -> ``w`` (features; only those with a value exist in form "lazy"; 1/unit of the feature), d -> ``d`` (features),
     xi -> ``xi`` (units of Delta / n), Omega -> ``omega``, B -> ``budget``, C -> ``C``, y' -> ``labellings``.

@@ -35,7 +35,7 @@ from fsmodels.checks import positive, share
 from fsmodels.dataset import Dataset
 from fsmodels.svm import robust_lp
 from solvers import Result, SolutionStatus, solve
-from solvers.trace import one_clock
+from solvers.drivers.trace import one_clock
 
 __all__ = ["derivatives", "suppress"]
 

@@ -22,7 +22,7 @@ from fsmodels.selecting import Pairs, Prepared, prepared
 from fsmodels.selection import Selection
 from fsmodels.svm import C_MEANING
 from solvers import SolutionStatus, StopReason, interrupt
-from solvers.memory import Memory
+from solvers.drivers.tree.memory import Memory
 from solvers.result import relative_gap
 
 __all__ = ["path"]

@@ -19,9 +19,9 @@ from fsmodels.errors import ModelError, ParameterError
 from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
 from fsmodels.selection import Selection
 from solvers import Result, SolutionStatus, StopReason, facts_of, interrupt, solve
+from solvers.drivers.trace import Clock, one_clock
 from solvers.garbage import put_off
 from solvers.interfaces.registry import DRIVERS
-from solvers.trace import Clock, one_clock
 
 __all__ = ["Prepared", "prepared", "select"]
 

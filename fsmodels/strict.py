@@ -16,11 +16,11 @@ from fsmodels.errors import ParameterError
 from fsmodels.measures import Loss
 from fsmodels.multivariate import classifier, fsmulti, risk
 from solvers import Result, StopReason, facts_of, solve
+from solvers.drivers.trace import Clock, one_clock
+from solvers.drivers.two_layer.driver import TwoLayer
+from solvers.drivers.two_layer.support_search import Found, SupportSearch
 from solvers.facts.composite import CompositeRisk
 from solvers.result import DEFAULT_GAP, SolutionStatus, verdict
-from solvers.support_search import Found, SupportSearch
-from solvers.trace import Clock, one_clock
-from solvers.two_layer import TwoLayer
 
 __all__ = ["build", "run"]
 
@@ -64,7 +64,7 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
 
     That begins with the K features of largest ``|w_j| max_i |x_ij|`` and with what is left when features of least
     weight are dropped one after the other, and exchanges single features while (2) on them falls
-    (``solvers.support_search``). The bound of (5) also holds for the best w with at most K features (Lemma 2 and its
+    (``two_layer.support_search``). The bound of (5) also holds for the best w with at most K features (Lemma 2 and its
     relaxation), so the gap says how far the selection is from the best possible one.
     """
     K = parameters.get("max_features")

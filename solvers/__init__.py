@@ -1,8 +1,14 @@
 """HOW to optimise: every Pyomo solver and every decomposition driver by name. Knows nothing of what is modelled."""
 
-from solvers.alternating import Alternating
-from solvers.benders import Benders
-from solvers.branch_and_cut import BranchAndCut
+from solvers.drivers.alternating.driver import Alternating
+from solvers.drivers.benders.multi_tree import Benders
+from solvers.drivers.benders.single_tree import SingleTree
+from solvers.drivers.cutting_plane import CuttingPlane
+from solvers.drivers.multistart import MultiStart
+from solvers.drivers.sla import SuccessiveLinearization
+from solvers.drivers.tree.branch_and_cut import BranchAndCut
+from solvers.drivers.tree.memory import Memory
+from solvers.drivers.two_layer.driver import TwoLayer
 from solvers.errors import Error, ModelError, OptionError, SolverError
 from solvers.facts.blocks import Block, Blocks, PenaltyValues
 from solvers.facts.composite import CompositeRisk, RiskRow
@@ -10,14 +16,8 @@ from solvers.facts.oracle_blocks import OracleBlock, OracleBlocks
 from solvers.facts.separable import Separable
 from solvers.facts.structure import Cut, Facts, Structure, SubAnswer, facts_of
 from solvers.interfaces.registry import available
-from solvers.kelley import CuttingPlane
-from solvers.linearization import SuccessiveLinearization
-from solvers.memory import Memory
-from solvers.multistart import MultiStart
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
-from solvers.single_tree import SingleTree
-from solvers.two_layer import TwoLayer
 
 OWNER = "fsmodels"  # fsmodels looks for this mark, so that no other package named solvers is taken for ours
 

@@ -27,7 +27,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from solvers.box.minimise import Minimum, check_method
-from solvers.driver import Config, Driver
+from solvers.drivers.base import Config, Driver
 from solvers.errors import ModelError, OptionError
 from solvers.facts.as_stated import AsStated
 from solvers.facts.structure import Facts, data_of, facts_of

@@ -3,7 +3,7 @@
 A builder attaches a ``Structure`` to its model. The structure names the variables of the subproblem and the
 complicating variables that, once fixed, make it easy. It may also offer short cuts (a fast oracle, a closed-form cut,
 a proven big-M); those are facts about the model *as it was built*, so the structure remembers what the builder made
-and ``decomposition.split`` compares it, by identity, with what the model holds when it is solved.
+and ``drivers.benders.split`` compares it, by identity, with what the model holds when it is solved.
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from solvers.drivers.trace import Clock
 from solvers.interfaces.runner import Runner
 from solvers.model.expressions import variables
 from solvers.result import SolutionStatus
-from solvers.trace import Clock
 
 SECONDS = 5.0  # of each trial; a trial without an answer keeps its row
 

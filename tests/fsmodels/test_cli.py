@@ -338,7 +338,7 @@ def test_a_limit_with_an_incumbent_is_exit_code_0_with_gap_and_next_steps(capsys
 
 
 def test_ctrl_c_with_an_incumbent_is_exit_code_0(folder, capsys, monkeypatch):
-    from solvers.trace import Trace
+    from solvers.drivers.trace import Trace
 
     row = Trace.row
 
@@ -355,7 +355,7 @@ def test_ctrl_c_with_an_incumbent_is_exit_code_0(folder, capsys, monkeypatch):
 
 
 def test_ctrl_c_before_an_incumbent_is_exit_code_3(folder, capsys, monkeypatch):
-    from solvers.benders import Benders
+    from solvers.drivers.benders.multi_tree import Benders
 
     def interrupted(self):
         raise KeyboardInterrupt

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 import fsmodels as fs
 from fsmodels.errors import ModelError, SolverError
 from fsmodels.fsp_cuts import fill
-from solvers.decomposition import split
+from solvers.drivers.benders.split import split
+from solvers.drivers.benders.subproblem import OracleSubproblem, SwitchedSubproblem
 from solvers.interfaces.registry import DUALS, find, names
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.linear import LinearRows
-from solvers.subproblem import OracleSubproblem, SwitchedSubproblem
 
 QP_SOLVERS = names(C.QP | C.QCP | DUALS, installed=False)
 

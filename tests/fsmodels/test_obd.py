@@ -8,8 +8,8 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from solvers import Result, SolutionStatus, StopReason
+from solvers.drivers.trace import Clock
 from solvers.model.classes import violation
-from solvers.trace import Clock
 
 
 @pytest.fixture

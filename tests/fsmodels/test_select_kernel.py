@@ -153,7 +153,7 @@ def test_no_weights_is_the_larger_class_and_says_so(model, scaled):
 @pytest.mark.parametrize("model", KERNELS)
 @pytest.mark.parametrize("row", [0, 1, 3])
 def test_a_run_that_is_stopped_keeps_its_incumbent_with_the_svm_on_it(model, row, scaled, monkeypatch):
-    from solvers.trace import Trace
+    from solvers.drivers.trace import Trace
 
     add = Trace.row
 

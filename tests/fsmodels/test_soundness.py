@@ -16,11 +16,11 @@ import solvers
 from fsmodels.errors import ModelError
 from fsmodels.svm_oracle import SvmOracle
 from solvers import SolutionStatus, StopReason
-from solvers.cut_pool import KEPT, CutPool
-from solvers.decomposition import split
+from solvers.drivers.benders.split import split
+from solvers.drivers.tree.cut_pool import KEPT, CutPool
+from solvers.drivers.tree.master import MasterLP
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.lp.highs import LpStatus
-from solvers.master_lp import MasterLP
 
 DRIVER = "branch-and-cut"
 FORMS = ["perspective", "rmp"]

@@ -15,7 +15,7 @@ import fsmodels as fs
 from fsmodels._svm_relaxation import Rows
 from fsmodels.dataset import DataWarning
 from fsmodels.svm_oracle import SvmOracle
-from solvers.decomposition import split
+from solvers.drivers.benders.split import split
 from solvers.model.linear import LinearRows
 
 

@@ -7,8 +7,8 @@ import pyomo.environ as pyo
 import pytest
 
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
-from solvers.alternating import Alternating
-from solvers.block_problems import ClosedForm, _tidy
+from solvers.drivers.alternating.driver import Alternating
+from solvers.drivers.alternating.problems import ClosedForm, _tidy
 from solvers.facts.blocks import Block, Blocks, PenaltyValues
 from solvers.interfaces.registry import SOLVERS, names
 from solvers.lp.pyomo import NEEDED

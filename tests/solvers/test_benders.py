@@ -10,7 +10,7 @@ import pytest
 import fsmodels as fs
 import solvers
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
-from solvers.decomposition_driver import DecompositionDriver
+from solvers.drivers.benders.base import DecompositionDriver
 from solvers.interfaces.registry import DUALS, names
 from solvers.interfaces.registry import Capability as C
 from solvers.model.classes import violation

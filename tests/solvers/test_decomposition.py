@@ -6,10 +6,10 @@ import pytest
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunction
 
-import solvers.decomposition
+import solvers.drivers.benders.split
 import solvers.model.expressions
 from solvers import Benders, ModelError, OptionError, Structure
-from solvers.decomposition import Master, fixed, implied_structure, split
+from solvers.drivers.benders.split import Master, fixed, implied_structure, split
 from solvers.facts.structure import Cut, data_of
 
 

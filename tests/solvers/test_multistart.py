@@ -6,10 +6,10 @@ import pytest
 from pyomo.gdp import Disjunction
 
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
+from solvers.drivers.multistart import MultiStart
 from solvers.errors import Error
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Answer
-from solvers.multistart import MultiStart
 
 BEST, SECOND, THIRD = -1.0316284535, -0.2154638244, 2.1042503103  # of the six-hump camel, each twice
 

@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 import pytest
 
 from solvers import ModelError, OptionError, SolverError, solve
-from solvers.driver import configure
+from solvers.drivers.base import configure
 from solvers.interfaces.registry import DRIVERS
 
 WRONG = {

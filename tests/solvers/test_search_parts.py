@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from fsmodels.fsp_cuts import fill
-from solvers.branching import PseudoCosts, Tree
+from solvers.drivers.tree.branching import PseudoCosts, Tree
+from solvers.drivers.tree.exchange import Incumbent, exchange, exchange_blocks
 from solvers.facts.structure import Cut
-from solvers.local_search import Incumbent, exchange, exchange_blocks
 
 
 def test_the_tree_plunges_into_the_nearer_side_and_then_takes_the_best_bound():

@@ -17,9 +17,9 @@ from pyomo.repn import generate_standard_repn
 import fsmodels as fs
 import solvers
 from solvers import OptionError, SolutionStatus, SolverError, StopReason
+from solvers.drivers.benders.lazy_tree import LazyTree, LicenceError
 from solvers.interfaces.registry import SOLVERS, names
 from solvers.interfaces.registry import Capability as C
-from solvers.lazy_tree import LazyTree, LicenceError
 from solvers.model.classes import violation
 
 DRIVER = "single-tree"
@@ -398,7 +398,7 @@ def test_without_a_licence_the_remedy_is_said(tree, model, monkeypatch):
         except ValueError as error:
             raise SolverError(f"gurobi failed: {error}") from error
 
-    monkeypatch.setattr("solvers.lazy_tree.Runner.solve", solve)
+    monkeypatch.setattr("solvers.drivers.benders.lazy_tree.Runner.solve", solve)
     with pytest.raises(SolverError, match=r'too large.*Install a licence.*"branch-and-cut"'):
         tree(model)
 

@@ -8,8 +8,8 @@ import pyomo.environ as pyo
 import pytest
 
 from solvers import ModelError, OptionError, SolverError
+from solvers.drivers.starts import StartsConfig, draw, spread
 from solvers.model.smooth import SmoothObjective
-from solvers.starts import StartsConfig, draw, spread
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from solvers.column_problem import solve_columns
+from solvers.drivers.trace import Clock
+from solvers.drivers.two_layer.columns import solve_columns
+from solvers.drivers.two_layer.support_search import SupportSearch
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.result import StopReason
-from solvers.support_search import SupportSearch
-from solvers.trace import Clock
 
 
 class Regression:

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from solvers.trace import COLUMNS, Clock, Trace, cells
+from solvers.drivers.trace import COLUMNS, Clock, Trace, cells
 
 
 def test_a_clock_without_a_limit_never_ends():

@@ -6,11 +6,11 @@ import pytest
 from scipy import sparse
 
 from solvers import SolutionStatus, StopReason, solve
+from solvers.drivers.two_layer.groups import feasible, refined, solve_groups
+from solvers.drivers.two_layer.restricted import shares_of
 from solvers.errors import ModelError, OptionError
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.k_support import half_conjugate, half_norm
-from solvers.group_problem import feasible, refined, solve_groups
-from solvers.masters import shares_of
 
 SAMPLES, COLUMNS = 20, 5
 

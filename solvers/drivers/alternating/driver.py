@@ -1,0 +1,387 @@
+r"""Alternating minimisation over blocks of variables (block coordinate descent).
+
+    min f(x_1, ..., x_B) over the model's rows, each x_b a block; the blocks are solved in turn.
+
+    0. Put a start on the variables: seeded random values for those outside the first block that f or a coupling row
+       ties to it, the model's own values for the others.
+    1. For each block b: minimise f over x_b with all other variables fixed. Keep the answer where it is better than
+       the old values by more than the tolerance (in the first sweep of a random start always, if it is feasible).
+    2. The point is feasible after the first sweep: keep it if it is the best so far.
+    3. End the start when a whole sweep has moved no block (20); else go to 1.
+    4. Next start, from 0. With a penalty mu, for its values in ascending order: all starts at mu; stop at the first mu
+       whose best point satisfies what the penalty is to enforce.
+
+Bennett and Mangasarian 1993, "Bilinear separation of two sets in n-space", algorithm 2.1; Bradley, Mangasarian and
+Street 1998, algorithm 2.3 with stop (20), is this for two blocks, f bilinear and mu an exact penalty's weight.
+
+What converges: after the first sweep f falls by more than the tolerance in every sweep but the last, so a run ends
+wherever f is bounded below. For f bilinear and blocks over disjoint polyhedra, with vertex solutions, it ends after
+finitely many sweeps even with tolerance 0 (theorem 2.1 there, 2.4 here). It ends at a partial optimum: no block
+improves alone. Where f is smooth, every block is convex or was solved to stationarity, and the rows separate over the
+blocks, a partial optimum satisfies the first-order condition (21), and the status says "stationary". Nothing is proven
+about better points elsewhere. A row that couples two blocks can hold both fast at a point that is not even stationary,
+and so can a kink of f; a block of integers has no such condition: "feasible" then. (Without a tolerance the limits of
+two blocks are stationary for smooth f and compact level sets, convex or not; three blocks may cycle in the limit:
+Grippo and Sciandrone 2000.) A block with an objective of its own need not decrease f at all: its start ends when
+nothing moves or f has found nothing better for a while, and the best point seen is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyomo.environ as pyo
+
+from solvers.drivers.alternating.problems import Maker, Step
+from solvers.drivers.alternating.starts import Run, base_point, check_constants, starting_points, table
+from solvers.drivers.alternating.steps import Work, clash, rest_holds
+from solvers.drivers.base import Driver
+from solvers.drivers.benders.split import single_objective
+from solvers.drivers.starts import StartsConfig, spread
+from solvers.errors import OptionError
+from solvers.facts.blocks import Blocks, Part, Partition, as_blocks, has_kinks
+from solvers.facts.oracle_blocks import ENDLESS, descent
+from solvers.facts.structure import data_of, facts_of
+from solvers.interfaces.runner import SolveOptions
+from solvers.model.classes import is_fraction, violation, without_domains
+from solvers.model.smooth import SmoothObjective
+from solvers.model.unseen import INSIDE
+from solvers.result import FEASIBLE, SolutionStatus, StopReason
+from solvers.values import put_back
+from solvers.whole.penalty import inexact
+
+WANDERING = 50  # sweeps without a better objective, where a block has an objective of its own
+
+Ended = tuple[StopReason, SolutionStatus | None]
+
+
+@dataclass
+class AlternatingConfig(StartsConfig):
+    """Options of ``alternating``; ``iteration_limit`` counts sweeps over all starts, ``gap`` is for integer blocks.
+
+    One random start is enough where nothing ties the blocks, and then there is one.
+
+    Attributes
+    ----------
+    blocks : list, optional
+        A list of Vars, or a ``Block``, for each block, in the order in which they are solved; for a model that does
+        not state its own.
+    warm_start : bool
+        Start first from the values that the model holds.
+    """
+
+    blocks: Sequence[Any] | None = None
+    warm_start: bool = False
+
+
+class Alternating(Driver):
+    """Block coordinate descent on a Pyomo model, from several starts; ``partition`` shows what is in which block.
+
+    A model whose structure solves its blocks itself (``OracleBlocks``) is descended by ``OracleDescent``.
+    """
+
+    name = "alternating"
+    title = "models with declared blocks of variables (alternating minimisation, to a stationary point)"
+    options_type = AlternatingConfig
+    config: AlternatingConfig
+
+    def __new__(cls, model: Any = None, /, **options: Any) -> Any:
+        """Return the driver for the model's kind of blocks."""
+        return descent(model, options) or super().__new__(cls)
+
+    def prepare(self) -> None:
+        """Sort rows by blocks, draw the starts, and choose a way to solve each block."""
+        c, model = self.config, self.model
+        c.check("warm_start")
+        objective = single_objective(model)
+        self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
+        told = facts_of(model)
+        stated = told if isinstance(told, Blocks) else None
+        if c.blocks is None and stated is None:
+            raise OptionError(f"{self.name} needs to know the blocks: give blocks=[[model.x], [model.y]].")
+        blocks = as_blocks(c.blocks if c.blocks is not None or stated is None else stated.blocks, model)
+        self._rules = Blocks([]) if c.blocks is not None or stated is None else stated
+        warm = self._rules.warm and not {"starts", "warm_start"} & set(self.options)
+        self._penalty = None if stated is None else stated.penalty
+        if self._penalty is not None:
+            self._penalty.check()
+        own = [b.objective for b in blocks if b.objective is not None]
+        self.partition = Partition.of(model, blocks, [objective.expr, *own])
+        self._clash = check_constants(self.partition)
+        parameter = None if self._penalty is None else self._penalty.parameter
+        words = SolveOptions(gap=c.gap, threads=c.threads, seed=c.seed)
+        self._maker = Maker(model, self.partition, objective, c.lp_solver, words, parameter)
+        base = base_point(self.partition)
+        with _kept_values(model), self._kept_parameter():
+            self.partition.write(base)
+            if self._penalty is not None:
+                self._set_parameter(self._penalty.values[0])
+            self._objective = self._smooth(objective.expr)
+            every = [self._smooth(p.block.objective) for p in self.partition.parts]
+            self._work = [
+                Work(model, p, self._maker.make(p, f), f) for p, f in zip(self.partition.parts, every, strict=True)
+            ]
+        self._points = list(
+            starting_points(
+                self.partition,
+                [self._objective, *every],
+                starts=0 if warm else c.starts,
+                warm=warm or c.warm_start,
+                seed=c.seed or 0,
+                within=c.start_range,
+            )
+        )
+        self._kinks = self._objective.rest is not None and has_kinks(self._objective.rest)
+        self._runs: list[Run] = []
+        self._holder: Run | None = None  # whose point is the incumbent
+        self._bring_back: Callable[[], None] = lambda: None
+        self._measures: list[dict[str, Any]] = []
+
+    def loop(self) -> Ended:
+        """Run the algorithm box, and say in the end what came out.
+
+        A penalty's parameter stays at the value of the point returned; without one it is what it was.
+        """
+        constants = [*self.partition.constants, *self.partition.uncovered]
+        with self._kept_parameter(), without_domains([v for v in constants if is_fraction(v)]):
+            try:
+                return self._search()
+            finally:
+                self._conclude()
+
+    def _search(self) -> Ended:
+        """Search over the penalty's values and the starts."""
+        if self._clash:
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+        limit = self.config.iteration_limit
+        self._sweeps = self.trace.iterations(self._rules.sweeps if limit is None else limit)
+        for value in [None] if self._penalty is None else self._penalty.values:
+            self._begin(value)
+            for number, (warm, point) in enumerate(self._points, 1):
+                self._runs.append(Run(number, value, warm))
+                ended = self._descend(self._runs[-1], point)
+                if ended is not None:
+                    return ended
+            if value is not None and self._measured(value):  # 4
+                break
+        return StopReason.CONVERGED, None
+
+    def _descend(self, run: Run, point: np.ndarray) -> Ended | None:
+        """Descend from one start; the numbers are the steps of the box."""
+        self.partition.write(point)  # 0
+        if run.warm and violation(self.model) <= FEASIBLE:
+            self._keep(run)
+        stale = 0
+        for _ in self._sweeps:
+            before = self._watched()
+            moved, ended = self._sweep(run)  # 1
+            if ended is not None or run.failure:
+                if run.sweeps:
+                    self._keep(run)
+                return ended
+            run.sweeps += 1
+            stale = 0 if self._keep(run) else stale + 1  # 2
+            at = "" if run.value is None or self._penalty is None else f"{self._mu}={run.value:g} "
+            self.record(f"{at}start {run.number}", self._value(), cuts=0, support=None)
+            if run.objective is not None and run.objective < ENDLESS:
+                run.failure = f"start {run.number} fell below {ENDLESS:g}: bound the variables"
+                return None if run.value is not None else (StopReason.CONVERGED, SolutionStatus.UNBOUNDED)
+            rule = self._rules.settled
+            run.ruled = moved and rule is not None and rule(before, self._watched())
+            if run.ruled or not moved:  # 3
+                run.settled = True
+                return None
+            if stale >= WANDERING and self._own_objective():
+                run.failure = f"start {run.number} did not settle: a block's own objective works against the model's"
+                return None
+        return StopReason.ITERATION_LIMIT, None
+
+    def _watched(self) -> np.ndarray:
+        return np.array([v.value for v in data_of(self._rules.watched)], dtype=float)
+
+    def _sweep(self, run: Run) -> tuple[bool, Ended | None]:
+        """Improve each block in turn; return whether any moved, and how the whole run ends if it does."""
+        moved, run.inexact = False, ""
+        for work in self._work:
+            stop = self.stopped()
+            if stop is not None:
+                return moved, (stop, None)
+            step = self._timed("subproblem", lambda w=work: self._improve(run, w))  # type: ignore[misc]
+            moved, run.solves = moved or step.moved, run.solves + step.solves
+            if step.failure:
+                run.failure = f"start {run.number} failed: {step.failure}"
+                return moved, self._proof(run, work.part, step)
+            if step.stop is not None:
+                return moved, (step.stop, None)
+            if not step.exact:
+                run.inexact = run.inexact or f'block "{work.part.name}" was not solved to optimality ({step.message})'
+        return moved, None
+
+    def _improve(self, run: Run, work: Work) -> Step:
+        """Minimise over one block; a random start's own values are nothing to hold on to."""
+        free = not run.sweeps and not run.warm
+        return work.improve(self.partition, free=free, tolerance=self.config.tolerance, time_limit=self.clock.left)
+
+    def _keep(self, run: Run) -> bool:
+        """Offer the point on the model, which satisfies the rows; return whether it is the start's best."""
+        objective = self._value()
+        better = run.objective is None or objective < run.objective
+        if better:
+            run.objective = objective
+        load = (lambda: None) if run.value is None else (lambda: self._set_parameter(run.value))
+        score = -float(len(self.trace.rows)) if self._rules.keeps_last else None
+        if self.offer(objective, self.partition.space, load, score):
+            self._holder = run
+        return better
+
+    def _value(self) -> float:
+        return self._objective.value(self.partition.read())
+
+    def _proof(self, run: Run, part: Part, step: Step) -> Ended | None:
+        """End the whole run where the failure of a block says it all about the model."""
+        if step.status is SolutionStatus.INFEASIBLE and part.closed and not self._maker.follows_parameter(part):
+            self._clash = f'Block "{part.name}" has no solution, whatever the others are. {clash(part)}'.strip()
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+        unbounded = step.status is SolutionStatus.UNBOUNDED and part.block.objective is None and self._penalty is None
+        if unbounded and (run.sweeps or rest_holds(self.model, part)):
+            return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
+        return None
+
+    def why_infeasible(self) -> str:
+        """Name the rows that clash."""
+        return self._clash
+
+    # The penalty.
+
+    @property
+    def _mu(self) -> str:
+        return "" if self._penalty is None else str(self._penalty.parameter.local_name)
+
+    def _set_parameter(self, value: float | None) -> None:
+        if self._penalty is not None and value is not None:
+            self._penalty.parameter.set_value(value)
+
+    def _begin(self, value: float | None) -> None:
+        """Make ready for the starts at one value of the penalty."""
+        if value is None:
+            return
+        self._put_aside()
+        self._set_parameter(value)
+        self._objective = self._smooth(self._maker.objective.expr)
+        for work in self._work:
+            work.objective = self._smooth(work.part.block.objective)
+            work.problem.refresh()
+
+    def _smooth(self, expression: Any) -> SmoothObjective:
+        """Return an objective as numbers; a block without one of its own has the model's."""
+        if expression is None:
+            return self._objective
+        return SmoothObjective(expression, self.partition.space, self.sign)
+
+    def _put_aside(self) -> None:
+        """Forget the incumbent of another value: their objectives are not comparable."""
+        if self._holder is not None:
+            holder, back = self._holder, self.set_aside()
+
+            def bring_back() -> None:
+                back()
+                self._holder = holder
+
+            self._holder, self._bring_back = None, bring_back
+
+    def _measured(self, value: float) -> bool:
+        """Measure the best point of a value of the penalty; say whether it will do."""
+        assert self._penalty is not None
+        if self._holder is None:
+            row = {"value": value, "measure": None, "objective": None, "satisfied": False}
+        else:
+            self._load()
+            measure = float(self._penalty.measure(self.model))
+            satisfied = measure <= self._penalty.tolerance
+            row = {"value": value, "measure": measure, "objective": self._signed(self.best), "satisfied": satisfied}
+        self._measures.append(row)
+        return bool(row["satisfied"])
+
+    @contextmanager
+    def _kept_parameter(self) -> Iterator[None]:
+        """Give the parameter its value back; the incumbent, when it is loaded, brings its own."""
+        before = None if self._penalty is None else pyo.value(self._penalty.parameter, exception=False)
+        try:
+            yield
+        finally:
+            self._set_parameter(before)
+
+    # What came out.
+
+    def claim(self) -> SolutionStatus:
+        """Tell whether the point of the incumbent's start is stationary."""
+        good = self._holder is not None and self._holder.settled and not self._only_partial(self._holder)
+        return SolutionStatus.STATIONARY if good else SolutionStatus.FEASIBLE
+
+    def _own_objective(self) -> str:
+        return next((p.name for p in self.partition.parts if p.block.objective is not None), "")
+
+    def _only_partial(self, run: Run) -> str:
+        """Say why a point that no block improves alone need not be stationary; "" where it is."""
+        p = self.partition
+        if self._own_objective():
+            return f'block "{self._own_objective()}" has an objective of its own'
+        integer = next((v.name for part in p.parts for v in part.variables if not v.is_continuous()), None)
+        if integer is not None:
+            return f'variable "{integer}" is integer'
+        if p.uncovered:
+            return f'variable "{p.uncovered[0].name}" is in no block and stayed as it was'
+        if p.coupling:
+            return f'row "{p.coupling[0].name}" couples two blocks'
+        if self._kinks:
+            return "the objective has kinks (abs, min, max, a condition), in which blocks can be stuck"
+        return run.inexact
+
+    def _conclude(self) -> None:
+        """Settle which point is returned, and say in a few sentences what came out."""
+        if self._holder is None:
+            self._bring_back()
+        run = self._holder
+        if run is not None and run.value is not None and not any(m["value"] == run.value for m in self._measures):
+            self._measured(run.value)
+        failures = [r.failure for r in self._runs if r.failure]
+        said = [self.message]
+        if run is not None:
+            missed = next((m for m in self._measures if m["value"] == run.value and not m["satisfied"]), None)
+            if missed is not None and self._penalty is not None:
+                said.append(inexact(self._penalty, missed))
+            why = self._only_partial(run) if run.settled else ""
+            partial = "A partial optimum, which no block improves alone"
+            said.append(f"{'Ended by the rule of its algorithm' if run.ruled else partial}: {why}." if why else "")
+            alike = [r for r in self._runs if r.value == run.value and r.settled]
+            said.append(spread([r.objective for r in alike if r.objective is not None], self.sign))
+        if failures:
+            more = f" ({len(failures)} starts failed)" if len(failures) > 1 else ""
+            said.append(f"{failures[0][:1].upper()}{failures[0][1:]}{more}.")
+        self.message = " ".join(s for s in said if s)
+        self._detail()
+
+    def _detail(self) -> None:
+        """Fill the result's details."""
+        good = [run.settled and not self._only_partial(run) for run in self._runs]
+        penalty = self._penalty is not None
+        self.details["starts"] = table(self._runs, sign=self.sign, stationary=good, penalty=penalty)
+        if penalty:
+            columns = ["value", "measure", "objective", "satisfied"]
+            held = next((m for m in reversed(self._measures) if m["measure"] is not None), dict.fromkeys(columns))
+            summary = {key: held[key] for key in ("value", "measure", "satisfied")}
+            self.details["penalty"] = {**summary, "table": pd.DataFrame(self._measures, columns=columns)}
+
+
+@contextmanager
+def _kept_values(model: Any) -> Iterator[None]:
+    before = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)]
+    try:
+        yield
+    finally:
+        put_back(before)

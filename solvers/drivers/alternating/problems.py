@@ -1,0 +1,344 @@
+"""The problem of one block with all other variables fixed: by closed form, by a persistent LP, or by any solver.
+
+All three answer the same question and say how they know. The closed form is trusted only where no row holds the
+block's variables and its answer satisfies the optimality conditions of a box; that is checked at each answer, so an
+edited objective, bound or row falls back to a solver.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.common.numeric_types import native_numeric_types
+from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.core.expr.visitor import identify_mutable_parameters
+
+from solvers.drivers.benders.split import fixed
+from solvers.errors import ModelError, SolverError
+from solvers.facts.blocks import Part, Partition
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import SolverSpec, default_solver, find, names, require
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.lp.highs import LpStatus
+from solvers.lp.pyomo import NEEDED, linear_program
+from solvers.model.classes import bounds_of, has_integers, needs, violation
+from solvers.model.expressions import variables
+from solvers.model.linear import LinearRows
+from solvers.model.smooth import SmoothObjective
+from solvers.result import FEASIBLE, SolutionStatus, StopReason
+from solvers.values import put_back
+
+HOPELESS = 1e-3  # largest violation of a first point that is worth going on from
+STATIONARY = 1e-9  # relative to the largest slope: what a closed form may miss
+ALMOST_INTEGER = 1e-4
+GENERIC = 1.2345  # where a class is asked for: to Pyomo x*y has degree 0 where y is fixed at 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """What came of one block. The model holds the values when ``has_point``.
+
+    ``exact`` means optimal, or stationary by a local solver; ``stop`` is a limit that was met, if one was; ``moved`` is
+    whether the values are other ones than before.
+    """
+
+    status: SolutionStatus
+    has_point: bool
+    exact: bool = False
+    stop: StopReason | None = None
+    message: str = ""
+    solves: int = 1
+    moved: bool = True
+    failure: str = ""  # why the start cannot go on
+
+
+class BlockProblem(Protocol):
+    """The problem of one block."""
+
+    def solve(self, x: np.ndarray, objective: SmoothObjective, time_limit: float | None) -> Step:
+        """Minimise over the block from the point ``x`` of the space, which the model holds too."""
+        ...
+
+    def violation(self, x: np.ndarray) -> float:
+        """Return by how much the block's rows and bounds are missed at a point, which the model holds too."""
+        ...
+
+    def refresh(self) -> None:
+        """Take notice of another value of a parameter in the bounds."""
+        ...
+
+
+class LinearBlock:
+    """One LP that stays alive: between solves only its costs change, and the bounds that hold the other variables."""
+
+    def __init__(self, part: Part, partition: Partition, lp_solver: str, seed: int) -> None:
+        self._part, self._partition = part, partition
+        rows = self._rows = LinearRows.of(part.rows, part.variables + part.others, [], 1.0)
+        place = {id(v): k for k, v in enumerate(partition.space)}
+        moving = [(c, place[id(v)]) for c, v in enumerate(rows.variables) if c >= self._size and not v.fixed]
+        self._columns = np.array([c for c, _ in moving], dtype=int)
+        self._places = np.array([p for _, p in moving], dtype=int)
+        self._lp = linear_program(lp_solver, np.zeros(len(rows.variables)), rows.x_lower, rows.x_upper, seed=seed)
+        if rows.rows:
+            self._lp.add_rows(rows.matrix, rows.lower, rows.upper)
+        self._lower, self._upper = rows.x_lower, rows.x_upper
+        self._name = lp_solver
+
+    @property
+    def _size(self) -> int:
+        return len(self._part.variables)
+
+    def solve(self, x: np.ndarray, objective: SmoothObjective, time_limit: float | None) -> Step:
+        """Minimise the objective, which is linear in the block: its slope is the same all over it."""
+        places, n = self._part.places, self._size
+        cost = np.zeros(self._lp.columns)
+        cost[:n] = objective.gradient(x)[places]
+        self._lp.set_cost(cost)
+        self._lp.set_bounds(self._columns, x[self._places], x[self._places])
+        answer = self._lp.solve(time_limit)
+        if answer.status is LpStatus.OPTIMAL:
+            y = x.copy()
+            y[places] = np.clip(answer.point[:n], self._lower[:n], self._upper[:n])
+            self._partition.write(y, places)
+            return Step(SolutionStatus.OPTIMAL, True, exact=True)
+        if answer.status is LpStatus.LIMIT:
+            return Step(SolutionStatus.NO_SOLUTION, False, stop=StopReason.TIME_LIMIT)
+        proven = {LpStatus.INFEASIBLE: SolutionStatus.INFEASIBLE, LpStatus.UNBOUNDED: SolutionStatus.UNBOUNDED}
+        status = proven.get(answer.status, SolutionStatus.NO_SOLUTION)
+        return Step(status, False, message=f"{self._name} says {answer.status.value}")
+
+    def violation(self, x: np.ndarray) -> float:
+        """Return the largest miss of rows and bounds, relative to 1 or the side."""
+        n, point = self._size, self._rows.x_lower.copy()  # of a fixed variable both bounds are its value
+        point[:n], point[self._columns] = x[self._part.places], x[self._places]
+        activity = self._rows.matrix @ point
+        sides = [(self._rows.lower, self._rows.upper, activity), (self._lower[:n], self._upper[:n], point[:n])]
+        return max(_short(*three) for three in sides)
+
+    def refresh(self) -> None:
+        """Read the bounds again."""
+        self._lower, self._upper = self._lower.copy(), self._upper.copy()
+        for k, v in enumerate(self._part.variables):
+            self._lower[k], self._upper[k] = bounds_of(v)
+        n = self._size
+        self._lp.set_bounds(np.arange(n), self._lower[:n], self._upper[:n])
+
+
+class GeneralBlock:
+    """A view of the block's rows and variables with an objective, for any solver; made once and kept."""
+
+    def __init__(self, part: Part, partition: Partition, expression: Any, sense: Any, options: SolveOptions) -> None:
+        self._part, self._options = part, options
+        view = self._view = pyo.ConcreteModel(name=part.name)
+        view.variables = pyo.Reference(dict(enumerate(part.variables)), ctype=pyo.Var)
+        view.rows = pyo.Reference(dict(enumerate(part.rows)), ctype=pyo.Constraint)
+        view.objective = pyo.Objective(expr=expression, sense=sense)
+        mine = {id(v) for v in part.variables}
+        around = {id(v): v for v in (*part.others, *variables(expression)) if not v.fixed and id(v) not in mine}
+        self._others = list(around.values())
+        with fixed([(v, GENERIC) for v in self._others]):
+            self._needed, self._integer = needs(view), has_integers(view)
+        self.spec = self._chosen()
+        near = self.spec.near if part.block.begin is not None else {}
+        self._runner = Runner(self.spec, replace(options, own={**near, **options.own}))
+
+    def _chosen(self) -> SolverSpec:
+        if self._part.block.solver is None:
+            return default_solver(self._needed)
+        spec = find(self._part.block.solver)
+        if any(n in spec.capabilities for n in self._needed):
+            return spec
+        try:
+            return require(spec.name, self._needed[0])
+        except SolverError as error:
+            raise SolverError(f'Block "{self._part.name}": {error}') from None
+
+    def solve(self, x: np.ndarray, objective: SmoothObjective, time_limit: float | None) -> Step:
+        """Solve the view with every other variable fixed."""
+        with fixed([(v, v.value) for v in self._others]):
+            answer = self._ask(time_limit)
+            if answer.stop_reason is StopReason.INTERRUPTED:
+                raise KeyboardInterrupt  # which the solver swallowed
+            error = self._tidied() if answer.has_point else math.inf
+        limit = answer.stop_reason in (StopReason.TIME_LIMIT, StopReason.ITERATION_LIMIT)
+        stop = StopReason.TIME_LIMIT if answer.stop_reason is StopReason.TIME_LIMIT else None
+        status = answer.status
+        if self.spec.local and status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED):
+            status = SolutionStatus.NO_SOLUTION  # near its start, which proves nothing
+        solved = status in (SolutionStatus.OPTIMAL, SolutionStatus.STATIONARY)
+        said = f"{self.spec.name} says {answer.message}"
+        if answer.has_point and error > FEASIBLE:
+            said = f"{self.spec.name}'s point misses its rows by {error:.1e}"
+        exact = solved and error <= FEASIBLE and not limit
+        return Step(status, answer.has_point and error <= HOPELESS, exact, stop, said)
+
+    def _ask(self, time_limit: float | None) -> Answer:
+        """Ask the solver; a default that turns out to need convexity gives way to SCIP, which does not."""
+        try:
+            return self._runner.solve(self._view, time_limit=time_limit, integer=self._integer)
+        except ModelError as refusal:
+            convex = any(n & (C.QP | C.QCP) for n in self._needed)
+            if not convex or self._part.block.solver is not None or C.NONCONVEX in self.spec.capabilities:
+                able = ", ".join(n for n in names(C.NONCONVEX) if n != self.spec.name) or "none"
+                hint = f" Installed solvers that need no convexity: {able}." if convex else ""
+                raise ModelError(f'Block "{self._part.name}": {refusal}{hint}') from refusal
+            self.spec = find("scip")
+            self._runner = Runner(self.spec, self._options)
+            return self._runner.solve(self._view, time_limit=time_limit, integer=self._integer)
+
+    def _tidied(self) -> float:
+        """Round integers and put values on bounds that they just miss, where the rows still hold; return the violation.
+
+        To the next block these values are constants, and a constant outside its bounds would prove it infeasible.
+        """
+        error = violation(self._view)
+        held = [v for v in self._part.variables if v.value is not None]
+        off = [(v, v.value) for v in held if v.value != _tidy(v)]
+        for v, _ in off:
+            v.set_value(_tidy(v), skip_validation=True)
+        after = violation(self._view) if off else error
+        if after <= max(error, FEASIBLE):
+            return after
+        put_back(off)
+        return error
+
+    def violation(self, x: np.ndarray) -> float:
+        """Return the largest violation of the view."""
+        return violation(self._view)
+
+    def refresh(self) -> None:
+        """Do nothing: Pyomo's solvers notice what changed."""
+
+
+class ClosedForm:
+    """The block's own formula until an answer of it does not hold; from then on the problem behind it."""
+
+    def __init__(self, part: Part, partition: Partition, model: Any, make: Callable[[], BlockProblem]) -> None:
+        self._part, self._partition, self._model = part, partition, model
+        self._make = make
+        self._behind: BlockProblem | None = None
+
+    def solve(self, x: np.ndarray, objective: SmoothObjective, time_limit: float | None) -> Step:
+        """Apply the formula and check it."""
+        if self._behind is None:
+            assert self._part.block.closed_form is not None
+            y = self._partition.apply(self._part.block.closed_form, self._model)
+            outside = np.delete(y != x, self._part.places).any()
+            if not outside and np.isfinite(y).all() and self.violation(y) <= STATIONARY and self._optimal(y, objective):
+                return Step(SolutionStatus.OPTIMAL, True, exact=True, solves=0)
+            self._partition.write(x)
+            self._behind = self._make()
+        return self._behind.solve(x, objective, time_limit)
+
+    def _optimal(self, y: np.ndarray, objective: SmoothObjective) -> bool:
+        """Tell whether the slope points out of the box wherever it is not 0."""
+        slope = objective.gradient(y)[self._part.places]
+        lower, upper = _bounds(self._part.variables)
+        value, small = y[self._part.places], STATIONARY * max(1.0, float(np.abs(slope).max()))
+        at_lower = value <= lower + STATIONARY * np.maximum(1.0, np.abs(lower))
+        at_upper = value >= upper - STATIONARY * np.maximum(1.0, np.abs(upper))
+        return bool(np.all((slope >= -small) | at_upper) and np.all((slope <= small) | at_lower))
+
+    def violation(self, x: np.ndarray) -> float:
+        """Return the largest miss of bounds and integrality: no row holds the variables."""
+        value = x[self._part.places]
+        whole = np.array([not v.is_continuous() for v in self._part.variables])
+        return max(_short(*_bounds(self._part.variables), value), float(np.abs(value - np.round(value))[whole].sum()))
+
+    def refresh(self) -> None:
+        """Pass it on."""
+        if self._behind is not None:
+            self._behind.refresh()
+
+
+@dataclass
+class Maker:
+    """Chooses and makes the problem of a block.
+
+    ``parameter`` is one whose value changes within the run; numbers extracted from rows that hold it would be stale.
+    """
+
+    model: Any
+    partition: Partition
+    objective: Any  # of the model
+    lp_solver: str
+    options: SolveOptions
+    parameter: Any = None
+
+    def make(self, part: Part, objective: SmoothObjective) -> BlockProblem:
+        """Return the problem of a block whose objective is given."""
+        if part.block.closed_form is not None and not part.rows:
+            return ClosedForm(part, self.partition, self.model, lambda: self._solved(part, objective))
+        return self._solved(part, objective)
+
+    def follows_parameter(self, part: Part) -> bool:
+        """Tell whether a row or bound of a block follows the parameter."""
+        if self.parameter is None:
+            return False
+        bounds = [bound for v in part.variables for bound in (v.lower, v.upper)]
+        written = [e for row in part.rows for e in (row.lower, row.upper, *_coefficients(row.body))] + bounds
+        moving = [e for e in written if e is not None and type(e) not in native_numeric_types]
+        return any(p is self.parameter for e in moving for p in identify_mutable_parameters(e))
+
+    def _solved(self, part: Part, objective: SmoothObjective) -> BlockProblem:
+        lp_solver = self._lp_solver(part.block.solver)
+        if lp_solver is not None and self._linear(part, objective):
+            with suppress(ModelError):  # a row that is linear only while the other variables are fixed
+                return LinearBlock(part, self.partition, lp_solver, self.options.seed or 0)
+        expression = self.objective.expr if part.block.objective is None else part.block.objective
+        return GeneralBlock(part, self.partition, expression, self.objective.sense, self.options)
+
+    def _lp_solver(self, named: str | None) -> str | None:
+        """Return who solves a linear block, None where the solver named for it does not fit the LP protocol."""
+        if named is None:
+            return self.lp_solver
+        spec = find(named)
+        return named if NEEDED in spec.capabilities and not spec.local else None
+
+    def _linear(self, part: Part, objective: SmoothObjective) -> bool:
+        """Tell whether a block's problem is one LP whose rows keep their numbers."""
+        if any(not v.is_continuous() for v in part.variables):
+            return False
+        if self.follows_parameter(part):
+            return False
+        if objective.rest is None:
+            return True
+        mine = {id(v) for v in part.variables}
+        outside = [v for v in variables(objective.rest) if id(v) not in mine and not v.fixed]
+        with fixed([(v, GENERIC) for v in {id(v): v for v in outside}.values()]):
+            degree = objective.rest.polynomial_degree()
+        return degree is not None and degree <= 1
+
+
+def _coefficients(body: Any) -> list[Any]:
+    """Return the expressions of a row: a dense row of numbers is read, not walked."""
+    return [*body.linear_coefs, body.constant] if type(body) is LinearExpression else [body]
+
+
+def _tidy(v: Any) -> float:
+    """Return a variable's value, on the bound or the whole number that it misses by no more than the tolerance."""
+    value = float(v.value)
+    if not v.is_continuous() and abs(value - round(value)) < ALMOST_INTEGER:
+        return float(round(value))
+    inside = float(np.clip(value, *bounds_of(v)))
+    return inside if abs(inside - value) <= FEASIBLE * max(1.0, abs(inside)) else value
+
+
+def _bounds(held: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    lower, upper = np.array([bounds_of(v) for v in held], dtype=float).reshape(-1, 2).T
+    return lower, upper
+
+
+def _short(lower: np.ndarray, upper: np.ndarray, value: np.ndarray) -> float:
+    """Return the largest miss of sides, relative to 1 or the side; missing ones are infinite."""
+    with np.errstate(invalid="ignore"):  # infinity divided by itself, where a side is missing
+        below = np.where(np.isfinite(lower), (lower - value) / np.maximum(1.0, np.abs(lower)), 0.0)
+        above = np.where(np.isfinite(upper), (value - upper) / np.maximum(1.0, np.abs(upper)), 0.0)
+    worst = max(below.max(initial=0.0), above.max(initial=0.0))
+    return float(worst) if worst == worst else math.inf

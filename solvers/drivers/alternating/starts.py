@@ -1,0 +1,139 @@
+"""Where the driver that alternates starts from, and what is said of the starts when all have ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyomo.environ as pyo
+
+from solvers.drivers.starts import draw
+from solvers.errors import ModelError
+from solvers.facts.blocks import Partition
+from solvers.model.classes import bounds_of, violation
+from solvers.model.expressions import variables
+from solvers.model.smooth import SmoothObjective, curved_variables
+from solvers.result import FEASIBLE
+
+
+@dataclass
+class Run:
+    """One start, at one value of the penalty; ``objective`` is minimised."""
+
+    number: int
+    value: float | None
+    warm: bool
+    objective: float | None = None
+    sweeps: int = 0
+    solves: int = 0
+    settled: bool = False
+    ruled: bool = False  # settled by the algorithm's own rule
+    inexact: str = ""  # of the last sweep: which block was not solved to optimality
+    failure: str = ""
+
+
+def starting_points(
+    partition: Partition,
+    objectives: Sequence[SmoothObjective],
+    *,
+    starts: int,
+    warm: bool,
+    seed: int,
+    within: tuple[float, float] | None,
+) -> Iterator[tuple[bool, np.ndarray]]:
+    """Yield whether a start is the model's own point, and the start.
+
+    Drawn are the variables of later blocks that a nonlinear term ties to others; where there is none, all random starts
+    are the same, and there is one.
+    """
+    base = base_point(partition)
+    if warm:
+        yield True, base
+    places = _drawn(partition, objectives)
+    held = [partition.space[k] for k in places]
+    random = np.random.default_rng(seed)
+    for _ in range(starts if len(places) else min(starts, 1)):
+        point = base.copy()
+        point[places] = [_within(v, x) for v, x in zip(held, draw(held, random, within).tolist(), strict=True)]
+        yield False, point
+
+
+def base_point(partition: Partition) -> np.ndarray:
+    """Return the model's values: within bounds, integers rounded, 0 where there is none; constants as they are."""
+    constant = {id(v) for v in partition.uncovered}
+    return np.array(
+        [v.value if id(v) in constant else _within(v, v.value or 0.0) for v in partition.space], dtype=float
+    )
+
+
+def _within(v: Any, x: float) -> float:
+    low, up = bounds_of(v)
+    if not v.is_continuous():
+        x = round(x)
+        low, up = (b if math.isinf(b) else whole(b) for b, whole in ((low, math.ceil), (up, math.floor)))
+    return float(min(max(x, low), up))
+
+
+def _drawn(partition: Partition, objectives: Sequence[SmoothObjective]) -> np.ndarray:
+    """Return the places of the variables whose starting values matter: curved ones outside the first block."""
+    curved = {k for objective in objectives for k in objective.curved.tolist()}
+    place = {id(v): k for k, v in enumerate(partition.space)}
+    for row in partition.coupling:
+        curved |= {place[id(v)] for v in curved_variables(row.body)}
+    first = partition.parts[0].places.tolist() if partition.parts else []
+    constant = [place[id(v)] for v in partition.uncovered]
+    return np.array(sorted(curved - set(first) - set(constant)), dtype=int)
+
+
+def check_constants(partition: Partition) -> str:
+    """Return why no point can hold, where a row of fixed variables does not; "" otherwise.
+
+    Raises
+    ------
+    ModelError
+        If a free variable of no block has no value, or its value keeps a row from holding that no block can change.
+    """
+    for v in partition.uncovered:
+        if v.value is None:
+            raise ModelError(
+                f'Variable "{v.name}" is in no block and has no value: it stays as it is, so give it a value, or put '
+                "it into a block."
+            )
+    free = {id(v) for v in partition.uncovered}
+    for row in partition.idle:
+        if violation(rows_only([row])) > FEASIBLE:
+            if not any(id(v) in free for v in variables(row.body)):
+                return f'Row "{row.name}" does not hold, and all its variables are fixed.'
+            raise ModelError(
+                f'Row "{row.name}" does not hold, and none of its variables is in a block: give them other values, or '
+                "put them into a block."
+            )
+    return ""
+
+
+def rows_only(rows: Sequence[Any]) -> pyo.ConcreteModel:
+    """Return a model of references to rows."""
+    view = pyo.ConcreteModel()
+    view.rows = pyo.Reference(dict(enumerate(rows)), ctype=pyo.Constraint)
+    return view
+
+
+def table(runs: Sequence[Run], *, sign: float, stationary: Sequence[bool], penalty: bool) -> pd.DataFrame:
+    """Return one row a start, objectives in the model's sense."""
+    columns = ["start", *(["penalty"] if penalty else []), "objective", "sweeps", "solves", "stationary"]
+    rows = [
+        {
+            "start": run.number,
+            "penalty": run.value,
+            "objective": None if run.objective is None else sign * run.objective,
+            "sweeps": run.sweeps,
+            "solves": run.solves,
+            "stationary": good,
+        }
+        for run, good in zip(runs, stationary, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=columns)

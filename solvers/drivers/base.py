@@ -1,0 +1,344 @@
+"""What every driver shares: options, clock, table, incumbent, and leaving the user's model as it was found."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import pyomo.environ as pyo
+
+from solvers import interrupt
+from solvers.drivers.benders.split import single_objective
+from solvers.drivers.trace import Clock, Trace
+from solvers.errors import OptionError
+from solvers.facts.structure import Facts, facts_of, resolution_of, told_violation
+from solvers.interfaces.registry import nearest
+from solvers.model.classes import put_on_bounds, violation
+from solvers.model.duals import dual_suffix
+from solvers.model.unseen import INSIDE, refuse_unseen
+from solvers.options import check_types
+from solvers.result import ROUNDING, Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
+from solvers.values import put_back
+
+T = TypeVar("T")
+
+LEAST = {"time_limit": 0, "gap": 0, "iteration_limit": 1, "threads": 1, "patience": 1, "root_limit": 0}
+LARGEST_SEED = 2**31 - 1  # of the solvers inside
+
+
+@dataclasses.dataclass
+class Config:
+    """The options that every driver has.
+
+    Attributes
+    ----------
+    time_limit : float, optional
+        Seconds for the whole run; what is left is handed to each solve inside.
+    gap : float
+        Relative gap at which to stop.
+    iteration_limit : int, optional
+    threads, seed : int, optional
+        For the solvers inside.
+    tee : bool
+        Show the iteration table while it grows.
+    callback : callable, optional
+        Called with each row of the table as a dict; returning True stops the run.
+    """
+
+    time_limit: float | None = None
+    gap: float = 1e-4
+    iteration_limit: int | None = None
+    threads: int | None = None
+    seed: int | None = None
+    tee: bool = False
+    callback: Callable[[dict[str, Any]], Any] | None = None
+
+
+def configure(config: type, options: dict[str, Any], name: str) -> Any:
+    """Return a filled ``config``.
+
+    Raises
+    ------
+    OptionError
+        For an unknown option (with the nearest match), a value of another type than the option's, or a limit that is
+        not positive.
+    """
+    known = [f.name for f in dataclasses.fields(config)]
+    for option in options:
+        if option not in known:
+            raise OptionError(
+                f'Option "{option}" is not one of {name}.{nearest(option, known)} Its options: {", ".join(known)}.'
+            )
+    check_types(config, options)
+    check_limits(options)
+    return config(**options)
+
+
+def check_limits(options: dict[str, Any]) -> None:
+    """Refuse limits and gaps that mean nothing, of drivers and of whole-model solvers alike.
+
+    Raises
+    ------
+    OptionError
+    """
+    check_types(Config, options)
+    for option, least in LEAST.items():
+        value = options.get(option)
+        if isinstance(value, int | float) and not value >= least:
+            raise OptionError(f"{option}={value!r} is not allowed: give a number of at least {least}, or leave it out.")
+    seed = options.get("seed")
+    if seed is not None and not 0 <= seed <= LARGEST_SEED:
+        raise OptionError(f"seed={seed!r} is not allowed: give a whole number in 0..{LARGEST_SEED}, or leave it out.")
+
+
+class Driver:
+    """A decomposition algorithm over one model; a subclass gives ``prepare`` and ``loop``.
+
+    Inside, everything is minimised: a model that maximises enters with its objective negated.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    options_type: ClassVar[type[Config]]
+    asks: ClassVar[type[Facts] | tuple[()]] = ()  # facts that stand for rows which a model does not state
+    config: Config
+    sign: float  # -1 for a model that maximises
+
+    def __init__(self, model: pyo.ConcreteModel, /, **options: Any) -> None:
+        self.model, self.options = model, options
+        self.config = configure(self.options_type, options, self.name)
+        facts = facts_of(model)
+        if facts is not None and not isinstance(facts, self.asks):
+            facts.check_stated(f'"{self.name}" takes whole models')
+        self.clock = Clock.of_run(self.config.time_limit)
+        remedy = "" if facts is None or not facts.implicit else f"{facts.remedy} to edit it"
+        refuse_unseen(model, self.name, self.sees, remedy)
+        self.best: float | None = None  # least objective seen
+        self.bound: float | None = None
+        self._kept: tuple[float, float] | None = None  # (validation error, objective) of what will be loaded
+        self._load: Callable[[], None] = lambda: None
+        self._contradiction: tuple[float, float] | None = None  # (objective, bound) that cannot both be right
+        self.message = ""
+        self.details: dict[str, Any] = {"driver": self}
+        self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
+        self._timed("prepare", self.prepare)
+        self.resolution = resolution_of(model)
+
+    def sees(self, component: Any) -> bool:
+        """Tell whether the driver takes a component that is neither row, objective nor variable."""
+        return False
+
+    def prepare(self) -> None:
+        """Take the model apart; sets ``sign``."""
+        raise NotImplementedError
+
+    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run; return why it stopped, and the status where it is not a matter of the gap."""
+        raise NotImplementedError
+
+    def claim(self) -> SolutionStatus | None:
+        """Return what a driver without a bound says of its incumbent; None leaves all to the bound."""
+        return None
+
+    def why_infeasible(self) -> str:
+        """Name the rows that clash, for a model proven infeasible."""
+        return ""
+
+    def solve(self) -> Result:
+        """Run to the end; limits, Ctrl-C and a callback's stop return the incumbent and the bound."""
+        with interrupt.run():
+            stop, status = self._looped()
+            with interrupt.finishing():
+                return self._result(stop, status)
+
+    def _looped(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run the loop, and leave the model's values as they were."""
+        c = self.config
+        before = [(v, v.value) for v in self.model.component_data_objects(pyo.Var, descend_into=INSIDE)]
+        if (stale := dual_suffix(self.model)) is not None:
+            stale.clear()
+        minimize = self.sign > 0
+        self.trace = Trace(self.clock, minimize=minimize, tee=c.tee, callback=c.callback, resolution=self.resolution)
+        with self.trace:
+            try:
+                with interrupt.raising():
+                    stop, status = self.loop()
+            except KeyboardInterrupt:
+                stop, status = StopReason.INTERRUPTED, None
+            finally:
+                put_back(before)
+            if self._kept is None and status is None:
+                self._offer_trivial()
+            return stop, status
+
+    def _result(self, stop: StopReason, status: SolutionStatus | None) -> Result:
+        """Load the incumbent, and say what is proven of it."""
+        c, minimize = self.config, self.sign > 0
+        self._load()
+        objective = None if self._kept is None else self._kept[1]
+        facts, selected = facts_of(self.model), None
+        stated = facts is None or not facts.implicit
+        every = self.model.component_data_objects(pyo.Var, descend_into=INSIDE)
+        if objective is not None and put_on_bounds(every) and stated:
+            objective = self.sign * float(pyo.value(single_objective(self.model)))
+        error = 0.0 if objective is None else violation(self.model)
+        if error > ROUNDING and facts is not None and facts.certificate is not None:  # an edited subproblem's solver's
+            facts.certificate.settle(self.model, has_point=True)
+            objective, error = self.sign * float(pyo.value(single_objective(self.model))), violation(self.model)
+        if objective is not None:
+            error = max(error, told_violation(self.model))
+        if status is None and objective is not None:
+            status = self.claim()
+        judged = self._verdict(objective, status, error)
+        if judged.status is SolutionStatus.NO_SOLUTION:
+            objective = None
+        bound, message = judged.bound, judged.message or self.message
+        if judged.status is SolutionStatus.INFEASIBLE:
+            message = self.why_infeasible()
+        if judged.status is SolutionStatus.NO_SOLUTION and not message:
+            message = "Stopped before the first incumbent: give it more time or iterations."
+        unproven = stop is StopReason.CONVERGED and judged.status is SolutionStatus.FEASIBLE and status is None
+        if unproven and not message and self._kept == self._least():
+            message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
+        if facts is not None and facts.selected is not None and objective is not None:
+            selected = facts.selected(self.model)
+        details = self.details | {"seconds": dict(self.seconds)}
+        if objective is not None:
+            details["violation"] = error
+            if dual_suffix(self.model) is not None:
+                message = f"{message} No multipliers in model.dual: {self.name} solves no single problem that has them."
+                message = f"{message.strip()} Fix its choice and solve the model whole for those there."
+        if self._kept is not None and getattr(c, "validation", None) is not None:
+            best = self._signed(self.best)
+            words = f"Chosen by its validation error among the points met; the best objective met is {best:.9g}."
+            message = f"{words} {message}".strip()
+            details["validation_error"] = self._kept[0]
+            details["best_objective"] = best  # the bound is about this one
+        return Result(
+            status=judged.status,
+            stop_reason=stop,
+            objective=self._signed(objective),
+            bound=self._signed(bound),
+            minimize=minimize,
+            selected=selected,
+            iterations=self.trace.table(),
+            seconds=self.clock.elapsed,
+            solver=self.name,
+            options=self.options,
+            message=message,
+            resolution=self.resolution,
+            details=details,
+        )
+
+    def _offer_trivial(self) -> None:
+        """Offer the feasible point that the model's builder knows, where the run has ended without any."""
+        facts = facts_of(self.model)
+        if facts is None or facts.certificate is None or facts.certificate.settle(self.model, has_point=False) is None:
+            return
+        variables = list(self.model.component_data_objects(pyo.Var, descend_into=INSIDE))
+        self.offer(self.sign * float(pyo.value(single_objective(self.model))), variables, lambda: None)
+        self.record("trivial", self.best, cuts=0, support=None)
+        said = self._signed(self.bound)
+        proven = facts.certificate.bound_with(self.model, {}, said, minimize=self.sign > 0)
+        self.raise_bound(self._signed(proven))
+
+    def _least(self) -> tuple[float, float] | None:
+        """Return what would be kept without validation."""
+        return None if self.best is None else (0.0, self.best)
+
+    def _verdict(self, objective: float | None, claim: SolutionStatus | None, error: float) -> Verdict:
+        """Say what is proven; a point and a bound that ever contradicted one another prove nothing."""
+        bound = self.bound
+        if self._contradiction is not None:
+            objective_then, bound = self._contradiction
+            objective = None if objective is None else min(objective, objective_then)
+        c = self.config
+        who = f'Driver "{self.name}"'
+        return verdict(objective, bound, gap=c.gap, resolution=self.resolution, violation=error, claim=claim, who=who)
+
+    def _signed(self, x: float | None) -> float | None:
+        return None if x is None else self.sign * x
+
+    def _timed(self, what: str, work: Callable[[], T]) -> T:
+        start = self.clock.elapsed
+        try:
+            return work()
+        finally:
+            self.seconds[what] += self.clock.elapsed - start
+
+    def raise_bound(self, bound: float | None, *, of_rest: bool = False) -> None:
+        """Raise the lower bound; one above the incumbent by more than rounding is remembered as a contradiction.
+
+        ``of_rest``: it bounds what the incumbent has not excluded, and may well be above it.
+        """
+        if bound is not None and math.isfinite(bound) and (self.bound is None or bound > self.bound):
+            if not of_rest:
+                self._meet(self.best, bound)
+            self.bound = bound if self.best is None else min(bound, self.best)
+
+    def _meet(self, objective: float | None, bound: float | None) -> None:
+        """Remember the first attained objective and proven bound that cannot both be right."""
+        if self._contradiction is None and contradicts(objective, bound, self.config.gap, resolution=self.resolution):
+            self._contradiction = (objective or 0.0, bound or 0.0)
+
+    def offer(
+        self, objective: float, variables: Sequence[Any], load: Callable[[], None], score: float | None = None
+    ) -> bool:
+        """Offer the point on the model as incumbent; return whether it is the best so far (by score where given)."""
+        key = (0.0 if score is None else score, objective)
+        if self.best is None or objective < self.best:
+            self.best = objective
+            self._meet(objective, self.bound)
+            if self.bound is not None:
+                self.bound = min(self.bound, objective)
+        if self._kept is not None and key >= self._kept:
+            return False
+        better = self._kept is None or score is None or key[0] < self._kept[0]
+        values = [(v, v.value) for v in variables]
+
+        def restore() -> None:
+            put_back(values)
+            load()
+
+        self._kept, self._load = key, restore
+        return better
+
+    def forget(self) -> None:
+        """Forget incumbent and bound: there is no optimum that they could be of."""
+        self.best, self.bound, self._kept, self._contradiction = None, None, None, None
+        self._load = lambda: None
+
+    def set_aside(self) -> Callable[[], None]:
+        """Forget the incumbent, with which nothing to come can be compared; return what brings it back."""
+        best, kept, load = self.best, self._kept, self._load
+        self.best, self._kept, self._load = None, None, lambda: None
+
+        def bring_back() -> None:
+            self.best, self._kept, self._load = best, kept, load
+
+        return bring_back
+
+    def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> None:
+        """Add a row to the table, in the model's sense."""
+        self.trace.row(
+            step,
+            objective=self._signed(objective),
+            bound=self._signed(self.bound),
+            incumbent=self._signed(self.best),
+            cuts=cuts,
+            support=support,
+        )
+
+    def closed(self, gap: float) -> bool:
+        """Tell whether the bounds have met."""
+        return is_closed(self.best, self.bound, gap, self.resolution)
+
+    def stopped(self) -> StopReason | None:
+        """Return the reason to stop now, if there is one."""
+        if self.trace.stopped_by_callback:
+            return StopReason.CALLBACK
+        if interrupt.pressed():
+            return StopReason.INTERRUPTED
+        return StopReason.TIME_LIMIT if self.clock.over else None

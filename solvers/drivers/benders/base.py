@@ -1,0 +1,218 @@
+"""What the Benders drivers share: the model in two parts, and the subproblem by oracle or by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import pyomo.environ as pyo
+from pyomo.gdp import Disjunction
+
+from solvers.drivers.base import Config, Driver
+from solvers.drivers.benders.relaxation import Endless, EndlessSubproblem, WholeRelaxation, relax_whole
+from solvers.drivers.benders.split import Split, implied_structure, is_declared, split
+from solvers.drivers.benders.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
+from solvers.errors import ModelError, OptionError, SolverError
+from solvers.facts.structure import Structure, facts_of
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either, require
+from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.model.components import named
+from solvers.result import SolutionStatus, StopReason
+
+
+@dataclass
+class DecompositionConfig(Config):
+    """Options of every Benders driver, besides those of every driver.
+
+    Attributes
+    ----------
+    sub_solver : str
+        Solver of the declarative subproblem; naming one means ``oracle="pyomo"``.
+    oracle : "auto" or "pyomo"
+        "pyomo" runs the declarative subproblem even where a fast oracle is at hand.
+    choose_by : "objective" or "validation"
+        What is kept of the points met: that of least objective, or that of least error on ``validation``.
+    validation : object, optional
+        Data the model's structure can score, for ``choose_by="validation"``.
+    complicating, subproblem, coupling : lists, optional
+        For a model without a structure: which variables the master has, which the subproblem, and which rows may hold
+        both (default: everything else, and any row).
+    """
+
+    sub_solver: str | None = None
+    oracle: str = "auto"
+    choose_by: str = "objective"
+    validation: Any = None
+    complicating: Any = None
+    subproblem: Any = None
+    coupling: Any = None
+
+
+class DecompositionDriver(Driver):
+    """A driver over a master and a subproblem; a subclass builds its master in ``prepare_master``, and has ``run``."""
+
+    asks = Structure
+    config: DecompositionConfig
+    parts: Split
+    asks_within: ClassVar[bool] = True  # whether all points that it asks at are solutions of the master
+    _any_point = False  # any solution will do: the model is unbounded if it has one
+
+    def sees(self, component: Any) -> bool:
+        """Take the disjunctions and ordered sets that a builder declared as the coupling."""
+        facts = facts_of(self.model)
+        return self.config.complicating is None and isinstance(facts, Structure) and is_declared(facts, component)
+
+    def prepare(self) -> None:
+        """Split the model, choose the subproblem and build the master."""
+        c = self.config
+        if c.oracle not in ("auto", "pyomo"):
+            raise OptionError(f'oracle="{c.oracle}" is not known: use "auto" or "pyomo".')
+        if c.choose_by not in ("objective", "validation"):
+            raise OptionError(f'choose_by="{c.choose_by}" is not known: use "objective" or "validation".')
+        if (c.choose_by == "validation") != (c.validation is not None):
+            missing = "validation=DATA" if c.validation is None else 'choose_by="validation"'
+            raise OptionError(
+                'choose_by="validation" keeps what errs least on validation=DATA and not the best objective: give '
+                f"{missing} too, or neither."
+            )
+        structure = self.structure = self._structure()
+        if c.validation is not None and structure.score is None:
+            raise OptionError("validation= needs a model that can score data; this one has no structure that does.")
+        self.parts = split(self.model, structure)
+        self.sign = self.parts.sign
+        self.parts.check_separable(either(C.MIQCP))
+        self._subproblem = self._choose_subproblem()
+        self.prepare_master(structure.floor if self.parts.as_built else None)
+
+    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run; where something turns out unbounded, look for any solution, which decides."""
+        try:
+            return self.run()
+        except Endless as error:
+            said = str(error)
+            known = self.best is not None or (self.asks_within and isinstance(error, EndlessSubproblem))
+        except SolverError as error:
+            if self.best is None:
+                raise
+            self.message = str(error)
+            return StopReason.SOLVER_ERROR, None
+        self.forget()
+        if known:
+            return self._unbounded(said)
+        stop, status = self._find_any_point()
+        if self.best is not None:
+            self.forget()
+            return self._unbounded(said)
+        self.forget()
+        if status is not SolutionStatus.INFEASIBLE:
+            self.message = f"{said} Whether the model has a solution at all is not known."
+            return stop, SolutionStatus.NO_SOLUTION
+        return stop, status
+
+    def _unbounded(self, said: str) -> tuple[StopReason, SolutionStatus | None]:
+        self.message = f"{said} The objective has no end: a bound or a row is missing."
+        return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
+
+    def _find_any_point(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run with nothing to minimise that may have no end, until there is an incumbent."""
+        self._any_point = True
+        floor = self.structure.floor if self.parts.as_built else None
+        self.parts = replace(self.parts, master_terms=[])
+        if isinstance(self._subproblem, FixingSubproblem):
+            self.parts = replace(self.parts, subproblem_terms=[])
+            self._subproblem, floor = self._choose_subproblem(), 0.0
+        self.prepare_master(floor)
+        try:
+            return self.run()
+        except Endless as error:
+            self.message = str(error)
+            return StopReason.CONVERGED, SolutionStatus.NO_SOLUTION
+
+    def run(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run; return why it stopped, and the status where it is not a matter of the gap."""
+        raise NotImplementedError
+
+    def closed(self, gap: float) -> bool:
+        """Tell whether the bounds have met, or a solution is known where any will do."""
+        return self.best is not None if self._any_point else super().closed(gap)
+
+    def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> None:
+        """Add a row to the table; without numbers where there is no objective."""
+        if self._any_point:
+            self.trace.row(step, cuts=cuts, support=support)
+        else:
+            super().record(step, objective, cuts=cuts, support=support)
+
+    def find_floor(self) -> WholeRelaxation:
+        """Find what bounds a master that is unbounded.
+
+        Raises
+        ------
+        Endless
+            If nothing does.
+        """
+        inside = self._subproblem
+        if not isinstance(inside, FixingSubproblem):
+            x, every = self.structure.complicating, self.parts.master_variables
+            if _boxed(x) and not _boxed(every):
+                # Over bounded x one cut bounds the subproblem from below: the ray is one of the master's own variables.
+                raise Endless("The master is unbounded.")
+            return WholeRelaxation(SolutionStatus.NO_SOLUTION)
+        return self._timed("master", lambda: relax_whole(self.parts, inside.runner, self.clock.left))
+
+    def prepare_master(self, floor: float | None) -> None:
+        """Build the master; ``floor`` is a bound below the subproblem's value, where one is known."""
+        raise NotImplementedError
+
+    @property
+    def subproblem(self) -> pyo.ConcreteModel | None:
+        """The declarative subproblem; None where a fast oracle answers instead."""
+        return self._subproblem.model
+
+    def _structure(self) -> Structure:
+        c = self.config
+        told = facts_of(self.model)
+        structure = told if isinstance(told, Structure) else None
+        if c.complicating is None:
+            if structure is None:
+                raise OptionError(f"{self.name} needs to know the complicating variables: give complicating=[model.x].")
+            return structure
+        if structure is not None:
+            structure.check_stated("complicating= is given")
+        implied = implied_structure(self.model, c.complicating, c.subproblem)
+        if c.coupling is not None:
+            implied.coupling = named("coupling", c.coupling, self.model, (pyo.Constraint, Disjunction), whole=True)
+        return implied
+
+    def _choose_subproblem(self) -> Subproblem:
+        c, structure = self.config, self.structure
+        if structure.oracle is not None and self.parts.as_built and c.oracle == "auto" and c.sub_solver is None:
+            return OracleSubproblem(self.parts)
+        edits = [*self.parts.edits, *self.parts.mixed]
+        structure.check_stated(f"{edits[0]} is edited" if edits else "a declarative subproblem is asked for")
+        if structure.switches and structure.cut is None:
+            what = f"{edits[0]} edits the subproblem" if edits else "A declarative subproblem is asked for"
+            raise ModelError(
+                f"{what}, but no cut is known for it, only the oracle of the model as it was built: state what you "
+                f"want on {structure.complicating[0].parent_component().name}, or solve the whole model by name: "
+                f"{either(C.SOS)}."
+            )
+        options = SolveOptions(threads=c.threads)
+        if structure.switches:
+            spec = require(c.sub_solver or "clarabel", C.QP | C.QCP | C.QP_DUALS)
+            switched = SwitchedSubproblem(self.parts, Runner(spec, options))
+            switched.check_cut()
+            return switched
+        needed = C.LP | C.LP_DUALS if _linear(self.parts) else C.QP | C.QP_DUALS
+        default = "highs" if _linear(self.parts) else "clarabel"
+        return FixingSubproblem(self.parts, Runner(require(c.sub_solver or default, needed), options))
+
+
+def _linear(parts: Split) -> bool:
+    return all(t.polynomial_degree() in (0, 1) for t in parts.subproblem_terms if hasattr(t, "polynomial_degree"))
+
+
+def _boxed(variables: list[Any]) -> bool:
+    """Tell whether no variable can go to infinity."""
+    return all(v.fixed or None not in v.bounds for v in variables)

@@ -1,0 +1,184 @@
+r"""Generalised Benders decomposition, multi-tree: master and subproblem in turn.
+
+For a model min { c(x, u) + q(x) } with q(x) = min { f(y, x) : y in Y(x) } convex in x, x discrete:
+
+    0. Cuts at the structure's starting points, if it has any.
+    1. Solve the master min { c(x, u) + eta : the user's rows, eta >= every cut } -> x-bar; its bound is a lower bound.
+    2. Solve the subproblem at x-bar -> q(x-bar), y-bar and a cut tight there; c + q(x-bar) is an upper bound.
+       Infeasible: a feasibility cut, back to 1.
+    3. Keep the best upper bound (and, with ``validation``, the classifier with the least validation error).
+    4. Stop when the bounds meet; otherwise add the cut and go to 1.
+
+Before the first cut nothing bounds eta: it counts 0, and the master's value bounds nothing. A master that is unbounded
+gets its floor from the relaxation of the whole model, or the model is unbounded or infeasible (``relaxation``).
+
+Benders 1962; Geoffrion 1972, theorem 2.4: finite when x takes finitely many values and each cut is tight at its own
+point. Aytug 2015, table 1, is this algorithm for FSP, with maximisation in place of minimisation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyomo.environ as pyo
+
+from solvers.drivers.benders.base import DecompositionConfig, DecompositionDriver
+from solvers.drivers.benders.split import Master
+from solvers.facts.structure import SubAnswer
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import require
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.model.classes import needs
+from solvers.model.conflict import clashing_rows
+from solvers.result import SolutionStatus, StopReason
+
+
+@dataclass
+class BendersConfig(DecompositionConfig):
+    """Options of ``benders``, besides those of every Benders driver. Aytug 2015 used ``iteration_limit=250``.
+
+    Attributes
+    ----------
+    master_solver : str
+        Solver of the master MILP.
+    patience : int, optional
+        With ``validation``: stop after so many iterations without a lower error.
+    """
+
+    master_solver: str = "highs"
+    patience: int | None = None
+
+
+class Benders(DecompositionDriver):
+    """Generalised Benders decomposition of a Pyomo model; ``master`` and ``subproblem`` are Pyomo models to look at."""
+
+    name = "benders"
+    title = "models with declared complicating variables (generalised Benders, multi-tree)"
+    options_type = BendersConfig
+    config: BendersConfig
+
+    def prepare_master(self, floor: float | None) -> None:
+        """Build the master as a Pyomo model of its own, and a runner that keeps its solver alive."""
+        c = self.config
+        self._master = Master(self.parts, floor)
+        spec = require(c.master_solver, C.MILP | needs(self._master.model)[0])
+        options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed, own=spec.tight)
+        self._master_runner = Runner(spec, options)
+
+    def rescale(self, objective: float, value: float) -> None:
+        """Give the master units in which an objective is of the size that solvers' tolerances are made for."""
+        self._master.rescale(objective, value)
+        self._master_runner = Runner(self._master_runner.spec, self._master_runner.options)
+
+    @property
+    def master(self) -> pyo.ConcreteModel:
+        """The relaxed master problem with its cuts."""
+        return self._master.model
+
+    def run(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run the algorithm box; the numbers are its steps."""
+        c, trace = self.config, self.trace
+        self._master.clear_values()
+        for point in self.structure.starts if self.parts.as_built else []:  # 0
+            answer = self._answer(point)
+            if answer is not None and answer.cut is not None:
+                self._add(answer)
+        stale, visited = 0, set()
+        for _ in trace.iterations(c.iteration_limit):
+            proposal = self._timed("master", self._propose)  # 1
+            if proposal.status is SolutionStatus.INFEASIBLE:
+                return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
+            if proposal.status is SolutionStatus.UNBOUNDED or proposal.undecided:
+                status = self._bound_master()
+                if status is None:
+                    continue
+                return status
+            if self._master.bounded:
+                self.raise_bound(self.proven(proposal.bound))
+            if not proposal.has_point:
+                self.message = self._no_point(proposal)
+                return proposal.stop_reason, None
+            point, cost = self._master.point(), self._master.cost()
+            answer = self._answer(point)  # 2
+            if answer is None:
+                return StopReason.TIME_LIMIT, None
+            objective = None if answer.value is None else cost + answer.value
+            better = self._keep(objective, answer)  # 3
+            stale = 0 if better else stale + 1
+            self.record("master+sub", objective, cuts=len(self.master.cuts), support=int(np.sum(point > 0.5)))
+            if self.closed(c.gap):  # 4
+                return StopReason.CONVERGED, None
+            stop = self.stopped()
+            if stop is not None:
+                return stop, None
+            key = np.round(point, 9).tobytes()
+            if key in visited:
+                self.message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
+                return StopReason.CONVERGED, None
+            if c.patience is not None and c.validation is not None and stale >= c.patience:
+                return StopReason.CONVERGED, None
+            if proposal.stop_reason is not StopReason.CONVERGED:
+                return proposal.stop_reason, None
+            visited.add(key)
+            self._add(answer)
+            improved = objective is not None and objective == self.best
+            if improved and self._master.ill_scaled(self.best or 0.0, answer.value or 0.0):
+                self.rescale(self.best or 0.0, answer.value or 0.0)
+                visited.clear()
+        return StopReason.ITERATION_LIMIT, None
+
+    def proven(self, bound: float | None) -> float | None:
+        """Return what a solver's bound on the master proves; what the instance cannot tell from 0 stays so."""
+        told = None if bound is None else self._master.unit * bound
+        if told is not None and abs(told) <= self.resolution:
+            return told
+        return self._master.proven(bound, of_point=self._master_runner.spec.proves_optimum)
+
+    def _bound_master(self) -> tuple[StopReason, SolutionStatus | None] | None:
+        """Give the master what bounds it; where that cannot be, why the run ends."""
+        if self.master.component("floor") is None:
+            found = self.find_floor()
+            if found.status is SolutionStatus.INFEASIBLE:
+                return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
+            if found.status is SolutionStatus.OPTIMAL:
+                self._master.add_floor(found.floor)
+                return None
+        if self.clock.over:
+            return StopReason.TIME_LIMIT, None
+        self.message = "The master is unbounded: give bounds to the complicating variables."
+        return StopReason.CONVERGED, None
+
+    def _propose(self) -> Answer:
+        return self._master_runner.solve(self.master, time_limit=self.clock.left, integer=True)
+
+    def _answer(self, point: np.ndarray) -> SubAnswer | None:
+        return self._timed(
+            "subproblem",
+            lambda: self._subproblem.solve(point, min(1e-7, max(1e-10, self.config.gap / 10)), self.clock.left),
+        )
+
+    def _no_point(self, proposal: Answer) -> str:
+        """Say why the master gave no point."""
+        if proposal.stop_reason is StopReason.TIME_LIMIT:
+            return ""
+        return f"The master was not solved: {proposal.message}."
+
+    def _add(self, answer: SubAnswer) -> None:
+        assert answer.cut is not None
+        add = self._master.add_feasibility_cut if answer.value is None else self._master.add_cut
+        add(answer.cut)
+
+    def _keep(self, objective: float | None, answer: SubAnswer) -> bool:
+        """Keep the point if it is the best so far, by objective or by validation error; say whether it is."""
+        if objective is None:
+            return False
+        score = None
+        if self.config.validation is not None and self.structure.score is not None:
+            answer.load()
+            score = self.structure.score(self.model, self.config.validation)
+        return self.offer(objective, self.parts.master_variables, answer.load, score)
+
+    def why_infeasible(self) -> str:
+        """Name the rows that clash."""
+        return clashing_rows(self.parts.master_rows, self.parts.master_variables, self._master_runner)

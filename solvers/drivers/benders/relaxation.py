@@ -1,0 +1,97 @@
+"""What bounds a master that nothing bounds yet: the continuous relaxation of the whole model.
+
+Without cuts a master may be unbounded though the model is not: min 2y - x, y >= max(0, x), before the first cut is
+min -x. The relaxation decides, with one solve of the size of the whole model:
+
+infeasible
+    So is the model.
+optimal, v
+    Every solution costs v at least: the row ``cost + eta >= v - slack`` bounds the master. It is no cut to prove an
+    optimum by, so slack can be what no tolerance of a solver makes up.
+unbounded
+    The model is unbounded or infeasible. With rational data a ray of the relaxation is one of the convex hull of the
+    integer points, where there are any (Meyer 1974, theorem 2.1), so any solution decides: the driver looks for one
+    with the objective left out. The same holds for a subproblem that is unbounded at one point: by duality of linear
+    and of convex quadratic programs it is unbounded wherever it is feasible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr import replace_expressions
+
+from solvers.drivers.benders.split import Split, give_values
+from solvers.errors import SolverError
+from solvers.interfaces.registry import find
+from solvers.interfaces.runner import Runner
+from solvers.model.classes import needs
+from solvers.result import SolutionStatus, StopReason
+
+SLACK = 0.01  # relative to 1 + |v|
+CONVEX = ("highs", "clarabel")  # in this order, where the subproblem's own solver cannot
+
+
+class Endless(SolverError):
+    """A problem inside is unbounded, and so is the model, if it has a solution at all."""
+
+
+class EndlessSubproblem(Endless):
+    """The subproblem is, at one point."""
+
+
+@dataclass(frozen=True)
+class WholeRelaxation:
+    """OPTIMAL with a floor under the objective and the complicating variables there; INFEASIBLE; or NO_SOLUTION."""
+
+    status: SolutionStatus
+    floor: float = -np.inf
+    point: np.ndarray | None = None
+
+
+def relax_whole(parts: Split, runner: Runner, time_limit: float | None) -> WholeRelaxation:
+    """Solve the continuous relaxation of the whole model.
+
+    Raises
+    ------
+    Endless
+        If it is unbounded.
+    """
+    model, keys = pyo.ConcreteModel(name="relaxation"), range(len(parts.master_variables))
+    model.inside = pyo.Reference(dict(enumerate(parts.structure.variables())), ctype=pyo.Var)
+    model.copy = pyo.Var(keys, doc="the master's variables, continuous")
+    copies = {}
+    for k, v in enumerate(parts.master_variables):
+        copies[id(v)] = model.copy[k]
+        model.copy[k].setlb(v.lb), model.copy[k].setub(v.ub)
+        if v.fixed:
+            model.copy[k].fix(v.value)
+    model.rows = pyo.Reference(dict(enumerate(parts.subproblem_rows)), ctype=pyo.Constraint)
+    others = [*parts.master_rows, *parts.coupling_rows]
+    model.others = pyo.Constraint(range(len(others)), rule=lambda m, r: replace_expressions(others[r].expr, copies))
+    cost = pyo.quicksum([*parts.master_terms, *parts.subproblem_terms])
+    model.objective = pyo.Objective(expr=parts.sign * replace_expressions(cost, copies))
+    needed = needs(model)[0]
+    able = [s for s in (runner.spec, *map(find, CONVEX)) if needed in s.capabilities and not s.local]
+    for spec in able:  # until one decides
+        answer = Runner(spec, runner.options).solve(model, time_limit=time_limit)
+        if answer.stop_reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt  # which the solver swallowed
+        if answer.status is SolutionStatus.UNBOUNDED:
+            raise Endless("The continuous relaxation is unbounded.")
+        if answer.status is SolutionStatus.INFEASIBLE:
+            return WholeRelaxation(SolutionStatus.INFEASIBLE)
+        if answer.status is SolutionStatus.OPTIMAL and answer.has_point:
+            return _floor(parts, model)
+    return WholeRelaxation(SolutionStatus.NO_SOLUTION)
+
+
+def _floor(parts: Split, model: pyo.ConcreteModel) -> WholeRelaxation:
+    """Return what the relaxation's optimum, now on the model, says."""
+    give_values([*model.copy.values(), *model.inside.values()])
+    value = float(pyo.value(model.objective))
+    n = len(parts.structure.complicating)
+    point = np.array([pyo.value(model.copy[k]) for k in range(n)], dtype=float)
+    return WholeRelaxation(SolutionStatus.OPTIMAL, value - SLACK * (1.0 + abs(value)), point)

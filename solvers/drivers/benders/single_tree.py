@@ -1,0 +1,222 @@
+r"""Generalised Benders decomposition in one tree of a MILP solver: the cuts are its lazy constraints.
+
+For min { c(x, u) + q(x) }, q(x) = min { f(y, x) : y in Y(x) } convex in x, some of x integer: a MILP solver runs
+branch-and-bound on the master min { c(x, u) + eta : the user's rows, eta >= every cut }, and asks at each integer point
+(x-bar, u-bar, eta-bar) that it finds, before that counts as its incumbent:
+
+    0. Once, before the tree: cuts at the structure's starting points, if it has any.
+    1. Round x-bar; solve the subproblem there -> q(x-bar) and a cut tight there. A point met before is not asked again.
+    2. Offer c + q(x-bar) as incumbent, to the tree as well (with ``choose_by="validation"``, keep the least
+       validation error).
+    3. eta-bar below q(x-bar): the lazy constraint eta >= cut. No y at x-bar: 0 >= the feasibility cut. Both hold at
+       every x, and so in the whole tree. Otherwise the tree has found a solution.
+    4. Stop when the tree's bound meets the incumbent.
+    5. The tree has ended with its bounds apart: ask at its optimum, add the cut to the master and start another tree.
+
+Step 5 is what remains of the multi-tree algorithm: where nothing bounds eta before the first optimality cut, a first
+tree finds a point that has a value, and only bounds of later trees count; where the master has no integer variable,
+each tree is one LP. The bound is that of a relaxation, valid whatever cuts are still missing. Finite for integer x in a
+bounded set: each point is asked once, and its cut is tight there (Geoffrion 1972, theorem 2.4).
+
+Fischetti, Ljubic and Sinnl 2017, "Redesigning Benders decomposition for large-scale facility location", for lazy
+Benders cuts in one tree. Their cuts at fractional points are not here: ``branch-and-cut`` has them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.core.expr.numvalue import is_fixed
+
+from solvers.drivers.benders.lazy_tree import LazyTree, LicenceError, Verdict
+from solvers.drivers.benders.multi_tree import Benders, BendersConfig
+from solvers.drivers.benders.split import Master
+from solvers.facts.structure import SubAnswer
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import require
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.model.classes import needs
+from solvers.result import SolutionStatus, StopReason
+
+NODES = 1000  # of the tree between two rows of the table, where no new point is found
+ROOM = 100.0  # of the units in which a tree goes on: another begins anew
+
+
+@dataclass
+class SingleTreeConfig(BendersConfig):
+    """Options of ``single-tree``: those of ``benders``; ``iteration_limit`` counts points asked, the starts aside.
+
+    Attributes
+    ----------
+    master_solver : str
+        Solver of the tree; it must take lazy constraints.
+    """
+
+    master_solver: str = "gurobi"
+
+
+class SingleTree(Benders):
+    """Generalised Benders decomposition of a Pyomo model by lazy constraints in one tree."""
+
+    name = "single-tree"
+    title = "models with declared complicating variables (generalised Benders, lazy cuts in one tree of gurobi)"
+    options_type = SingleTreeConfig
+    config: SingleTreeConfig
+
+    def prepare_master(self, floor: float | None) -> None:
+        """Build the master, with every complicating variable in it, and its solver."""
+        c = self.config
+        self._master = Master(self.parts, floor)
+        model, points = self._master.model, self._master.point_variables
+        spec = require(c.master_solver, C.MILP | C.LAZY_CUTS | needs(model)[0])
+        # The solver knows only what is in a row or has a cost, and a lazy cut may hold no other variable.
+        nothing = LinearExpression(linear_coefs=[0.0] * (len(points) + 1), linear_vars=[model.eta, *points])
+        model.known = pyo.Constraint(expr=(-1.0, nothing, None), doc="no restriction: the variables of all cuts")
+        # 1e-5 off the integers a cut with large coefficients says nothing: the tree would keep a point against it.
+        own = {"LazyConstraints": 1, **spec.tight}
+        options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed, own=own)
+        self._master_runner = Runner(spec, options)
+        self._lazy = LazyTree(self._master_runner, model, self._candidate, self._progress)
+        self._value = 0.0  # of the subproblem, at the best point
+        self._asked: dict[bytes, SubAnswer] = {}
+        self._rows: dict[bytes, Any] = {}  # of the master: the cut of each point asked
+        self._calls = self._stale = 0
+
+    def rescale(self, objective: float, value: float) -> None:
+        """Give the master other units, and a tree that begins with them."""
+        super().rescale(objective, value)
+        self._lazy = LazyTree(self._master_runner, self._master.model, self._candidate, self._progress)
+
+    def _ill_scaled(self, room: float = 1.0) -> bool:
+        return self.best is not None and self._master.ill_scaled(self.best, self._value, room)
+
+    def run(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run the algorithm box; the numbers are its steps."""
+        self._master.clear_values()
+        for point in self.structure.starts if self.parts.as_built else []:  # 0
+            answer = self._answer(point)
+            if answer is not None and answer.cut is not None:
+                self._asked[_key(point)] = answer
+                self._row(point, answer)
+        while not self.clock.over:
+            try:
+                proposal = self._tree()  # 1 to 4
+            except LicenceError as error:  # lazy constraints do not count, but in the next tree they are rows
+                if self.best is None:
+                    raise
+                self.message = str(error)
+                return StopReason.SOLVER_ERROR, None
+            if self._stop is not None:
+                return self._stop, None
+            if self._again:
+                if self._ill_scaled(ROOM):
+                    self.rescale(self.best or 0.0, self._value)
+                continue
+            if proposal.status is SolutionStatus.INFEASIBLE:
+                return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
+            if proposal.status is SolutionStatus.UNBOUNDED or proposal.undecided:
+                status = self._bound_master()
+                if status is None:
+                    continue
+                return status
+            if not proposal.has_point and self.best is None:
+                self.message = self._no_point(proposal)
+            ended = proposal.has_point and proposal.stop_reason is StopReason.CONVERGED
+            if not ended or self.closed(self.config.gap):
+                return proposal.stop_reason, None
+            cuts = len(self.master.cuts)
+            self._visit()  # 5
+            if self._stop is None and self._ill_scaled():
+                self.rescale(self.best or 0.0, self._value)
+            elif self._stop is not None or len(self.master.cuts) == cuts:
+                return self._stop or StopReason.CONVERGED, None
+        return StopReason.TIME_LIMIT, None
+
+    def _tree(self) -> Answer:
+        """Run one tree."""
+        self._stop: StopReason | None = None
+        self._again = False  # the next tree needs a cut among its rows that this one cannot take
+        self._bounded = self._master.bounded  # as this tree sees the master
+        self._nodes, inside = 0.0, self.seconds["subproblem"]
+        try:
+            answer = self._timed("master", lambda: self._lazy.run(self.clock.left))
+        finally:
+            self.seconds["master"] -= self.seconds["subproblem"] - inside
+        if self._bounded:
+            self.raise_bound(self.proven(answer.bound))
+        return answer
+
+    def _progress(self, bound: float, nodes: float) -> bool:
+        """Take the tree's bound; tell whether to stop."""
+        if self._bounded:
+            self.raise_bound(self.proven(bound))
+        if nodes >= self._nodes + NODES:
+            self._nodes = nodes
+            self.record("tree", None, cuts=len(self.master.cuts), support=None)
+        self._stop = StopReason.CONVERGED if self.closed(self.config.gap) else self.stopped()  # 4
+        return self._stop is not None
+
+    def _candidate(self, bound: float) -> Verdict:
+        """Judge the point that the tree has found."""
+        if self._progress(bound, 0.0):
+            return Verdict(stop=True)
+        before = self.best
+        row, value = self._visit()
+        # A cut that frees eta, or whose variables are all fixed, is none that the solver takes inside a tree.
+        self._again = row is not None and (self._bounded != self._master.bounded or is_fixed(row.body))
+        self._again = self._again or self._ill_scaled(ROOM)
+        if self._again:
+            return Verdict(stop=True)
+        unit = self._master.unit
+        instead = (
+            [(self.master.eta, value / unit)] if row is not None and value is not None and self.best != before else None
+        )
+        return Verdict(self._stop is not None, row, instead)
+
+    def _visit(self) -> tuple[Any, float | None]:
+        """Ask at the master's point; return the cut that it violates, if it does, and the subproblem's value."""
+        c, eta = self.config, self._master.unit * self.master.eta.value
+        point, cost = self._master.point(), self._master.cost()
+        key = _key(point)
+        new = key not in self._asked
+        answer = self._answer(point) if new else self._asked[key]  # 1
+        if answer is None:
+            self._stop = StopReason.TIME_LIMIT
+            return None, None
+        self._asked[key] = answer
+        objective = None if answer.value is None else cost + answer.value
+        improves = objective is not None and (self.best is None or objective < self.best)
+        if improves:
+            self._value = answer.value or 0.0
+        better = (new or improves) and self._keep(objective, answer)  # 2
+        missed = answer.value is None or eta < answer.bound - 1e-7 * max(1e-10, abs(answer.bound))
+        row = self._row(point, answer) if missed or not self._bounded else None  # 3
+        if new or improves:
+            self.record("candidate", objective, cuts=len(self.master.cuts), support=int(np.sum(point > 0.5)))
+        if new:
+            self._calls, self._stale = self._calls + 1, 0 if better else self._stale + 1
+        tired = c.validation is not None and c.patience is not None and self._stale >= c.patience
+        if self.closed(c.gap) or tired:
+            self._stop = StopReason.CONVERGED
+        elif new and self._calls == c.iteration_limit:
+            self._stop = StopReason.ITERATION_LIMIT
+        else:
+            self._stop = self.stopped()
+        return row, answer.value
+
+    def _row(self, point: np.ndarray, answer: SubAnswer) -> Any:
+        """Return the cut of a point as a row of the master, which gets it once."""
+        key = _key(point)
+        if key not in self._rows:
+            assert answer.cut is not None
+            add = self._master.add_feasibility_cut if answer.value is None else self._master.add_cut
+            self._rows[key] = add(answer.cut)
+        return self._rows[key]
+
+
+def _key(point: np.ndarray) -> bytes:
+    return bytes((np.round(point, 9) + 0.0).tobytes())  # no -0.0

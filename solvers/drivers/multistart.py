@@ -1,0 +1,332 @@
+r"""Several starts of a local solver on one nonlinear model.
+
+    min { f(x) : rows, bounds }, f and the rows smooth where the local solver goes, x continuous.
+
+    1. A start: the values that the model holds; then, one start after another, seeded random values, uniform between
+       bounds, for the variables in nonlinear terms of rows or objective, and the model's values for all others. What
+       has no value starts at 0; everything is moved within its bounds.
+    2. Solve the model with ``sub_solver`` from there, in the time that is left.
+    3. The point counts if it misses no row by more than 1e-6, and is put on the rows where the model says how; the
+       best one is kept. Go to 1.
+
+(Multistart, the simplest of the methods of Rinnooy Kan and Timmer 1987, "Stochastic global optimization methods", part
+I: with starts that are uniform over a bounded set the best local optimum is found with probability 1 as they go on.)
+
+What is certified: nothing about other points. The status is "stationary" where the best point is one at which the local
+solver converged, "feasible" where it stopped earlier, and a bound there is none. What a local solver says of a failed
+start, "infeasible" or "no end" among it, is true near that start at most: the next one follows, and only where all of
+them fail the run ends without a solution, in the words of the first. A linear model needs no starts: HiGHS solves it to
+its optimum, or to a proof that there is none.
+
+Complementarities are written as products on a clone, whose points are judged there and brought back; disjunctions,
+logical statements and ordered sets mean integers, and are refused as these are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyomo.environ as pyo
+from pyomo.mpec import Complementarity
+
+from solvers.drivers.base import Driver
+from solvers.drivers.benders.split import single_objective
+from solvers.drivers.starts import RandomStartsConfig, draw, spread
+from solvers.errors import SolverError
+from solvers.facts.structure import facts_of
+from solvers.interfaces.registry import SOLVERS, SolverSpec, default_solver, find, names, require
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.model.classes import bounds_of, needs, refuse_integers, used_variables, violation
+from solvers.model.conflict import clashing_rows
+from solvers.model.duals import dual_suffix
+from solvers.model.rewriting import visible
+from solvers.model.smooth import curved_variables
+from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason
+from solvers.whole.solve import plain_domains
+
+Ended = tuple[StopReason, SolutionStatus | None]
+
+_ENDS = (StopReason.TIME_LIMIT, StopReason.INTERRUPTED)  # in a start, of the whole run
+_SAID = {
+    SolutionStatus.INFEASIBLE: "found no feasible point near its start, which does not prove that there is none",
+    SolutionStatus.UNBOUNDED: "found no end to the objective from there",
+}
+
+
+@dataclass
+class MultiStartConfig(RandomStartsConfig):
+    """Options of ``multi-start``; ``iteration_limit`` counts starts.
+
+    One start is enough where nothing is nonlinear, and then there is one.
+
+    Attributes
+    ----------
+    sub_solver : str
+        A local solver for NLP.
+    warm_start : bool
+        Start first from the values that the model holds, where it holds any (a model solved before starts from its
+        answer).
+    """
+
+    sub_solver: str = "pounce"
+    warm_start: bool = True
+
+
+@dataclass
+class _Run:
+    """What became of one start; ``objective`` is minimised."""
+
+    start: str
+    objective: float | None = None
+    violation: float | None = None
+    status: SolutionStatus = SolutionStatus.NO_SOLUTION
+    seconds: float = 0.0
+    failure: str = ""
+
+
+class MultiStart(Driver):
+    """A local solver from several starts; ``runs`` tells what became of each."""
+
+    name = "multi-start"
+    title = "any continuous nonlinear model (a local solver from several starts, to a stationary point)"
+    options_type = MultiStartConfig
+    config: MultiStartConfig
+
+    def sees(self, component: Any) -> bool:
+        """Take complementarities, which are written as rows."""
+        return component.ctype is Complementarity
+
+    def prepare(self) -> None:
+        """Check the class of the model, and find the variables whose starting values matter."""
+        c, model = self.config, self.model
+        c.check("warm_start")
+        self.spec = _local(c.sub_solver)
+        objective = single_objective(model)
+        self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
+        self.seen = visible(model, self.spec)
+        refuse_integers(self.seen.model, self.name, C.MINLP)
+        self.linear = needs(self.seen.model) == [C.LP]
+        self.variables = _free(self.seen.model)
+        self.drawn = [] if self.linear else _curved(self.seen.model)
+        free = {id(v) for v in self.variables}
+        copied = [v for v, copy in self.seen.pairs if id(copy) in free]
+        self._mine = copied if self.seen.pairs else self.variables  # the user's, whose values are the incumbent
+        spec = default_solver([C.LP]) if self.linear else self.spec
+        self._runner = Runner(spec, SolveOptions(gap=c.gap, threads=c.threads, seed=c.seed))
+        self.runs: list[_Run] = []
+        self._best_run: _Run | None = None
+        self._nearly: tuple[_Run, list[float | None]] | None = None  # the point that misses the rows by least
+
+    def loop(self) -> Ended:
+        """Run from each start and keep the best; the numbers are the steps of the algorithm box."""
+        stop = StopReason.CONVERGED
+        try:
+            if not self.variables or self.linear:
+                return self._settled_at_once()
+            if crossed := next((v.name for v in self.variables if bounds_of(v)[0] > bounds_of(v)[1]), ""):
+                self.message = f'The bounds of "{crossed}" cross: no value is between them.'
+                return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+            limit = self.trace.iterations(self.config.iteration_limit)
+            for label, point in self._starts():  # 1
+                ended = self.stopped() or (StopReason.ITERATION_LIMIT if next(limit, None) is None else None)
+                if ended is not None:
+                    return ended, None
+                run = _Run(label)
+                self.runs.append(run)
+                stop = self._timed("subproblem", lambda r=run, x=point: self._solve(r, x))  # type: ignore[misc]
+                self.record(run.start, self._counted(run), cuts=0, support=None)
+                if stop is not StopReason.CONVERGED:
+                    return stop, None
+            return StopReason.CONVERGED, None
+        finally:
+            self._conclude()
+
+    def solve(self) -> Result:
+        """Run to the end; limits, Ctrl-C and a callback's stop return the best point so far, and no bound."""
+        result = super().solve()
+        if self._best_run is not None:  # as it was judged: a clone may have more rows than the model
+            result.details["violation"] = self._best_run.violation
+        return result
+
+    def _starts(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield a name and the values of all variables (1)."""
+        c = self.config
+        low, high = np.array([bounds_of(v) for v in self.variables], dtype=float).T
+        base = np.clip(np.array([v.value or 0.0 for v in self.variables], dtype=float), low, high)
+        valued = any(v.value is not None for v in (self.drawn or self.variables))
+        if (c.warm_start and (valued or not c.starts)) or not self.drawn:
+            yield "model's values", base
+        place = {id(v): k for k, v in enumerate(self.variables)}
+        places = [place[id(v)] for v in self.drawn]
+        random = np.random.default_rng(c.seed or 0)
+        for k in range(c.starts if self.drawn else 0):
+            point = base.copy()
+            point[places] = draw(self.drawn, random, c.start_range)
+            yield f"random {k + 1}", np.clip(point, low, high)
+
+    def _solve(self, run: _Run, point: np.ndarray) -> StopReason:
+        """Solve from one start (2) and keep its point if it counts (3); return what ends the whole run, if anything."""
+        before = self.clock.elapsed
+        for v, x in zip(self.variables, point.tolist(), strict=True):
+            v.set_value(x, skip_validation=True)
+        try:
+            answer = self._answer()
+        except SolverError as error:  # of this start: for example a function without a value there
+            run.failure = str(error)
+            return StopReason.CONVERGED
+        finally:
+            run.seconds = self.clock.elapsed - before
+        self._judge(run, answer)
+        return answer.stop_reason if answer.stop_reason in _ENDS else StopReason.CONVERGED
+
+    def _answer(self) -> Answer:
+        with plain_domains(self.seen.model, continuous=True):
+            return self._runner.solve(self.seen.model, time_limit=self.clock.left)
+
+    def _judge(self, run: _Run, answer: Answer) -> None:
+        """Evaluate a start's point without the solver, and offer it."""
+        spoken = f"{self._runner.spec.name} {_SAID.get(answer.status, answer.message)}"
+        if not answer.has_point:
+            run.failure = "" if answer.stop_reason in _ENDS else spoken
+            return
+        self.seen.bring_back()
+        run.violation, value = self._evaluated()
+        facts = facts_of(self.model)
+        if run.violation <= FEASIBLE and facts is not None and facts.certificate is not None:
+            facts.certificate.settle(self.model, has_point=True)
+            run.violation, value = self._evaluated()
+        if run.violation > HOPELESS:
+            run.failure = f"the point of {self._runner.spec.name} misses the model's rows by {run.violation:.1e}"
+            return
+        if not math.isfinite(value):
+            run.failure = f"the objective has no finite value at the point of {self._runner.spec.name}"
+            return
+        run.objective = self.sign * value
+        if run.violation > FEASIBLE:
+            run.status = SolutionStatus.FEASIBLE
+            if self._nearly is None or run.violation < (self._nearly[0].violation or 0.0):
+                self._nearly = run, [v.value for v in self._mine]
+            return
+        converged = answer.status in (SolutionStatus.OPTIMAL, SolutionStatus.STATIONARY)
+        run.status = SolutionStatus.STATIONARY if converged else SolutionStatus.FEASIBLE
+        if not converged and answer.stop_reason not in _ENDS:
+            run.failure = f"{self._runner.spec.name} stopped before it converged ({answer.message})"
+        if self.best is None or run.objective < self.best:
+            self._best_run = run
+        self.offer(run.objective, self._mine, lambda: None)
+
+    def _evaluated(self) -> tuple[float, float]:
+        """Return violation and objective of the point on the model; infinite and nan where a function has no value."""
+        try:
+            off = violation(self.model)
+            off = max(off, violation(self.seen.model)) if self.seen.pairs else off
+        except (ArithmeticError, TypeError, ValueError):  # 1/0; a complex power; log of a negative number
+            off = math.inf
+        try:
+            return off, float(pyo.value(single_objective(self.model)))
+        except (ArithmeticError, TypeError, ValueError):
+            return off, math.nan
+
+    def _settled_at_once(self) -> Ended:
+        """Answer a model with nothing nonlinear, or nothing to decide."""
+        run = _Run("linear model" if self.variables else "no free variable")
+        self.runs.append(run)
+        if not self.variables:
+            holds = violation(self.seen.model) <= FEASIBLE
+            answer = Answer(StopReason.CONVERGED, SolutionStatus.OPTIMAL, True, None, "") if holds else None
+        else:
+            answer = self._timed("subproblem", self._answer)
+        run.seconds = self.clock.elapsed
+        if answer is None or answer.status is SolutionStatus.INFEASIBLE:
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+        if answer.status is SolutionStatus.UNBOUNDED:
+            self.message = "The objective has no end: a bound or a row is missing."
+            return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
+        self._judge(run, answer)
+        if answer.status is SolutionStatus.OPTIMAL and self._best_run is run:
+            run.status = SolutionStatus.OPTIMAL
+            self.raise_bound(run.objective if answer.bound is None else self.sign * answer.bound)
+        self.record(run.start, self._counted(run), cuts=0, support=None)
+        return answer.stop_reason, None
+
+    def why_infeasible(self) -> str:
+        """Name the rows that clash."""
+        rows = list(self.model.component_data_objects(pyo.Constraint, active=True))
+        held = list({id(v): v for v in used_variables(self.model)}.values())
+        return clashing_rows(rows, held, Runner(find("highs"), SolveOptions())) if self.linear else self.message
+
+    # What came out.
+
+    def _counted(self, run: _Run) -> float | None:
+        """Return a start's objective, if its point satisfies the rows."""
+        return run.objective if run.violation is not None and run.violation <= FEASIBLE else None
+
+    def claim(self) -> SolutionStatus | None:
+        """Return what the best start has ended at."""
+        return None if self._best_run is None else self._best_run.status
+
+    def _conclude(self) -> None:
+        """Fall back on the point that is nearly feasible, and say in a few sentences what came out."""
+        said = [self.message]
+        if self._best_run is None and self._nearly is not None:
+            self._best_run, values = self._nearly
+            assert self._best_run.objective is not None
+            for v, x in zip(self._mine, values, strict=True):
+                v.set_value(x, skip_validation=True)
+            self.offer(self._best_run.objective, self._mine, lambda: None)
+            missed = self._best_run.violation
+            said.append(f"No start satisfies the rows; the point misses them by {missed:.1e}.")
+        ends = [run.objective for run in self.runs if run.status is SolutionStatus.STATIONARY]
+        said.append(spread([end for end in ends if end is not None], self.sign))
+        failed = [run for run in self.runs if run.failure]
+        if failed:
+            first = next((run for run in failed if run is self._best_run), failed[0])
+            more = f" ({len(failed)} of {len(self.runs)} starts failed)" if len(self.runs) > 1 else ""
+            said.append(f'Start "{first.start}": {first.failure.rstrip(".")}{more}.')
+        self.message = " ".join(s for s in said if s)
+        if (suffix := dual_suffix(self.model)) is not None:
+            suffix.clear()  # some interfaces write into it, and it would be of the last start
+        columns = ["start", "objective", "status", "violation", "seconds"]
+        rows = [(r.start, self._signed(r.objective), str(r.status), r.violation, r.seconds) for r in self.runs]
+        table = pd.DataFrame(rows, columns=columns)
+        self.details["starts"] = table.astype({"objective": float, "violation": float, "seconds": float})
+
+
+def _local(name: str) -> SolverSpec:
+    """Return a local solver.
+
+    Raises
+    ------
+    SolverError
+        If it takes no NLP, or searches everywhere by itself.
+    """
+    spec = require(name, C.NLP)
+    if not spec.ours:  # of which nobody here knows what it proves
+        return replace(spec, local=True)
+    if not spec.local:
+        able = " or ".join(n for n in names(C.NLP) if SOLVERS[n].local) or "none installed"
+        raise SolverError(
+            f'sub_solver="{name}" searches everywhere by itself, so that more starts are pointless: solve the model '
+            f'whole, with solver="{name}", or use a local sub_solver ({able}).'
+        )
+    return spec
+
+
+def _free(model: Any) -> list[Any]:
+    return list({id(v): v for v in used_variables(model) if not v.fixed}.values())
+
+
+def _curved(model: Any) -> list[Any]:
+    """Return the free variables in nonlinear terms of the objective and the active rows; a dense row is not walked."""
+    bodies = [single_objective(model).expr]
+    bodies += [row.body for row in model.component_data_objects(pyo.Constraint, active=True)]
+    held: dict[int, Any] = {}
+    for body in bodies:
+        held.update({id(v): v for v in curved_variables(body)})
+    return list(held.values())

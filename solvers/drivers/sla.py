@@ -1,0 +1,301 @@
+r"""Successive linear approximation of a smooth objective over linear rows.
+
+For min { f(x) : x in P }, P a polyhedron, f smooth on it:
+
+    0. A start x: the minimiser over P of the linear part of f, or a random point for the variables of the rest.
+    1. p <- a vertex of P that minimises f'(x) p.
+    2. Stop if f'(x)(x - p) <= tolerance max(1, |f(x)|): x is stationary, no feasible direction descends.
+    3. x <- p, if that lowers f as a concave objective must; else the first of p, x + (p - x)/2, x + (p - x)/4, ... that
+       lowers f enough (Armijo), and go to 1.
+
+f concave: f(p) <= f(x) - f'(x)(x - p) < f(x), so step 3 takes every p, f decreases strictly, no vertex comes twice, and
+the method ends after finitely many linear programs (Mangasarian 1997, "Machine learning via polyhedral concave
+minimization", theorem 4.2; Bradley, Mangasarian, Street 1998, Algorithm 2.1 and result 2.2, with stop (17)). This needs
+vertices: ``lp_solver`` must be a simplex method; with an interior point the stop is still valid. f not concave: the
+method of Frank and Wolfe (1956) with Armijo's step (Dunn 1980), stationary in the limit; f convex as well.
+
+Stationary is what is certified, unless f is linear: then the linear program is the model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pyomo.environ as pyo
+
+from solvers.drivers.base import Driver
+from solvers.drivers.benders.split import single_objective
+from solvers.drivers.starts import StartsConfig, draw, spread
+from solvers.errors import ModelError, SolverError
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import find
+from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.lp.highs import LpAnswer, LpStatus
+from solvers.lp.pyomo import linear_program
+from solvers.model.classes import refuse_integers, used_variables
+from solvers.model.conflict import clashing_rows
+from solvers.model.linear import LinearRows
+from solvers.model.smooth import SmoothObjective
+from solvers.result import SolutionStatus, StopReason
+
+ARMIJO = 0.1  # share of the decrease that the slope promises
+SHORTEST = 2.0**-30  # step
+
+
+@dataclass
+class LinearizationConfig(StartsConfig):
+    """Options of ``sla``. ``iteration_limit`` counts linear programs over all starts, ``tolerance`` is of stop (17).
+
+    Bradley, Mangasarian, Street 1998 draw starts from (-1, 1), which their rows forbid below 0; ``start_range`` can.
+
+    Attributes
+    ----------
+    linear_start : bool
+        Start first at the minimiser of the linear part of the objective.
+    """
+
+    linear_start: bool = True
+
+
+@dataclass
+class _Run:
+    """What became of one start."""
+
+    start: str
+    objective: float | None = None
+    linear_programs: int = 0
+    stationary: bool = False
+    steps: list[float] = field(default_factory=list)  # shorter than 1 where f is not concave
+    failure: str = ""
+
+
+class _Proven(Exception):
+    """A linear program says it all about the model."""
+
+    def __init__(self, status: SolutionStatus) -> None:
+        super().__init__(status.value)
+        self.status = status
+
+
+class SuccessiveLinearization(Driver):
+    """Successive linear approximation; ``runs`` tells what became of each start."""
+
+    name = "sla"
+    title = "smooth objectives over linear rows, above all concave ones (successive linear approximation)"
+    options_type = LinearizationConfig
+    config: LinearizationConfig
+
+    def prepare(self) -> None:
+        """Extract the rows, and the objective's linear part, once."""
+        c, model = self.config, self.model
+        c.check("linear_start")
+        objective = single_objective(model)
+        self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
+        refuse_integers(model, self.name, C.MINLP)
+        held = {id(v): v for v in used_variables(model)}
+        self.variables = [v for v in held.values() if not v.fixed]
+        rows = list(model.component_data_objects(pyo.Constraint, active=True))
+        self.rows = LinearRows.of(rows, self.variables, [], 1.0)
+        self.objective = SmoothObjective(objective.expr, self.variables, self.sign)
+        lp = self.lp = linear_program(
+            c.lp_solver, self.objective.linear, self.rows.x_lower, self.rows.x_upper, seed=c.seed or 0
+        )
+        lp.add_rows(self.rows.matrix, self.rows.lower, self.rows.upper)
+        self.runs: list[_Run] = []
+        self._solved = 0
+
+    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run from each start and keep the best; the status is that of the best."""
+        stop = StopReason.CONVERGED
+        try:
+            for label, point in self._starts():
+                run = _Run(label)
+                self.runs.append(run)
+                try:
+                    stop = self._timed("subproblem", partial(self._descend, run, point))
+                except ModelError as error:  # of this start: no end, or a function without a value
+                    run.failure = str(error)
+                if stop is not StopReason.CONVERGED:
+                    return stop, self._certified()
+            if all(run.failure for run in self.runs):
+                raise ModelError(self.runs[0].failure)
+            return StopReason.CONVERGED, self._certified()
+        except _Proven as proof:
+            if proof.status is SolutionStatus.UNBOUNDED:
+                self.message = "The objective has no end: a bound or a row is missing."
+            return StopReason.CONVERGED, proof.status
+        finally:
+            self._report()
+
+    def _starts(self) -> Iterator[tuple[str, np.ndarray | None]]:
+        """Yield a name and the point whose slope is the cost of the first linear program (0); None: the linear part."""
+        c, f = self.config, self.objective
+        if c.linear_start or not len(f.curved):
+            yield "linear part", None
+        random = np.random.default_rng(c.seed or 0)
+        for k in range(c.starts if len(f.curved) else 0):
+            point = np.zeros(len(self.variables))
+            point[f.curved] = draw([self.variables[j] for j in f.curved], random, c.start_range)
+            yield f"random {k + 1}", point
+
+    def _descend(self, run: _Run, start: np.ndarray | None) -> StopReason:
+        """Run from one start to a stationary point; the numbers are the steps of the algorithm box."""
+        f, c = self.objective, self.config
+        cost = f.linear if start is None else f.gradient(start)
+        cost = np.where(np.isfinite(cost), cost, f.linear)
+        answer = self._linear_program(run, cost)  # 0
+        if isinstance(answer, StopReason):
+            return answer
+        x = answer.point
+        if not len(f.curved):  # the model is the linear program
+            self.raise_bound(f.value(x))
+            run.stationary = True
+        value = self._keep(run, x, f.value(x))
+        if run.stationary:
+            return StopReason.CONVERGED
+        while (stop := self.stopped()) is None:
+            slope = f.gradient(x)
+            steep = np.flatnonzero(np.isinf(slope))
+            if len(steep) and (escape := self._escape(run, x, value, slope)) is not None:
+                if isinstance(escape, StopReason):
+                    return escape
+                step, x, new = escape
+                run.steps.append(step)
+                value = self._keep(run, x, new)
+                continue
+            slope[steep] = 0.0
+            answer = self._linear_program(run, slope, steep, x)  # 1
+            if isinstance(answer, StopReason):
+                return answer
+            p = answer.point
+            descent = float(slope @ (x - p))
+            if descent <= c.tolerance * max(1.0, abs(value)):  # 2
+                run.stationary = True
+                return StopReason.CONVERGED
+            step, x, new = self._step(x, p, value, descent)  # 3
+            if step == 0.0:  # rounding hides what is left to gain
+                run.stationary = descent <= 1e3 * c.tolerance * max(1.0, abs(value))
+                return StopReason.CONVERGED
+            run.steps.append(step)
+            value = self._keep(run, x, new)
+        return stop
+
+    def _escape(
+        self, run: _Run, x: np.ndarray, value: float, slope: np.ndarray
+    ) -> StopReason | tuple[float, np.ndarray, float] | None:
+        """Move where f falls without bound on its slope, such as -x**0.5 at 0; None where the rows or f forbid it."""
+        steep = np.isinf(slope)
+        gains = steep & (np.where(x <= self.rows.x_lower, slope, -slope) < 0)
+        if not np.any(gains):
+            return None
+        answer = self._linear_program(run, np.where(gains, np.sign(slope), 0.0), np.flatnonzero(steep & ~gains), x)
+        if isinstance(answer, StopReason):
+            return answer
+        if np.all(np.abs(answer.point - x)[gains] <= self.config.tolerance):
+            return None
+        step, point, new = self._step(x, answer.point, value, 0.0)
+        return None if step == 0.0 else (step, point, new)
+
+    def _step(self, x: np.ndarray, p: np.ndarray, value: float, descent: float) -> tuple[float, np.ndarray, float]:
+        """Return length, point and value of the longest step 1, 1/2, 1/4, ... that descends enough, 0 for none."""
+        step = 1.0
+        while step >= SHORTEST:
+            point = p if step == 1.0 else x + step * (p - x)
+            new = self._value(point)
+            if new < value and new <= value - ARMIJO * step * descent:
+                return step, point, new
+            step /= 2.0
+        return 0.0, x, value
+
+    def _value(self, point: np.ndarray) -> float:
+        """Return the objective, infinite outside its domain."""
+        try:
+            return self.objective.value(point)
+        except ModelError:
+            return math.inf
+
+    def _linear_program(
+        self, run: _Run, cost: np.ndarray, kept: np.ndarray | None = None, x: np.ndarray | None = None
+    ) -> LpAnswer | StopReason:
+        """Minimise a linear objective over the rows; anything but an optimum is a reason to stop, or ``_Proven``.
+
+        Variables ``kept`` stay where they are in x: where f rises without bound on its slope, no direction that moves
+        them descends.
+        """
+        limit = self.config.iteration_limit
+        if limit is not None and self._solved >= limit:
+            return StopReason.ITERATION_LIMIT
+        self.lp.set_cost(cost)
+        self._solved += 1
+        run.linear_programs += 1
+        if kept is None or x is None or not len(kept):
+            answer = self.lp.solve(self.clock.left)
+        else:
+            self.lp.set_bounds(kept, x[kept], x[kept])
+            try:
+                answer = self.lp.solve(self.clock.left)
+            finally:
+                self.lp.set_bounds(kept, self.rows.x_lower[kept], self.rows.x_upper[kept])
+        if answer.status is LpStatus.OPTIMAL:
+            return answer
+        if answer.status is LpStatus.LIMIT or self.clock.over:
+            return StopReason.TIME_LIMIT
+        if answer.status is LpStatus.INFEASIBLE:
+            raise _Proven(SolutionStatus.INFEASIBLE)
+        if answer.status is LpStatus.UNBOUNDED:
+            if not len(self.objective.curved):
+                raise _Proven(SolutionStatus.UNBOUNDED)
+            if run.objective is None:
+                raise ModelError("The linear program of this start has no end: bound the variables of the objective.")
+            raise ModelError(
+                f"The linear approximation of the objective has no end ({run.start}, linear program "
+                f"{run.linear_programs}): bound the variables of the objective."
+            )
+        raise SolverError(f"{self.config.lp_solver} failed on a linear program of {run.start}.")
+
+    def _keep(self, run: _Run, x: np.ndarray, value: float) -> float:
+        """Record a feasible point and offer it as incumbent."""
+        run.objective = value
+        if self.best is None or value < self.best:
+            for v, number in zip(self.variables, x.tolist(), strict=True):
+                v.set_value(number, skip_validation=True)
+            self.offer(value, self.variables, lambda: None)
+            self._best_run = run
+        self.record(run.start, value, cuts=0, support=None)
+        return value
+
+    def why_infeasible(self) -> str:
+        """Name the rows that clash."""
+        return clashing_rows(self.rows.rows, self.variables, Runner(find("highs"), SolveOptions()))
+
+    def _certified(self) -> SolutionStatus | None:
+        if self.best is None or self.closed(self.config.gap):
+            return None
+        return SolutionStatus.STATIONARY if self._best_run.stationary else SolutionStatus.FEASIBLE
+
+    def _report(self) -> None:
+        """Say how far apart the starts ended."""
+        table = pd.DataFrame(
+            [
+                {
+                    "start": run.start,
+                    "objective": self._signed(run.objective),
+                    "linear_programs": run.linear_programs,
+                    "stationary": run.stationary,
+                    "shortest_step": min(run.steps, default=math.nan),
+                }
+                for run in self.runs
+            ]
+        )
+        self.details["starts"] = table
+        self.details["linear_programs"] = self._solved
+        failed = [run for run in self.runs if run.failure]
+        said = spread([run.objective for run in self.runs if run.objective is not None], self.sign)
+        if failed:
+            said += f' {len(failed)} of {len(self.runs)} starts failed, first "{failed[0].start}": {failed[0].failure}'
+        self.message = self.message or said.strip()

@@ -1,0 +1,122 @@
+"""Starting points of the drivers that find stationary points: options, values, and how far apart they ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from solvers.drivers.base import Config
+from solvers.errors import OptionError
+from solvers.lp.pyomo import require_lp_solver
+from solvers.model.classes import bounds_of
+from solvers.options import check_types
+
+SAME = 1e-6  # relative: objectives of two starts that count as one
+
+
+@dataclass
+class RandomStartsConfig(Config):
+    """Options of the drivers that start several times, besides those of every driver.
+
+    Attributes
+    ----------
+    starts : int
+        Random starts (``seed`` 0 where none is given).
+    start_range : (float, float), optional
+        Of the random values, uniformly; by default their variables' bounds (length 1 beside a single bound, [-1, 1]
+        without).
+    """
+
+    starts: int = 10
+    start_range: tuple[float, float] | None = None
+
+    def check(self, other: str) -> None:
+        """Refuse options that mean nothing; ``other`` is the option that gives a start which is not random.
+
+        Raises
+        ------
+        OptionError
+        """
+        check_types(type(self), vars(self))
+        if self.starts < 0:
+            raise OptionError(f"starts={self.starts!r} is not allowed: give a whole number of at least 0.")
+        if self.starts == 0 and not getattr(self, other):
+            raise OptionError(f"starts=0 leaves no start: give at least 1, or {other}=True.")
+        if self.start_range is not None:
+            pair = self.start_range
+            if not isinstance(pair, tuple | list) or len(pair) != 2 or not -math.inf < pair[0] <= pair[1] < math.inf:
+                raise OptionError(f"start_range={pair!r} is not allowed: give two numbers, the smaller first.")
+
+
+@dataclass
+class StartsConfig(RandomStartsConfig):
+    """Options of the drivers that descend by steps of their own from several starts.
+
+    Attributes
+    ----------
+    tolerance : float
+        What a step must gain, relative to max(1, abs(objective)).
+    lp_solver : str
+        Of the linear programs.
+    """
+
+    tolerance: float = 1e-9
+    lp_solver: str = "highs"
+
+    def check(self, other: str) -> None:
+        """Refuse options that mean nothing.
+
+        Raises
+        ------
+        OptionError
+        SolverError
+            If ``lp_solver`` is not one for LPs.
+        """
+        super().check(other)
+        if not self.tolerance >= 0:
+            raise OptionError(f"tolerance={self.tolerance!r} is not allowed: give a number of at least 0.")
+        require_lp_solver(self.lp_solver)
+
+
+def draw(variables: Sequence[Any], random: np.random.Generator, within: tuple[float, float] | None) -> np.ndarray:
+    """Return a value for each variable, uniform on ``within``, or between its bounds.
+
+    Where a bound is missing, the interval has length 1 beside the other one, and is [-1, 1] where both are.
+
+    Examples
+    --------
+    >>> import pyomo.environ as pyo
+    >>> model = pyo.ConcreteModel()
+    >>> model.v = pyo.Var([0, 1], bounds=(0, None))
+    >>> v = draw(list(model.v.values()), np.random.default_rng(0), None)
+    >>> bool(v.min() >= 0 and v.max() <= 1)
+    True
+    """
+    spans = [within or _span(*bounds_of(v)) for v in variables]
+    low, high = np.array(spans, dtype=float).reshape(-1, 2).T
+    return np.asarray(random.uniform(low, high))
+
+
+def _span(low: float, high: float) -> tuple[float, float]:
+    if math.isinf(low) and math.isinf(high):
+        return -1.0, 1.0
+    if math.isinf(high):
+        return low, low + 1.0
+    return (high - 1.0, high) if math.isinf(low) else (low, high)
+
+
+def spread(ends: Sequence[float], sign: float) -> str:
+    """Say in a sentence how far apart starts ended, where more than one did; ``ends`` are minimised."""
+    if len(ends) < 2:
+        return ""
+    low, high = min(ends), max(ends)
+    best = sum(end <= low + SAME * max(1.0, abs(low)) for end in ends)
+    if best == len(ends):
+        return f"{len(ends)} starts ended at {sign * low:.6g}."
+    low, high = sorted((sign * low, sign * high))
+    found = "1 of them at the best: more starts may find better" if best == 1 else f"{best} of them at the best"
+    return f"{len(ends)} starts ended between {low:.6g} and {high:.6g}; {found}."

@@ -1,0 +1,148 @@
+r"""Cutting planes for a convex function over a polyhedron, stabilised by a level bundle.
+
+    min { c.z + q(x) : z = (x, u) in P },  q convex, given by an oracle of values and cuts.
+
+    0. Take a point of P as centre.
+    1. Ask the oracle at the separation point: its cut joins the LP; a better value moves the centre there.
+    2. Solve the LP over all cuts: its optimum is a lower bound.
+    3. Stop when the centre's value and the bound meet, or the bound has stalled.
+    4. Separate next at the point nearest to the centre where all cuts stay below the level
+       bound + LEVEL (value - bound); or, as long as that improves the centre, at a point the structure suggests.
+
+Lemarechal, Nemirovskii and Nesterov 1995. Kelley's method is LEVEL = 0. On SVM data (100 to 800 features) 0.9 took 34,
+74, 64 and 84 calls to a gap of 1e-4; 0.3 took 95 to more than 250, Kelley's point drawn halfway to the centre more than
+250. Cuts are valid everywhere, so separation points need not lie in P exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from solvers.drivers.tree.master import MasterLP, Relaxed
+from solvers.facts.structure import Cut, SubAnswer
+from solvers.lp.highs import LpStatus
+from solvers.lp.projection import nearest_point
+
+LEVEL = 0.9
+STEP = 0.1  # towards the LP's point, where the projection fails
+STALL = 30  # iterations, besides one for each variable, over which the bound must gain something
+GAIN = 1e-5  # relative
+
+
+Suggest = Callable[[np.ndarray, SubAnswer], np.ndarray | None]
+
+
+@dataclass
+class Root:
+    """The relaxation as far as it is solved: last LP, best point seen (master's variables) and its value."""
+
+    centre: np.ndarray
+    value: float = np.inf
+    relaxed: Relaxed | None = None
+    status: LpStatus = LpStatus.OPTIMAL
+    cuts: list[tuple[Cut, bool]] = field(default_factory=list)  # and whether it bounds eta
+    suggesting: bool = False  # whether points are still the structure's
+
+    @property
+    def bound(self) -> float:
+        """The LP's optimum, a lower bound."""
+        return -np.inf if self.relaxed is None else self.relaxed.bound
+
+
+def solve_relaxation(
+    lp: MasterLP,
+    ask: Callable[[np.ndarray], SubAnswer | None],
+    centre: np.ndarray,
+    *,
+    tolerance: float,
+    iteration_limit: int,
+    time_left: Callable[[], float | None],
+    suggest: Suggest | None = None,
+    report: Callable[[Root], bool] = lambda root: False,
+) -> Root:
+    """Minimise over the relaxed master.
+
+    Parameters
+    ----------
+    lp : MasterLP
+        Started here, with the scale of the first answer, if it holds no cut yet.
+    ask : point of the complicating variables -> answer, or None when time is up
+    centre : point of the master's variables
+    tolerance : float
+        Relative gap between the centre's value and the bound.
+    time_left : seconds this may still take, or None
+    suggest : (point, answer) -> next point, optional
+    report : called after each LP; it may move the bounds of ``lp``, and returns whether to stop
+    """
+    n = lp.n
+    window = STALL + n
+    root = Root(centre, suggesting=suggest is not None)
+    point, bounds = centre, [-np.inf]
+    for _ in range(iteration_limit):
+        answer = ask(point[:n])  # 1
+        if answer is None or answer.cut is None:
+            break
+        if not lp.started:
+            lp.start(1.0 if answer.value is None else answer.value)
+        lp.add(answer, everywhere=True)
+        root.cuts.append((answer.cut, answer.value is not None))
+        value = np.inf if answer.value is None else lp.value(point) + answer.value
+        improved = value < root.value - GAIN * abs(value)
+        if value < root.value:
+            root.value, root.centre = value, point
+        relaxed = lp.solve(lp.lower, lp.upper, time_left())  # 2
+        if isinstance(relaxed, LpStatus):
+            root.status = relaxed
+            break
+        root.relaxed = relaxed
+        enough = report(root)
+        if np.any(root.centre < lp.lower) or np.any(root.centre > lp.upper):  # the caller has fixed variables
+            root.centre, root.value = np.clip(root.centre, lp.lower, lp.upper), np.inf
+        bounds.append(max(relaxed.bound, bounds[-1]))
+        known = np.isfinite(root.value)
+        closed = known and root.value - relaxed.bound <= tolerance * max(abs(root.value), 1e-10)
+        # Early on the bound may rest for long on the subproblem's floor: it has to have moved once to stall.
+        moved = bounds[-1] > bounds[1]
+        stalled = moved and len(bounds) > window and bounds[-1] - bounds[-window] <= GAIN * abs(bounds[-1])
+        if enough or closed or stalled or time_left() == 0.0:  # 3
+            break
+        root.suggesting = root.suggesting and improved
+        suggested = _suggested(lp, root, suggest, answer) if root.suggesting else None  # 4
+        root.suggesting = suggested is not None
+        point = _next_point(lp, root, relaxed) if suggested is None else suggested
+    return root
+
+
+def _suggested(lp: MasterLP, root: Root, suggest: Suggest | None, answer: SubAnswer) -> np.ndarray | None:
+    """Return what the structure suggests after a new centre, if that lies in P."""
+    following = None if suggest is None else suggest(root.centre[: lp.n], answer)
+    if following is None or root.relaxed is None:
+        return None
+    point = np.concatenate([following, root.relaxed.point[lp.n :]])
+    return point if lp.within(point) else None
+
+
+def _next_point(lp: MasterLP, root: Root, relaxed: Relaxed) -> np.ndarray:
+    nearest = None
+    if np.isinf(root.value):  # nothing is known of the centre but that it is no solution
+        return relaxed.point
+    if np.isfinite(root.value) and np.isfinite(relaxed.bound):
+        level = relaxed.bound + LEVEL * (root.value - relaxed.bound)
+        nearest = _project(lp, root, level, max(1e-10, abs(root.value)))
+    return STEP * relaxed.point + (1 - STEP) * root.centre if nearest is None else nearest
+
+
+def _project(lp: MasterLP, root: Root, level: float, scale: float) -> np.ndarray | None:
+    """Return the point of P nearest to the centre with every cut below the level; None if the QP fails."""
+    cuts = np.zeros((len(root.cuts), lp.size))
+    room = np.empty(len(root.cuts))
+    for k, (cut, bounds_eta) in enumerate(root.cuts):
+        unit = scale if bounds_eta else max(1e-10, float(np.abs(cut.coefficients).max(initial=0.0)))
+        cuts[k] = (lp.cost if bounds_eta else 0.0) / unit
+        cuts[k, : lp.n] += cut.coefficients / unit
+        room[k] = ((level - lp.constant if bounds_eta else 0.0) - cut.constant) / unit
+    return nearest_point(root.centre, [(sparse.csr_matrix(cuts), room)], lp.rows, (lp.lower, lp.upper))

@@ -1,0 +1,358 @@
+r"""Two-layer cutting planes for a risk known by its worst row, over the few columns that a budget allows.
+
+For ``min Omega(w) + C r(X w)``, Omega half the squared k-support norm with budget B (``k_support``), r the greatest of
+many rows (``composite``):
+
+    0. w = 0; take its worst row, and the B columns that this row alone would choose.
+    1. Solve the problem over the rows so far and the columns in use (``column_problem``) -> multipliers alpha, a
+       point w.
+    2. c = h X' sum_k alpha_k u_k over all columns; ``h s.alpha - 1/2 sum of the B largest c_j^2`` is a lower bound.
+       Search the line from the best multipliers to these for a better one: c is linear in alpha.
+    3. The worst row at w gives the value at w, an upper bound; search the line from the best point to w for a better.
+    4. Stop when the two bounds have met.
+    5. Add the worst rows at w, at the points that the search met, and a tenth of the way from the best point to w.
+    6. Where the columns lag behind the rows, add those of the B largest |c_j|, or of more where they are what is
+       late; here and a tenth of the way from the best multipliers.
+    7. Drop rows and columns that were of no use for some rounds; go to 1.
+
+Both bounds are taken from the data and hold for any alpha >= 0 with e'alpha <= C and any w, however inexact step 1 is:
+the first is the Lagrangian dual at alpha, minimised over all w; the second the objective at w. Rows and columns are the
+two layers of Mao and Tsang 2013, algorithms 1 and 2; ``stabilised=False`` runs these as printed: step 1 solves (16)
+over groups of B columns (``group_problem``), rows are added until they close the gap of the groups, then one group.
+Solving over all columns in use is solving over all their groups at once. The line search and the row past the best
+point are those of Franc and Sonnenburg 2009, "Optimized cutting plane algorithm for large-scale risk minimization".
+
+Convergence: each round adds the worst row at w or the worst group at alpha, and both are finite in number; nothing is
+dropped once a gap has failed to fall for long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from solvers.drivers.base import Config, Driver
+from solvers.drivers.two_layer.columns import Restricted
+from solvers.drivers.two_layer.groups import refined
+from solvers.drivers.two_layer.restricted import DIRECT, ByGroups, Columns, Master
+from solvers.drivers.two_layer.working_set import WorkingSet
+from solvers.errors import ModelError, OptionError
+from solvers.facts.composite import CompositeRisk, RiskRow
+from solvers.facts.k_support import half_conjugate, half_norm, largest
+from solvers.facts.structure import facts_of
+from solvers.result import SolutionStatus, StopReason, is_closed
+
+FloatArray = NDArray[np.float64]
+
+AHEAD = 0.1  # of the way from the best point to the master's: where a row is taken, and columns
+SHORT = 40  # times the budget: columns that a search between dual points looks at
+LINE = 6  # rows that a line search may ask for
+MANY = 4  # times the budget: columns added where they are what is late
+LAG = 0.3  # of the rows' lag: from here on the columns' lag calls for more of them
+IDLE = 3  # rounds
+TINY = (1e-2, 1e-3, 1e-4, 1e-5)  # of the largest weight
+FINE, COARSE = 1e-12, 1e-5  # accuracies of step 1, relative to C q_max
+STALLED = 100  # rounds in which the gap has not fallen by a tenth
+
+
+@dataclass
+class TwoLayerConfig(Config):
+    """Options of ``two-layer``, besides those of every driver; ``iteration_limit`` counts group problems.
+
+    Attributes
+    ----------
+    stabilised : bool
+        Line search, two rows a round, columns as soon as they lag; False runs the algorithms as printed.
+    risk_tolerance : float, optional
+        Stop also when objective and bound are within C times this much of the risk.
+    sub_solver : str
+        Of step 1: ``clarabel`` on matrices; any other name solves the Pyomo model (16), over groups.
+    """
+
+    stabilised: bool = True
+    risk_tolerance: float | None = None
+    sub_solver: str = "clarabel"
+
+    def check(self) -> None:
+        """Refuse options that mean nothing.
+
+        Raises
+        ------
+        OptionError
+        """
+        r = self.risk_tolerance
+        if r is not None and not r > 0:
+            raise OptionError(f"risk_tolerance={r!r} is not allowed: give a number above 0, or leave it out.")
+
+
+@dataclass
+class Point:
+    """Weights of the columns in use, their scores X w, the worst row there, and the objective."""
+
+    w: FloatArray
+    scores: FloatArray
+    row: RiskRow
+    risk: float
+    value: float
+
+
+@dataclass
+class Dual:
+    """What multipliers prove: slopes c over all columns, what the rows' constants gain, and the bound."""
+
+    slopes: FloatArray
+    gain: float
+    bound: float
+
+
+class TwoLayer(Driver):
+    """Two-layer cutting planes."""
+
+    name = "two-layer"
+    title = "risks known by their worst row over few columns (two-layer cutting planes)"
+    options_type = TwoLayerConfig
+    asks = CompositeRisk
+    config: TwoLayerConfig
+
+    def prepare(self) -> None:
+        """Read the facts; nothing of the size of the data is built but the columns of a sparse matrix."""
+        self.config.check()
+        facts = facts_of(self.model)
+        if not isinstance(facts, CompositeRisk):
+            raise ModelError(
+                f'"{self.name}" needs a model whose structure is a solvers.composite.CompositeRisk: solve the model '
+                "without naming a solver."
+            )
+        if edits := facts.edits(self.model):
+            raise ModelError(
+                f'"{self.name}" asks an oracle that stands for the model as it was built. Here {edits[0]}. Edit a '
+                "model that states its rows."
+            )
+        self.sign, self.facts, c = 1.0, facts, self.config
+        self.budget, self.C = int(pyo.value(facts.budget)), float(pyo.value(facts.weight))
+        by_groups = not c.stabilised or c.sub_solver != DIRECT
+        self._master: Master = ByGroups(c.sub_solver, facts.group_model, c) if by_groups else Columns()
+        self.work = WorkingSet(facts.matrix, facts.scale, by_groups=by_groups)
+        self._patience, self._since, self._gap_then = IDLE, 0, np.inf
+        self._d: FloatArray = np.zeros(0)
+        self.proof = Dual(np.zeros(0), 0.0, -np.inf)
+
+    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run, and keep the rows and columns of the last problem for the user."""
+        try:
+            return self._rounds()
+        finally:
+            work = self.work
+            self.details["working_set"] = {
+                "columns": work.columns, "P": work.P, "q": work.q, "C": self.C, "B": self.budget, "d": self._d,
+                "groups": work.groups,
+            }  # fmt: skip
+            del work.X, self.proof  # may be as large as the data
+
+    def _rounds(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run; the numbers are the steps of the algorithm box."""
+        c, work = self.config, self.work
+        self.here = self._point(np.zeros(0))  # 0
+        self._offer(self.here)
+        work.add_rows([self.here.row])
+        self._add_columns(work.slopes(np.array([self.C])), self.budget)
+        fine = False
+        for _ in self.trace.iterations(c.iteration_limit):
+            if (stop := self.stopped()) is not None:
+                return stop, None
+            answer = self._timed("master", lambda fine=fine: self._solve(fine))  # type: ignore[misc] # 1
+            if answer is None:
+                if self.clock.over:
+                    return StopReason.TIME_LIMIT, None
+                self.message = f"{c.sub_solver} did not solve the restricted problem: the bounds stand as they were."
+                return StopReason.SOLVER_ERROR, None
+            dual = self._timed("subproblem", lambda a=answer: self._dual(a.alpha))  # type: ignore[misc] # 2
+            self.raise_bound(self.proof.bound)
+            point, rows = self._timed("subproblem", lambda a=answer: self._search(a))  # type: ignore[misc] # 3
+            self.record("cuts", point.value, cuts=len(work.rows), support=len(work.columns))
+            if self._finished():  # 4
+                self._tidied()
+                return StopReason.CONVERGED, None
+            new = self._grow(point, rows, dual)  # 5, 6
+            if not new and fine:
+                if not self._refined(answer):
+                    self.message = f"{c.sub_solver} resolves the restricted problems no finer: the gap stays."
+                return StopReason.CONVERGED, None
+            fine = not new
+            if new:
+                self._drop(answer)  # 7
+        return StopReason.ITERATION_LIMIT, None
+
+    # The steps.
+
+    def _grow(self, point: Point, rows: list[RiskRow], dual: Dual) -> bool:
+        """Add rows, and columns where they lag; say whether anything is new."""
+        work, B = self.work, self.budget
+        restricted = dual.gain - self._conjugate_in_use(dual.slopes)  # the value of the problem of step 1
+        new = work.add_rows(rows)
+        if not self.config.stabilised:
+            complete = point.value - restricted <= 0.5 * self.config.gap * abs(point.value)
+            return ((complete or not new) and self._add_columns(dual.slopes, B)) or new
+        lag, rows_lag = restricted - dual.bound, self.here.value - restricted
+        if lag > LAG * rows_lag or not new:
+            many = B * (MANY if lag > rows_lag and not work.by_groups else 1)
+            new = self._add_columns(dual.slopes, many) or new
+            new = self._add_columns(self._ahead(dual), many) or new
+        return new
+
+    def _solve(self, fine: bool) -> Restricted | None:
+        accuracy = FINE
+        if not fine and self.best is not None and self.bound is not None:
+            unit = self.C * float(self.work.q.max(initial=0.0))
+            accuracy = float(np.clip(1e-3 * (self.best - self.bound) / max(unit, 1e-300), FINE, COARSE))
+        answer = self._master.solve(self.work, self.budget, self.C, accuracy, self.clock.left)
+        if answer is not None:
+            self._d = answer.d
+        return answer
+
+    def _dual(self, alpha: FloatArray) -> Dual:
+        """Return the dual point of multipliers; keep the best on the way to it from the best so far."""
+        slopes, gain = self.work.slopes(alpha), float(self.work.q @ alpha)
+        there = Dual(slopes, gain, gain - half_conjugate(slopes, self.budget))
+        best = self.proof
+        if not self.config.stabilised or best.bound == -np.inf:
+            self.proof = max(best, there, key=lambda p: p.bound)
+            return there
+        size = np.maximum(np.abs(best.slopes), np.abs(slopes))
+        near = largest(size, SHORT * self.budget)  # of the search; the bound is taken over all columns
+        a, step, more = best.slopes[near], slopes[near] - best.slopes[near], gain - best.gain
+
+        def falling(x: float) -> float:
+            return half_conjugate(a + x * step, self.budget) - x * more
+
+        x = float(minimize_scalar(falling, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-3}).x)
+        between = best.slopes + x * (slopes - best.slopes)
+        gain_there = best.gain + x * more
+        middle = Dual(between, gain_there, gain_there - half_conjugate(between, self.budget))
+        self.proof = max(best, middle, there, key=lambda p: p.bound)
+        return there
+
+    def _ahead(self, there: Dual) -> FloatArray:
+        """Return slopes a tenth of the way from the best dual point to another."""
+        return self.proof.slopes + AHEAD * (there.slopes - self.proof.slopes)
+
+    def _conjugate_in_use(self, slopes: FloatArray) -> float:
+        """Return the conjugate of Omega over what the restricted problem knows of: columns, or groups of them."""
+        inside = slopes[self.work.columns]
+        if not self.work.by_groups:
+            return half_conjugate(inside, self.budget)
+        return max(half_conjugate(inside[t], len(t)) for t in self.work.groups)
+
+    def _search(self, answer: Restricted) -> tuple[Point, list[RiskRow]]:
+        """Return the master's point, and rows there and on the way from the best point to it."""
+        there = self._point(answer.w)
+        between = self._line(self.here, there) if self.config.stabilised else []
+        self.here = best = min((self.here, there, *between), key=lambda p: p.value)
+        self._offer(best)
+        if not self.config.stabilised:
+            return there, [there.row]
+        way = there.scores - best.scores
+        return there, [there.row, self.facts.worst(best.scores + AHEAD * way), *(p.row for p in between)]
+
+    def _line(self, start: Point, end: Point) -> list[Point]:
+        """Return points between two, better and better: Omega as it is, the risk by the rows met so far."""
+        step, along = end.w - start.w, end.scores - start.scores
+        h, found = self.facts.scale, []
+        lines = [(h * (r.side - _dot(r, start.scores)), -h * _dot(r, along)) for r in (start.row, end.row)]
+        best = min(start.value, end.value)
+        for _ in range(LINE):
+            at, slope = (np.array(part) for part in zip(*lines, strict=True))
+
+            def modelled(x: float, at: FloatArray = at, slope: FloatArray = slope) -> float:
+                risk = max(0.0, float((at + x * slope).max()))
+                return half_norm(start.w + x * step, self.budget)[0] + self.C * risk
+
+            least = minimize_scalar(modelled, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4})
+            x = float(least.x)
+            here = self._at(start.w + x * step, start.scores + x * along)
+            found.append(here)
+            if here.value - least.fun <= 0.1 * (best - least.fun):
+                break
+            best = min(best, here.value)
+            lines.append((h * (here.row.side - _dot(here.row, start.scores)), -h * _dot(here.row, along)))
+        return found
+
+    def _refined(self, answer: Restricted) -> bool:
+        """Solve for w alone, where rows and columns are complete and an inexact d keeps the gap open."""
+        work = self.work
+        d = np.concatenate([answer.d, np.zeros(len(work.columns) - len(answer.d))])
+        point = self._point(refined(work.P, work.q, d, self.C, self.clock.left))
+        self.here = min((self.here, point), key=lambda p: p.value)
+        self._offer(self.here)
+        self.record("refine", point.value, cuts=len(work.rows), support=len(work.columns))
+        return self._finished()
+
+    def _tidied(self) -> None:
+        """Leave out columns with next to no weight, which an early end leaves, where the gap allows it."""
+        size = np.abs(self.here.w)
+        for least in TINY:
+            few = np.where(size > least * size.max(initial=0.0), self.here.w, 0.0)
+            if np.count_nonzero(few) == np.count_nonzero(size):
+                continue
+            point = self._point(few)
+            if is_closed(point.value, self.bound, self.config.gap, self.resolution):
+                self.set_aside()
+                self._offer(point)
+                self.record("tidy", point.value, cuts=len(self.work.rows), support=len(self.work.columns))
+                return
+
+    def _finished(self) -> bool:
+        if self.closed(self.config.gap):
+            return True
+        r = self.config.risk_tolerance
+        if r is not None and self.best is not None and self.bound is not None and self.best - self.bound <= self.C * r:
+            self.message = f"Stopped where objective and bound are within C times {r:g} of the risk, as asked."
+            return True
+        return False
+
+    # Points.
+
+    def _point(self, w: FloatArray) -> Point:
+        scores = np.asarray(self.work.XF @ w, dtype=float) if len(w) else np.zeros(self.work.X.shape[0])
+        return self._at(w, scores)
+
+    def _at(self, w: FloatArray, scores: FloatArray) -> Point:
+        row = self.facts.worst(scores)
+        risk = max(0.0, self.facts.scale * (row.side - _dot(row, scores)))
+        return Point(w, scores, row, risk, half_norm(w, self.budget)[0] + self.C * risk)
+
+    def _offer(self, point: Point) -> None:
+        columns, facts = self.work.columns, self.facts
+        used = np.flatnonzero(point.w)
+
+        def load() -> None:
+            facts.load(columns[used], point.w[used], half_norm(point.w, self.budget)[1][used], point.risk)
+
+        self.offer(point.value, [], load)
+
+    # Rows and columns.
+
+    def _add_columns(self, slopes: FloatArray, many: int) -> bool:
+        new = self.work.add_group(slopes, many)
+        self.here.w = np.concatenate([self.here.w, np.zeros(len(self.work.columns) - len(self.here.w))])
+        return new
+
+    def _drop(self, answer: Restricted) -> None:
+        """Drop what has had no weight for some rounds; with patience that grows where the gap does not fall."""
+        gap = np.inf if self.bound is None or self.best is None else self.best - self.bound
+        self._since += 1
+        if gap < 0.9 * self._gap_then:
+            self._since, self._gap_then = 0, gap
+        elif self._since >= STALLED:
+            self._since, self._patience = 0, 2 * self._patience
+        stay = self.work.drop(answer, self.C, self.here.w != 0, self._patience)
+        self.here.w = self.here.w[stay]
+        self._d = np.concatenate([answer.d, np.zeros(len(stay) - len(answer.d))])[stay]
+
+
+def _dot(row: RiskRow, scores: FloatArray) -> float:
+    return float(row.coefficients.astype(float) @ scores)

@@ -1,0 +1,124 @@
+"""The rows and columns in use of a composite risk: slopes over these columns only, grown and shrunk in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from solvers.drivers.two_layer.columns import Restricted
+from solvers.facts.composite import RiskRow
+from solvers.facts.k_support import largest
+
+FloatArray = NDArray[np.float64]
+
+USELESS = 1e-5  # of a share
+
+
+class WorkingSet:
+    """Rows ``q_k + p_k.w`` over the columns in use.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (F,)
+        In use, by their place in X.
+    XF : those columns of X
+    rows : list of RiskRow
+    P, q : ndarrays of shapes (K, F) and (K,)
+        p_k = -h X'u_k over the columns in use, q_k = h s_k.
+    groups : list of arrays
+        Places in ``columns`` of the groups added so far; kept where they are solved for.
+    """
+
+    def __init__(self, X: Any, scale: float, *, by_groups: bool) -> None:
+        self.X = sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X)
+        self.scale, self.by_groups = scale, by_groups
+        self.columns = np.empty(0, dtype=np.intp)
+        self.XF = self.X[:, self.columns]
+        self.rows: list[RiskRow] = []
+        self.P, self.q = np.empty((0, 0)), np.empty(0)
+        self.groups: list[NDArray[np.intp]] = []
+        self._row_idle, self._column_idle, self._group_idle = (np.empty(0, dtype=int) for _ in range(3))
+
+    def slopes(self, alpha: FloatArray) -> FloatArray:
+        """Return c = h X' sum_k alpha_k u_k over all columns of X; the only step that touches all entries."""
+        total = np.zeros(self.X.shape[0])
+        for a, row in zip(alpha.tolist(), self.rows, strict=True):
+            if a > 0:
+                total += a * row.coefficients
+        return np.asarray(self.X.T @ total) * self.scale
+
+    def add_rows(self, rows: Sequence[RiskRow]) -> bool:
+        """Add rows that are not there yet; say whether any is new."""
+        new: list[RiskRow] = []
+        for row in rows:
+            if not any(_same(row, other) for other in (*self.rows, *new)):
+                new.append(row)
+        if not new:
+            return False
+        slopes = np.array([self.XF.T @ row.coefficients.astype(float) for row in new])
+        self.P = np.vstack([self.P.reshape(len(self.rows), len(self.columns)), -self.scale * slopes])
+        self.q = np.concatenate([self.q, [self.scale * row.side for row in new]])
+        self.rows += new
+        self._row_idle = np.concatenate([self._row_idle, np.zeros(len(new), dtype=int)])
+        return True
+
+    def add_group(self, slopes: FloatArray, budget: int) -> bool:
+        """Add the B columns of largest slope, and their group; say whether anything is new."""
+        wanted = largest(slopes, budget)
+        new = np.setdiff1d(wanted, self.columns)
+        if len(new):
+            part = self.X[:, new]
+            more = [part.T @ r.coefficients.astype(float) for r in self.rows]
+            self.P = np.hstack([self.P, -self.scale * np.asarray(more)])
+            self.columns = np.concatenate([self.columns, new])
+            self.XF = sparse.hstack([self.XF, part], format="csc") if sparse.issparse(part) else self.X[:, self.columns]
+            self._column_idle = np.concatenate([self._column_idle, np.zeros(len(new), dtype=int)])
+        if not self.by_groups:
+            return len(new) > 0
+        order = np.argsort(self.columns)
+        group = np.sort(order[np.searchsorted(self.columns, wanted, sorter=order)])
+        if any(np.array_equal(group, t) for t in self.groups):
+            return False
+        self.groups.append(group)
+        self._group_idle = np.append(self._group_idle, 0)
+        return True
+
+    def drop(self, answer: Restricted, C: float, held: NDArray[np.bool_], patience: int) -> NDArray[np.bool_]:
+        """Drop what an answer has given no weight for some rounds; return which columns stay.
+
+        ``held`` says which columns the best point needs; rows, groups and columns added since the answer stay.
+        """
+        known = len(answer.alpha)
+        values = self.q[:known] + self.P[:known, : len(answer.w)] @ answer.w
+        slack = (max(0.0, float(values.max())) - values) / max(float(self.q.max()), 1e-300)
+        self._row_idle = _idle(self._row_idle, answer.alpha / C >= slack)  # interior points leave neither at 0
+        keep = self._row_idle < patience
+        self.rows = [r for r, kept in zip(self.rows, keep.tolist(), strict=True) if kept]
+        self.P, self.q, self._row_idle = self.P[keep], self.q[keep], self._row_idle[keep]
+        if self.by_groups:
+            assert answer.shares is not None
+            self._group_idle = _idle(self._group_idle, answer.shares > USELESS)
+            keep = self._group_idle < patience
+            self.groups = [t for t, kept in zip(self.groups, keep.tolist(), strict=True) if kept]
+            self._group_idle = self._group_idle[keep]
+            return np.ones(len(self.columns), dtype=bool)
+        self._column_idle = _idle(self._column_idle, answer.d > USELESS)
+        stay = (self._column_idle < patience) | held
+        if not stay.all():
+            self.columns, self.P, self.XF = self.columns[stay], self.P[:, stay], self.XF[:, np.flatnonzero(stay)]
+            self._column_idle = self._column_idle[stay]
+        return stay
+
+
+def _same(row: RiskRow, other: RiskRow) -> bool:
+    return row.side == other.side and np.array_equal(row.coefficients, other.coefficients)
+
+
+def _idle(rounds: NDArray[np.int_], used: NDArray[np.bool_]) -> NDArray[np.int_]:
+    """Return the rounds without use, of things of which the last may be newer than the answer."""
+    new = np.zeros(len(rounds) - len(used), dtype=int)
+    return np.concatenate([np.where(used, 0, rounds[: len(used)] + 1), new])

@@ -1,0 +1,92 @@
+"""Products of the objective that need no bound and no tolerance: by binaries and ordered sets, on a clone.
+
+Let r be a continuous variable in [0, 1] that no row holds, and in which the objective is affine: some optimum has r in
+{0, 1}, because moving one such variable to its better bound, then the next, makes nothing worse. Then r v with v >= 0
+is p in
+
+    p + n = v,  p, n >= 0,  r + s = 1,  one of p and s is 0,  one of n and r is 0
+
+with v unbounded: r = 1 gives s = 0, n = 0 and p = v; r = 0 gives s = 1 and p = 0. A solver that is given the product
+itself gains 1e-8 v by r = 1 + 1e-8, which for v = 5e7 is 0.5, and prunes the optimum by it. Where the model's change of
+variables says v = f v', so is p = f p', n = f n', and the first row is over f.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.common.modeling import unique_component_name
+from pyomo.repn import generate_standard_repn
+
+from solvers.drivers.benders.split import single_objective
+from solvers.facts.structure import facts_of
+from solvers.model.classes import bounds_of
+from solvers.model.cloning import clone_of
+from solvers.model.expressions import variables
+from solvers.model.rewriting import Visible, pairs_of
+
+
+def products_as_sets(model: Any) -> Visible | None:
+    """Return a linear model with ordered sets for one whose objective holds products as above; None for any other."""
+    objective = single_objective(model)
+    repn = generate_standard_repn(objective.expr, compute_values=True, quadratic=True)
+    found = [_product(v, w, c) for (v, w), c in zip(repn.quadratic_vars, repn.quadratic_coefs, strict=True) if c]
+    products = [p for p in found if p is not None]
+    if repn.nonlinear_expr is not None or not products or len(products) < len(found):
+        return None
+    boxes = {id(r): r for r, _, _ in products}
+    rows = model.component_data_objects(pyo.Constraint, active=True)
+    sets = model.component_data_objects(pyo.SOSConstraint, active=True)
+    if any(id(v) in boxes for row in rows for v in variables(row.body)):
+        return None
+    if any(id(v) in boxes for ordered in sets for v in ordered.get_variables()):
+        return None
+    clone = clone_of(model)
+    answer = Visible(clone, [], pairs_of(model, clone, pyo.Var))
+    place = pyo.Block()
+    clone.add_component(unique_component_name(clone, "products"), place)
+    keys, boxed = range(len(products)), list(boxes.values())
+    index = {id(r): k for k, r in enumerate(boxed)}
+    for r in boxed:
+        answer.copy_of(r).domain = pyo.Binary
+    place.rest = pyo.Var(range(len(boxed)), bounds=(0, 1))
+    place.complement = pyo.Constraint(range(len(boxed)), rule=lambda b, k: b.rest[k] + answer.copy_of(boxed[k]) == 1)
+    place.with_box = pyo.Var(keys, domain=pyo.NonNegativeReals)
+    place.without = pyo.Var(keys, domain=pyo.NonNegativeReals)
+    place.split = pyo.Constraint(keys, rule=lambda b, k: b.with_box[k] + b.without[k] == answer.copy_of(products[k][1]))
+    place.off = pyo.SOSConstraint(keys, rule=lambda b, k: [b.with_box[k], b.rest[index[id(products[k][0])]]], sos=1)
+    place.on = pyo.SOSConstraint(keys, rule=lambda b, k: [b.without[k], answer.copy_of(products[k][0])], sos=1)
+    linear = zip(repn.linear_vars, repn.linear_coefs, strict=True)
+    single_objective(clone).set_value(
+        repn.constant
+        + pyo.quicksum(c * answer.copy_of(v) for v, c in linear)
+        + pyo.quicksum(c * place.with_box[k] for k, (_, _, c) in enumerate(products))
+    )
+    _in_their_units(clone, place, [answer.copy_of(v) for _, v, _ in products])
+    return answer
+
+
+def _in_their_units(clone: Any, place: Any, variables: list[Any]) -> None:
+    """Measure the two parts of a variable as the model's change of variables measures the variable."""
+    facts = facts_of(clone)
+    if facts is None or facts.change is None:
+        return
+    change = facts.change
+    factor = {id(v): f for v, f in change.factors}
+    for k, v in enumerate(variables):
+        f = factor.get(id(v), 1.0)
+        change.factors += [(place.with_box[k], f), (place.without[k], f)]
+        change.rows.append((place.split[k], 1.0 / f))
+
+
+def _product(v: Any, w: Any, c: float) -> tuple[Any, Any, float] | None:
+    """Return the variable in [0, 1], the other one, which is at least 0 and no box, and their coefficient."""
+    for r, other in ((v, w), (w, v)):
+        if v is not w and _is_box(r) and not _is_box(other) and bounds_of(other)[0] >= 0 and other.is_continuous():
+            return r, other, c
+    return None
+
+
+def _is_box(v: Any) -> bool:
+    return bool(v.is_continuous()) and not v.fixed and bounds_of(v) == (0, 1)

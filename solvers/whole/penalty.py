@@ -1,0 +1,82 @@
+"""The values of an exact penalty's weight, in turn, for solvers and drivers that know nothing of penalties.
+
+The driver that alternates does the same within one run (``alternating``, step 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pyomo.environ as pyo
+
+from solvers.drivers.base import check_limits
+from solvers.drivers.trace import Clock
+from solvers.facts.blocks import Blocks, PenaltyValues
+from solvers.facts.structure import facts_of
+from solvers.model.unseen import INSIDE
+from solvers.result import Result, StopReason
+from solvers.values import put_back
+
+
+def penalty_of(model: Any) -> PenaltyValues | None:
+    """Return the penalty whose weight a model leaves to be found, None where there is none."""
+    facts = facts_of(model)
+    return facts.penalty if isinstance(facts, Blocks) else None
+
+
+def by_values(model: Any, penalty: PenaltyValues, once: Callable[[], Result], options: dict[str, Any]) -> Result:
+    """Solve for each value of the weight, until what the penalty is to enforce holds.
+
+    The weight stays at the value of the point returned; without a point it is what it was.
+
+    Parameters
+    ----------
+    once : callable
+        Solves, within the limit that all share.
+    """
+    penalty.check()
+    check_limits(options)
+    before, clock = pyo.value(penalty.parameter, exception=False), Clock.of_run(options.get("time_limit"))
+    rows: list[dict[str, Any]] = []
+    held: tuple[Result, list[tuple[Any, float | None]], dict[str, Any]] | None = None
+    stopped: Result | None = None
+    for value in penalty.values:
+        if stopped is not None and clock.over:
+            break
+        penalty.parameter.set_value(value)
+        stopped = result = once()
+        measure = float(penalty.measure(model)) if result.has_solution else None
+        satisfied = measure is not None and measure <= penalty.tolerance
+        rows.append({"value": value, "measure": measure, "objective": result.objective, "satisfied": satisfied})
+        if result.has_solution:
+            values = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)]
+            held = result, values, rows[-1]
+        if satisfied or result.stop_reason is not StopReason.CONVERGED or not result.has_solution:
+            break
+    assert stopped is not None  # there is a value at least
+    if held is None:
+        penalty.parameter.set_value(before)
+        return stopped
+    result, values, row = held
+    put_back(values)
+    penalty.parameter.set_value(row["value"])
+    result.stop_reason = stopped.stop_reason
+    if stopped is result and not row["satisfied"] and len(rows) < len(penalty.values):
+        result.stop_reason = StopReason.TIME_LIMIT
+    if not row["satisfied"]:
+        result.message = f"{inexact(penalty, row)} {result.message}".strip()
+    columns = ["value", "measure", "objective", "satisfied"]
+    summary = {key: row[key] for key in ("value", "measure", "satisfied")}
+    result.details["penalty"] = {**summary, "table": pd.DataFrame(rows, columns=columns)}
+    result.seconds = clock.elapsed
+    return result
+
+
+def inexact(penalty: PenaltyValues, row: dict[str, Any]) -> str:
+    """Say by how much what the penalty is to enforce is missed."""
+    return (
+        f"At {penalty.parameter.local_name}={row['value']:g} the penalty is not exact: what it is to enforce is missed "
+        f"by {row['measure']:.2g} (allowed {penalty.tolerance:g})."
+    )

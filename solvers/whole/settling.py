@@ -1,0 +1,209 @@
+"""What a mixed-integer solver has chosen, solved again exactly: the integers, and the rest that follows from them.
+
+A solver's point satisfies rows to 1e-6 and integrality to 1e-5, enough for w >= 1e-3 where w^2 <= t sigma and sigma =
+0. What it has chosen are the integers; with these fixed at whole numbers, and what they switch off at 0, the rest is
+solved again. Where no point satisfies the rows at a choice, that choice is cut off, and the solver asked again:
+
+    sum_{sigma_j = 0} sigma_j >= 1                                   where the subproblem alone has no point
+    sum_{sigma_j = 0} sigma_j + sum_{sigma_j = 1} (1 - sigma_j) >= 1     else
+
+The first excludes every smaller choice too, in which only more variables are 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.common.modeling import unique_component_name
+from pyomo.repn import generate_standard_repn
+
+from solvers.drivers.benders.split import Split, fixed, is_declared
+from solvers.drivers.benders.subproblem import OracleSubproblem, SwitchedSubproblem, may_be_zero
+from solvers.drivers.trace import Clock
+from solvers.errors import ModelError, SolverError
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import SolverSpec, default_solver, find
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.model.classes import has_integers, needs, used_variables, violation, without_domains
+from solvers.model.rewriting import Visible
+from solvers.model.unseen import INSIDE, others, unseen
+from solvers.result import FEASIBLE, SolutionStatus
+from solvers.values import put_back
+
+CHOICES = 100  # without a point, before the solver is no longer asked for another
+WHOLE = 1e-3  # how far from whole the integers may be to say what is chosen
+ORACLE = 1e-9  # relative gap asked of an oracle
+_EASY = C.LP | C.QP | C.QCP
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What became of a choice: ``doubt`` says why its point may be inexact, ``cut`` excludes a choice without a point.
+
+    A cut is pairs (coefficient, variable), of the user's model or of what the solver sees of it, whose sum must be at
+    least ``least``.
+    """
+
+    doubt: str = ""
+    cut: list[tuple[float, Any]] | None = None
+    least: float = 1.0
+
+
+EXACT = Settled()
+
+
+@contextmanager
+def cut_off(seen: Visible, cuts: Sequence[Settled]) -> Iterator[None]:
+    """Add the cuts for a while to what the solver sees."""
+    if not cuts:
+        yield
+        return
+    rows = pyo.ConstraintList()
+    seen.model.add_component(unique_component_name(seen.model, "excluded"), rows)
+    try:
+        for s in cuts:
+            rows.add(pyo.quicksum(c * seen.copy_of(v) for c, v in s.cut or ()) >= s.least)
+        yield
+    finally:
+        seen.model.del_component(rows)
+
+
+def never_off(parts: Split | None) -> list[Settled]:
+    """Return what the bounds of switched variables say of their binaries: with one that excludes 0, it is 1."""
+    if parts is None or parts.coupling_edits:
+        return []
+    return [Settled(cut=[(1.0, b)]) for b, v in parts.structure.switches if not b.fixed and not may_be_zero(v)]
+
+
+def settle(model: Any, seen: Visible, parts: Split | None, spec: SolverSpec, clock: Clock) -> Settled:
+    """Solve again, on the model, what follows from the choice in the values that it holds.
+
+    Parameters
+    ----------
+    model, seen
+        The user's model, and what the solver sees of it; both hold the solver's values.
+    parts
+        The model taken apart, where its structure says how.
+    """
+    if parts is None or not parts.structure.switches:
+        chosen = _free_integers(seen.model)
+        if all(v.value == round(v.value) for v in chosen):
+            return EXACT
+        return _not_whole(chosen) or _by_rest(seen, chosen, [], spec, clock)
+    chosen = [v for v in parts.structure.complicating if not v.fixed]
+    if not all(v.is_integer() for v in chosen):  # a relaxation: nothing is chosen
+        return EXACT
+    settled = _not_whole(chosen)
+    if settled is None and not (parts.mixed or others(model, partial(is_declared, parts.structure))):
+        settled = _by_subproblem(model, parts, clock)
+        if settled is EXACT:
+            seen.send()
+    if settled is None:
+        settled = _by_rest(seen, [seen.copy_of(v) for v in chosen], _switched_off(seen, parts), spec, clock)
+    return settled
+
+
+def _not_whole(chosen: Sequence[Any]) -> Settled | None:
+    off = max([math.inf if v.value is None else abs(v.value - round(v.value)) for v in chosen], default=0.0)
+    return Settled(f"its integers are off by {off:.1e}") if off > WHOLE else None
+
+
+def _by_subproblem(model: Any, parts: Split, clock: Clock) -> Settled | None:
+    """Settle by the subproblem alone; None where that is not enough."""
+    structure = parts.structure
+    point = np.array([round(v.value) for v in structure.complicating], dtype=float)
+    try:
+        if parts.as_built and structure.oracle is not None:
+            answer = OracleSubproblem(parts).solve(point, ORACLE, clock.left)
+        else:
+            answer = SwitchedSubproblem(parts, Runner(find("clarabel"), SolveOptions())).evaluate(point, clock.left)
+    except (ModelError, SolverError):  # an edit that only the whole model's solver takes
+        return None
+    if answer is None:
+        return Settled("no time was left to solve its choice exactly")
+    if answer.value is None:
+        off = [(1.0, v) for v, x in zip(structure.complicating, point, strict=True) if x < 0.5 and not v.fixed]
+        return Settled(cut=off)
+    before = [(v, v.value) for v in [*parts.master_variables, *structure.variables()]]
+    for v in parts.master_variables:
+        if not v.is_continuous() and not v.fixed:
+            v.set_value(round(v.value), skip_validation=True)
+    answer.load()
+    if violation(model) <= FEASIBLE:
+        return EXACT
+    put_back(before)  # rounding has broken a row of the master
+    return None
+
+
+def _switched_off(seen: Visible, parts: Split) -> list[Any]:
+    """Return the variables that are 0 at the choice: by their switches, or by an edited row c w^2 <= 0."""
+    if not parts.coupling_edits:
+        return [seen.copy_of(v) for binary, v in parts.structure.switches if round(binary.value) == 0]
+    held = []
+    with fixed([(v, float(round(v.value))) for v in parts.structure.complicating]):
+        for row in parts.coupling_rows:
+            held += _squared(row)
+    return [seen.copy_of(v) for v in held]
+
+
+def _squared(row: Any) -> list[Any]:
+    """Return the variable w of a row c w^2 <= 0 with c > 0, as it stands."""
+    repn = generate_standard_repn(row.body, compute_values=True, quadratic=True)
+    linear = any(c for c in repn.linear_coefs) or repn.nonlinear_expr is not None
+    if linear or len(repn.quadratic_vars) != 1 or row.upper is None or pyo.value(row.upper) != repn.constant:
+        return []
+    (v, w), (c,) = repn.quadratic_vars[0], repn.quadratic_coefs
+    return [v] if v is w and c > 0 and not v.fixed else []
+
+
+def _by_rest(seen: Visible, chosen: list[Any], off: list[Any], spec: SolverSpec, clock: Clock) -> Settled:
+    """Solve for all variables but those chosen and those off, with every row that the solver sees."""
+    model = seen.model
+    before = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)]
+    held = [(v, float(round(v.value))) for v in chosen] + [(v, 0.0) for v in off if not v.fixed]
+    with fixed(held):
+        answer = _solve(model, spec, clock)
+    if answer is not None and answer.has_point:
+        put_back(held)
+        others = _free_integers(model)
+        if len(others) > len(chosen):  # as inexact as the choice was
+            return _by_rest(seen, others, off, spec, clock)
+        if violation(model) <= FEASIBLE:
+            seen.bring_back()
+            return EXACT
+    put_back(before)
+    binary = all(v.is_binary() for v in chosen)
+    if answer is not None and answer.status is SolutionStatus.INFEASIBLE and binary:
+        ones = sum(round(v.value) for v in chosen)
+        return Settled(cut=[(1.0 - 2.0 * round(v.value), v) for v in chosen], least=1.0 - ones)
+    said = "not solved" if answer is None else answer.message or answer.status.value
+    return Settled(f"with its integers at whole numbers the rest could not be solved exactly ({said})")
+
+
+def _free_integers(model: Any) -> list[Any]:
+    return list({id(v): v for v in used_variables(model) if not v.fixed and not v.is_continuous()}.values())
+
+
+def _solve(model: Any, spec: SolverSpec, clock: Clock) -> Answer | None:
+    """Solve what is left by the most exact solver for it, else by the one that solved the whole."""
+    needed = needs(model)
+    easy = [default_solver(needed)] if any(n & _EASY for n in needed) and not unseen(model) else []
+    for candidate in [*easy, spec]:
+        integer = has_integers(model)
+        hidden = [v for v in model.component_data_objects(pyo.Var, descend_into=INSIDE) if not v.is_continuous()]
+        options = SolveOptions(own=dict(candidate.strict))
+        try:
+            with without_domains([] if integer else hidden):
+                answer = Runner(candidate, options).solve(model, time_limit=clock.left, integer=integer)
+        except (ModelError, SolverError):
+            continue
+        if answer.has_point or answer.status is SolutionStatus.INFEASIBLE:
+            return answer
+    return None

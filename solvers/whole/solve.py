@@ -1,0 +1,437 @@
+"""One solver on a whole model: which one, what it sees, and what is proven of its answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pyomo.environ as pyo
+
+from solvers import interrupt
+from solvers.drivers.base import check_limits
+from solvers.drivers.benders.split import Split, single_objective, split
+from solvers.drivers.trace import Clock
+from solvers.errors import ModelError, OptionError, SolverError
+from solvers.facts.certificate import Certificate
+from solvers.facts.structure import Facts, Structure, facts_of, resolution_of, told_violation
+from solvers.interfaces.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, default_solver, describe, find, names
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.model.change import Change, Changed
+from solvers.model.classes import has_integers, is_fraction, needs, used_variables, violation, without_domains
+from solvers.model.conflict import clashing_rows
+from solvers.model.duals import Multipliers, dual_suffix, is_constant, why_no_duals
+from solvers.model.rewriting import Visible, visible
+from solvers.model.unseen import INSIDE, unseen
+from solvers.result import DEFAULT_GAP, FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason, verdict
+from solvers.values import put_back
+from solvers.whole.ordered_products import products_as_sets
+from solvers.whole.settling import CHOICES, cut_off, never_off, settle
+
+ALMOST_INTEGER = 1e-4
+STEEP = 1e8  # a big-M, in units of what it bounds, with which solvers were seen to cut off optima
+SMALL = 1e-3  # an objective, as a solver sees it, of which its absolute tolerances are no longer a small part
+SHARPER = 3  # times that it is multiplied
+CONVEX = C.QP | C.QCP
+
+
+def solve_by_class(model: Any, options: dict[str, Any]) -> Result:
+    """Solve with the default solver of the model's class.
+
+    Whether a quadratic model is convex only Clarabel finds out, by its factors, before it solves: what it refuses goes
+    to SCIP, which is slower and needs no convexity.
+    """
+    hidden = unseen(model)
+    if hidden:
+        return solve_whole(model, default_solver([C.NLP if hidden == ["Complementarity"] else C.SOS]), options)
+    needed = needs(model)
+    spec = default_solver(needed)
+    try:
+        return solve_whole(model, spec, options)
+    except ModelError as refusal:
+        if not any(n & CONVEX for n in needed):
+            raise
+        result = solve_whole(model, default_solver([C.NONCONVEX]), options)
+        result.message = f"{result.message} Not by {spec.name}: {refusal}".strip()
+        return result
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A model on its way through one solver: what was asked, what the solver sees, and how the model is structured."""
+
+    model: Any
+    spec: SolverSpec
+    options: dict[str, Any]
+    clock: Clock
+    seen: Visible
+    needed: list[C]
+    structure: Facts | None
+    parts: Split | None
+    multipliers: Multipliers | None  # that the user wants
+    most: float | None = None  # what the optimum is known not to be above, where the model does not say it as sharply
+
+    def run(self, words: SolveOptions) -> Answer:
+        """Solve what the solver sees."""
+        model, integer = self.seen.model, has_integers(self.seen.model)
+        rows = self._asked()
+        facts = facts_of(model)  # a clone's hold its own variables
+        change = None if facts is None else facts.change
+        if self.most is not None:
+            change = replace(change or Change([]), most=self.most)
+        view = None if change is None else Changed(model, change)
+        runner, continuous = Runner(self.spec, words), bool(rows) or C.MILP not in self.spec.capabilities
+        target, asked = (model, rows) if view is None else (view.model, view.rows_of(rows))
+        with plain_domains(target, continuous=continuous):
+            answer = runner.solve(target, time_limit=self.clock.left, integer=integer, duals=asked)
+        if answer.has_point and self._helper is not None:
+            answer = replace(answer, duals=self._from_helper(target, view))
+        if view is None:
+            return answer
+        if answer.has_point:
+            view.bring_back()
+        bound = view.bound_of(answer.bound)
+        if view.steepest > STEEP:  # its tolerances on integers let any weight pass
+            bound = None
+        return replace(answer, bound=bound, duals=view.duals_of(rows or self._proving(), answer.duals))
+
+    def _asked(self) -> list[Any]:
+        """Return the rows whose multipliers are wanted: by the user, and for a proof of the bound."""
+        wanted = {} if self.multipliers is None else {id(row): row for row in self.multipliers.rows}
+        if not why_no_duals(self.spec, self.seen, self.needed):
+            wanted |= {id(row): row for row in self._proving()}
+        return list(wanted.values())
+
+    def _proving(self) -> list[Any]:
+        """Return the rows whose multipliers prove the bound."""
+        if self.certificate is None or self.certificate.bound is None:
+            return []
+        return [row for row in self.certificate.row_data() if row.active and not is_constant(row)]
+
+    @cached_property
+    def _helper(self) -> SolverSpec | None:
+        """Who gives the multipliers that prove the bound where the solver has none to give."""
+        if not why_no_duals(self.spec, self.seen, self.needed) or not self._proving():
+            return None
+        for spec in map(find, ("highs", "clarabel")):
+            if any(n in spec.capabilities for n in self.needed) and not why_no_duals(spec, self.seen, self.needed):
+                return spec
+        return None
+
+    def _from_helper(self, target: Any, view: Changed | None) -> dict[Any, float]:
+        """Return multipliers by the helper, in the rows of what was solved; values stay the solver's."""
+        assert self._helper is not None
+        rows = self._proving() if view is None else view.rows_of(self._proving())
+        values = [(v, v.value) for v in target.component_data_objects(pyo.Var, descend_into=INSIDE)]
+        try:
+            with plain_domains(target, continuous=True):
+                helped = Runner(self._helper, SolveOptions()).solve(target, time_limit=self.clock.left, duals=rows)
+        except (ModelError, SolverError):
+            return {}
+        finally:
+            put_back(values)
+        return helped.duals
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """How the data prove an answer, where the model says so."""
+        return None if self.structure is None else self.structure.certificate
+
+    def too_small(self, result: Result) -> bool:
+        """Tell whether an objective by the solver's word was below its tolerances, which are absolute."""
+        if self.structure is None or self._proving() or self.spec.local or not result.minimize or self.clock.over:
+            return False
+        change = self.structure.change
+        unit = 1.0 if change is None else min(1.0, float(pyo.value(change.most)))
+        unit = unit if self.most is None else self.most
+        return result.resolution < (result.objective or 0.0) < SMALL * unit and not interrupt.pressed()
+
+    def decided(self, words: SolveOptions) -> tuple[Answer, str]:
+        """Solve until what is chosen has a point that satisfies the rows, and leave it on the user's model.
+
+        Returns with the answer why the point may be inexact, "" where it is exact.
+        """
+        cuts = never_off(self.parts)
+        while True:
+            with cut_off(self.seen, cuts):
+                answer = self.run(words)
+            if not answer.has_point:
+                return answer, ""
+            with interrupt.finishing():
+                _round(self.seen.model)
+                self.seen.bring_back()
+                settled = settle(self.model, self.seen, self.parts, self.spec, self.clock)
+            if settled.cut is None:
+                return answer, settled.doubt
+            stopped = answer.stop_reason is not StopReason.CONVERGED or interrupt.pressed() or self.clock.over
+            if stopped or len(cuts) >= CHOICES:
+                said = "no point satisfies the rows at any choice that it came to"
+                return replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, message=said), ""
+            cuts.append(settled)
+
+    def judged(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
+        """Say what is proven of the values on the user's model; restore ``before`` where they are worth nothing."""
+        with interrupt.finishing():
+            return self._weighed(answer, doubt, before)
+
+    def _weighed(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
+        error, trivial = None, False
+        certificate = self.certificate
+        if answer.has_point:
+            if certificate is not None:
+                error = certificate.settle(self.model, has_point=True)
+            else:
+                error = max(violation(self.model), violation(self.seen.model) if self.seen.pairs else 0.0)
+            if error is not None and error > HOPELESS:
+                words = f"its point misses the model's rows by {error:.1e} and is not kept"
+                answer = replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, bound=None, message=words)
+                error = None
+        if error is None:
+            put_back(before)
+            if certificate is not None:
+                error = certificate.settle(self.model, has_point=False)
+                trivial = error is not None
+        if error is not None:
+            error = max(error, told_violation(self.model))
+        if certificate is not None:
+            minimize = single_objective(self.model).sense == pyo.minimize
+            bound = certificate.bound_with(self.model, answer.duals, answer.bound, minimize=minimize)
+            impossible = error is not None and answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
+            answer = replace(answer, bound=bound, status=SolutionStatus.FEASIBLE if impossible else answer.status)
+        result = _judged(self, replace(answer, has_point=error is not None), error, doubt)
+        if trivial:
+            result.message = (
+                f"{result.message} The point is not {self.spec.name}'s, but the model's trivial one.".strip()
+            )
+        if self.multipliers is not None:
+            self.multipliers.fill(answer, result)
+        return result
+
+
+def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result:
+    """Solve the monolith with one Pyomo solver; fills the model's import suffix ``dual``, where it has one."""
+    if (stale := dual_suffix(model)) is not None:
+        stale.clear()
+    clock = Clock.of_run(options.get("time_limit"))
+    structure = facts_of(model)
+    parts = None
+    single_objective(model)
+    if structure is not None:
+        structure.check_stated(f'solver="{spec.name}" takes whole models')
+    if isinstance(structure, Structure):
+        parts = split(model, structure)  # refuses a big-M that no longer holds
+    words = _words(spec, options, polished=parts is not None)
+    variables = list(model.component_data_objects(pyo.Var, descend_into=INSIDE))
+    before = [(v, v.value) for v in variables]
+    if clock.over:  # and nothing that takes the longer the larger the model
+        late = Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
+        whole = _Whole(model, spec, options, clock, Visible(model), [], structure, parts, None)
+        return whole.judged(late, "", before)
+    seen = visible(model, spec)
+    needed = needs(seen.model)
+    if needed in ([C.QP], [C.MIQP]) and not seen.pairs and C.SOS in spec.capabilities:
+        seen = products_as_sets(model) or seen
+        needed = needs(seen.model)
+    multipliers = Multipliers.wanted(model, spec, seen, needed)
+    whole = _Whole(model, spec, options, clock, seen, needed, structure, parts, multipliers)
+    if not any(n in spec.capabilities for n in needed):
+        raise _cannot(spec, seen, needed, "" if structure is None else structure.default_solver)
+    if all(v.fixed for v in used_variables(seen.model)):
+        return whole.judged(_constant(seen.model), "", before)
+    _start(seen.model)
+    try:
+        answer, doubt = whole.decided(words)
+    except ModelError as refusal:
+        raise _refused(spec, needed, refusal) from refusal
+    result = whole.judged(answer, doubt, before)
+    for _ in range(SHARPER):
+        if not whole.too_small(result):
+            break
+        first, whole = [(v, v.value) for v in variables], replace(whole, most=result.objective)
+        answer, doubt = whole.decided(words)
+        sharper = whole.judged(answer, doubt, first)
+        if sharper.objective is None or (result.objective is not None and sharper.objective > result.objective):
+            put_back(first)
+            break
+        result = sharper
+    unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
+    over = clock.over or interrupt.pressed()
+    if unproven and spec.strict and not over and not set(spec.strict) & set(words.own):
+        first = [(v, v.value) for v in variables]
+        second = whole.judged(*whole.decided(replace(words, own={**words.own, **spec.strict})), first)
+        if second.gap is not None and (result.gap is None or second.gap < result.gap):
+            return second
+        put_back(first)
+    return result
+
+
+def _cannot(spec: SolverSpec, seen: Visible, needed: list[C], own: str) -> SolverError:
+    able = sorted({name for n in needed for name in names(n)} - {own})
+    if own in DRIVERS and not set(seen.written) - {"Disjunction"}:  # which a builder's own driver takes
+        able.insert(0, f"{own} (the model's own driver)")
+    elif own and own in SOLVERS and any(n in SOLVERS[own].capabilities for n in needed):
+        able.insert(0, own)
+    written = f", once its {' and '.join(seen.written)} is written as rows" if seen.written else ""
+    return SolverError(
+        f'Solver "{spec.name}" cannot solve this model, which needs {describe(needed[0])}{written}. '
+        f"Installed solvers that can: {', '.join(able) or 'none'}."
+    )
+
+
+def _refused(spec: SolverSpec, needed: list[C], error: ModelError) -> ModelError:
+    """Add to a convex solver's refusal who needs no convexity."""
+    if not any(n & CONVEX for n in needed):
+        return error
+    anywhere, local = names(C.NONCONVEX), [n for n in names(C.NLP) if SOLVERS[n].local]
+    return ModelError(
+        f"{error} Installed solvers that need no convexity: {', '.join(anywhere) or 'none'} (global); "
+        f"{', '.join(local) or 'none'} (a local optimum)."
+    )
+
+
+def _constant(model: Any) -> Answer:
+    """Answer without a solver where nothing is left to decide: some of them fail on such a model."""
+    if violation(model) > FEASIBLE:
+        return Answer(StopReason.CONVERGED, SolutionStatus.INFEASIBLE, False, None, "every variable is fixed")
+    value = float(pyo.value(single_objective(model)))
+    return Answer(StopReason.CONVERGED, SolutionStatus.OPTIMAL, True, value, "")
+
+
+def _start(model: Any) -> None:
+    """Put variables without a value, or out of bounds, within their bounds.
+
+    An interface drops a variable whose coefficients are all 0, and leaves it as it is; where it has no value some of
+    them fail. Any value within the bounds will do.
+    """
+    off = {id(v): v for v in model.component_data_objects(pyo.Var, descend_into=INSIDE) if _off(v)}
+    for v in used_variables(model) if off else ():
+        if off.pop(id(v), None) is not None:
+            lower, upper = v.bounds
+            whole = math.ceil if not v.is_continuous() else float
+            least = -math.inf if lower is None else whole(lower)
+            v.set_value(min(max(v.value or 0.0, least), math.inf if upper is None else upper), skip_validation=True)
+            if not off:
+                break
+
+
+def _off(v: Any) -> bool:
+    if v.fixed:
+        return False
+    lower, upper = v.bounds
+    return v.value is None or (lower is not None and v.value < lower) or (upper is not None and v.value > upper)
+
+
+@contextmanager
+def plain_domains(model: Any, *, continuous: bool) -> Iterator[None]:
+    """Hide, during a solve, what is integer by name only: ``continuous``, all that is integer.
+
+    A variable fixed at a fraction is a constant to Pyomo, and makes the model infeasible for interfaces that pass it on
+    as an integer; a continuous solver refuses an integer variable even where no row holds it; and the multipliers of a
+    linear program with a fixed integer are to some a mixed-integer program's, which has none.
+    """
+    every = model.component_data_objects(pyo.Var, descend_into=INSIDE)
+    hidden = [v for v in every if (v.fixed and is_fraction(v)) or (continuous and not v.is_continuous())]
+    with without_domains(hidden):
+        yield
+
+
+def _round(model: Any) -> None:
+    """Round integers, which come back within 1e-5 of one, where the rounded point satisfies the rows as well."""
+    held = {id(v): v for v in used_variables(model) if not v.is_continuous() and not v.fixed}
+    off = [(v, v.value) for v in held.values() if 0 < abs(v.value - round(v.value)) < ALMOST_INTEGER]
+    if off:
+        error = violation(model)
+        for v, x in off:
+            v.set_value(round(x), skip_validation=True)
+        if violation(model) > max(error, FEASIBLE):
+            put_back(off)
+
+
+def _judged(whole: _Whole, answer: Answer, error: float | None, doubt: str) -> Result:
+    """Recompute the objective from the model and say what is proven of it."""
+    model, spec, options, structure = whole.model, whole.spec, whole.options, whole.structure
+    minimize = single_objective(model).sense == pyo.minimize
+    result = Result(answer.status, answer.stop_reason, minimize=minimize, solver=spec.name, options=options)
+    result.bound = answer.bound if answer.status not in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED) else None
+    if error is not None:
+        result.objective = float(pyo.value(single_objective(model)))
+        result.details["violation"] = error
+        result.resolution = resolution_of(model)
+        judged = verdict(
+            result.objective,
+            result.bound,
+            minimize=minimize,
+            gap=options.get("gap", DEFAULT_GAP),
+            resolution=result.resolution,
+            violation=error,
+            doubt=doubt,
+            claim=answer.status,
+            who=spec.name,
+        )
+        result.status, result.bound = judged.status, judged.bound
+        told = replace(answer, status=judged.status) if judged.status is SolutionStatus.OPTIMAL else answer
+        result.message = judged.message or _sentence(spec, told, result.gap)
+        if structure is not None and structure.selected is not None:
+            result.selected = structure.selected(model)
+    elif result.status is SolutionStatus.INFEASIBLE and whole.parts is not None:
+        result.message = clashing_rows(
+            whole.parts.master_rows, whole.parts.master_variables, Runner(find("highs"), SolveOptions())
+        )
+    else:
+        result.message = _sentence(spec, answer, None)
+    result.seconds = whole.clock.elapsed
+    return result
+
+
+_STOPPED = {
+    StopReason.TIME_LIMIT: "stopped at the time limit",
+    StopReason.ITERATION_LIMIT: "stopped at an iteration limit",
+    StopReason.INTERRUPTED: "was interrupted",
+}
+_CONVERGED = {
+    SolutionStatus.OPTIMAL: "",
+    SolutionStatus.STATIONARY: "found a stationary point, and proves nothing about better ones elsewhere",
+    SolutionStatus.INFEASIBLE: "proves that no point satisfies the model",
+    SolutionStatus.UNBOUNDED: "finds no end to the objective: a bound or a row is missing",
+}
+
+
+def _sentence(spec: SolverSpec, answer: Answer, gap: float | None) -> str:
+    """Say in a sentence what came out."""
+    if answer.stop_reason in _STOPPED:
+        proven = "" if gap is None else f", with an objective proven within {gap:.1%}"
+        nothing = "" if answer.has_point else f", without a point ({answer.message})"
+        return f"{spec.name} {_STOPPED[answer.stop_reason]}{proven}{nothing}."
+    if answer.stop_reason is StopReason.SOLVER_ERROR:
+        return f"{spec.name} failed: {answer.message}."
+    said = _CONVERGED.get(answer.status, answer.message)
+    return f"{spec.name} {said}." if said else ""
+
+
+def _words(spec: SolverSpec, options: dict[str, Any], *, polished: bool) -> SolveOptions:
+    """Sort the common words from the solver's own options."""
+    check_limits(options)
+    drivers_own = {f.name for driver in DRIVERS.values() for f in dataclasses.fields(driver.options_type)}
+    own = {k: v for k, v in options.items() if k not in COMMON}
+    if "iteration_limit" in own and "iteration_limit" in spec.words:
+        own[spec.words["iteration_limit"]] = own.pop("iteration_limit")
+    elif not spec.ours:
+        for word in ("gap", "threads", "seed"):
+            if options.get(word) is not None:
+                raise OptionError(
+                    f'Option "{word}" cannot be passed to {spec.name}, a solver of Pyomo\'s own: '
+                    "give the solver's own option for it by name."
+                )
+    for name in own:
+        if name in drivers_own and name not in spec.words.values():
+            users = [n for n, d in DRIVERS.items() if name in {f.name for f in dataclasses.fields(d.options_type)}]
+            whose = f"driver{'s' if len(users) > 1 else ''} ({', '.join(users)})"
+            raise OptionError(f'Option "{name}" belongs to the {whose}, not to {spec.name}.')
+    common = {k: options[k] for k in COMMON if k in options}
+    common["gap"] = common.get("gap", DEFAULT_GAP) * (0.5 if polished else 1.0)  # polishing may cost a little
+    return SolveOptions(**common, own=own)
