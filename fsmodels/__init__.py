@@ -12,22 +12,9 @@ if getattr(solvers, "OWNER", None) != "fsmodels":
         "that file, or start Python from another folder."
     )
 
-from fsmodels import (
-    baselines,
-    concave,
-    fsp,
-    gmeb,
-    instances,
-    kernel,
-    measures,
-    multivariate,
-    obd,
-    rankings,
-    side_constraints,
-    svm,
-    synthetic,
-)
-from fsmodels.dataset import Dataset, list_datasets, load_dataset
+from fsmodels import baselines, concave, fsp, gmeb, kernel, measures, multivariate, obd, rankings, side_constraints, svm
+from fsmodels.datasets import instances, synthetic
+from fsmodels.datasets.dataset import Dataset, list_datasets, load_dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, OptionError, ParameterError, SolverError
 from fsmodels.path import path
 from fsmodels.selecting import select

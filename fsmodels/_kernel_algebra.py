@@ -26,7 +26,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels._kernel_build import built, share, weights
 from fsmodels._kernel_problem import MARGIN, Problem
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from solvers.facts.blocks import Block, Blocks
 from solvers.facts.structure import Facts

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from fsmodels._kernel_functions import FloatArray, as_kernel
 from fsmodels._kernel_problem import MARGIN, Problem
-from fsmodels._units import as_given
 from fsmodels.checks import choice, positive
-from fsmodels.dataset import Dataset, check_known_features
+from fsmodels.datasets.dataset import Dataset, check_known_features
+from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, ParameterError
 from solvers.facts.oracle_blocks import OracleBlock, OracleBlocks
 

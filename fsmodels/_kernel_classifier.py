@@ -10,7 +10,7 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from fsmodels._kernel_functions import FloatArray, Kernel
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError
 
 CHUNK = 4_000_000  # entries of the kernel matrix at a time

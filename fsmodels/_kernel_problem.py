@@ -25,7 +25,7 @@ import pyomo.environ as pyo
 from fsmodels._kernel_functions import FloatArray, Kernel
 from fsmodels._kernel_objective import Objective, places
 from fsmodels._kernel_svm import TOLERANCE, ValueFunction, solved
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from solvers.box.minimise import minimise, residual
 from solvers.facts.oracle_blocks import Inside, Moved
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from fsmodels import concave
 from fsmodels._machines import LinearMachine
-from fsmodels._messages import listed
-from fsmodels._usage import column_sizes, used
 from fsmodels.recipes import Classifier, Recipe
+from fsmodels.weights import column_sizes, used
+from fsmodels.words import listed
 from solvers import SolutionStatus
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from fsmodels._kernel_classifier import KernelClassifier
 from fsmodels._kernel_functions import FloatArray, Kernel
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 
 __all__ = ["KernelMachine", "LinearMachine", "Machine"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fsmodels._messages import listed
+from fsmodels.words import listed
 from solvers import SolutionStatus, StopReason
 from solvers.facts.oracle_blocks import OracleDescent
 from solvers.interfaces.registry import SOLVERS
@@ -20,7 +20,7 @@ from solvers.interfaces.registry import SOLVERS
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fsmodels.dataset import Dataset
+    from fsmodels.datasets.dataset import Dataset
     from fsmodels.selection import Selection
 
 MERGED = 30  # labels named in a report; the JSON file has all

@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 
 from fsmodels import rankings
 from fsmodels._libsvm import svc
-from fsmodels._units import as_given
 from fsmodels.checks import feature_count, positive
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, SolverError
 
 __all__ = ["Baseline", "information_gain", "mutual_information", "one_norm_svm", "relief", "rfe"]
@@ -94,7 +94,7 @@ def rfe(data: Dataset, *, max_features: int, C: float = 1.0, step: int | float =
 
     Examples
     --------
-    >>> from fsmodels.dataset import load_dataset
+    >>> from fsmodels import load_dataset
     >>> rfe(load_dataset("bupa").scaled("standard"), max_features=2).selected
     ('sgpt', 'sgot')
     """
@@ -136,7 +136,7 @@ def information_gain(data: Dataset, *, max_features: int, C: float = 1.0) -> Bas
 
     Examples
     --------
-    >>> from fsmodels.dataset import load_dataset
+    >>> from fsmodels import load_dataset
     >>> information_gain(load_dataset("wdbc"), max_features=1).selected
     ('worst_perimeter',)
     """
@@ -175,7 +175,7 @@ def mutual_information(
 
     Examples
     --------
-    >>> from fsmodels.dataset import load_dataset
+    >>> from fsmodels import load_dataset
     >>> len(mutual_information(load_dataset("bupa"), max_features=2).selected)
     2
     """
@@ -211,7 +211,7 @@ def relief(data: Dataset, *, max_features: int, C: float = 1.0, n_neighbors: int
 
     Examples
     --------
-    >>> from fsmodels.dataset import load_dataset
+    >>> from fsmodels import load_dataset
     >>> relief(load_dataset("wdbc"), max_features=1).selected
     ('worst_radius',)
     """

@@ -9,10 +9,10 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from fsmodels._magnitudes import LARGEST, SMALLEST, check_values
-from fsmodels._messages import short
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import InfeasibleParameter, ParameterError
+from fsmodels.magnitudes import LARGEST, SMALLEST, check_values
+from fsmodels.words import short
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -78,13 +78,13 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 from pyomo.mpec import Complementarity, complements
 
-from fsmodels._usage import column_sizes, used
 from fsmodels.certified import Classified, Point, chosen, weights, write
 from fsmodels.checks import choice, feature_count, positive, share
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.equilibration import Columns
 from fsmodels.fs_tree import Supports
 from fsmodels.svm import class_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
+from fsmodels.weights import column_sizes, used
 from solvers.facts.blocks import Block, Blocks, PenaltyValues
 from solvers.facts.structure import Facts, Structure
 

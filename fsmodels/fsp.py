@@ -66,9 +66,9 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels._svm_proof import repaired
-from fsmodels._units import as_given
 from fsmodels.checks import dataset, feature_count, positive
-from fsmodels.dataset import Dataset, check_known_features
+from fsmodels.datasets.dataset import Dataset, check_known_features
+from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.fsp_forms import FORMS, RMP, selecting_svm, svm_cost, weight_bound, with_structure
 from fsmodels.svm import C_MEANING, soft_margin

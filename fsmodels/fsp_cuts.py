@@ -27,7 +27,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from fsmodels._svm_relaxation import Rows
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.svm_oracle import SvmOracle, SvmSolution
 from solvers.errors import ModelError
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer

@@ -18,7 +18,7 @@ from pyomo.gdp import Disjunct, Disjunction
 
 from fsmodels.certified import Classified, Point, chosen, write
 from fsmodels.checks import choice
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.equilibration import Columns
 from fsmodels.fsp_cuts import Cuts, FastSub, Reweighting, error_rate, selected
 from fsmodels.svm import equal_shares, feature_weights, half_squares, least_cost, resolution, soft_margin

@@ -90,9 +90,9 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from fsmodels._units import as_given
 from fsmodels.checks import choice, positive
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import as_given
 from fsmodels.equilibration import powers
 from fsmodels.gmeb_bounds import MarginBound, ScalingBound, bound_with_scaling, bound_without_scaling
 from fsmodels.gmeb_columns import Centred, centred

@@ -46,10 +46,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fsmodels._usage import FloatArray
 from fsmodels.checks import bearable, positive, share
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
+from fsmodels.weights import FloatArray
 
 __all__ = ["MarginBound", "ScalingBound", "bound_with_scaling", "bound_without_scaling", "margin_cost"]
 

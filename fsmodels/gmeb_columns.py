@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fsmodels._messages import listed
-from fsmodels._usage import FloatArray, column_sizes
 from fsmodels.checks import bearable
-from fsmodels.dataset import Dataset, DataWarning
+from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.errors import DataError
+from fsmodels.weights import FloatArray, column_sizes
+from fsmodels.words import listed
 
 ROUNDING = 4 * np.finfo(float).eps  # of a centred value, relative to the column's largest
 

@@ -28,9 +28,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels._units import on_one_footing
 from fsmodels.checks import dataset, positive
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import on_one_footing
 from fsmodels.equilibration import powers
 from fsmodels.errors import ParameterError
 from fsmodels.gmeb_columns import centred

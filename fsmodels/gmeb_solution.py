@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
-from fsmodels._usage import FloatArray, used
 from fsmodels.errors import ModelError
 from fsmodels.gmeb_norm import Moments
+from fsmodels.weights import FloatArray, used
 from solvers import facts_of
 
 TIGHT = 1e-5  # relative distance at which a cone binds

@@ -37,10 +37,10 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from fsmodels._usage import column_sizes
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.gmeb_solution import by_weight
 from fsmodels.svm import feature_weights, rows_of, signed, soft_margin
+from fsmodels.weights import column_sizes
 from solvers.facts.structure import Facts
 
 __all__ = ["svm_ratio", "svm_unsquared"]

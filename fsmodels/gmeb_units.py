@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from fsmodels._usage import FloatArray
 from fsmodels.equilibration import powers
 from fsmodels.gmeb_columns import Centred
+from fsmodels.weights import FloatArray
 from solvers.model.change import Change
 
 __all__ = ["dual_change", "primal_change", "root_size"]

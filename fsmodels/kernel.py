@@ -84,7 +84,7 @@ from fsmodels._kernel_build import built, by_oracle, share, weights
 from fsmodels._kernel_classifier import KernelClassifier, classifier, ranking
 from fsmodels._kernel_problem import STOPS, used
 from fsmodels.checks import choice
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from solvers.facts.oracle_blocks import OracleBlock
 
 __all__ = [

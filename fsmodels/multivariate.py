@@ -62,15 +62,15 @@ from numpy.typing import ArrayLike, NDArray
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from fsmodels._units import as_given
-from fsmodels._usage import column_sizes, used
 from fsmodels.checks import choice, dataset, feature_count, positive, renamed
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
 from fsmodels.group_models import OFFSET, Groups, group_dual, group_primal, groups_of
 from fsmodels.measures import Loss
 from fsmodels.measures import loss as loss_of
 from fsmodels.svm import rows_of
+from fsmodels.weights import column_sizes, used
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.k_support import half_norm
 from solvers.facts.structure import Facts

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.checks import positive, share
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.svm import robust_lp
 from solvers import Result, SolutionStatus, solve
 from solvers.drivers.trace import one_clock

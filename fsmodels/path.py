@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
-from fsmodels._units import on_one_footing
 from fsmodels.checks import feature_count, positive, share
 from fsmodels.concave import MEANING
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ParameterError
 from fsmodels.fsp import penalties
 from fsmodels.recipes import find

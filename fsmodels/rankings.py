@@ -53,7 +53,7 @@ from numpy.typing import NDArray
 
 from fsmodels._libsvm import svc
 from fsmodels.checks import bearable, dataset, positive, whole
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 
 __all__ = ["information_gain", "kernel_rfe", "mutual_information", "relief"]
@@ -77,7 +77,7 @@ def information_gain(data: Dataset) -> pd.Series:
 
     Examples
     --------
-    >>> from fsmodels.dataset import load_dataset
+    >>> from fsmodels import load_dataset
     >>> information_gain(load_dataset("wdbc")).index[0]
     'worst_perimeter'
     """
@@ -111,7 +111,7 @@ def mutual_information(data: Dataset, *, n_neighbors: int = 3, seed: int = 0) ->
 
     Examples
     --------
-    >>> from fsmodels.dataset import load_dataset
+    >>> from fsmodels import load_dataset
     >>> mutual_information(load_dataset("wdbc")).index[0]
     'worst_perimeter'
     """
@@ -202,7 +202,7 @@ def kernel_rfe(data: Dataset, *, C: float = 1.0, width: float | None = None, ste
 
     Examples
     --------
-    >>> from fsmodels.synthetic import ndcc
+    >>> from fsmodels.datasets.synthetic import ndcc
     >>> clusters = ndcc(n_features=6, n_relevant=2, seed=1)
     >>> sorted(kernel_rfe(clusters.train.scaled("standard"), C=64, width=3).index[:2])
     ['x1', 'x2']

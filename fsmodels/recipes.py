@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from fsmodels import baselines, concave, fsp, gmeb, kernel, measures, multivariate, obd, strict, svm
 from fsmodels._kernel_classifier import KernelClassifier
 from fsmodels._kernel_objective import hinge
-from fsmodels._messages import listed, short
 from fsmodels.checks import share
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
+from fsmodels.words import listed, short
 
 __all__ = ["MODELS", "PARAMETERS", "Classifier", "KernelSvm", "Recipe", "find", "used_parameters"]
 

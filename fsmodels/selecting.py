@@ -11,13 +11,13 @@ import pyomo.environ as pyo
 
 from fsmodels import _kernel_solution, _linear_solution, side_constraints
 from fsmodels._machines import LinearMachine
-from fsmodels._messages import as_names, listed
-from fsmodels._units import on_one_footing
 from fsmodels.checks import choice, dataset
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
 from fsmodels.selection import Selection
+from fsmodels.words import as_names, listed
 from solvers import Result, SolutionStatus, StopReason, facts_of, interrupt, solve
 from solvers.drivers.trace import Clock, one_clock
 from solvers.garbage import put_off

@@ -12,13 +12,14 @@ import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels import _reading, _report, fsp, measures
+from fsmodels import _report, fsp, measures
 from fsmodels._machines import Machine
-from fsmodels._messages import listed
 from fsmodels.checks import dataset
-from fsmodels.dataset import Dataset
+from fsmodels.datasets import tables
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError
 from fsmodels.recipes import find
+from fsmodels.words import listed
 from solvers import Result, SolutionStatus, StopReason
 from solvers.result import relative_gap
 
@@ -178,7 +179,7 @@ class Selection:
         if missing := [name for name in names if name not in there]:
             raise DataError(f"predict: the table lacks columns ({listed(missing)}): give each selected feature.")
         table = data.set_axis([str(column) for column in data.columns], axis=1)
-        X = _reading.feature_matrix(table[names], names, _reading.FRAME)
+        X = tables.feature_matrix(table[names], names, tables.FRAME)
         return self.machine.scores(own.scale.apply(X, own.features))
 
     def predict(self, data: Dataset | pd.DataFrame) -> FloatArray:

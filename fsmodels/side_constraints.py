@@ -42,8 +42,8 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from fsmodels._messages import check_known_features, listed
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
+from fsmodels.words import check_known_features, listed
 
 DEAR = 1e6  # times the limit
 LARGE = 1e9  # numbers that are left as they are

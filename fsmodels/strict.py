@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from fsmodels._usage import column_sizes
 from fsmodels.checks import feature_count
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.measures import Loss
 from fsmodels.multivariate import classifier, fsmulti, risk
+from fsmodels.weights import column_sizes
 from solvers import Result, StopReason, facts_of, solve
 from solvers.drivers.trace import Clock, one_clock
 from solvers.drivers.two_layer.driver import TwoLayer

@@ -54,10 +54,10 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from fsmodels._units import as_given
 from fsmodels.certified import Classified, Point, weights, write
 from fsmodels.checks import positive
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import as_given
 from fsmodels.equilibration import Columns, rounding
 from fsmodels.errors import DataError
 from fsmodels.proofs import one_norm_bound, robust_bound, svm_bound

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from fsmodels import _shipped
-from fsmodels.dataset import (
+from fsmodels.datasets import shipped
+from fsmodels.datasets.dataset import (
     SCALINGS,
     Dataset,
     DataWarning,
@@ -90,7 +90,7 @@ def test_the_list_says_what_the_files_hold():
 
 
 def test_the_row_of_wpbc_says_that_rows_were_dropped():
-    row = _shipped.sources().set_index("name").loc["wpbc", "handling"]
+    row = shipped.sources().set_index("name").loc["wpbc", "handling"]
     assert "4 of the source's 198 rows are dropped" in row
 
 
@@ -100,8 +100,8 @@ def test_the_page_of_sources_is_the_table_of_sources():
         pytest.skip("not a source tree")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    rows = _shipped.sources().astype(str).to_dict("records")
-    page = (_shipped.data_folder() / "SOURCES.md").read_text(encoding="utf-8")
+    rows = shipped.sources().astype(str).to_dict("records")
+    page = (shipped.data_folder() / "SOURCES.md").read_text(encoding="utf-8")
     assert page == script.page(rows)
 
 
@@ -136,15 +136,15 @@ def test_data_are_found_inside_an_installed_package_before_a_folder_beside_it(tm
     beside = tmp_path / "site-packages" / "data"
     package.mkdir(parents=True)
     beside.mkdir()
-    monkeypatch.setattr(_shipped, "__file__", str(package / "_shipped.py"))
-    message = refusal(_shipped.data_folder)
+    monkeypatch.setattr(shipped, "__file__", str(package / "datasets" / "shipped.py"))
+    message = refusal(shipped.data_folder)
     assert str(package / "data") in message
     assert "pip install" in message
     (beside / "sources.csv").write_text("name,file\n")
-    assert _shipped.data_folder() == beside
+    assert shipped.data_folder() == beside
     (package / "data").mkdir()
     (package / "data" / "sources.csv").write_text("name,file\n")
-    assert _shipped.data_folder() == package / "data"
+    assert shipped.data_folder() == package / "data"
 
 
 # --- reading --------------------------------------------------------------------------------------------------------

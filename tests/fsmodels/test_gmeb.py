@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from fsmodels import gmeb
-from fsmodels.dataset import DataWarning
+from fsmodels.datasets.dataset import DataWarning
 from solvers.interfaces.registry import DUALS, names
 from solvers.interfaces.registry import Capability as C
 from solvers.model.classes import violation

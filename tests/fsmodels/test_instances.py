@@ -13,9 +13,9 @@ from scipy import sparse
 
 import fsmodels as fs
 from fsmodels import instances
-from fsmodels.dataset import DataWarning
+from fsmodels.datasets.dataset import DataWarning
+from fsmodels.datasets.instances import Bags, closest, embed, list_bags, load_bags
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.instances import Bags, closest, embed, list_bags, load_bags
 
 
 def refusal(call, *args, error=DataError, **options) -> str:

@@ -11,7 +11,7 @@ import fsmodels as fs
 from fsmodels import kernel
 from fsmodels._kernel_build import built
 from fsmodels._kernel_problem import MARGIN
-from fsmodels.dataset import DataWarning
+from fsmodels.datasets.dataset import DataWarning
 from solvers import SolutionStatus, StopReason
 
 BUILDS = {

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from fsmodels import rankings
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.rankings import information_gain, kernel_rfe, mutual_information, relief
 

@@ -6,7 +6,7 @@ import pyomo.environ as pyo
 import pytest
 
 import fsmodels as fs
-from fsmodels._hints import next_steps
+from fsmodels.cli.hints import next_steps
 from solvers import StopReason
 from solvers.interfaces.registry import DRIVERS
 

@@ -334,18 +334,19 @@ def test_a_loss_of_ones_own_is_written_by_its_name(name, data):
 
 
 def test_hints_take_options_away_with_their_values_only():
-    from fsmodels import _hints, cli
+    from fsmodels import cli
+    from fsmodels.cli import hints
 
     select = next(a for a in cli._parser()._actions if a.dest == "command").choices["select"]
     switches = {o for a in select._actions if a.nargs == 0 and "SUPPRESS" not in a.help for o in a.option_strings} - {
         "-h",
         "--help",
     }
-    assert set(_hints.SWITCHES) == switches
+    assert set(hints.SWITCHES) == switches
     words = ["select", "news.svm", "--offset", "--loss", "f1", "--quiet", "--penalty=3", "-C", "2"]
-    assert _hints.without(words, "--offset") == [word for word in words if word != "--offset"]
-    assert _hints.without(words, "--loss") == ["select", "news.svm", "--offset", "--quiet", "--penalty=3", "-C", "2"]
-    assert _hints.without(words, "--penalty") == [*words[:6], "-C", "2"]
+    assert hints.without(words, "--offset") == [word for word in words if word != "--offset"]
+    assert hints.without(words, "--loss") == ["select", "news.svm", "--offset", "--quiet", "--penalty=3", "-C", "2"]
+    assert hints.without(words, "--penalty") == [*words[:6], "-C", "2"]
 
 
 def test_wants_a_dataset():

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from fsmodels._svm_relaxation import Rows
-from fsmodels.dataset import DataWarning
+from fsmodels.datasets.dataset import DataWarning
 from fsmodels.svm_oracle import SvmOracle
 from solvers.drivers.benders.split import split
 from solvers.model.linear import LinearRows

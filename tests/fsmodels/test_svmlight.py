@@ -14,8 +14,9 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import fsmodels as fs
-from fsmodels import _reading, cli
-from fsmodels.dataset import Dataset, DataWarning
+from fsmodels import cli
+from fsmodels.datasets import tables
+from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.errors import DataError, ParameterError
 
 GOOD = "+1 1:2 3:0.5\n-1 2:1\n"
@@ -171,7 +172,7 @@ def test_sparse_data_have_the_remarks_of_dense_data(columns):
     X = np.array(columns).T
     names = [f"x{j}" for j in range(X.shape[1])]
     rows = sparse.csr_array(X)
-    assert _reading.uninformative(rows, names) == _reading.uninformative(X, names)
+    assert tables.uninformative(rows, names) == tables.uninformative(X, names)
 
 
 @pytest.mark.parametrize(

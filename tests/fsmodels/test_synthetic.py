@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsmodels.datasets.synthetic import aytug, data_set_one, data_set_two, ndcc, peleg_meir, weston
 from fsmodels.errors import ParameterError
-from fsmodels.synthetic import aytug, data_set_one, data_set_two, ndcc, peleg_meir, weston
 
 
 @settings(deadline=None)

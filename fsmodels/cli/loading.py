@@ -6,14 +6,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from fsmodels import _reading
-from fsmodels._scaling import METHODS, SPARSE_METHODS
-from fsmodels._shipped import list_bags, list_datasets, shipped_file
-from fsmodels._svmlight import SUFFIXES, is_svmlight
-from fsmodels._units import DEFAULT, on_one_footing
-from fsmodels.dataset import Dataset
+from fsmodels.datasets import tables
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.instances import Bags, Embedding, embed
+from fsmodels.datasets.scaling import METHODS, SPARSE_METHODS
+from fsmodels.datasets.shipped import list_bags, list_datasets, shipped_file
+from fsmodels.datasets.svmlight import SUFFIXES, is_svmlight
+from fsmodels.datasets.units import DEFAULT, on_one_footing
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.instances import Bags, Embedding, embed
 
 _NO_FILE = "Nor is there a file of that name: give the path of a CSV file"
 BAG = "bag_id"
@@ -33,7 +33,7 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
         raise ParameterError("--sigma is the width of the similarity to an instance: give --bags COL with it.")
     path, notes = source(asked)
     if is_svmlight(path):
-        if _reading.is_file(path):
+        if tables.is_file(path):
             _check_sparse(asked, path)
         data = on_one_footing(Dataset.from_svmlight(path, asked.positive), asked.scale)
         return data, {"path": str(path), "target": None, "dropped": []}, None, notes
@@ -59,16 +59,16 @@ def source(asked: argparse.Namespace) -> tuple[Path, list[str]]:
     of_bags = asked.bags is not None
     shipped = set((list_bags() if of_bags else list_datasets())["name"])
     path = Path(asked.data)
-    if _reading.is_file(path):
+    if tables.is_file(path):
         hides = asked.data in shipped
         return path, [f'reading the file "{asked.data}" here, not the shipped data set of that name.'] if hides else []
-    if asked.data not in shipped and (path.suffix or _reading.exists(path) or len(path.parts) > 1):
+    if asked.data not in shipped and (path.suffix or tables.exists(path) or len(path.parts) > 1):
         return path, []
     try:
         return shipped_file(asked.data, bags=of_bags), []
     except DataError as error:
         names = [f"{path}{suffix}{packed}" for suffix in (".csv", *SUFFIXES) for packed in ("", ".gz")]
-        beside = [name for name in names if _reading.is_file(Path(name))]
+        beside = [name for name in names if tables.is_file(Path(name))]
         remedy = f'Did you mean the file "{beside[0]}" here?' if beside else f"{_NO_FILE}."
         reader = f"A file of your own is read with {'Bags' if of_bags else 'Dataset'}.from_csv(path)."
         raise DataError(str(error).replace(reader, remedy)) from None

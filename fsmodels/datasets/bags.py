@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fsmodels import _intake, _reading
-from fsmodels._messages import listed, suggestion
-from fsmodels._reading import Origin, is_missing
-from fsmodels._scaling import Scale
-from fsmodels._shipped import shipped_file
-from fsmodels._splitting import fold_rows, row_index, split_rows
-from fsmodels.dataset import Dataset
+from fsmodels.datasets import intake, tables
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.scaling import Scale
+from fsmodels.datasets.shipped import shipped_file
+from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
+from fsmodels.datasets.tables import Origin, is_missing
 from fsmodels.errors import DataError, ParameterError
+from fsmodels.words import listed, suggestion
 
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -130,8 +130,8 @@ class Bags:
         >>> Bags.from_csv(path, bag="molecule", target="musk").names
         ('m1', 'm2')
         """
-        path = _reading.as_path(path)
-        table, origin = _reading.read_table(path)
+        path = tables.as_path(path)
+        table, origin = tables.read_table(path)
         instances, ids = _parts(table, bag, target, positive, drop, origin)
         name = path.name.removesuffix(".gz").removesuffix(".csv")
         return cls._of(Dataset._of(instances, name), ids, bag, origin)
@@ -153,8 +153,8 @@ class Bags:
         if not isinstance(df, pd.DataFrame):
             raise DataError(f"from_frame needs a DataFrame and got {type(df).__name__}: use from_arrays or from_csv.")
         table = df.set_axis([str(column) for column in df.columns], axis=1)
-        instances, ids = _parts(table, str(bag), str(target), positive, drop, _reading.FRAME)
-        return cls._of(Dataset._of(instances, name), ids, str(bag), _reading.FRAME)
+        instances, ids = _parts(table, str(bag), str(target), positive, drop, tables.FRAME)
+        return cls._of(Dataset._of(instances, name), ids, str(bag), tables.FRAME)
 
     @classmethod
     def from_arrays(
@@ -201,9 +201,9 @@ class Bags:
                     "of columns (attributes) in every bag."
                 )
         sizes = [len(part) for part in parts]
-        instances = _intake.from_arrays(np.concatenate(parts), np.repeat(labels, sizes), attributes, positive)
+        instances = intake.from_arrays(np.concatenate(parts), np.repeat(labels, sizes), attributes, positive)
         ids = pd.Series(np.repeat(np.array(called, dtype=object), sizes))
-        return cls._of(Dataset._of(instances, name), ids, "names", _reading.ARRAYS)
+        return cls._of(Dataset._of(instances, name), ids, "names", tables.ARRAYS)
 
     @classmethod
     def _of(cls, rows: Dataset, ids: pd.Series, column: str, origin: Origin) -> Bags:
@@ -380,10 +380,10 @@ def check_bags(bags: Any) -> Bags:
 
 def _parts(
     table: pd.DataFrame, bag: str, target: str, positive: object, drop: str | Sequence[str], origin: Origin
-) -> tuple[_intake.Intake, pd.Series]:
+) -> tuple[intake.Intake, pd.Series]:
     """Divide a table into instances and the column of bags."""
     names = [str(column) for column in table.columns]
-    _intake._check_names(names, origin)
+    intake._check_names(names, origin)
     if bag not in names:
         raise DataError(
             f'There is no column "{bag}" for the bags in {origin.where}. {suggestion(bag, names)}'
@@ -398,8 +398,8 @@ def _parts(
     dropped = [drop] if isinstance(drop, str) else [str(column) for column in drop]
     if bag in dropped:
         raise DataError(f'Column "{bag}" says which bag a row is in and cannot be dropped: name another with --bags.')
-    rest = _reading.without(table, dropped, target, origin)
-    instances = _intake._from_table(rest.drop(columns=bag), target, positive, origin)
+    rest = tables.without(table, dropped, target, origin)
+    instances = intake._from_table(rest.drop(columns=bag), target, positive, origin)
     return instances, table[bag]
 
 

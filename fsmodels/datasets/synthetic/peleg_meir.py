@@ -42,9 +42,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmodels._seeds import generators
 from fsmodels.checks import positive
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.synthetic.seeds import generators
 from fsmodels.errors import ParameterError
 
 __all__ = ["Pair", "peleg_meir", "weston"]

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fsmodels._messages import check_known_features, listed
-from fsmodels._reading import is_file
+from fsmodels.datasets.tables import is_file
 from fsmodels.errors import OptionError, ParameterError
+from fsmodels.words import check_known_features, listed
 
 # Words of ``select`` besides the parameters of models -> what says them here.
 FLAGS = {"data": "DATA", "progress": "--quiet"}
@@ -56,7 +56,7 @@ def budget(text: str, features: Sequence[str]) -> tuple[dict[str, float], float]
     DataError
         The file cannot be read, or names something that is no feature.
     """
-    from fsmodels.dataset import read_costs
+    from fsmodels.datasets.dataset import read_costs
 
     path, colon, limit = text.rpartition(":")
     if not colon or not path:
@@ -96,7 +96,7 @@ def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, 
     DataError
         A name that is no feature, or a file that cannot be read.
     """
-    from fsmodels.dataset import read_costs
+    from fsmodels.datasets.dataset import read_costs
 
     everywhere: float | None = None
     single: dict[str, float] = {}

@@ -11,13 +11,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels import _display, _intake, _reading, _svmlight
-from fsmodels._messages import as_names, check_known_features, listed
-from fsmodels._reading import read_costs
-from fsmodels._scaling import METHODS, Scale
-from fsmodels._shipped import list_datasets, shipped_file
-from fsmodels._splitting import fold_rows, row_index, split_rows
+from fsmodels.datasets import display, intake, svmlight, tables
+from fsmodels.datasets.scaling import METHODS, Scale
+from fsmodels.datasets.shipped import list_datasets, shipped_file
+from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
+from fsmodels.datasets.tables import read_costs
 from fsmodels.errors import DataError
+from fsmodels.words import as_names, check_known_features, listed
 
 __all__ = [
     "DataWarning",
@@ -101,7 +101,7 @@ class Dataset:
         X = sparse.csr_array(X, dtype=np.float64) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
         y = np.asarray(self.y, dtype=np.float64)
         features = tuple(str(name) for name in self.features)
-        _intake.check_parts(X, y, features)
+        intake.check_parts(X, y, features)
         if not sparse.issparse(X):
             X = X.view()
             X.setflags(write=False)
@@ -148,9 +148,9 @@ class Dataset:
         >>> Dataset.from_csv(path, target="group", positive="ill", drop="id").features
         ('age', 'dose')
         """
-        path = _reading.as_path(path)
+        path = tables.as_path(path)
         name = path.name.removesuffix(".gz").removesuffix(".csv")
-        return cls._of(_intake.from_csv(path, target, positive, as_names(drop, "drop")), name)
+        return cls._of(intake.from_csv(path, target, positive, as_names(drop, "drop")), name)
 
     @classmethod
     def from_svmlight(
@@ -199,8 +199,8 @@ class Dataset:
         >>> Dataset.from_svmlight(path)
         Dataset('words', 2 samples x 3 features, sparse, +1: 1 (label 1), -1: 1 (label -1), scale none)
         """
-        path = _reading.as_path(path)
-        return cls._of(_svmlight.read(path, positive, n_features, features), _svmlight.title(path))
+        path = tables.as_path(path)
+        return cls._of(svmlight.read(path, positive, n_features, features), svmlight.title(path))
 
     @classmethod
     def from_frame(
@@ -222,7 +222,7 @@ class Dataset:
         >>> Dataset.from_frame(frame, target="ill").y.tolist()
         [1.0, -1.0]
         """
-        return cls._of(_intake.from_frame(df, str(target), positive, as_names(drop, "drop")), name)
+        return cls._of(intake.from_frame(df, str(target), positive, as_names(drop, "drop")), name)
 
     @classmethod
     def from_arrays(
@@ -242,10 +242,10 @@ class Dataset:
         >>> Dataset.from_arrays([[1.0], [2.0]], [0, 1]).features
         ('x1',)
         """
-        return cls._of(_intake.from_arrays(X, y, features, positive), name)
+        return cls._of(intake.from_arrays(X, y, features, positive), name)
 
     @classmethod
-    def _of(cls, data: _intake.Intake, name: str) -> "Dataset":
+    def _of(cls, data: intake.Intake, name: str) -> "Dataset":
         if data.remarks:
             warnings.warn(f'Data "{name}": {" ".join(data.remarks)} They may be left out.', DataWarning, stacklevel=3)
         labels = data.negative_label, data.positive_label
@@ -431,10 +431,10 @@ class Dataset:
         return pd.DataFrame(dense.X, columns=list(self.features)).assign(**{target: dense.y.astype(int)})
 
     def __repr__(self) -> str:
-        return _display.line(self)
+        return display.line(self)
 
     def _repr_html_(self) -> str:
-        return _display.html(self)
+        return display.html(self)
 
 
 def load_dataset(name: str) -> Dataset:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from fsmodels._messages import short, suggestion
 from fsmodels.errors import DataError
+from fsmodels.words import short, suggestion
 
 COLUMNS = ["name", "samples", "features", "positives", "source", "licence"]
 BAG_COLUMNS = ["name", "bags", "instances", "attributes", "positives", "source", "licence"]
@@ -13,7 +13,7 @@ BAG_COLUMNS = ["name", "bags", "instances", "attributes", "positives", "source",
 
 def data_folder() -> Path:
     """Find the data files: inside the installed package, or beside it in a source tree."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     for folder in (package / "data", package.parent / "data"):
         if (folder / "sources.csv").is_file():
             return folder

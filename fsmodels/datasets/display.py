@@ -5,10 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from fsmodels._messages import listed
+from fsmodels.words import listed
 
 if TYPE_CHECKING:
-    from fsmodels.dataset import Dataset
+    from fsmodels.datasets.dataset import Dataset
 
 
 def line(data: Dataset) -> str:

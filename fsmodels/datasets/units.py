@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from fsmodels._scaling import METHODS
-from fsmodels._usage import column_sizes
 from fsmodels.checks import bearable, choice, dataset
-from fsmodels.dataset import Dataset, DataWarning
+from fsmodels.datasets.dataset import Dataset, DataWarning
+from fsmodels.datasets.scaling import METHODS
 from fsmodels.errors import ParameterError
+from fsmodels.weights import column_sizes
 
 APART = 100.0  # ratio of column sizes from which builders say so
 DEFAULT = "standard"
@@ -90,7 +90,7 @@ def as_given(data: Dataset) -> Dataset:
 
 def _outside() -> int:
     """Return the stack level of the first caller outside this package, where a warning belongs."""
-    here, level = str(Path(__file__).parent), 1
+    here, level = str(Path(__file__).parents[1]), 1
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
         frame, level = frame.f_back, level + 1

@@ -16,9 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels import _intake, _reading
-from fsmodels._messages import listed, short
+from fsmodels.datasets import intake, tables
 from fsmodels.errors import DataError, ParameterError
+from fsmodels.words import listed, short
 
 SUFFIXES = (".svm", ".svmlight", ".libsvm")
 NAMED = 5  # columns that a remark names; sets of words have thousands that are empty or equal
@@ -58,7 +58,7 @@ class _Lines:
         return self._stream.read(size)
 
 
-def read(path: Path, positive: object, n_features: int | None, features: Sequence[str] | None) -> _intake.Intake:
+def read(path: Path, positive: object, n_features: int | None, features: Sequence[str] | None) -> intake.Intake:
     """Read a file; arguments and errors are those of ``Dataset.from_svmlight``."""
     names, width = _wanted(n_features, features)
     X, labels = _parsed(path)
@@ -95,8 +95,8 @@ def read(path: Path, positive: object, n_features: int | None, features: Sequenc
     X.eliminate_zeros()
     if names is None:
         names = tuple(f"x{j}" for j in range(first, first + width))
-    remarks, guess = _reading.uninformative(X, names, NAMED), _intake.is_guess(positive, negative, chosen)
-    return _intake.Intake(X, y, names, negative, chosen, remarks, guess)
+    remarks, guess = tables.uninformative(X, names, NAMED), intake.is_guess(positive, negative, chosen)
+    return intake.Intake(X, y, names, negative, chosen, remarks, guess)
 
 
 def _wanted(n_features: int | None, features: Sequence[str] | None) -> tuple[tuple[str, ...] | None, int | None]:
@@ -122,7 +122,7 @@ def _wanted(n_features: int | None, features: Sequence[str] | None) -> tuple[tup
 
 def _parsed(path: Path) -> tuple[Any, NDArray[np.float64]]:
     """Let scikit-learn read the file; column numbers are those of the file, with column 0 empty where it has none."""
-    _reading.check_file(path, "libsvm-format", lambda name: is_svmlight(Path(name)))
+    tables.check_file(path, "libsvm-format", lambda name: is_svmlight(Path(name)))
     # scikit-learn takes over a second to import and loading or building needs none of it
     from sklearn.datasets import load_svmlight_file
 
@@ -201,7 +201,7 @@ def _is_no(kind: type, word: bytes) -> bool:
 
 
 def _shown(word: bytes) -> str:
-    return _reading.quoted(short(word.decode("utf-8", "backslashreplace")))
+    return tables.quoted(short(word.decode("utf-8", "backslashreplace")))
 
 
 def _line_of(path: Path, row: int) -> int:
@@ -234,13 +234,13 @@ def _signed(labels: NDArray[np.float64], positive: object, path: Path) -> tuple[
     """Map labels to -1 and +1 as those of a CSV file; the errors are in the words of this format."""
     found = [int(value) if value == int(value) else value for value in np.unique(labels).tolist()]
     if positive is None and len(found) > 2:
-        wrong = " (are they values to predict? That is regression)" if len(found) > _intake.MANY_LABELS else ""
+        wrong = " (are they values to predict? That is regression)" if len(found) > intake.MANY_LABELS else ""
         raise DataError(
             f'File "{path}" has {len(found)} labels ({listed(found)}){wrong}: name the one that becomes +1 with '
             "--positive (Python: positive=); all others become -1."
         )
     if positive is not None:
-        wanted = float(positive) if isinstance(positive, bool | np.bool_) else _reading.number(str(positive))
+        wanted = float(positive) if isinstance(positive, bool | np.bool_) else tables.number(str(positive))
         if wanted not in found:
             raise DataError(
                 f'positive="{positive}" is not a label of file "{path}". Its labels are {listed(found)}: give one of '
@@ -251,4 +251,4 @@ def _signed(labels: NDArray[np.float64], positive: object, path: Path) -> tuple[
             f'File "{path}" has the one label {found[0]} in all {len(labels)} lines: a classifier needs samples of two '
             "classes; add samples of the other class."
         )
-    return _intake.signed_labels(pd.Series(labels), positive, "label", _reading.Origin(f'file "{path}"'))
+    return intake.signed_labels(pd.Series(labels), positive, "label", tables.Origin(f'file "{path}"'))

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels._messages import short
 from fsmodels.errors import DataError, ParameterError
+from fsmodels.words import short
 
 FloatArray = NDArray[np.float64]
 METHODS = ("none", "standard", "unit-ball", "minmax")

@@ -37,8 +37,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmodels._seeds import generators
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.synthetic.seeds import generators
 from fsmodels.errors import ParameterError
 
 __all__ = ["Triplet", "aytug", "data_set_one", "data_set_two"]

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fsmodels._result_file import ResultFile
-    from fsmodels.dataset import Dataset
+    from fsmodels.cli.result_file import ResultFile
+    from fsmodels.datasets.dataset import Dataset
 
 SOLVED, BAD_INPUT, NO_SOLUTION = 0, 2, 3
 TIME_LIMIT = 120.0  # s, of a solve for which nobody gave a limit
@@ -43,12 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fsp-m on bupa. Solved: 2 of 6 features, objective 275.843, proven optimal: sgpt, sgot
     0
     """
-    from fsmodels import _streams
+    from fsmodels.cli import streams
     from solvers import interrupt
     from solvers.drivers.trace import one_clock
 
     words = list(sys.argv[1:] if arguments is None else arguments)
-    with _sigterm_is_ctrl_c(for_good=arguments is None), _streams.guarded() as (out, _):
+    with _sigterm_is_ctrl_c(for_good=arguments is None), streams.guarded() as (out, _):
         with interrupt.run(), one_clock():
             code = _run(words)
         out.flush()
@@ -236,7 +236,8 @@ def _console() -> Console:
 
 
 def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
-    from fsmodels import _arguments, _hints, _loading, _report
+    from fsmodels import _report
+    from fsmodels.cli import arguments, hints, loading
     from fsmodels.recipes import MODELS
     from fsmodels.selecting import select
     from solvers import interrupt
@@ -244,7 +245,7 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
     file = _result_file(asked)
     console = _console()
     with interrupt.raising():
-        data, facts, embedding, notes = _loading.load(asked)
+        data, facts, embedding, notes = loading.load(asked)
     for note in notes:
         _complain("Note", note)
     if data.positive_guessed and not (asked.quiet and asked.json is None):  # else no sign is shown
@@ -259,11 +260,11 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
         "loss": asked.loss,
         "offset": asked.offset,
     }
-    parameters["penalty"] = _arguments.penalty(asked.penalty, data.features)
+    parameters["penalty"] = arguments.penalty(asked.penalty, data.features)
     sides = {
-        "budget": _arguments.budgets(asked.budget, asked.budget_features, data.features),
-        "requires": [_arguments.pair(text, data.features, "--requires") for text in asked.requires],
-        "excludes": [_arguments.pair(text, data.features, "--excludes") for text in asked.excludes],
+        "budget": arguments.budgets(asked.budget, asked.budget_features, data.features),
+        "requires": [arguments.pair(text, data.features, "--requires") for text in asked.requires],
+        "excludes": [arguments.pair(text, data.features, "--excludes") for text in asked.excludes],
         "force_in": asked.force_in,
     }
     runs_solver = asked.model not in MODELS or MODELS[asked.model].objective is not None
@@ -296,7 +297,7 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
         console.print(embedding.concepts(found).to_string(index=False, max_rows=CONCEPTS), soft_wrap=True)
     if asked.json is not None:
         console.print(f"\nWritten to {asked.json}", soft_wrap=True)
-    _print(console, _hints.next_steps(found, words))
+    _print(console, hints.next_steps(found, words))
     return SOLVED
 
 
@@ -307,10 +308,10 @@ def _print(console: Console, parts: Sequence[Any]) -> None:
 
 def _options(asked: argparse.Namespace, words: list[str], runs_solver: bool) -> dict[str, Any]:
     """Return the solver's options; those that were not given only where they make sense."""
-    from fsmodels import _arguments
+    from fsmodels.cli import arguments
     from fsmodels.errors import OptionError
 
-    options = _arguments.solver_options(asked.solver_option)
+    options = arguments.solver_options(asked.solver_option)
     given = {"gap": asked.gap, "seed": asked.seed}
     limited = any(word == "--time-limit" or word.startswith("--time-limit=") for word in words)
     if limited or runs_solver:
@@ -324,15 +325,15 @@ def _options(asked: argparse.Namespace, words: list[str], runs_solver: bool) -> 
 
 
 def _result_file(asked: argparse.Namespace) -> ResultFile | None:
-    from fsmodels import _arguments, _loading
-    from fsmodels._result_file import ResultFile
+    from fsmodels.cli import arguments, loading
+    from fsmodels.cli.result_file import ResultFile
     from fsmodels.errors import OptionError
 
     if asked.json is None:
         if asked.force:
             raise OptionError("--force lets the file of --json be replaced: give --json FILE with it.")
         return None
-    inputs = [_loading.source(asked)[0], *_arguments.files(asked.budget, asked.penalty)]
+    inputs = [loading.source(asked)[0], *arguments.files(asked.budget, asked.penalty)]
     return ResultFile(asked.json, inputs, force=asked.force)
 
 
@@ -345,7 +346,7 @@ def _describe(data: Dataset) -> str:
 
 
 def _show_warnings(caught: list[warnings.WarningMessage]) -> None:
-    from fsmodels.dataset import DataWarning
+    from fsmodels.datasets.dataset import DataWarning
 
     for warning in caught:
         if issubclass(warning.category, DataWarning):
@@ -357,8 +358,8 @@ def _list() -> int:
     from rich.table import Table
     from rich.text import Text
 
-    from fsmodels._shipped import list_bags
-    from fsmodels.dataset import list_datasets
+    from fsmodels.datasets.dataset import list_datasets
+    from fsmodels.datasets.shipped import list_bags
     from fsmodels.recipes import MODELS, PARAMETERS
     from solvers import available
 
@@ -395,7 +396,3 @@ def _list() -> int:
             missing.add_row(row.name, Text(row.install))
     _print(console, [data, "", bags, "", models, "", found, *(["", missing] if missing.row_count else [])])
     return SOLVED
-
-
-if __name__ == "__main__":
-    sys.exit(main())

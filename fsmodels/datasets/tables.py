@@ -22,8 +22,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels._messages import listed, short, suggestion
 from fsmodels.errors import DataError
+from fsmodels.words import listed, short, suggestion
 
 FloatArray = NDArray[np.float64]
 LONGEST_CELL = 2**31 - 1  # characters
@@ -294,6 +294,7 @@ def _column(values: pd.Series) -> tuple[FloatArray, NDArray[np.bool_]]:
 
 
 def is_missing(cell: object) -> bool:
+    """Tell whether a cell holds nothing."""
     return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and math.isnan(cell))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from fsmodels.errors import DataError
 
 if TYPE_CHECKING:
-    from fsmodels.dataset import Dataset
+    from fsmodels.datasets.dataset import Dataset
 
 __all__ = ["LARGEST", "SMALLEST", "check_values"]
 

@@ -12,10 +12,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels import _reading
-from fsmodels._messages import as_names, listed, suggestion
-from fsmodels._reading import Origin, is_missing, number
+from fsmodels.datasets import tables
+from fsmodels.datasets.tables import Origin, is_missing, number
 from fsmodels.errors import DataError
+from fsmodels.words import as_names, listed, suggestion
 
 FloatArray = NDArray[np.float64]
 MANY_LABELS = 20
@@ -36,8 +36,8 @@ class Intake:
 
 def from_csv(path: Path, target: str, positive: object, drop: Sequence[str]) -> Intake:
     """Take the columns of a CSV file besides ``target`` and those in ``drop``."""
-    table, origin = _reading.read_table(path)
-    return _from_table(_reading.without(table, drop, target, origin), target, positive, origin)
+    table, origin = tables.read_table(path)
+    return _from_table(tables.without(table, drop, target, origin), target, positive, origin)
 
 
 def from_frame(df: pd.DataFrame, target: str, positive: object, drop: Sequence[str]) -> Intake:
@@ -45,10 +45,10 @@ def from_frame(df: pd.DataFrame, target: str, positive: object, drop: Sequence[s
     if not isinstance(df, pd.DataFrame):
         raise DataError(f"from_frame needs a DataFrame and got {type(df).__name__}: use from_arrays or from_csv.")
     table = df.set_axis([str(column) for column in df.columns], axis=1)
-    return _from_table(_reading.without(table, drop, target, _reading.FRAME), target, positive, _reading.FRAME)
+    return _from_table(tables.without(table, drop, target, tables.FRAME), target, positive, tables.FRAME)
 
 
-def _from_table(table: pd.DataFrame, target: str, positive: object, origin: _reading.Origin) -> Intake:
+def _from_table(table: pd.DataFrame, target: str, positive: object, origin: tables.Origin) -> Intake:
     """Take the columns of a table besides ``target``; all-sparse dtypes give CSR."""
     names = [str(column) for column in table.columns]
     _check_names(names, origin)
@@ -80,7 +80,7 @@ def from_arrays(X: Any, y: ArrayLike, features: Sequence[str] | None, positive: 
     names = [f"x{j + 1}" for j in range(X.shape[1])] if features is None else as_names(features, "features")
     if len(names) != X.shape[1]:
         raise DataError(f"features has {len(names)} names for {X.shape[1]} columns of X: give one name a column.")
-    _check_names(names, _reading.ARRAYS)
+    _check_names(names, tables.ARRAYS)
     labels = y.reset_index(drop=True) if isinstance(y, pd.Series) else np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -88,10 +88,10 @@ def from_arrays(X: Any, y: ArrayLike, features: Sequence[str] | None, positive: 
         raise DataError(f"y has shape {labels.shape} for {X.shape[0]} rows of X: give one label a row.")
     if not sparse.issparse(X) and X.dtype.kind not in "fiub":
         X = pd.DataFrame(X, columns=names)
-    return _checked(X, names, pd.Series(labels), positive, "y", _reading.ARRAYS)
+    return _checked(X, names, pd.Series(labels), positive, "y", tables.ARRAYS)
 
 
-def _check_names(names: list[str], origin: _reading.Origin) -> None:
+def _check_names(names: list[str], origin: tables.Origin) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(
@@ -105,7 +105,7 @@ def _checked(
     labels: pd.Series,
     positive: object,
     target: str,
-    origin: _reading.Origin,
+    origin: tables.Origin,
 ) -> Intake:
     if not features:
         raise DataError(
@@ -113,9 +113,9 @@ def _checked(
         )
     if X.shape[0] == 0:
         raise DataError(f"There are no rows in {origin.where}: give one row per sample.")
-    X = _reading.feature_matrix(X, features, origin)
+    X = tables.feature_matrix(X, features, origin)
     y, negative, chosen = signed_labels(labels, positive, target, origin)
-    remarks = _reading.uninformative(X, features)
+    remarks = tables.uninformative(X, features)
     return Intake(X, y, tuple(features), negative, chosen, remarks, is_guess(positive, negative, chosen))
 
 

@@ -58,13 +58,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fsmodels._bags import BagFold, Bags, BagSplit, check_bags, load_bags
-from fsmodels._messages import check_known_features
-from fsmodels._scaling import Scale
-from fsmodels._shipped import list_bags
 from fsmodels.checks import positive
-from fsmodels.dataset import Dataset
+from fsmodels.datasets.bags import BagFold, Bags, BagSplit, check_bags, load_bags
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.scaling import Scale
+from fsmodels.datasets.shipped import list_bags
 from fsmodels.errors import DataError, ParameterError
+from fsmodels.words import check_known_features
 
 if TYPE_CHECKING:
     from fsmodels.selection import Selection
