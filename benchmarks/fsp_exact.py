@@ -55,7 +55,7 @@ import report
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
 import fsmodels as fs
 from fsmodels import baselines, synthetic
-from fsmodels.svm_oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle
 
 GAP, ROUNDING = 1e-4, 1e-6
 SEEDS = (0, 1, 2)

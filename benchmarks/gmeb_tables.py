@@ -62,8 +62,8 @@ from threadpoolctl import threadpool_limits
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
 import fsmodels as fs
 from fsmodels import synthetic
-from fsmodels.gmeb_columns import centred
-from fsmodels.gmeb_path import selected
+from fsmodels.models.gmeb.columns import centred
+from fsmodels.models.gmeb.grid import selected
 
 SCALINGS = ("standard", "none")
 FOLDS, PARTS = 5, 10

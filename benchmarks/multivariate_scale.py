@@ -41,7 +41,7 @@ from sklearn.svm import LinearSVC
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
 import fsmodels as fs
-from fsmodels.measures import loss as loss_of
+from fsmodels.models.multivariate.measures import loss as loss_of
 from solvers.drivers.two_layer.driver import TwoLayer
 
 PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "clarabel")

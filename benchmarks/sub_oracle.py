@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
-from fsmodels.svm_oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle
 
 try:
     import piqp

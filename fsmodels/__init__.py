@@ -12,10 +12,12 @@ if getattr(solvers, "OWNER", None) != "fsmodels":
         "that file, or start Python from another folder."
     )
 
-from fsmodels import baselines, concave, fsp, gmeb, kernel, measures, multivariate, obd, rankings, side_constraints, svm
+from fsmodels import baselines, rankings
 from fsmodels.datasets import instances, synthetic
 from fsmodels.datasets.dataset import Dataset, list_datasets, load_dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, OptionError, ParameterError, SolverError
+from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
+from fsmodels.models.multivariate import measures
 from fsmodels.path import path
 from fsmodels.selecting import select
 from fsmodels.selection import Selection

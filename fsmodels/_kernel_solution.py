@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyomo.environ as pyo
 
-from fsmodels._kernel_classifier import KernelClassifier, classifier
-from fsmodels._kernel_functions import FloatArray
-from fsmodels._kernel_problem import used
 from fsmodels._linear_solution import AGREEMENT
 from fsmodels._machines import KernelMachine
+from fsmodels.models.kernel.fitted import KernelClassifier, classifier
+from fsmodels.models.kernel.kernels import FloatArray
+from fsmodels.models.kernel.problem import used
 from fsmodels.recipes import KernelSvm, Recipe
 from solvers import SolutionStatus, StopReason
 from solvers.facts.oracle_blocks import OracleDescent

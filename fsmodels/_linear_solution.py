@@ -9,8 +9,8 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels import concave
 from fsmodels._machines import LinearMachine
+from fsmodels.models import concave
 from fsmodels.recipes import Classifier, Recipe
 from fsmodels.weights import column_sizes, used
 from fsmodels.words import listed

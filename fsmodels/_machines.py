@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from fsmodels._kernel_classifier import KernelClassifier
-from fsmodels._kernel_functions import FloatArray, Kernel
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.kernel.fitted import KernelClassifier
+from fsmodels.models.kernel.kernels import FloatArray, Kernel
 
 __all__ = ["KernelMachine", "LinearMachine", "Machine"]
 

@@ -29,11 +29,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fsmodels import rankings
-from fsmodels._libsvm import svc
 from fsmodels.checks import feature_count, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, SolverError
+from fsmodels.models.libsvm import svc
 
 __all__ = ["Baseline", "information_gain", "mutual_information", "one_norm_svm", "relief", "rfe"]
 
@@ -261,7 +261,7 @@ def one_norm_svm(
     """
     import pyomo.environ as pyo
 
-    from fsmodels import svm
+    from fsmodels.models import svm
     from solvers import solve
 
     started = time.perf_counter()

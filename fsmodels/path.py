@@ -12,15 +12,15 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from fsmodels.checks import feature_count, positive, share
-from fsmodels.concave import MEANING
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ParameterError
-from fsmodels.fsp import penalties
+from fsmodels.models.concave import MEANING
+from fsmodels.models.fsp import penalties
+from fsmodels.models.svm import C_MEANING
 from fsmodels.recipes import find
 from fsmodels.selecting import Pairs, Prepared, prepared
 from fsmodels.selection import Selection
-from fsmodels.svm import C_MEANING
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers.drivers.tree.memory import Memory
 from solvers.result import relative_gap

@@ -51,10 +51,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fsmodels._libsvm import svc
 from fsmodels.checks import bearable, dataset, positive, whole
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
+from fsmodels.models.libsvm import svc
 
 __all__ = ["information_gain", "kernel_rfe", "mutual_information", "relief"]
 

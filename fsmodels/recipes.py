@@ -17,12 +17,14 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels import baselines, concave, fsp, gmeb, kernel, measures, multivariate, obd, strict, svm
-from fsmodels._kernel_classifier import KernelClassifier
-from fsmodels._kernel_objective import hinge
+from fsmodels import baselines
 from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
+from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, svm
+from fsmodels.models.kernel.fitted import KernelClassifier
+from fsmodels.models.kernel.objective import hinge
+from fsmodels.models.multivariate import measures, strict
 from fsmodels.words import listed, short
 
 __all__ = ["MODELS", "PARAMETERS", "Classifier", "KernelSvm", "Recipe", "find", "used_parameters"]

@@ -9,12 +9,13 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from fsmodels import _kernel_solution, _linear_solution, side_constraints
+from fsmodels import _kernel_solution, _linear_solution
 from fsmodels._machines import LinearMachine
 from fsmodels.checks import choice, dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ModelError, ParameterError
+from fsmodels.models import side_constraints
 from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
 from fsmodels.selection import Selection
 from fsmodels.words import as_names, listed

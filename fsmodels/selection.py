@@ -12,12 +12,14 @@ import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels import _report, fsp, measures
+from fsmodels import _report
 from fsmodels._machines import Machine
 from fsmodels.checks import dataset
 from fsmodels.datasets import tables
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError
+from fsmodels.models import fsp
+from fsmodels.models.multivariate import measures
 from fsmodels.recipes import find
 from fsmodels.words import listed
 from solvers import Result, SolutionStatus, StopReason

@@ -13,7 +13,7 @@ import pyomo.environ as pyo
 import pytest
 
 import fsmodels as fs
-from fsmodels.svm_oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle
 from solvers.interfaces.registry import DRIVERS, SOLVERS, find
 from solvers.interfaces.runner import Runner, SolveOptions
 

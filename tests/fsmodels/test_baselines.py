@@ -99,7 +99,7 @@ def test_a_filter_takes_the_best_of_its_ranking(name, wdbc):
 
 
 def test_one_norm_svm_reaches_the_optimum_of_its_linear_program():
-    pytest.importorskip("fsmodels.svm")
+    pytest.importorskip("fsmodels.models.svm")
     data = aytug(n_features=8, n_samples=60, n_relevant=3, seed=4).train
     n, samples, C = 8, 60, 2.0
     yx = data.y[:, None] * data.X

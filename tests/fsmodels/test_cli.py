@@ -13,7 +13,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels import cli
-from fsmodels.svm_oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle
 
 COSTS = {"dose": 4.0, "ratio: a/b": 3.0, "age": 2.0, "k=1": 2.5, "site 2": 1.0, "weight": 5.0, "height": 0.0}
 PRICES = {"dose": 0.4, "ratio: a/b": 0.3, "age": 1.2, "k=1": 0.1, "site 2": 0.9, "weight": 2.0, "height": 0.6}

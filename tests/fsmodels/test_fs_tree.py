@@ -10,8 +10,8 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from fsmodels import side_constraints as sides
-from fsmodels.equilibration import Columns
-from fsmodels.fs_planes import RobustOn
+from fsmodels.models.concave.planes import RobustOn
+from fsmodels.models.proofs.equilibration import Columns
 from solvers.drivers.benders.split import split
 from solvers.drivers.tree.branch_and_cut import BranchAndCut
 from solvers.drivers.tree.master import MasterLP

@@ -13,7 +13,7 @@ from pyomo.repn import generate_standard_repn
 from scipy import sparse
 
 import fsmodels as fs
-from fsmodels.svm_oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import find, names
 from solvers.interfaces.runner import Runner, SolveOptions

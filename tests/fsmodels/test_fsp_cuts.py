@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import fsmodels as fs
 from fsmodels.errors import ModelError, SolverError
-from fsmodels.fsp_cuts import fill
+from fsmodels.models.fsp.cuts import fill
 from solvers.drivers.benders.split import split
 from solvers.drivers.benders.subproblem import OracleSubproblem, SwitchedSubproblem
 from solvers.interfaces.registry import DUALS, find, names

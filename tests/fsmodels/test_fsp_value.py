@@ -8,8 +8,8 @@ from scipy import sparse
 
 import fsmodels as fs
 from fsmodels import cli
+from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.recipes import MODELS
-from fsmodels.svm_oracle import SvmOracle
 
 RIVALS = {"rfe": {}, "information-gain": {}, "mutual-information": {}, "relief": {}, "one-norm-svm": {}}
 DATA = fs.load_dataset("wdbc").take(range(0, 569, 6))

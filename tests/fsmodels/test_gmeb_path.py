@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import fsmodels as fs
-from fsmodels.gmeb_norm import Moments
-from fsmodels.gmeb_path import _snake, selected
+from fsmodels.models.gmeb.grid import _snake, selected
+from fsmodels.models.gmeb.norm import Moments
 from solvers.facts.separable import Separable
 from solvers.model.classes import violation
 
@@ -313,9 +313,9 @@ def test_no_time_leaves_an_empty_table(data):
 
 
 def test_ctrl_c_leaves_what_is_finished(data, monkeypatch):
-    from fsmodels import gmeb_path
+    from fsmodels.models.gmeb import grid
 
-    original, calls = gmeb_path._Line.solve, []
+    original, calls = grid._Line.solve, []
 
     def stop(self, *pair):
         calls.append(pair)
@@ -323,7 +323,7 @@ def test_ctrl_c_leaves_what_is_finished(data, monkeypatch):
             raise KeyboardInterrupt
         return original(self, *pair)
 
-    monkeypatch.setattr(gmeb_path._Line, "solve", stop)
+    monkeypatch.setattr(grid._Line, "solve", stop)
     assert list(fs.gmeb.path(data, R_plus=[1, 2], R_minus=[1, 2]).index) == [(2.0, 1.0), (2.0, 2.0)]
 
 

@@ -9,8 +9,8 @@ from scipy import sparse
 
 import fsmodels as fs
 from fsmodels import gmeb
-from fsmodels.gmeb_norm import Moments
-from fsmodels.gmeb_proof import Proof
+from fsmodels.models.gmeb.norm import Moments
+from fsmodels.models.gmeb.proof import Proof
 from solvers import facts_of
 from solvers.model.classes import violation
 

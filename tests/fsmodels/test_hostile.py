@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 import fsmodels as fs
-from fsmodels import _libsvm, cli
+from fsmodels import cli
 from fsmodels.errors import DataError
+from fsmodels.models import libsvm
 
 FEATURES = list("abcd")
 
@@ -176,7 +177,7 @@ ROWS = [
 @pytest.mark.parametrize(("command", "code", "words"), ROWS, ids=[row[0][:70] for row in ROWS])
 def test_a_hostile_command_is_answered(command, code, words, folder, capsys, monkeypatch):
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(_libsvm, "MOST", 100_000)
+    monkeypatch.setattr(libsvm, "MOST", 100_000)
     assert cli.main(["select", *shlex.split(command), "--quiet"]) == code
     err = capsys.readouterr().err
     assert words in err

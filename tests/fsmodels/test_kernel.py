@@ -11,9 +11,9 @@ from scipy.optimize import minimize
 
 import fsmodels as fs
 from fsmodels import kernel
-from fsmodels._kernel_functions import Polynomial, Rbf, as_kernel
-from fsmodels._kernel_objective import Objective, hinge, hinge_curvature, hinge_slope, places
-from fsmodels._kernel_svm import ValueFunction, libsvm, solved
+from fsmodels.models.kernel.kernels import Polynomial, Rbf, as_kernel
+from fsmodels.models.kernel.objective import Objective, hinge, hinge_curvature, hinge_slope, places
+from fsmodels.models.kernel.value_function import ValueFunction, libsvm, solved
 
 KERNELS = {"rbf": Rbf(), "linear": Polynomial(1, 0.0), "quadratic": Polynomial(2, 1.0), "cubic": Polynomial(3, 0.5)}
 STEP = 1e-6

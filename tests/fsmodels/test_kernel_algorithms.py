@@ -9,9 +9,9 @@ from scipy import sparse
 
 import fsmodels as fs
 from fsmodels import kernel
-from fsmodels._kernel_build import built
-from fsmodels._kernel_problem import MARGIN
 from fsmodels.datasets.dataset import DataWarning
+from fsmodels.models.kernel.build import built
+from fsmodels.models.kernel.problem import MARGIN
 from solvers import SolutionStatus, StopReason
 
 BUILDS = {

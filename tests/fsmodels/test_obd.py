@@ -74,7 +74,7 @@ def test_derivatives_of_sparse_data_and_in_pieces(data, monkeypatch):
     thin = fs.Dataset.from_arrays(sparse.csr_matrix(data.X), data.y, features=list(data.features))
     np.testing.assert_allclose(fs.obd.derivatives(model, thin), whole, rtol=1e-12)
     for chunk in (1, 90):  # one column at a time, and two
-        monkeypatch.setattr("fsmodels.obd.CHUNK", chunk)
+        monkeypatch.setattr("fsmodels.models.obd.CHUNK", chunk)
         np.testing.assert_allclose(fs.obd.derivatives(model, data), whole, rtol=1e-12)
         np.testing.assert_allclose(fs.obd.derivatives(model, thin), whole, rtol=1e-12)
 
@@ -236,7 +236,7 @@ def test_a_limit_in_the_second_solve_keeps_the_first_solution(data, monkeypatch)
             v.set_value(9.0, skip_validation=True)
         return Result(SolutionStatus.NO_SOLUTION, StopReason.TIME_LIMIT, message="stopped at the time limit")
 
-    monkeypatch.setattr("fsmodels.obd.solve", out_of_time)
+    monkeypatch.setattr("fsmodels.models.obd.solve", out_of_time)
     result = fs.obd.suppress(model, data, nu=0.7, delta=0.1, time_limit=100)
     assert 100 >= given[0] > given[1] > 0  # both count from one beginning
     assert result.stop_reason is StopReason.TIME_LIMIT
@@ -257,7 +257,7 @@ def test_an_error_in_the_second_solve_unfixes(data, monkeypatch):
             raise KeyboardInterrupt
         return solve(model, solver, **options)
 
-    monkeypatch.setattr("fsmodels.obd.solve", twice)
+    monkeypatch.setattr("fsmodels.models.obd.solve", twice)
     with pytest.raises(KeyboardInterrupt):
         fs.obd.suppress(model, data, nu=0.9, delta=0.1)
     assert not any(v.fixed for v in model.w.values())

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import fsmodels as fs
-from fsmodels.equilibration import Columns
-from fsmodels.proofs import best_offset, one_norm_bound, robust_bound, slacks, svm_bound
-from fsmodels.svm_oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle
+from fsmodels.models.proofs.bounds import best_offset, one_norm_bound, robust_bound, slacks, svm_bound
+from fsmodels.models.proofs.equilibration import Columns
 from solvers.interfaces.registry import SOLVERS
 from solvers.model.classes import violation
 

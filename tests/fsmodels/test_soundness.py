@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 import fsmodels as fs
 import solvers
 from fsmodels.errors import ModelError
-from fsmodels.svm_oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle
 from solvers import SolutionStatus, StopReason
 from solvers.drivers.benders.split import split
 from solvers.drivers.tree.cut_pool import KEPT, CutPool

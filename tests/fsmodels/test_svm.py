@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import fsmodels as fs
-from fsmodels.svm_oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle
 from solvers.interfaces.registry import DUALS, find, names
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Runner, SolveOptions

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-import fsmodels.svm_oracle
+import fsmodels.models.fsp.oracle
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.svm_oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle
 
 
 def overlapping(rows, n, seed, noise=0.5):

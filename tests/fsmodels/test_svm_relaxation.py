@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import fsmodels as fs
-from fsmodels._svm_relaxation import Rows
 from fsmodels.datasets.dataset import DataWarning
-from fsmodels.svm_oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle
+from fsmodels.models.fsp.oracle.relaxation import Rows
 from solvers.drivers.benders.split import split
 from solvers.model.linear import LinearRows
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fsmodels.fsp_cuts import fill
+from fsmodels.models.fsp.cuts import fill
 from solvers.drivers.tree.branching import PseudoCosts, Tree
 from solvers.drivers.tree.exchange import Incumbent, exchange, exchange_blocks
 from solvers.facts.structure import Cut

@@ -1,0 +1,494 @@
+r"""Feature selection by concave minimisation: FS, its smoothings FSS and FSV, and its exact forms FSL and FSB.
+
+Problem
+    A holds the m rows of class +1, B the k rows of class -1. All models share the rows of the robust LP and the bound
+    v on the size of w:
+
+    .. math::
+        & -A w + e \gamma + e \le y,\quad B w - e \gamma + e \le z,\quad y, z \ge 0,\quad -v \le w \le v
+
+    With E = e'y/m + e'z/k, lambda in [0, 1) and the step function v_* (1 where v > 0, else 0):
+
+    .. math::
+        \text{FS:}\quad  & \min\ (1 - \lambda) E + \lambda\, e^\top v_*                                      && (7) \\
+        \text{FSS:}\quad & \min\ (1 - \lambda) E + \lambda \sum_j 1 / (1 + e^{-\alpha v_j})                  && (10) \\
+        \text{FSV:}\quad & \min\ (1 - \lambda) E + \lambda \sum_j (1 - e^{-\alpha v_j})                      && (11) \\
+        \text{FSL:}\quad & \min\ (1 - \lambda) E + \lambda\, e^\top r,\quad
+                           0 \le r \perp u - v \ge 0,\ 0 \le u \perp e - r \ge 0                             && (13) \\
+        \text{FSB:}\quad & \min\ (1 - \mu) [(1 - \lambda) E + \lambda\, e^\top r] + \mu (-r^\top v + e^\top u),\quad
+                           0 \le r \le e,\ u \ge v,\ u \ge 0                                                 && (14)
+
+Why FSL is FS
+    If v_j > 0 then u_j >= v_j > 0, so e - r = 0 there: r_j = 1, and u_j = v_j. If v_j = 0, then r_j = u_j = 0 satisfies
+    all, and any r_j in [0, 1] does: the price makes it 0. So e'r = e'v_* at the optimum. -r'v + e'u is r'(u - v) +
+    u'(e - r), the sum of the products that complementarity sets to 0, and at least 0: FSB is FSL with an exact penalty.
+Why FSV and FSS can be linearised
+    On v >= 0, where all feasible points lie, 1 - e^(-alpha v) and the sigmoid are concave. A concave objective over a
+    polyhedron without lines has a vertex solution; successive linearisation goes from vertex to better vertex and
+    stops after finitely many at a stationary one. At a vertex v_j = |w_j|: one of its two rows binds.
+The steps of FSB (Algorithm 2.3)
+    For fixed v, (14) is linear in r over a box: r_j = 1 where mu v_j > (1 - mu) lambda, else 0. For fixed r it is a
+    linear program in all else, in which v_j and u_j may grow together at no cost where r_j = 1: v = u = |w| is the
+    smallest of these optima, and taken.
+FSB by solvers of the whole model
+    No bound on u and v follows from the data's size: of A = {1 + t}, B = {1 - t} the only plane without error has w =
+    1/t. None is needed: r is in no row, and (14) is affine in each r_j, so some optimum has r in {0, 1}, where u_j -
+    r_j v_j is u_j or u_j - v_j; ``solvers.whole.ordered_products`` writes r_j v_j with a binary and ordered sets, and FSB is
+    a MILP. At such an optimum u = v = |w|, and (14) is the l1 norm with a cap,
+
+    .. math::
+        \min\ (1 - \mu)(1 - \lambda) E + \sum_j \min \{ \mu |w_j|, (1 - \mu) \lambda \},
+
+    so what complementarity costs is bounded, by (1 - mu) lambda a feature, whatever w is. At every feasible point (14)
+    is at least 0. A solver whose r_j is 1 + 1e-8 sees 1e-8 v_j less: values are put on their bounds, and (14) is
+    evaluated again, before anything is claimed.
+FS as a MILP
+    sigma_j in {0, 1}, and either v_j = 0 or 1 - sigma_j = 0: a special ordered set of type 1, which needs no bound on w
+    (``form="sos1"``), or a disjunction of w_j = 0 and sigma_j = 1 (``form="indicator"``), for whose big-M w must be
+    bounded by you where a solver takes the whole model: no bound follows from the data. "branch-and-cut", the default,
+    needs neither: it searches over supports, and proves what it says from the data (``concave.tree``).
+Scaling
+    (7) does not change when a column is rescaled. The others do: alpha v_j and mu v_j compare weights. Standardise.
+Symbols
+    w -> ``w`` (features; 1/unit of the feature), gamma -> ``gamma``, ``b`` = -gamma, y -> ``y`` (A), z -> ``z`` (B),
+    v -> ``v``, u -> ``u``, r -> ``r`` (features), lambda -> ``penalty``, alpha -> ``alpha`` (per unit of w), mu ->
+    ``mu``, E -> ``error``, the sum that lambda prices -> ``features_used``; 1 - sigma_j -> ``unselected``.
+Source
+    Bradley, Mangasarian, Street 1998, "Feature selection via mathematical programming", INFORMS Journal on Computing
+    10(2): (5), (7), (10), (11), (13), (14), Algorithms 2.1 and 2.3.
+Deviations
+    The paper calls FSS neither convex nor concave, which is true of all of R only, and solves it by MINOS. Its
+    condition on mu prints u'(r + e) where u'(-r + e) is meant. FSS keeps the constant n/2 at v = 0.
+Class
+    FS: MILP with ordered sets. FSS, FSV: concave over a polyhedron (NLP). FSL: LP with complementarity. FSB: bilinear.
+Certificate
+    FS exact, proven from the data by its driver, else when the solver proves its bound, as FSL; FSV and FSS stationary;
+    FSB stationary by its driver, exact by scip or gurobi.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.gdp import Disjunct, Disjunction
+from pyomo.mpec import Complementarity, complements
+
+from fsmodels.checks import choice, feature_count, positive, share
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.concave.tree import Supports
+from fsmodels.models.proofs.certified import Classified, Point, chosen, weights, write
+from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.svm import class_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
+from fsmodels.weights import column_sizes, used
+from solvers.facts.blocks import Block, Blocks, PenaltyValues
+from solvers.facts.structure import Facts, Structure
+
+__all__ = ["FORMS", "MU", "fs", "fs_objective", "fsb", "fsl", "fss", "fsv"]
+
+FORMS = ["sos1", "indicator"]
+MU = [round(0.05 + 0.1 * k, 2) for k in range(10)]  # 0.05, 0.15, ..., 0.95: Algorithm 2.3, comment
+COMPLEMENTARY = 1e-6  # r'(u - v) + u'(e - r), in the units of w
+MEANING = "lambda weighs the number of features against the error"
+
+
+def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: str = "sos1") -> pyo.ConcreteModel:
+    """Build FS (7), the exact problem, as a MILP; for small numbers of features.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    penalty : float
+        lambda in [0, 1), the weight of the number of features; ``model.penalty`` can be changed between solves.
+    max_features : int, optional
+        At most so many features as well, 1..n.
+    form : {"sos1", "indicator"}
+        How "w_j = 0 unless sigma_j = 1" is written, for solvers of the whole model: "sos1" needs one with ordered sets
+        (scip, gurobi), "indicator" bounds on ``model.w`` that you set.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``sigma`` (features) selects, so that side constraints can be stated. Rows and costs on sigma, and on variables
+        of your own, are for the default driver; any other edit is for scip or gurobi.
+
+    Raises
+    ------
+    ParameterError
+        A penalty outside [0, 1), or an unknown form.
+    InfeasibleParameter
+        ``max_features`` outside 1..n.
+    DataError
+        If a class has no sample.
+
+    Notes
+    -----
+    Source: Bradley, Mangasarian, Street 1998, (7).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.concave.fs(fs.load_dataset("bupa").scaled("standard"), penalty=0.05)
+    >>> fs.solve(model).status.value
+    'optimal'
+    """
+    choice("form", form, FORMS)
+    model = _bounded_plane("FS", data, penalty)
+    if form == "sos1":
+        _by_ordered_sets(model)
+    else:
+        _by_disjunctions(model)
+    sigma = list(model.sigma.values())
+    model.features_used = pyo.Expression(expr=pyo.quicksum(sigma), doc="(7) e'v_*")
+    if max_features is not None:
+        most = feature_count(max_features, len(sigma))
+        model.max_features = pyo.Param(initialize=most, mutable=True, within=pyo.PositiveIntegers, doc="most features")
+        model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="at most so many")
+    _price_features(model, "(7)")
+    return _certified(model, data, _structure(model, data, form))
+
+
+def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteModel:
+    """Build FSV (11): the step function by 1 - exp(-alpha v), concave on v >= 0.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+        Standardised, as alpha compares weights.
+    penalty : float
+        lambda in [0, 1), the weight of the number of features; ``model.penalty`` can be changed between solves.
+    alpha : float
+        Steepness, above 0, per unit of w; ``model.alpha`` can be changed between solves.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``step`` (features) is each feature's price before lambda: edit ``model.features_used`` to weigh them.
+
+    Raises
+    ------
+    ParameterError
+        A penalty outside [0, 1), or alpha not above 0.
+    DataError
+        If a class has no sample.
+
+    Notes
+    -----
+    Source: Bradley, Mangasarian, Street 1998, (11).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.concave.fsv(fs.load_dataset("bupa").scaled("standard"), penalty=0.05)
+    >>> fs.solve(model).status.value
+    'stationary'
+    """
+    return _smoothed("FSV", "(11)", lambda v, alpha: 1 - pyo.exp(-alpha * v), data, penalty, alpha)
+
+
+def fss(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteModel:
+    """Build FSS (10): the step function by the sigmoid 1 / (1 + exp(-alpha v)), 1/2 at v = 0, concave on v >= 0.
+
+    Its price for a feature rises by lambda/2 in all and starts with the slope alpha/4, where FSV's rises by lambda with
+    the slope alpha: at the same lambda it keeps more features.
+
+    Parameters
+    ----------
+    data, penalty, alpha
+        As for ``fsv``.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``step`` (features) is each feature's price before lambda: edit ``model.features_used`` to weigh them.
+
+    Raises
+    ------
+    ParameterError, DataError
+        As ``fsv`` does.
+
+    Notes
+    -----
+    Source: Bradley, Mangasarian, Street 1998, (10).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.concave.fss(fs.load_dataset("bupa").scaled("standard"), penalty=0.05)
+    >>> fs.solve(model, "pounce").status.value  # any NLP solver; "sla" by default
+    'stationary'
+    """
+    return _smoothed("FSS", "(10)", lambda v, alpha: 1 / (1 + pyo.exp(-alpha * v)), data, penalty, alpha)
+
+
+def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
+    """Build FSL (13), FS as a linear program with complementarity constraints.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    penalty : float
+        lambda in [0, 1), the weight of the number of features; ``model.penalty`` can be changed between solves.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``sigma`` refers to ``r``, which is 1 where v_j > 0, so that side constraints can be stated. Solvers with
+        ordered sets (scip, gurobi) solve it exactly, NLP solvers locally; others need bounds on u and v.
+
+    Raises
+    ------
+    ParameterError, DataError
+        As ``fs`` does.
+
+    Notes
+    -----
+    Source: Bradley, Mangasarian, Street 1998, (13).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.concave.fsl(fs.load_dataset("bupa").scaled("standard"), penalty=0.05)
+    >>> fs.solve(model, "scip").status.value
+    'optimal'
+    """
+    model = _bounded_plane("FSL", data, penalty)
+    model.r = pyo.Var(model.features, bounds=(0.0, 1.0), doc="(13) r = v_*")
+    model.u = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(13) u = v")
+    model.step_where_used = Complementarity(
+        model.features,
+        rule=lambda m, j: complements(m.r[j] >= 0, m.u[j] - m.v[j] >= 0),
+        doc="(13) 0 <= r _|_ u - v >= 0",
+    )
+    model.used_where_step = Complementarity(
+        model.features, rule=lambda m, j: complements(m.u[j] >= 0, 1 - m.r[j] >= 0), doc="(13) 0 <= u _|_ e - r >= 0"
+    )
+    model.sigma = pyo.Reference(model.r)
+    model.features_used = pyo.Expression(expr=pyo.quicksum(model.r.values()), doc="(13) e'r")
+    _price_features(model, "(13)")
+    return _certified(model, data, Facts(selected=_by_sigma, default_solver="scip"))
+
+
+def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.ConcreteModel:
+    """Build FSB (14), the bilinear program in which complementarity has a price.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+        Standardised, as mu compares weights.
+    penalty : float
+        lambda in [0, 1), the weight of the number of features; ``model.penalty`` can be changed between solves.
+    mu : float, optional
+        The weight of complementarity, in (0, 1). By default every solver and driver takes the smallest of 0.05, 0.15,
+        ..., 0.95 whose solution is complementary, else 0.95 with a message; ``model.mu`` holds it afterwards.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``r`` prices, ``u`` >= ``v``; blocks r and all else, for the driver "alternating".
+
+    Raises
+    ------
+    ParameterError
+        A penalty outside [0, 1), or mu outside (0, 1).
+    DataError
+        If a class has no sample.
+
+    Notes
+    -----
+    Source: Bradley, Mangasarian, Street 1998, (14).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.concave.fsb(fs.load_dataset("bupa").scaled("standard"), penalty=0.05)
+    >>> fs.solve(model).status.value
+    'stationary'
+    """
+    model = _bounded_plane("FSB", data, penalty)
+    weight = MU[0] if mu is None else share("mu", mu, "mu weighs complementarity", open_below=True)
+    model.mu = pyo.Param(initialize=weight, mutable=True, within=pyo.UnitInterval, doc="(14) weight of complementarity")
+    model.r = pyo.Var(model.features, bounds=(0.0, 1.0), doc="(14) r = v_* where complementary")
+    model.u = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(14) u >= v")
+    model.above = pyo.Constraint(model.features, rule=lambda m, j: m.u[j] >= m.v[j], doc="(14) u - v >= 0")
+    model.features_used = pyo.Expression(expr=pyo.quicksum(model.r.values()), doc="(14) e'r")
+    product = pyo.quicksum(model.r[j] * model.v[j] for j in model.features)
+    model.complementarity = pyo.Expression(expr=pyo.quicksum(model.u.values()) - product, doc="(14) -r'v + e'u")
+    priced = (1 - model.penalty) * model.error + model.penalty * model.features_used
+    model.objective = pyo.Objective(
+        expr=(1 - model.mu) * priced + model.mu * model.complementarity, doc="(14) price and complementarity"
+    )
+    plane = [model.w, model.gamma, model.y, model.z, model.v, model.u]
+    facts = Blocks(
+        [Block([model.r], closed_form=_steps, name="r"), Block(plane, tidy=_smallest, name="plane")],
+        None if mu is not None else PenaltyValues(model.mu, MU, _complementarity, COMPLEMENTARY),
+        selected=partial(_by_weight, column_sizes(data.X)),
+    )
+    return _certified(model, data, facts)
+
+
+def fs_objective(w: np.ndarray, error: float, penalty: float) -> float:
+    """Return (7) at a point: (1 - lambda) E + lambda times the number of weights that are not 0.
+
+    Examples
+    --------
+    >>> fs_objective(np.array([0.5, 0.0]), error=1.0, penalty=0.25)
+    1.0
+    """
+    return (1.0 - penalty) * error + penalty * int(np.count_nonzero(w))
+
+
+def _bounded_plane(name: str, data: Dataset, penalty: float) -> pyo.ConcreteModel:
+    """Return the rows that all models share, and lambda."""
+    model = separating_plane(name, data)
+    weight = share("penalty", penalty, MEANING)
+    model.penalty = pyo.Param(initialize=weight, mutable=True, within=pyo.UnitInterval, doc="(7) lambda")
+    model.v = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(7) bound on |w_j|")
+    model.v_above_w = pyo.Constraint(
+        model.features,
+        rule=lambda m, j: LinearExpression(linear_coefs=[1.0, -1.0], linear_vars=[m.w[j], m.v[j]]) <= 0,
+        doc="(7) w <= v",
+    )
+    model.v_above_minus_w = pyo.Constraint(
+        model.features,
+        rule=lambda m, j: LinearExpression(linear_coefs=[1.0, 1.0], linear_vars=[m.w[j], m.v[j]]) >= 0,
+        doc="(7) -v <= w",
+    )
+    return model
+
+
+def _price_features(model: pyo.ConcreteModel, number: str) -> None:
+    model.objective = pyo.Objective(
+        expr=(1 - model.penalty) * model.error + model.penalty * model.features_used,
+        doc=f"{number} error and number of features",
+    )
+
+
+def _smoothed(
+    name: str, number: str, step: Callable[[Any, Any], Any], data: Dataset, penalty: float, alpha: float
+) -> pyo.ConcreteModel:
+    model = _bounded_plane(name, data, penalty)
+    steepness = positive("alpha", alpha, "alpha is the steepness of the step")
+    model.alpha = pyo.Param(initialize=steepness, mutable=True, within=pyo.PositiveReals, doc=f"{number} alpha")
+    model.step = pyo.Expression(
+        model.features, rule=lambda m, j: step(m.v[j], m.alpha), doc=f"{number} smoothed step of feature j"
+    )
+    model.features_used = pyo.Expression(expr=pyo.quicksum(model.step.values()), doc=f"{number} sum of steps")
+    _price_features(model, number)
+    return _certified(model, data, Facts(selected=partial(_by_weight, column_sizes(data.X)), default_solver="sla"))
+
+
+def _certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.ConcreteModel:
+    """Attach facts with the point w = 0, and where features are chosen (FS, FSL) with what puts a point on its rows."""
+    columns, chooses = Columns.of(data.X), model.component("sigma") is not None
+    read = chosen if chooses else weights
+    put = partial(_put, _selection(model))
+    proof = Classified(columns, data.y, partial(class_shares, data.y), read, put, None)
+    facts.certificate = proof.certificate(model, plane_rows(model), repaired=chooses)
+    facts.change = plane_change(
+        model, columns, *(part for part in map(model.component, ("v", "u")) if part is not None)
+    )
+    facts.resolution = partial(plane_resolution, columns.largest)
+    if isinstance(facts, Structure):
+        facts.seal(model)
+    else:
+        facts.attach(model)
+    return model
+
+
+def _selection(model: pyo.ConcreteModel) -> str:
+    """Return the component, besides sigma, that says what is selected in a model as built; "" where none does."""
+    return next((name for name in ("u", "unselected", "selected") if model.component(name) is not None), "")
+
+
+def _put(selection: str, model: pyo.ConcreteModel, point: Point) -> None:
+    """Write a point on all components of a model of this module, v and u at their least."""
+    put_plane(model, point)
+    write(model.v, np.abs(point.w))
+    if selection == "u":
+        write(model.u, np.abs(point.w))
+        write(model.r, point.used)
+    elif selection == "unselected":
+        write(model.sigma, point.used)
+        write(model.unselected, ~point.used)
+    elif selection == "selected":
+        for j, uses in zip(model.features, point.used.tolist(), strict=True):
+            model.selected[j].binary_indicator_var.set_value(int(uses))
+            model.dropped[j].binary_indicator_var.set_value(int(not uses))
+
+
+def _structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> Structure:
+    """Return what drivers may use of FS."""
+    sigma, columns = list(model.sigma.values()), Columns.of(data.X)
+    sub = Supports(model, columns, data.y, class_shares(data.y, model), partial(_put, _selection(model)))
+    plain = [model.w, model.gamma, model.y, model.z, model.v]
+    written = form == "sos1"
+    return Structure(
+        complicating=sigma,
+        subproblem=[*plain, model.unselected] if written else plain,
+        rows=[*plane_rows(model), model.v_above_w, model.v_above_minus_w],
+        coupling=[model.complement, model.only_selected] if written else [model.only_selected],
+        switches=list(zip(sigma, model.w.values(), strict=True)),
+        terms=[model.error],
+        oracle=sub,
+        relaxation=sub.relax,
+        floor=0.0,
+        parameters=sub.parameters,
+        selected=_by_sigma,
+        default_solver="branch-and-cut",
+    )
+
+
+def _by_ordered_sets(model: pyo.ConcreteModel) -> None:
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(7) 1 if feature j is selected")
+    model.unselected = pyo.Var(model.features, bounds=(0.0, 1.0), doc="(7) 1 - sigma_j")
+    model.complement = pyo.Constraint(
+        model.features, rule=lambda m, j: m.unselected[j] + m.sigma[j] == 1, doc="(7) unselected_j = 1 - sigma_j"
+    )
+    model.only_selected = pyo.SOSConstraint(
+        model.features, rule=lambda m, j: [m.v[j], m.unselected[j]], sos=1, doc="(7) v_j = 0 unless sigma_j = 1"
+    )
+
+
+def _by_disjunctions(model: pyo.ConcreteModel) -> None:
+    model.selected = Disjunct(model.features, doc="(7) feature j is selected")
+    model.dropped = Disjunct(model.features, doc="(7) feature j is not selected")
+    for j in model.features:
+        model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc="(7) w_j = 0 unless sigma_j = 1")
+    model.only_selected = Disjunction(
+        model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc="(7) selected, or w_j = 0"
+    )
+    model.sigma = pyo.Reference(model.selected[:].binary_indicator_var)
+
+
+def _by_sigma(model: pyo.ConcreteModel) -> list[str]:
+    return [j for j in model.features if pyo.value(model.sigma[j]) > 0.5]
+
+
+def _by_weight(sizes: np.ndarray, model: pyo.ConcreteModel) -> list[str]:
+    w = np.array([pyo.value(weight) for weight in model.w.values()])
+    return [j for j, uses in zip(model.features, used(w, sizes).tolist(), strict=True) if uses]
+
+
+def _steps(model: pyo.ConcreteModel) -> None:
+    """Set r to its optimum for the other values (Algorithm 2.3, step 1)."""
+    price = (1 - model.mu.value) * model.penalty.value
+    for r, v in zip(model.r.values(), model.v.values(), strict=True):
+        r.set_value(1.0 if model.mu.value * v.value > price else 0.0, skip_validation=True)
+
+
+def _smallest(model: pyo.ConcreteModel) -> None:
+    """Set v and u to their least values, |w|: larger ones are as good where r_j = 1."""
+    for w, v, u in zip(model.w.values(), model.v.values(), model.u.values(), strict=True):
+        v.set_value(abs(w.value), skip_validation=True)
+        u.set_value(abs(w.value), skip_validation=True)
+
+
+def _complementarity(model: pyo.ConcreteModel) -> float:
+    """Return r'(u - v) + u'(e - r)."""
+    sums = zip(model.r.values(), model.u.values(), model.v.values(), strict=True)
+    return float(sum(r.value * (u.value - v.value) + u.value * (1 - r.value) for r, u, v in sums))

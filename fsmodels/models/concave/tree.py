@@ -1,0 +1,163 @@
+r"""What proves FS: a bound over all supports between two, for ``branch-and-cut``.
+
+Problem
+    With q(S) = (1 - lambda) E(S), E(S) the robust LP (5) on the features S, FS with any rows and costs of the user's on
+    sigma and variables of the user's own is
+
+    .. math:: \min\ c^\top z + q(S), \quad z = (\sigma, u) \in P, \quad S = \{j : \sigma_j = 1\}
+
+    No bound on w follows from the data, so no row between w and sigma makes a relaxation. But q does not increase with
+    S, and is at least 0.
+Bound of a node
+    I holds the features with sigma_j = 1, F those that are still open. A solution within has S = I, or I and some of F:
+
+    .. math:: \min \{ L(I) + q(I),\ L^+ + q(I \cup F) \}
+
+    with L(I) a lower bound of c.z over P where F is 0, and L+ one where sigma_F sums to 1 at least
+    (``solvers.facts.row_bound``). The first is a bound of what I itself costs, which is asked as an incumbent.
+Cut
+    With f no more than any q, eta >= q(S) - (q(S) - f) sum_{j not in S} sigma_j at every 0/1 point: a support within S
+    has no less than q(S), and any other has f at least.
+Incumbents
+    At the root and at one node in fifty, what is worth least by the prices of ``concave.planes`` is dropped from the node's
+    plane again and again, down to I; the best support met is tried. Exchanges do the rest.
+Branching
+    Until something is learnt, on what the plane of I and F uses most: |w_j| times the size of its column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from fsmodels.models.concave.planes import Mask, Plane, RobustOn
+from fsmodels.models.proofs.certified import Point
+from fsmodels.models.proofs.equilibration import Columns
+from solvers.drivers.trace import Clock
+from solvers.facts.row_bound import RowBound
+from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
+from solvers.model.linear import LinearRows
+
+FloatArray = NDArray[np.float64]
+
+AT_ONCE = 20  # a share of the features that is dropped at once: a hundred planes from 1000 features to none
+SEARCHED = 50  # nodes of which one is searched for an incumbent
+LARGE, SMALL = 0.9, 0.1  # where the features are put, between 0 and 1, that a plane uses most and least
+
+
+def _between(size: FloatArray, inside: Mask, open_: Mask) -> FloatArray:
+    """Return sigma with those of the open features that have a weight between 0 and 1."""
+    size = np.where(open_, size, 0.0)
+    largest = size.max(initial=0.0)
+    between = SMALL + (LARGE - SMALL) * size / largest if largest > 0 else size
+    return np.where(inside, 1.0, np.where(size > 0, between, 0.0))
+
+
+class Supports:
+    """FS's subproblem and its relaxation, for a ``Structure``; valid as built only."""
+
+    def __init__(
+        self, model: Any, columns: Columns, y: FloatArray, shares: FloatArray, put: Callable[[Any, Point], None]
+    ) -> None:
+        self._model, self._put = model, put
+        self._data = columns, y, shares
+        self._robust = RobustOn(columns, y, shares)
+        self._rows: RowBound | None = None
+        self._calls = 0
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Supports:
+        """Return what belongs to the model's clone; the data, which nobody changes, are shared."""
+        copy = Supports.__new__(Supports)
+        memo[id(self)] = copy
+        copy.__init__(deepcopy(self._model, memo), *self._data, self._put)  # type: ignore[misc]
+        return copy
+
+    def parameters(self) -> tuple[float]:
+        """Return what the subproblem's value depends on besides sigma."""
+        return (float(pyo.value(self._model.penalty)),)
+
+    def solve(self, point: FloatArray, tolerance: float, time_limit: float | None) -> SubAnswer:
+        """Answer at sigma (n,), each in [0, 1]; what is above 0 may be used."""
+        used = point > 0
+        plane, share = self._robust(used, time_limit), self._share()
+        chosen = Point(plane.w, plane.b, plane.xi, point > 0.5)
+        return SubAnswer(
+            share * plane.error,
+            share * plane.bound,
+            self._cut(used, plane),
+            lambda: self._put(self._model, chosen),
+            plane,
+            share * self._robust.prices(used, plane),
+        )
+
+    def relax(
+        self,
+        master: LinearRows,
+        lower: FloatArray,
+        upper: FloatArray,
+        *,
+        accuracy: float,
+        enough: float,
+        time_limit: float | None,
+    ) -> RelaxedAnswer | None:
+        """Bound all supports within bounds: ``facts.structure.Relaxation``; None where the rows bound nothing."""
+        n = len(self._data[0].factor)
+        if self._rows is None or self._rows.master is not master:
+            self._rows, self._calls = RowBound(master, n), 0
+        self._calls += 1
+        clock = Clock(time_limit)
+        inside, allowed, share = lower[:n] > 0.5, upper[:n] > 0.5, self._share()
+        open_ = allowed & ~inside
+        plane = self._robust(allowed, clock.left)
+        fewest = upper.copy()
+        fewest[:n][open_] = 0.0
+        exact, point = self._rows.least(lower, fewest, np.zeros(n, dtype=bool), clock.left)
+        first, more = exact + share * plane.bound, np.inf
+        if open_.any():
+            more, point_of_more = self._rows.least(lower, upper, open_, clock.left)
+            more += share * plane.bound
+            if first < enough:
+                first = exact + share * self._robust(inside, clock.left).bound
+            if more < first:
+                point = point_of_more
+        bound = min(first, more)
+        if bound == -np.inf:
+            return None
+        point = point.copy()
+        point[:n] = inside if first <= more else _between(plane.size, inside, open_)
+        choices: list[Mask] = []
+        if self._calls % SEARCHED == 1 and first > more:
+            choices = [inside, self._eliminated(plane, master.cost[:n], inside, clock)]
+        return RelaxedAnswer(
+            bound, point, np.zeros(len(point)), self._cut(allowed, plane), [np.where(c, 1.0, 0.0) for c in choices]
+        )
+
+    def _eliminated(self, plane: Plane, cost: FloatArray, inside: Mask, clock: Clock) -> Mask:
+        """Return the best of the supports that are left as what is worth least is dropped again and again."""
+        used = inside | (plane.size > 0)
+        best, least = used, np.inf
+        while True:
+            plane = self._robust(used, clock.left)
+            value = float(cost[used].sum()) + self._share() * plane.error
+            if value < least:
+                best, least = used, value
+            left = np.flatnonzero(used & ~inside)
+            if not len(left) or clock.over:
+                return best
+            used = used & (inside | (plane.size > 0))
+            least_worth = np.argsort(-self._robust.prices(used, plane)[left], kind="stable")
+            used[left[least_worth[: max(1, len(left) // AT_ONCE)]]] = False
+
+    def _share(self) -> float:
+        return 1.0 - float(pyo.value(self._model.penalty))
+
+    def _cut(self, used: Mask, plane: Plane) -> Cut:
+        share = self._share()
+        whole = self._robust.known(np.ones(len(used), dtype=bool))
+        value, floor = share * plane.bound, 0.0 if whole is None else share * whole.bound
+        return Cut(value, np.where(used, 0.0, -max(0.0, value - floor)))

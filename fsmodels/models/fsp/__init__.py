@@ -1,0 +1,367 @@
+r"""Exact feature selection for the SVM: FSP-M, FSP-lambda, their subproblem SUB and relaxed master RMP.
+
+Problem
+    With w_j the effective weight (the paper's sigma_j w_j):
+
+    .. math::
+        \min_{w, b, \xi, \sigma}\ & \tfrac12 \sum_j w_j^2 + C \sum_i \xi_i \;[+ \sum_j \lambda_j \sigma_j]
+                                                                    && \text{(FSP-M), [FSP-}\lambda] \\
+        \text{s.t.}\ & y_i (w^\top x_i + b) + \xi_i \ge 1,\ \xi_i \ge 0 \quad \forall i        && (5), (6) \\
+                     & w_j = 0 \text{ unless } \sigma_j = 1,\ \sigma_j \in \{0, 1\} \quad \forall j \\
+                     & \sum_j \sigma_j \le M                                    && (11), \text{FSP-M only}
+
+    Four ways (``form=``) to write "w_j = 0 unless sigma_j = 1":
+
+    ``bilinear``     w_j = sigma_j u_j (u is the paper's w)                           nonconvex MIQCP
+    ``perspective``  w_j^2 <= t_j sigma_j, objective 1/2 sum_j t_j                    MISOCP
+    ``big-m``        -W sigma_j <= w_j <= W sigma_j                                   convex MIQP
+    ``indicator``    [sigma_j = 1] or [w_j = 0], a pyomo.gdp disjunction             after transformation as big-m
+    ``rmp``          eta >= every cut (10) of SUB, which its oracle gives            MILP for each set of cuts
+
+    ``rmp`` holds no row of the size of the data; only the decomposition drivers, which ask the oracle, can solve it.
+
+The bound W
+    For fixed sigma, an optimal w and its multipliers satisfy 1/2 w'w + C e'xi = e'alpha - 1/2 w'w, so w'w <= e'alpha.
+    As y'alpha = 0 and alpha <= C, e'alpha <= 2 C min(l+, l-): |w_j| <= W = sqrt(2 C min(l+, l-)) at every sigma,
+    whatever rows the user puts on sigma. Any row on w, b or xi invalidates the argument: ``bilinear`` (W bounds u),
+    ``big-m`` and ``indicator`` are then refused.
+SUB and its cut
+    q(sigma) = min of the above for fixed sigma, lambda aside. Its Lagrangian dual (the paper's (7)-(9)), with
+    v_j = sum_i alpha_i y_i x_ij: the best w_j for multipliers alpha is v_j where sigma_j = 1, so
+
+    .. math::
+        q(\sigma) = \max_\alpha \{ \textstyle\sum_i \alpha_i - \tfrac12 \sum_j \sigma_j v_j^2 :
+                    y^\top \alpha = 0,\ 0 \le \alpha \le C \}
+
+    and every feasible alpha gives the cut eta >= sum_i alpha_i - 1/2 sum_j sigma_j v_j^2, valid at every sigma in
+    [0, 1]^n and tight at the sigma whose alpha it is. q is convex, being a maximum of affine functions. ``fsp.cuts``
+    derives the same for a SUB with further linear rows.
+Symbols
+    w -> ``w`` (features; effective weight), b -> ``b``, xi -> ``xi`` (samples), sigma -> ``sigma`` (features; 0/1),
+    t -> ``t`` (features), the paper's w -> ``u`` (bilinear), M -> ``max_features``, lambda -> ``penalty`` (features),
+    sigma_0 -> ``-eta``. ``norm`` is 1/2 sum w_j^2, ``loss`` is sum xi_i.
+Source
+    Aytug 2015: FSP-M, FSP-lambda, (5)-(15), table 1.
+Deviations
+    The paper maximises -SUB; here everything is minimised: SUB gives the upper, RMP the lower bound. (15) is written
+    with lambda_j sigma_j in the master's objective. The paper's margin (14) prints alpha_i u_i where alpha_i y_i is
+    meant. RMP has eta >= 0, which is ours: the page leaves sigma_0 free, and SUB is at least 0. ``bilinear`` keeps
+    1/2 sum w_j^2 in the objective (sigma_j u_j^2 = w_j^2 at binary sigma) and bounds u by W: without it scip,
+    whose tolerances let sigma = 1e-7 and u = 1e7, called 18.05 optimal where 21.28 is.
+Class
+    As the table above; with ``sigma`` fixed a convex QP. SUB: convex QP. RMP: MILP.
+Certificate
+    exact, when the solver proves its bound.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+
+from fsmodels.checks import dataset, feature_count, positive
+from fsmodels.datasets.dataset import Dataset, check_known_features
+from fsmodels.datasets.units import as_given
+from fsmodels.errors import DataError, ModelError, ParameterError
+from fsmodels.models.fsp.forms import FORMS, RMP, selecting_svm, svm_cost, weight_bound, with_structure
+from fsmodels.models.fsp.oracle import SvmOracle
+from fsmodels.models.proofs.svm import repaired
+from fsmodels.models.svm import C_MEANING, soft_margin
+
+VALUE = 1e-6  # relative gap of ``value``
+ROUNDING = 1e-6  # what a solver's multipliers may miss of dual feasibility
+
+__all__ = ["FORMS", "RMP", "fsp_lambda", "fsp_m", "rmp", "sub", "value", "weight_bound"]
+
+
+def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "perspective") -> pyo.ConcreteModel:
+    """Build FSP-M: the best soft-margin SVM on at most M features.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    max_features : int
+        M, 1..n; ``model.max_features`` can be changed between solves.
+    C : float
+        Weight of the unscaled sum of slacks, above 0.
+    form : {"perspective", "bilinear", "big-m", "indicator", "rmp"}
+        How "w_j = 0 unless sigma_j = 1" is written; all have the same optimum. "rmp" is for large data and drivers.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``sigma`` (features) selects; rows ``margin`` (5), ``cardinality`` (11).
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside what is allowed.
+
+    Notes
+    -----
+    Source: Aytug 2015, (FSP-M).
+
+    ``model.C`` and ``model.max_features`` can be changed between solves; W follows C.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=2, C=1.0)
+    >>> fs.solve(model).status.value
+    'optimal'
+    """
+    n_features = len(dataset(data).features)
+    most = feature_count(max_features, n_features, ", or a penalty instead (fsp_lambda)")
+    model = selecting_svm("FSP-M", data, C, form)
+    model.max_features = pyo.Param(initialize=most, mutable=True, doc="(11) M, most features")
+    sigma = list(model.sigma.values())
+    model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="(11) at most M features")
+    model.objective = pyo.Objective(expr=svm_cost(model), doc="(FSP-M) margin and slacks")
+    return with_structure(model, data, form)
+
+
+def fsp_lambda(
+    data: Dataset, *, penalty: float | Mapping[str, float], C: float = 1.0, form: str = "perspective"
+) -> pyo.ConcreteModel:
+    """Build FSP-lambda: a soft-margin SVM that pays for each feature it uses.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    penalty : float or mapping feature -> float
+        lambda_j, at least 0, in units of the objective; a feature that a mapping leaves out costs nothing.
+    C : float
+        Weight of the unscaled sum of slacks, above 0.
+    form : {"perspective", "bilinear", "big-m", "indicator", "rmp"}
+        How "w_j = 0 unless sigma_j = 1" is written; all have the same optimum. "rmp" is for large data and drivers.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``sigma`` (features) selects; ``penalty`` (features) can be changed between solves.
+
+    Raises
+    ------
+    ParameterError
+        If a penalty is negative or not finite, or C is not above 0.
+    DataError
+        If the mapping names an unknown feature.
+
+    Notes
+    -----
+    Source: Aytug 2015, (FSP-lambda) and (15).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.fsp.fsp_lambda(fs.load_dataset("bupa").scaled("standard"), penalty=2.0)
+    >>> fs.solve(model).status.value
+    'optimal'
+    """
+    prices = penalties(dataset(data), penalty)
+    model = selecting_svm("FSP-lambda", data, C, form)
+    model.penalty = pyo.Param(model.features, initialize=prices, mutable=True, doc="(15) lambda_j, price of feature j")
+    model.objective = pyo.Objective(
+        expr=svm_cost(model) + pyo.quicksum(model.penalty[j] * model.sigma[j] for j in model.features),
+        doc="(FSP-lambda) margin, slacks and price of the features",
+    )
+    return with_structure(model, data, form)
+
+
+def sub(data: Dataset, *, sigma: Iterable[str] | Mapping[str, float], C: float = 1.0) -> pyo.ConcreteModel:
+    """Build SUB, the SVM that remains when sigma is fixed.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    sigma : names of the selected features, or mapping feature -> value in [0, 1]
+        With fractional values the regulariser is 1/2 sum_j w_j^2 / sigma_j, whose optimum is q(sigma).
+    C : float
+        Weight of the unscaled sum of slacks, above 0.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``w`` is fixed at 0 where sigma is; the duals of ``margin`` are the alpha of the cut (10).
+
+    Raises
+    ------
+    ParameterError, DataError
+        If sigma names an unknown feature or leaves [0, 1].
+
+    Notes
+    -----
+    Source: Aytug 2015, (5)-(6), (12)-(13).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> fs.solve(fs.fsp.sub(data, sigma=["mcv", "alkphos"])).status.value
+    'optimal'
+    """
+    dataset(data)
+    if isinstance(sigma, str):
+        raise DataError(f'sigma: got the text "{sigma}": give a list of features, for example ["{sigma}"].')
+    values = dict(sigma) if isinstance(sigma, Mapping) else dict.fromkeys(sigma, 1.0)
+    check_known_features(values, data.features, "sigma")
+    for name, value in values.items():
+        if not 0.0 <= value <= 1.0:
+            raise ParameterError(f"sigma[{name!r}]={value} is outside [0, 1].")
+    model = soft_margin("SUB", data, C)
+    for j in model.features:
+        if not values.get(j):
+            model.w[j].fix(0.0)
+    model.norm = pyo.Expression(
+        expr=0.5 * pyo.quicksum(model.w[j] ** 2 / s for j, s in values.items() if s), doc="(5) 1/2 sum w_j^2/sigma_j"
+    )
+    model.objective = pyo.Objective(expr=model.norm + model.C * model.loss, doc="(5) margin and slacks")
+    return model
+
+
+def rmp(
+    data: Dataset,
+    *,
+    alpha: np.ndarray,
+    C: float,
+    max_features: int | None = None,
+    penalty: float | Mapping[str, float] = 0.0,
+) -> pyo.ConcreteModel:
+    """Build RMP, the relaxed master problem with one cut for each alpha.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    alpha : array of shape (K, l) or (l,)
+        Dual points of SUB: 0 <= alpha <= C and y'alpha = 0, both as solvers return them: within 1e-6, relative.
+    C : float
+        Weight of the slacks in the problem that is bounded: without alpha <= C a cut bounds nothing.
+    max_features : int, optional
+        M of (11); none for FSP-lambda.
+    penalty : float or mapping feature -> float
+        lambda_j of FSP-lambda.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``sigma`` (features), ``eta``, rows ``cut``; its optimum bounds FSP's from below.
+
+    Raises
+    ------
+    ParameterError
+        If alpha has another shape than the data, leaves [0, C], or does not balance the classes.
+
+    Notes
+    -----
+    Source: Aytug 2015, (10), (15), with the sign of sigma_0 turned. eta >= 0 is not on the page; SUB is at least 0.
+    No rounding costs validity: each point is clipped to [0, C] and the class with the larger sum scaled down until
+    y'alpha = 0, which stays in the box, so that every cut is that of a point that is feasible exactly.
+
+    Examples
+    --------
+    >>> import fsmodels as fs, numpy as np
+    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> model = fs.fsp.rmp(data, alpha=np.zeros(len(data.y)), C=1.0, max_features=2)
+    >>> fs.solve(model, "highs").objective
+    0.0
+    """
+    as_given(data)
+    C, points = positive("C", C, C_MEANING), np.atleast_2d(np.asarray(alpha, dtype=float))
+    if points.shape[1] != len(data.y) or not len(points):
+        raise ParameterError(
+            f"alpha has shape {points.shape} for {len(data.y)} samples: give one entry a sample, and at least one row."
+        )
+    outside = float(np.maximum(-points, points - C).max())
+    if not outside <= ROUNDING * C:
+        raise ParameterError(
+            f"alpha is not dual feasible: its entries go from {points.min():.9g} to {points.max():.9g} where SUB "
+            f"allows 0 to C = {C:g}. Give the C that alpha belongs to."
+        )
+    off, total = np.abs(points @ data.y), points.sum(axis=1)
+    if not np.all(off <= ROUNDING * np.maximum(C, total)):
+        raise ParameterError(f"alpha is not dual feasible: sum_i y_i alpha_i is {off.max():.3g} where SUB needs 0.")
+    points = np.array([repaired(point, data.y, C) for point in points])
+    model = pyo.ConcreteModel(name="RMP")
+    model.features = pyo.Set(initialize=list(data.features), doc="features")
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(10) 1 if feature j is selected")
+    model.eta = pyo.Var(domain=pyo.NonNegativeReals, doc="(10) -sigma_0, value of SUB at least")
+    sigma, v = list(model.sigma.values()), np.asarray((points * data.y) @ data.X)
+
+    def cut(m: pyo.ConcreteModel, k: int) -> Any:
+        coefs = [1.0, *(0.5 * v[k] ** 2).tolist()]
+        return LinearExpression(linear_coefs=coefs, linear_vars=[m.eta, *sigma]) >= float(points[k].sum())
+
+    model.cut = pyo.Constraint(range(len(points)), rule=cut, doc="(10) eta >= sum alpha - 1/2 sum sigma_j v_j^2")
+    if max_features is not None:
+        model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= max_features, doc="(11) at most M features")
+    prices = penalties(data, penalty)
+    model.objective = pyo.Objective(
+        expr=model.eta + pyo.quicksum(prices[j] * model.sigma[j] for j in model.features), doc="(10), (15)"
+    )
+    return model
+
+
+def value(data: Dataset, selected: Iterable[str], *, C: float = 1.0, time_limit: float | None = None) -> float | None:
+    """Return what FSP-M minimises at one selection: the optimum of the soft-margin SVM on the selected features.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    selected : names of features
+        None of them is allowed too.
+    C : float
+        Weight of the unscaled sum of slacks, above 0.
+    time_limit : float, optional
+        Seconds.
+
+    Returns
+    -------
+    float or None
+        Attained, and certified to 1e-6; None where that fails within the limit or memory.
+
+    Raises
+    ------
+    ParameterError, DataError
+        If C is not above 0, or a name is no feature.
+
+    Notes
+    -----
+    Source: Aytug 2015, (5)-(6).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> found = fs.select(data, max_features=2)
+    >>> bool(abs(value(data, found.selected) / found.objective - 1) < 1e-6)
+    True
+    """
+    price, names = positive("C", C, C_MEANING), list(selected)
+    if not names:
+        return 2.0 * price * float(min(np.sum(dataset(data).y > 0), np.sum(data.y < 0)))
+    try:
+        answer = SvmOracle(data.select_features(names).X, data.y, price).solve(
+            np.ones(len(names)), tolerance=VALUE, time_limit=time_limit
+        )
+    except ModelError:  # too large to be made dense
+        return None
+    return answer.value if answer.gap <= VALUE else None
+
+
+def penalties(data: Dataset, penalty: float | Mapping[str, float]) -> dict[str, float]:
+    """Return lambda_j of every feature, checked; see ``fsp_lambda``."""
+    if isinstance(penalty, Mapping):
+        check_known_features(penalty, data.features, "penalty")
+        prices = {j: penalty.get(j, 0.0) for j in data.features}
+    else:
+        prices = dict.fromkeys(data.features, penalty)
+    for name, price in prices.items():
+        if not (isinstance(price, numbers.Real) and math.isfinite(price) and price >= 0):
+            raise ParameterError(f"penalty={price!r} for feature {name!r} is not allowed: use a number of at least 0.")
+    return {name: float(price) for name, price in prices.items()}

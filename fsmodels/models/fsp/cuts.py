@@ -1,0 +1,267 @@
+r"""What FSP's structure offers to drivers: the fast SUB, the cut of any linear SUB, and the validation error.
+
+The cut of an edited SUB
+    The user may add linear rows on w, b and xi, bounds, fixings, or other linear costs. Write SUB at sigma as
+
+    .. math::
+        \min_{w, z}\ \tfrac12 \sum_j w_j^2 + c^\top (w, z) \quad \text{s.t. } \ell \le A (w, z) \le u,\
+        w, z \text{ in their bounds},\ w_j = 0 \text{ where } \sigma_j = 0
+
+    with z = (b, xi). For multipliers r (r+ on lower, r- on upper sides) and d = c - A'r, v = -d on w, weak duality:
+
+    .. math::
+        q(\sigma) \ge \ell^\top r^+ - u^\top r^- + \sum_{z_k} \min_{z_k} d_k z_k
+                  + \sum_j \sigma_j \min_{w_j} (\tfrac12 w_j^2 - v_j w_j),
+
+    each minimum over the variable's bounds. Without edits this is Aytug's (10): A'r on w is v, the minimum is
+    -1/2 v_j^2, and the minima over b and xi are 0 exactly when y'alpha = 0 and alpha <= C. A solver's multipliers meet
+    these two only nearly, so ``Cuts`` moves multipliers towards 0, which it may do at will, until they hold exactly.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.fsp.oracle import SvmOracle, SvmSolution
+from fsmodels.models.fsp.oracle.relaxation import Rows
+from solvers.errors import ModelError
+from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either
+from solvers.model.linear import LinearRows
+from solvers.values import same, state
+
+BORDER = 200  # rows of the master beside which the joint relaxation is still fast
+NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its support costs
+
+
+class FastSub:
+    """SUB by the interior-point oracle, with its answer put on the model's variables; valid as built only."""
+
+    def __init__(self, model: pyo.ConcreteModel, data: Dataset, form: str) -> None:
+        self._model, self._form = model, form
+        self._X, self._y = data.X, data.y
+        self._svm = SvmOracle(data.X, data.y, float(pyo.value(model.C)))
+        self._made_for = float(pyo.value(model.C))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FastSub:
+        """Return what belongs to the model's clone; the data, which nobody changes, are shared."""
+        copy = FastSub.__new__(FastSub)
+        memo[id(self)] = copy
+        copy.__dict__ = self.__dict__ | {"_model": deepcopy(self._model, memo)}
+        return copy
+
+    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
+        """Answer at sigma of shape (n,), each in [0, 1]; Aytug 2015, (5)-(10)."""
+        answer = self._oracle().solve(point, tolerance=tolerance, time_limit=time_limit)
+        cut = Cut(float(answer.alpha.sum()), -0.5 * answer.v**2)
+        return SubAnswer(answer.value, answer.bound, cut, lambda: self._load(point, answer), answer)
+
+    def relax(
+        self,
+        master: LinearRows,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        *,
+        accuracy: float,
+        enough: float,
+        time_limit: float | None,
+    ) -> RelaxedAnswer | None:
+        """Solve the continuous relaxation of the master with SUB: ``facts.structure.Relaxation``."""
+        rows = _one_sided(master)
+        if rows is None or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+            return None
+        found = self._oracle().relax(
+            master.cost, rows, lower, upper, accuracy=accuracy, enough=enough - master.constant, time_limit=time_limit
+        )
+        if found is None:
+            return None
+        answer, v = found
+        cut = Cut(float(answer.alpha.sum()), -0.5 * v**2)
+        return RelaxedAnswer(answer.bound + master.constant, answer.x, answer.reduced_costs, cut)
+
+    def parameters(self) -> tuple[float]:
+        """Return what SUB's value depends on besides sigma."""
+        return (float(pyo.value(self._model.C)),)
+
+    def _oracle(self) -> SvmOracle:
+        """Return the oracle for the C that the model has now."""
+        C = float(pyo.value(self._model.C))
+        if self._made_for != C:
+            self._svm, self._made_for = SvmOracle(self._X, self._y, C), C
+        return self._svm
+
+    def _load(self, sigma: np.ndarray, answer: SvmSolution) -> None:
+        model, w, b = self._model, answer.w, answer.b
+        _set(model.w, w)
+        model.b.set_value(float(b), skip_validation=True)
+        if self._form == "rmp":
+            model.eta.set_value(answer.value, skip_validation=True)
+            return
+        _set(model.xi, np.maximum(0.0, 1.0 - self._y * (np.asarray(self._X @ w).ravel() + b)))
+        if self._form == "perspective":
+            _set(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))
+        elif self._form == "bilinear":
+            _set(model.u, w)
+
+
+def _one_sided(master: LinearRows) -> Rows | None:
+    """Return the master's rows as <= and =; None where there are too many to border a system with."""
+    lower, upper = master.lower, master.upper
+    equal = lower == upper
+    below, above = np.isfinite(lower) & ~equal, np.isfinite(upper)
+    if int(below.sum() + above.sum()) > BORDER:
+        return None
+    matrix = np.vstack([master.matrix[above].toarray(), -master.matrix[below].toarray()])
+    return Rows(
+        matrix, np.append(upper[above], -lower[below]), np.append(equal[above], np.zeros(int(below.sum()), bool))
+    )
+
+
+class Cuts:
+    """The cut of SUB with any linear rows, from their multipliers; the module's text derives it."""
+
+    def __init__(self, w: list[Any], auxiliary: list[Any]) -> None:
+        """Take the effective weights, and the variables that belong to the form (t or u)."""
+        self._w, self._auxiliary = w, auxiliary
+        self._states = [state(v) for v in auxiliary]
+
+    def __call__(self, rows: LinearRows, multipliers: np.ndarray) -> Cut:
+        """Return the cut over sigma, after repairing the multipliers.
+
+        Raises
+        ------
+        ModelError
+            If a row, cost or bound is on t or u, which belong to the form, or the multipliers cannot be repaired.
+        """
+        column = {id(v): k for k, v in enumerate(rows.variables)}
+        w = np.array([column[id(v)] for v in self._w], dtype=int)
+        auxiliary = np.array([column[id(v)] for v in self._auxiliary], dtype=int)
+        self._check_form(rows, auxiliary)
+        z = np.setdiff1d(np.arange(len(rows.variables)), np.concatenate([w, auxiliary]))
+        r = _dual_feasible(rows, np.asarray(multipliers, dtype=float), z)
+        d = rows.cost - rows.matrix.T @ r
+        constant = rows.constant + _product(np.maximum(r, 0), rows.lower) - _product(np.maximum(-r, 0), rows.upper)
+        constant += _least(rows, r, z)
+        v = -d[w]
+        best = np.clip(v, rows.x_lower[w], rows.x_upper[w])
+        return Cut(constant, 0.5 * best**2 - v * best)
+
+    def _check_form(self, rows: LinearRows, auxiliary: np.ndarray) -> None:
+        touched = np.flatnonzero(np.diff(rows.matrix[:, auxiliary].tocsr().indptr))
+        named = [f'Row "{rows.rows[k].name}" is' for k in touched]
+        named += [f'The cost of "{rows.variables[k].name}" is' for k in auxiliary if rows.cost[k]]
+        changed = [v for v, before in zip(self._auxiliary, self._states, strict=True) if not same(state(v), before)]
+        named += [f'The bound of "{v.name}" is' for v in changed]
+        if named:
+            raise ModelError(
+                f"{named[0]} on a variable that only writes selection down, which no cut covers: state it on w or "
+                f"sigma, or solve the whole model with {either(C.MIQCP)}."
+            )
+
+
+def _dual_feasible(rows: LinearRows, multipliers: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return multipliers of the right signs with reduced costs d >= 0 where z is unbounded above, <= 0 where below.
+
+    A multiplier may always be moved towards 0. Where d has the wrong sign, the rows that push it there are scaled down
+    just enough: first for all variables with one infinite bound, then for each free one.
+    """
+    r = np.where(np.isfinite(rows.lower), multipliers, np.minimum(multipliers, 0.0))
+    r = np.where(np.isfinite(rows.upper), r, np.maximum(r, 0.0))
+    up, down = np.isinf(rows.x_upper[z]), np.isinf(rows.x_lower[z])
+    groups = [z[up ^ down], *z[up & down][:, None]]
+    entries = rows.matrix.tocoo()
+    for _ in range(3):
+        for group in groups:
+            r = _scaled_down(rows, entries, r, group)
+    return r
+
+
+def _scaled_down(rows: LinearRows, entries: Any, r: np.ndarray, group: np.ndarray) -> np.ndarray:
+    d = rows.cost - rows.matrix.T @ r
+    wrong = np.zeros(len(d))
+    low, up = rows.x_lower[group], rows.x_upper[group]
+    wrong[group] = np.where(np.isinf(up), np.minimum(d[group], 0.0), 0.0)
+    wrong[group] += np.where(np.isinf(low), np.maximum(d[group], 0.0), 0.0)
+    push = entries.data * r[entries.row]
+    guilty = push * wrong[entries.col] < 0
+    at, push = entries.col[guilty], np.abs(push[guilty])
+    total = np.bincount(at, weights=push, minlength=len(d))
+    keep = np.ones(len(r))
+    np.minimum.at(keep, entries.row[guilty], np.maximum(0.0, 1.0 - np.abs(wrong[at]) / total[at]))
+    return r * keep
+
+
+class Reweighting:
+    r"""Where the relaxation's next cut is likely worth more: the best sigma for the present w.
+
+    q(sigma) = min over w of 1/2 sum w_j^2/sigma_j + ..., so for fixed w the best sigma in [0, 1]^n is
+    min(1, \|w_j\| / tau), with tau = sqrt(2 lambda_j) for a price, or such that the sum is M.
+    """
+
+    def __init__(self, model: pyo.ConcreteModel) -> None:
+        self._model = model
+
+    def __call__(self, point: np.ndarray, answer: SubAnswer) -> np.ndarray | None:
+        """Return sigma of shape (n,)."""
+        model, size = self._model, np.abs(answer.values.w)
+        if hasattr(model, "penalty"):
+            price = np.array([pyo.value(model.penalty[j]) for j in model.features])
+            return np.where(price > 0, np.minimum(1.0, size / np.sqrt(2.0 * np.maximum(price, 1e-300))), 1.0)
+        most = float(pyo.value(model.max_features))
+        return fill(np.where(fill(size, most) > NEGLIGIBLE, size, 0.0), most)
+
+
+def fill(size: np.ndarray, total: float) -> np.ndarray:
+    """Return min(1, size/tau) with tau such that the sum is ``total``, or all ones where size has fewer non-zeros."""
+    order = np.sort(size)[::-1]
+    if np.count_nonzero(order) <= total:
+        return np.where(size > 0, 1.0, 0.0)
+    rest = np.cumsum(order[::-1])[::-1]  # sum of the k-th largest and all smaller ones
+    full = np.arange(len(order))
+    left = total - full
+    tau = np.divide(rest, left, out=np.full_like(rest, np.inf), where=left > 0)
+    k = int(np.argmax(order <= tau))  # the first k where nothing else reaches 1
+    return np.minimum(1.0, size / tau[k])
+
+
+def error_rate(model: pyo.ConcreteModel, data: Dataset) -> float:
+    """Return the share of ``data`` that the classifier on the model gets wrong; 0 counts as the class -1."""
+    w = np.array([pyo.value(v) for v in model.w.values()])
+    predicted = np.where(np.asarray(data.X @ w).ravel() + pyo.value(model.b) > 0, 1.0, -1.0)
+    return float(np.mean(predicted != data.y))
+
+
+def selected(model: pyo.ConcreteModel) -> list[str]:
+    """Return the features with sigma = 1."""
+    return [j for j in model.features if pyo.value(model.sigma[j]) > 0.5]
+
+
+def _set(variable: Any, values: np.ndarray) -> None:
+    for v, x in zip(variable.values(), values.tolist(), strict=True):
+        v.set_value(x, skip_validation=True)
+
+
+def _product(r: np.ndarray, side: np.ndarray) -> float:
+    used = r > 0
+    return float(r[used] @ side[used])
+
+
+def _least(rows: LinearRows, r: np.ndarray, z: np.ndarray) -> float:
+    """Return the sum of min d_k z_k over the bounds; rounding of a repaired zero counts as zero."""
+    d = (rows.cost - rows.matrix.T @ r)[z]
+    size = (np.abs(rows.cost) + np.abs(rows.matrix).T @ np.abs(r))[z]
+    d = np.where(np.abs(d) <= 1e-13 * size, 0.0, d)
+    at = np.where(d > 0, rows.x_lower[z], np.where(d < 0, rows.x_upper[z], 0.0))
+    if np.any(np.isinf(at)):
+        name = rows.variables[z[np.argmax(np.isinf(at))]].name
+        raise ModelError(
+            f'The multipliers of the edited subproblem prove no bound, because variable "{name}" has none: bound it, '
+            f"try another sub_solver, or solve the whole model with {either(C.MIQCP)}."
+        )
+    return float(d @ at)

@@ -1,0 +1,192 @@
+r"""The ways to write FSP's "w_j = 0 unless sigma_j = 1", and what each tells the drivers; ``fsp`` has the maths.
+
+Four of them state SUB in full. ``form="rmp"`` states the relaxed master alone: sigma, eta and the rows on sigma, with
+SUB known to the oracle only, which answers with the cuts (10). Nothing in it has the size of the data, so it is the one
+for 10,000 features and samples; it can be edited on sigma, and only the decomposition drivers can solve it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.gdp import Disjunct, Disjunction
+
+from fsmodels.checks import choice
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.fsp.cuts import Cuts, FastSub, Reweighting, error_rate, selected
+from fsmodels.models.proofs.certified import Classified, Point, chosen, write
+from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.svm import equal_shares, feature_weights, half_squares, least_cost, resolution, soft_margin
+from solvers.facts.structure import Structure
+from solvers.model.change import Change
+
+NORM, OR = "(FSP) 1/2 sum w_j^2", "(FSP) feature j is selected or w_j = 0"
+FORMS = ["perspective", "bilinear", "big-m", "indicator"]
+RMP = "rmp"
+SELECTED = "(FSP) 1 if feature j is selected"
+
+
+def selecting_svm(name: str, data: Dataset, C: float, form: str) -> pyo.ConcreteModel:
+    """Return the rows and variables that FSP-M and FSP-lambda share, in the form asked for; ``svm_cost`` is theirs."""
+    if choice("form", form, [*FORMS, RMP]) == RMP:
+        model = feature_weights(name, data, C)
+        model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
+        model.eta = pyo.Var(domain=pyo.NonNegativeReals, doc="(10) -sigma_0, value of SUB at least")
+        return model
+    model = soft_margin(name, data, C)
+    W = weight_bound(data, model.C)
+    model.W = pyo.Expression(expr=W, doc="(FSP) |w_j| <= W at the optimum of every sigma")
+    WRITE[form](model, W)
+    return model
+
+
+def svm_cost(model: pyo.ConcreteModel) -> Any:
+    """Return margin and slacks, the part of the objective that SUB minimises."""
+    return model.norm + model.C * model.loss if hasattr(model, "norm") else model.eta
+
+
+def weight_bound(data: Dataset, C: Any) -> Any:
+    """Return W with |w_j| <= W in the SVM's optimum on any features (proof in the module's text).
+
+    ``C`` is a number or a mutable parameter; the result follows it.
+    """
+    smaller_class = float(min(np.sum(data.y > 0), np.sum(data.y < 0)))
+    return (2.0 * smaller_class * C) ** 0.5
+
+
+def _perspective(model: pyo.ConcreteModel, W: Any) -> None:
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
+    model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(FSP) w_j^2 where sigma_j = 1")
+    model.only_selected = pyo.Constraint(
+        model.features, rule=lambda m, j: m.w[j] ** 2 <= m.t[j] * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
+    )
+    t = list(model.t.values())
+    model.norm = pyo.Expression(expr=LinearExpression(linear_coefs=[0.5] * len(t), linear_vars=t), doc=NORM)
+
+
+def _bilinear(model: pyo.ConcreteModel, W: Any) -> None:
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
+    model.u = pyo.Var(model.features, bounds=(-W, W), doc="(FSP) the paper's w_j")
+    model.only_selected = pyo.Constraint(
+        model.features, rule=lambda m, j: m.w[j] == m.sigma[j] * m.u[j], doc="(FSP) effective weight sigma_j w_j"
+    )
+    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
+
+
+def _big_m(model: pyo.ConcreteModel, W: Any) -> None:
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
+    model.only_selected = pyo.Constraint(
+        model.features, rule=lambda m, j: m.w[j] <= W * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
+    )
+    model.only_selected_below = pyo.Constraint(
+        model.features, rule=lambda m, j: m.w[j] >= -W * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
+    )
+    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
+
+
+def _indicator(model: pyo.ConcreteModel, W: Any) -> None:
+    model.selected = Disjunct(model.features, doc="(FSP) feature j is selected")
+    model.dropped = Disjunct(model.features, doc="(FSP) feature j is not selected")
+    model.BigM = pyo.Suffix(direction=pyo.Suffix.LOCAL, doc="(FSP) W, for gdp.bigm")
+    for j in model.features:
+        model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc="(FSP) w_j = 0 unless sigma_j = 1")
+        model.BigM[model.dropped[j].weight] = W
+    model.only_selected = Disjunction(model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc=OR)
+    model.sigma = pyo.Reference(model.selected[:].binary_indicator_var)
+    model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
+
+
+WRITE: dict[str, Callable[[pyo.ConcreteModel, Any], None]] = {
+    "perspective": _perspective,
+    "bilinear": _bilinear,
+    "big-m": _big_m,
+    "indicator": _indicator,
+}
+# Variables of a form besides w, b, xi; its coupling components.
+_AUXILIARY = {"perspective": ["t"], "bilinear": ["u"], "big-m": [], "indicator": []}
+_COUPLING = {form: ["only_selected"] for form in FORMS} | {"big-m": ["only_selected", "only_selected_below"]}
+
+
+def _put(form: str, model: pyo.ConcreteModel, point: Point) -> None:
+    """Write a point on the components of a form; others of these names are the user's."""
+    write(model.w, point.w)
+    model.b.set_value(point.b)
+    write(model.sigma, point.used)
+    if form == RMP:
+        model.eta.set_value(0.5 * float(point.w @ point.w) + float(pyo.value(model.C)) * float(point.xi.sum()))
+        return
+    write(model.xi, point.xi)
+    if form == "perspective":
+        write(model.t, point.w**2)
+    elif form == "bilinear":
+        write(model.u, point.w)
+    elif form == "indicator":
+        for j, uses in zip(model.features, point.used.tolist(), strict=True):
+            model.dropped[j].binary_indicator_var.set_value(int(not uses))
+
+
+def _change(model: pyo.ConcreteModel, columns: Columns, form: str) -> Change | None:
+    """Return the change of variables w = f u with rows of one size: t = f^2 t', the paper's w = f w'.
+
+    f is of the size that the column, and W with the C of the builder, let w have. With W^2 = 2 C min(l+, l-), which
+    w = 0 costs, 1e-6, all that matters would be below tolerances.
+    """
+    w, W = list(model.w.values()), float(pyo.value(model.W))
+    change = columns.change([(1.0, w)], (1.0, model.b), W)
+    if change is None:
+        return None
+    change.most = model.W**2
+    factor = columns.sizes(W).tolist()
+    if form == "indicator":
+        return change
+    for f, *rows in zip(factor, *(getattr(model, name).values() for name in _COUPLING[form]), strict=True):
+        change.rows += [(row, f**-2 if form == "perspective" else 1 / f) for row in rows]
+    if form == "perspective":
+        change.factors += [(t, f**2) for t, f in zip(model.t.values(), factor, strict=True)]
+    elif form == "bilinear":
+        change.factors += [(u, f) for u, f in zip(model.u.values(), factor, strict=True)]
+    return change
+
+
+def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.ConcreteModel:
+    """Attach what drivers may use, and remember the model as built."""
+    columns = Columns.of(data.X)
+    sigma, w = list(model.sigma.values()), list(model.w.values())
+    fast = FastSub(model, data, form)
+    structure = Structure(
+        complicating=sigma,
+        subproblem=[],
+        switches=list(zip(sigma, w, strict=True)),
+        oracle=fast,
+        relaxation=fast.relax,
+        score=error_rate,
+        selected=selected,
+        suggest=Reweighting(model),
+        floor=0.0,
+        resolution=partial(resolution, columns.largest, len(data.y)),
+        parameters=fast.parameters,
+        starts=[np.ones(len(sigma))],
+        default_solver="branch-and-cut",
+    )
+    proof = Classified(columns, data.y, partial(equal_shares, len(data.y)), chosen, partial(_put, form), least_cost)
+    structure.certificate = proof.certificate(model, [])
+    if form == RMP:
+        structure.subproblem = [model.w, model.b, model.eta]
+        structure.coupling, structure.implicit = [], 'the cuts of its oracle, by form="rmp"'
+        structure.seal(model)
+        return model
+    auxiliary = [getattr(model, name) for name in _AUXILIARY[form]]
+    structure.subproblem = [model.w, model.b, model.xi, *auxiliary]
+    structure.rows, structure.terms, structure.core = [model.margin], [model.norm, model.loss], model.norm
+    structure.coupling = [getattr(model, name) for name in _COUPLING[form]]
+    structure.cut = Cuts(w, [v for component in auxiliary for v in component.values()])
+    structure.change = _change(model, columns, form)
+    if form != "perspective":
+        structure.only_as_built = f'the bound |w_j| <= sqrt(2 C min(l+, l-)) of form="{form}"'
+    structure.seal(model)
+    return model

@@ -1,0 +1,268 @@
+r"""Fast subproblem of feature selection: the linear SVM of one support, with its certified value and its cut.
+
+Problem
+    For sigma in {0, 1}^n, or fractional in [0, 1]^n, and with w_j = 0 where sigma_j = 0,
+
+    .. math::
+        q(\sigma) = \min_{w, b, \xi}\ & \tfrac12 \sum_j w_j^2 / \sigma_j + C \sum_i \xi_i            && (1) \\
+        \text{s.t.}\ & y_i (w^\top x_i + b) + \xi_i \ge 1,\ \xi \ge 0                                && (2) \\
+        = \max_\alpha\ & \sum_i \alpha_i - \tfrac12 \sum_j \sigma_j v_j^2,\ v_j = \sum_i \alpha_i y_i x_{ij} && (3) \\
+        \text{s.t.}\ & y^\top \alpha = 0,\ 0 \le \alpha \le C                                        && (4)
+
+    The optimal w_j is sigma_j v_j. As (4) is free of sigma, any feasible alpha, optimal or not, bounds q everywhere:
+
+    .. math::
+        q(\sigma') \ge \sum_i \alpha_i - \tfrac12 \sum_j \sigma'_j v_j^2 \quad \text{for } \sigma' \in [0, 1]^n && (5)
+Symbols
+    l samples, n features, k = number of j with sigma_j > 0; Z = diag(y) X_S diag(sqrt(sigma_S)) (l, k);
+    u_j = w_j / sqrt(sigma_j) (k,); s (l,) surplus and xi (l,) slack of (2); beta = C - alpha (l,).
+Method
+    Interior point (``oracle.interior_point``), O(l k^2) an iteration; for large supports libsvm on the Gram matrix first
+    (``oracle.gram``). Whatever they end with is repaired and evaluated on the data: ``proofs.svm``.
+Source
+    Aytug 2015, (5)-(10): SUB, its dual, the cut.
+Deviations
+    Aytug maximises -q; here q is minimised. sigma may be fractional, with the perspective w_j^2 / sigma_j.
+Class
+    Convex QP.
+Certificate
+    exact: bound <= q <= value, to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from fsmodels.errors import DataError, ModelError, ParameterError
+from fsmodels.models.fsp.oracle import gram, interior_point, relaxation
+from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows
+from fsmodels.models.fsp.oracle.screening import Screen
+from fsmodels.models.proofs.svm import Array, Proof
+
+__all__ = ["SvmOracle", "SvmSolution"]
+
+ATTEMPTS = 3  # at a relaxation, the last on all samples
+MOST_CELLS = 2_000_000_000  # of a sparse support made dense, 16 GB
+_RELAXATION_WORK = 5e9  # multiplications an iteration, about half a second
+_SIGMA_SLACK = 1e-6  # LP solvers return sigma outside [0, 1] by their feasibility tolerance
+
+
+@dataclass(frozen=True)
+class SvmSolution:
+    """Certified answer for one sigma.
+
+    Attributes
+    ----------
+    value, bound, gap : float
+        Objective (1) of ``(w, b)``, at least q; objective (3) of ``alpha``, at most q; and
+        ``(value - bound) / |value|``, not below 0.
+    alpha : ndarray (l,)
+        Multipliers of (2): within [0, C], and y'alpha = 0 to rounding.
+    w, b : ndarray (n,), float
+        Effective weights, 0 where sigma is 0, and the best intercept; slacks are ``max(0, 1 - y (X w + b))``.
+    v : ndarray (n,)
+        ``X' (y alpha)`` for ALL features: the slopes of the cut are ``-v**2 / 2``.
+    iterations, seconds : int, float
+        Iterations of the methods, and wall-clock time.
+    method : str
+        "closed-form" (k = 0), "libsvm-gram", "interior-point" (k <= l), "interior-point-gram" (k > l),
+        "interior-point-rotated": the last that was needed.
+    """
+
+    value: float
+    bound: float
+    gap: float
+    alpha: Array
+    w: Array
+    b: float
+    v: Array
+    iterations: int
+    seconds: float
+    method: str
+
+    def cut(self, sigma: Any) -> float:
+        """Right-hand side of (5): a lower bound on q at any ``sigma`` (n,) in [0, 1]."""
+        return float(self.alpha.sum() - 0.5 * np.asarray(sigma, dtype=float) @ self.v**2)
+
+
+class SvmOracle:
+    """Solve the SVM of any support of one data set.
+
+    Parameters
+    ----------
+    X : array_like or scipy.sparse matrix, shape (l, n)
+        Samples by features, finite; copied. Sparse stays sparse: only the selected columns become dense.
+    y : array_like (l,)
+        Labels -1 and +1, both present.
+    C : float
+        Price of one unit of slack, > 0; it multiplies the unscaled sum of slacks.
+
+    Raises
+    ------
+    DataError
+        Shapes that do not match, NaN or inf, labels other than -1 and +1, or one class only.
+    ParameterError
+        C that is not a positive number.
+
+    Examples
+    --------
+    >>> X = [[0.0, 5.0], [2.0, 5.0], [1.0, 4.0], [3.0, 6.0]]
+    >>> oracle = SvmOracle(X, [-1, 1, -1, 1], C=10.0)
+    >>> answer = oracle.solve([1, 0])
+    >>> print(f"{answer.value:.4f} {answer.w.round(3)} {answer.b:.3f} {answer.gap <= 1e-7}")
+    2.0000 [2. 0.] -3.000 True
+    >>> answer.cut([1, 1]) <= oracle.solve([1, 1]).value
+    True
+    """
+
+    def __init__(self, X: Any, y: Any, C: float) -> None:
+        sparse = sp.issparse(X)
+        # Fortran order: gathering the columns of a support is then a plain memory copy.
+        self._X: Any = sp.csc_array(X, dtype=float) if sparse else np.array(X, dtype=float, order="F")
+        self._y, self._C = np.array(y, dtype=float), float(C)
+        if self._X.ndim != 2 or self._y.shape != self._X.shape[:1]:
+            raise DataError(f"X has shape {self._X.shape} and y {self._y.shape}: give X (l, n) and y (l,).")
+        if not np.isfinite(self._X.data if sparse else self._X).all():
+            raise DataError("X has NaN or inf: drop or fill these cells first.")
+        if not np.isin(self._y, (-1.0, 1.0)).all():
+            raise DataError(f"y has labels {np.unique(self._y)[:5].tolist()}: map them to -1 and +1 first.")
+        if np.unique(self._y).size < 2:
+            raise DataError(f"y has one class only, {self._y[:1].tolist()}: give samples of both classes.")
+        if not 0 < self._C < math.inf:
+            raise ParameterError(f"C={C} is not allowed: give a finite number above 0.")
+        self._gram, self._screen = gram.Backoff(), Screen()
+        self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel()
+        if not sparse:
+            self._X -= self._mean
+
+    def solve(self, sigma: Any, tolerance: float = 1e-7, time_limit: float | None = None) -> SvmSolution:
+        """Solve SUB at ``sigma``.
+
+        Parameters
+        ----------
+        sigma : array_like (n,)
+            Within [0, 1]; values outside by at most 1e-6 are clipped, and the answer is for the clipped sigma.
+        tolerance : float
+            Relative gap to reach, > 0. If rounding does not allow it, the run ends earlier with the gap it reports.
+        time_limit : float, optional
+            Seconds, checked once an interior-point iteration; then the best certified point so far is returned, never
+            an error.
+
+        Raises
+        ------
+        ParameterError
+            ``sigma`` of another length or outside [0, 1], ``tolerance`` not positive, ``time_limit`` negative.
+        """
+        start = time.perf_counter()
+        sigma = np.asarray(sigma, dtype=float)
+        if sigma.shape != self._mean.shape:
+            raise ParameterError(f"sigma has shape {sigma.shape}: give one number per feature, {self._mean.size}.")
+        if not ((sigma >= -_SIGMA_SLACK) & (sigma <= 1 + _SIGMA_SLACK)).all():
+            raise ParameterError(f"sigma spans [{sigma.min():.6g}, {sigma.max():.6g}]: keep it within [0, 1].")
+        if not tolerance > 0:
+            raise ParameterError(f"tolerance={tolerance} is not allowed: give a relative gap above 0, such as 1e-7.")
+        if time_limit is not None and not time_limit >= 0:
+            raise ParameterError(f"time_limit={time_limit} is not allowed: give seconds, or None for no limit.")
+        deadline = start + (math.inf if time_limit is None else time_limit)
+
+        sigma = np.clip(sigma, 0.0, 1.0)
+        support = np.flatnonzero(sigma)
+        root = np.sqrt(sigma[support])
+        columns = self._columns(support)
+        proof = Proof(columns, root, self._y, self._C)
+        iterations, method = 0, "closed-form"
+        if support.size and gram.worth_trying(self._y.size, support.size, tolerance) and self._gram.due():
+            method = gram.METHOD
+            iterations = gram.improve(proof, columns, root, tolerance)
+            self._gram.learn(proof.gap <= tolerance)
+        if support.size and proof.gap > tolerance:
+            taken, method = interior_point.improve(proof, columns, root, tolerance, deadline)
+            iterations += taken
+
+        w = np.zeros(sigma.size)
+        w[support] = root * proof.u
+        if method == gram.METHOD:  # a large support: the next relaxation may start from here
+            self._screen.learn(self._y * (columns @ (root * proof.u) + proof.b), w, proof.b)
+        b = proof.b - float(self._mean @ w)
+        v = np.asarray(self._X.T @ (self._y * proof.alpha))
+        seconds = time.perf_counter() - start
+        return SvmSolution(proof.value, proof.bound, proof.gap, proof.alpha, w, b, v, iterations, seconds, method)
+
+    def relax(
+        self,
+        cost: Array,
+        rows: Rows,
+        lower: Array,
+        upper: Array,
+        *,
+        accuracy: float,
+        enough: float = math.inf,
+        time_limit: float | None = None,
+    ) -> tuple[Relaxed, Array] | None:
+        """Minimise ``cost.x + q(sigma)`` over rows and bounds, x = (sigma, whatever else); see ``oracle.relaxation``.
+
+        Parameters
+        ----------
+        cost, lower, upper : arrays (m,), m >= n
+            The first n are sigma's, within [0, 1]; all bounds finite.
+        rows : Rows
+            ``matrix`` (r, m).
+        accuracy : float
+            Relative gap to reach.
+        enough : float
+            A proven bound at which to stop.
+
+        Returns
+        -------
+        (Relaxed, v) or None
+            v (n,) as in ``SvmSolution``; None where it is too large (l k min(l, k) above 5e9, k the sigma that may be
+            above 0), or did not converge.
+        """
+        deadline = time.perf_counter() + (math.inf if time_limit is None else time_limit)
+        support = np.flatnonzero(upper[: self._mean.size])
+        samples = self._y.size
+        columns, found = None, None
+        for attempt in range(ATTEMPTS):
+            part = self._screen.part(self._y, _samples_for(support.size)) if attempt < ATTEMPTS - 1 else None
+            if part is None and samples * support.size * min(samples, support.size) > _RELAXATION_WORK:
+                break  # what a wrong guess has proven is returned
+            columns = self._columns(support) if columns is None else columns
+            found = relaxation.minimise(
+                columns, support, self._y, self._C, cost, rows, lower, upper,
+                accuracy=accuracy, enough=enough, deadline=deadline, part=part,
+            )  # fmt: skip
+            right = found is not None and (part is None or found.bound >= enough or found.gap <= 2 * accuracy)
+            if found is not None:
+                w = np.zeros(self._mean.size)
+                w[support] = found.w
+                self._screen.learn(found.margins, w, found.offset)
+            if right or part is None:
+                self._screen.adapt(right=right)
+                break
+            self._screen.adapt(right=False)
+        return None if found is None else (found, np.asarray(self._X.T @ (self._y * found.alpha)))
+
+    def _columns(self, support: Array) -> Array:
+        """Return the centred columns of a support (l, k), without a copy where it is all of them."""
+        if support.size == self._mean.size and not sp.issparse(self._X):
+            return self._X
+        cells = self._X.shape[0] * support.size
+        if cells > MOST_CELLS:
+            raise ModelError(
+                f"{support.size} features of {self._X.shape[0]} samples are made dense here, {8e-9 * cells:.0f} GB: "
+                f"select among fewer features first (at most {MOST_CELLS // self._X.shape[0]} for these samples)."
+            )
+        columns = self._X[:, support]
+        return columns.toarray(order="F") - self._mean[support] if sp.issparse(columns) else columns
+
+
+def _samples_for(features: int) -> int:
+    """Return how many samples a relaxation of so many features may keep, to cost a fifth of the most it may cost."""
+    work = _RELAXATION_WORK / 5
+    return int(max(work / max(features, 1) ** 2, math.sqrt(work / max(features, 1))))

@@ -1,0 +1,56 @@
+"""Which samples a relaxation may leave out: those far from the margin of a neighbouring one.
+
+At an optimum a sample inside its margin has alpha = C, one well outside has alpha = 0, and few lie on it. Fixing the
+far ones there leaves a smaller dual, whose solution is feasible for the whole one: what it proves holds, whether the
+guess was right or not. Whether it was is seen on all samples, and a wrong guess is widened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fsmodels.models.proofs.svm import Array
+
+SMALLEST, MOST = 0.02, 0.6  # of all samples; beyond, all stay, once
+LEAST = 60  # samples that stay in any case
+NARROWER, WIDER = 0.95, 1.2  # the share of samples that stays, after a right guess and after a wrong one
+
+
+@dataclass(frozen=True)
+class Part:
+    """Positions of the samples that stay, and of those with alpha = C; the others have alpha = 0. And a start."""
+
+    kept: Array
+    at_bound: Array
+    w: Array  # (n,)
+    offset: float
+
+
+class Screen:
+    """The margins y (w.x + b) of the last relaxation, and the share of samples near to 1 that has to stay."""
+
+    def __init__(self) -> None:
+        self._margins: Array | None = None
+        self._share = 0.4
+
+    def part(self, y: Array, at_most: int) -> Part | None:
+        """Return a guess of at most so many samples; None where nothing is known to guess from, or nothing to gain."""
+        most = min(max(LEAST, int(self._share * y.size)), at_most)
+        whole = at_most >= y.size and (self._share > MOST or most >= y.size)
+        if self._margins is None or whole:
+            return None
+        order = np.argpartition(np.abs(1 - self._margins), most)
+        kept, far = np.sort(order[:most]), order[most:]
+        if np.unique(y[kept]).size < 2:
+            return None
+        return Part(kept, far[self._margins[far] < 1], self._w, self._offset)
+
+    def learn(self, margins: Array, w: Array, offset: float) -> None:
+        """Remember a solution, or how far one came (w over all features)."""
+        self._margins, self._w, self._offset = margins, w, offset
+
+    def adapt(self, *, right: bool) -> None:
+        """Keep fewer samples after a right guess, or a solution without one, and more after a wrong one."""
+        self._share = max(SMALLEST, min(self._share, MOST) * NARROWER) if right else min(1.0, self._share * WIDER)

@@ -1,0 +1,510 @@
+r"""GMEB: feature scaling by global minimisation of a generalisation bound; nonconvex, convex primal and conic dual.
+
+Problem
+    x_ij is column j of sample i less the column's mean; v+_j and v-_j are the mean squares of x_ij over the samples of
+    class +1 and -1. A linear classifier ``w.x + b`` whose columns are also scaled by sigma >= 0; n samples, n+ and n-:
+
+    .. math::
+        \min_{w, \sigma, b, \xi}\ & \tfrac1n e^\top \xi
+                                    + \tfrac{C_+ \sqrt{n_+}}{n} \sqrt{\textstyle\sum_j v^+_j \sigma_j^2}
+                                    + \tfrac{C_- \sqrt{n_-}}{n} \sqrt{\textstyle\sum_j v^-_j \sigma_j^2}   && (10) \\
+        \text{s.t.}\ & y_i (\textstyle\sum_j x_{ij} w_j \sigma_j + b) \ge 1 - \xi_i,\ w^\top w \le 1,\
+                       \sigma, \xi \ge 0                                                                   && (10)
+
+        \min_{w, \sigma, b, \xi}\ & e^\top \xi                                                             && (11) \\
+        \text{s.t.}\ & \text{the rows of (10)},\ \textstyle\sum_j v^+_j \sigma_j^2 \le R_+,\
+                       \textstyle\sum_j v^-_j \sigma_j^2 \le R_-                                           && (11)
+
+    With the effective weights w~_j = w_j sigma_j and s_j = sigma_j^2 (14), (11) is convex:
+
+    .. math::
+        \min_{\tilde w, s, b, \xi}\ & e^\top \xi                                                           && (15) \\
+        \text{s.t.}\ & y_i (\tilde w^\top x_i + b) \ge 1 - \xi_i,\
+                       \textstyle\sum_j \tilde w_j^2 / s_j \le 1                                           && (15) \\
+                     & \textstyle\sum_j v^+_j s_j \le R_+,\ \textstyle\sum_j v^-_j s_j \le R_-,\
+                       s, \xi \ge 0                                                                        && (15)
+
+        \max_{\mu, \mu_1, \mu_+, \mu_-}\ & e^\top \mu - \mu_1 - R_+ \mu_+ - R_- \mu_-                      && (16) \\
+        \text{s.t.}\ & q_j^2 \le 4 \mu_1 r_j,\ q_j = \textstyle\sum_i \mu_i y_i x_{ij},\
+                       r_j = \mu_+ v^+_j + \mu_- v^-_j \quad \forall j                                     && (17) \\
+                     & \mu^\top y = 0,\ 0 \le \mu \le e,\ \mu_1, \mu_+, \mu_- \ge 0                        && (16)
+
+The forms of the primal
+    "conic": ``w_j^2 <= s_j t_j`` and ``sum t <= 1`` say the same as the sum of quotients, and that w_j = 0 where
+    s_j = 0. "quotient": the sum as it stands, for NLP solvers. They accept bounds missed by 1e-8, and at s_j = -1e-8
+    the quotient is negative and makes room for any w (measured: 103.5 for 147.0 on Cleveland). So it has the rows
+    ``(v+_j / R+ + v-_j / R-) s_j >= 1e-7`` besides, which cost at most d 1e-7 of R+ and R-. Cones are no way out for
+    NLP solvers: they miss them by 1e-8, which at s_j = 0 is a weight of 1e-4.
+Derivation of the dual
+    With multipliers mu of the margins, mu_1 of the quotients and mu_+, mu_- of the second moments, minimise the
+    Lagrangian of (15). xi >= 0 gives mu <= e, and b, being free, mu'y = 0. What is left is, for each feature,
+    ``mu_1 w_j^2 / s_j - q_j w_j + r_j s_j`` over w_j and s_j >= 0. For s_j > 0 and mu_1 > 0 it is least at
+    ``w_j = q_j s_j / (2 mu_1)``, with the value ``(r_j - q_j^2 / (4 mu_1)) s_j``: bounded below, and then 0 at best, if
+    and only if ``q_j^2 <= 4 mu_1 r_j``. For mu_1 = 0 it is bounded only if q_j = 0, which that row says too.
+    Strong duality (Lemma 18): w = 0, xi = e and a small s > 0 satisfy the rows that are not linear strictly.
+The primal in the dual's multipliers (Theorem 19)
+    Pyomo's multiplier is d objective / d right-hand side. With v_j = v+_j + v-_j and ``q``, ``r`` free of units, the
+    rows are ``weight``: sum_i mu_i y_i x_ij - sqrt(v_j) q_j = 0, ``balance``: mu'y = 0 and ``moment``: v_j r_j - mu_+
+    v+_j - mu_- v-_j = 0. The derivative of the maximum's Lagrangian by mu_i in (0, 1) is ``1 - y_i (sum_j weight'_j
+    x_ij + balance')`` = 0, and by mu_+ > 0 ``-R_+ + sum_j moment'_j v+_j`` = 0. Those by q_j and r_j, with lambda_j >=
+    0 of ``q_j^2 <= 4 mu_1 r_j``, give ``sqrt(v_j) weight'_j = 2 lambda_j q_j`` and ``v_j moment'_j = 4 lambda_j
+    mu_1``. So the multipliers of ``weight``, ``balance`` and ``moment`` are w~, the offset and s, without a change of
+    sign.
+Scaling
+    A column times c has v c^2: w~/c and s/c^2 satisfy the same rows with the same losses. The optimum does not change.
+    Solvers have absolute tolerances, and are shown w~ and s over powers of two, so that neither do their answers.
+Symbols
+    w~ -> ``w`` (features; 1/unit of the feature), sigma~ -> ``s`` (features; 1/unit^2), b -> ``offset`` for centred
+    columns, ``b`` = offset - w~.mean for the data as given, xi -> ``xi`` (samples), v+, v- -> ``v_plus``, ``v_minus``,
+    the means -> ``mean``, R+, R- -> ``R_plus``, ``R_minus``, C+, C- -> ``C_plus``, ``C_minus``, mu -> ``mu``
+    (samples), mu_1, mu_+, mu_- -> ``mu_1``, ``mu_plus``, ``mu_minus``; s of (17) -> ``q`` sqrt(v), the third side of
+    K^r -> ``r`` v (features). In (10) and (11): the paper's w -> ``u`` (features), sigma -> ``sigma`` (features), and
+    ``w`` = u sigma.
+Source
+    Peleg, Meir 2005, "Feature selection by global minimization of a generalization bound": (10), (11), (14)-(17),
+    Theorems 15, 17 and 19, Lemma 18. The bounds are in ``gmeb.bounds``, (18) and (19) in ``gmeb.svm``.
+Deviations
+    (10) and (11) hold the products w_j sigma_j in one row a feature, so that margins are linear; (10) bounds the
+    square roots by variables, whose derivatives exist at 0. The dual has variables q and r, free of units, and its
+    cones are written as q^2 + (mu_1/g - g r)^2 <= (mu_1/g + g r)^2 over n^2, so that solvers meet entries of order 1; g
+    is a power of two near sqrt(R). In (15),
+    where s_j = 0 the paper leaves w~_j open; the closure of the quotient says 0. Appendix C prints ``w Sigma w`` for
+    ``w Sigma^-1 w`` in (25) and (26). Remark 16 divides the columns by v+_j; eliminating s from (15) without R- gives
+    ``sum_j |w~_j| sqrt(v+_j) <= sqrt(R+)``, the 1-norm SVM on columns divided by sqrt(v+_j). The LMI [[diag(s), w~],
+    [w~', 1]] >= 0 (Lemma 6) is the same set as the quotients; Pyomo has no LMIs, so there is no such form. A column
+    that does not vary has v+_j = v-_j = 0: it is left out with a warning, its w and s fixed at 0.
+Class
+    (15) SOCP, as quotients a convex NLP; (16) SOCP; (10) and (11) nonconvex NLP (bilinear).
+Certificate
+    (15) and (16) exact: bound and point come from the data, by the multipliers and the weights that a solver ends with
+    (``gmeb.proof``), whatever its tolerances; without multipliers the bound is the solver's. (10) and (11) stationary;
+    points of (11) are put on its rows in the same way.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+
+from fsmodels.checks import choice, positive
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import as_given
+from fsmodels.models.gmeb.bounds import MarginBound, ScalingBound, bound_with_scaling, bound_without_scaling
+from fsmodels.models.gmeb.columns import Centred, centred
+from fsmodels.models.gmeb.grid import path
+from fsmodels.models.gmeb.norm import Moments, attach
+from fsmodels.models.gmeb.proof import Proof, of_dual, of_nonconvex, of_primal, resolution
+from fsmodels.models.gmeb.solution import (
+    by_multiplier,
+    by_weight,
+    classifier,
+    duality_gap,
+    feasible_classifier,
+    has_multipliers,
+    norm_violation,
+    scaling,
+)
+from fsmodels.models.gmeb.svm import svm_ratio, svm_unsquared
+from fsmodels.models.gmeb.units import dual_change, primal_change, root_size
+from fsmodels.models.proofs.equilibration import powers
+from fsmodels.models.svm import rows_of
+from solvers.facts.structure import Facts
+
+__all__ = [
+    "FORMS",
+    "Centred",
+    "MarginBound",
+    "ScalingBound",
+    "bound_with_scaling",
+    "bound_without_scaling",
+    "centred",
+    "classifier",
+    "dual",
+    "duality_gap",
+    "feasible_classifier",
+    "has_multipliers",
+    "nonconvex",
+    "path",
+    "penalized",
+    "primal",
+    "scaling",
+    "svm_ratio",
+    "svm_unsquared",
+]
+
+FORMS = ["conic", "quotient"]
+FLOOR = 1e-7  # of (v+_j / R+ + v-_j / R-) s_j; NLP solvers relax bounds by 1e-8, and s_j < 0 makes room for any w
+
+
+def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic") -> pyo.ConcreteModel:
+    """Build the convex primal (15).
+
+    Parameters
+    ----------
+    data : Dataset of shape (n, d)
+        Dense; the builder centres the columns.
+    R_plus, R_minus : float
+        Bounds on the second moments of the scaled columns over class +1 and -1, above 0, unitless; ``model.R_plus``
+        and ``model.R_minus`` can be changed between solves.
+    form : {"conic", "quotient"}
+        How ``sum w_j**2 / s_j <= 1`` is written: as cones for conic solvers, or as it stands, with s_j kept above 0 by
+        the rows ``floor``, for NLP solvers.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``w``, ``s`` (features), ``offset``, ``b``, ``xi`` (samples), rows ``margin``; state side constraints on ``s``.
+
+    Raises
+    ------
+    ParameterError
+        R_plus or R_minus not above 0, or an unknown form.
+    DataError
+        If a class has no sample, no column varies, or the data are sparse.
+
+    Warns
+    -----
+    DataWarning
+        Columns that do not vary are left out.
+
+    Notes
+    -----
+    Source: Peleg, Meir 2005, (15), Theorem 15.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.gmeb.primal(fs.load_dataset("bupa").scaled("standard"), R_plus=2.0, R_minus=2.0)
+    >>> fs.solve(model).status.value
+    'optimal'
+    """
+    choice("form", form, FORMS)
+    model, columns = _centred_model("GMEB primal", data)
+    _bounds(model, R_plus, R_minus)
+    model.s = pyo.Var(
+        model.features, domain=pyo.NonNegativeReals, initialize=columns.even(R_plus, R_minus), doc="(15) sigma_j^2"
+    )
+    _classifier(model, columns, "(15)")
+    _leave_out(columns, model.w, model.s)
+    varying = columns.varying()
+    if form == "conic":
+        model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(15) bound on w_j^2 / s_j")
+        _leave_out(columns, model.t)
+
+        def cone(m: pyo.ConcreteModel, j: str) -> Any:  # times v_j: all sides unitless, whatever the unit of the column
+            v = pyo.value(m.v_plus[j]) + pyo.value(m.v_minus[j])
+            return v * m.w[j] ** 2 <= v * m.s[j] * m.t[j]
+
+        model.cone = pyo.Constraint(varying, rule=cone, doc="(15) w_j^2 / s_j <= t_j")
+        total = pyo.quicksum(model.t[j] for j in varying)
+    else:
+        model.floor = pyo.Constraint(
+            varying,
+            rule=lambda m, j: (
+                (pyo.value(m.v_plus[j]) / m.R_plus + pyo.value(m.v_minus[j]) / m.R_minus) * m.s[j] >= FLOOR
+            ),
+            doc="keeps s_j > 0, beyond the reach of a solver's tolerance",
+        )
+        total = pyo.quicksum(model.w[j] ** 2 / model.s[j] for j in varying)
+    model.unit = pyo.Constraint(expr=total <= 1, doc="(15) sum_j w_j^2 / s_j <= 1")
+    _second_moments(model, columns, model.s, "(15)")
+    model.objective = pyo.Objective(expr=model.loss, doc="(15) sum of slacks")
+    proof = _proof(columns)
+    factor = powers(proof.sizes(R_plus, R_minus))
+    Facts(
+        selected=partial(by_weight, columns.sizes),
+        violation=norm_violation,
+        resolution=partial(resolution, len(columns.y)),
+        certificate=of_primal(model, proof, FLOOR if form == "quotient" else 0.0).seal(model),
+        change=primal_change(model, columns, factor, (R_plus, R_minus)),
+        default_solver="clarabel" if form == "conic" else "pounce",
+    ).attach(model)
+    if form == "conic":
+        attach(model, columns.X, columns.y, proof.moments, factor)
+    return model
+
+
+def nonconvex(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
+    """Build the constrained nonconvex form (11), for NLP solvers from several starts; its optimum is that of (15).
+
+    Parameters
+    ----------
+    data, R_plus, R_minus
+        As for ``primal``.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``u``, ``sigma`` (features; the paper's w and sigma), ``w`` (features) = u sigma by the rows ``effective``,
+        ``offset``, ``b``, ``xi`` (samples).
+
+    Raises
+    ------
+    ParameterError, DataError
+        As ``primal`` does.
+
+    Notes
+    -----
+    Source: Peleg, Meir 2005, (11).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.gmeb.nonconvex(fs.load_dataset("bupa").scaled("standard"), R_plus=2.0, R_minus=2.0)
+    >>> fs.solve(model, "pounce").status.value
+    'stationary'
+    """
+    model, columns = _centred_model("GMEB nonconvex", data)
+    _bounds(model, R_plus, R_minus)
+    _scaled_classifier(model, columns, columns.even(R_plus, R_minus), "(11)")
+    _second_moments(model, columns, {j: model.sigma[j] ** 2 for j in columns.varying()}, "(11)")
+    model.objective = pyo.Objective(expr=model.loss, doc="(11) sum of slacks")
+    Facts(
+        selected=partial(by_weight, columns.sizes),
+        resolution=partial(resolution, len(columns.y)),
+        certificate=of_nonconvex(model, _proof(columns)).seal(model),
+        default_solver="multi-start",
+    ).attach(model)
+    return model
+
+
+def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteModel:
+    """Build the penalty form (10), for NLP solvers.
+
+    At an optimum of (10) with the sizes ``size_plus`` and ``size_minus``, (11) with R their squares has the same
+    optimum (Lemma 13); not every R belongs to some C.
+
+    Parameters
+    ----------
+    data : Dataset of shape (n, d)
+        As for ``primal``.
+    C_plus, C_minus : float
+        Prices of the sizes of the scaled columns over class +1 and -1, above 0; 4 in the bound of Theorem 9.
+        ``model.C_plus`` and ``model.C_minus`` can be changed between solves.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        As for ``nonconvex``, with ``size_plus`` and ``size_minus``.
+
+    Raises
+    ------
+    ParameterError
+        C_plus or C_minus not above 0.
+    DataError
+        If a class has no sample, no column varies, or the data are sparse.
+
+    Notes
+    -----
+    Source: Peleg, Meir 2005, (10), Lemma 13.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.gmeb.penalized(fs.load_dataset("bupa").scaled("standard"), C_plus=1.0, C_minus=1.0)
+    >>> fs.solve(model, "pounce").status.value
+    'stationary'
+    """
+    model, columns = _centred_model("GMEB penalized", data)
+    model.C_plus = _weight("C_plus", C_plus, "C_plus prices the size of class +1", "(10) C+")
+    model.C_minus = _weight("C_minus", C_minus, "C_minus prices the size of class -1", "(10) C-")
+    _scaled_classifier(model, columns, columns.even(1.0, 1.0), "(10)")
+    model.size_plus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(10) root of sum_j v+_j sigma_j^2")
+    model.size_minus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(10) root of sum_j v-_j sigma_j^2")
+    squares = {j: model.sigma[j] ** 2 for j in columns.varying()}
+    _moment_rows(model, columns, squares, model.size_plus**2, model.size_minus**2, "(10)")
+    n, shares = len(columns.y), [np.sqrt((columns.y > 0).sum()), np.sqrt((columns.y < 0).sum())]
+    prices = model.C_plus * shares[0] * model.size_plus + model.C_minus * shares[1] * model.size_minus
+    model.objective = pyo.Objective(expr=(model.loss + prices) / n, doc="(10) mean slack and sizes")
+    Facts(selected=partial(by_weight, columns.sizes), default_solver="multi-start").attach(model)
+    return model
+
+
+def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
+    """Build the conic dual (16), (17); its optimum equals that of ``primal``, and its multipliers are the classifier.
+
+    Parameters
+    ----------
+    data, R_plus, R_minus
+        As for ``primal``.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``mu`` (samples), ``mu_1``, ``mu_plus``, ``mu_minus``, ``q``, ``r`` (features), rows ``weight`` (multiplier: w),
+        ``moment`` (s), ``cone`` and ``balance`` (offset), and the suffix ``dual`` for their multipliers.
+
+    Raises
+    ------
+    ParameterError, DataError
+        As ``primal`` does.
+
+    Notes
+    -----
+    Source: Peleg, Meir 2005, (16), (17), Theorems 17 and 19.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.gmeb.dual(fs.load_dataset("bupa").scaled("standard"), R_plus=2.0, R_minus=2.0)
+    >>> fs.solve(model).status.value
+    'optimal'
+    """
+    model, columns = _centred_model("GMEB dual", data)
+    _bounds(model, R_plus, R_minus)
+    varying = columns.varying()
+    model.mu = pyo.Var(model.samples, bounds=(0.0, 1.0), initialize=0.5, doc="(16) multiplier of sample i's margin")
+    model.mu_1 = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(16) multiplier of sum_j w_j^2 / s_j <= 1")
+    model.mu_plus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(16) multiplier of second_plus")
+    model.mu_minus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(16) multiplier of second_minus")
+    model.q = pyo.Var(model.features, initialize=0.0, doc="(17) sum_i mu_i y_i x_ij, over sqrt(v_j)")
+    model.r = pyo.Var(
+        model.features,
+        domain=pyo.NonNegativeReals,
+        initialize=1.0,
+        doc="(16) mu_+ v+_j + mu_- v-_j, over v_j",
+    )
+    _leave_out(columns, model.q, model.r)
+    mu, signed = list(model.mu.values()), columns.y[:, None] * columns.X
+    position = {j: k for k, j in enumerate(columns.features)}
+    weights, n = rows_of(signed.T), len(mu)
+    v = {j: pyo.value(model.v_plus[j]) + pyo.value(model.v_minus[j]) for j in varying}
+
+    def weight(m: pyo.ConcreteModel, j: str) -> Any:  # in this order its multiplier is w_j
+        coefs, _ = weights[position[j]]
+        return LinearExpression(linear_coefs=[*coefs, -np.sqrt(v[j])], linear_vars=[*mu, m.q[j]]) == 0
+
+    def moment(m: pyo.ConcreteModel, j: str) -> Any:  # in this order its multiplier is s_j
+        coefs = [v[j], -pyo.value(m.v_plus[j]), -pyo.value(m.v_minus[j])]
+        return LinearExpression(linear_coefs=coefs, linear_vars=[m.r[j], m.mu_plus, m.mu_minus]) == 0
+
+    g = root_size(R_plus, R_minus)
+
+    def cone(m: pyo.ConcreteModel, j: str) -> Any:  # 4 mu_1 r = (mu_1/g + g r)^2 - (mu_1/g - g r)^2, over n^2
+        q, a, c = m.q[j] / n, m.mu_1 / (g * n), g * m.r[j] / n
+        return q**2 + (a - c) ** 2 <= (a + c) ** 2
+
+    model.weight = pyo.Constraint(varying, rule=weight, doc="(17) sqrt(v_j) q_j = sum_i mu_i y_i x_ij; multiplier w_j")
+    model.moment = pyo.Constraint(varying, rule=moment, doc="(16) v_j r_j = mu_+ v+_j + mu_- v-_j; multiplier s_j")
+    model.cone = pyo.Constraint(varying, rule=cone, doc="(16) (q_j, 2 mu_1, r_j) in K^r")
+    model.balance = pyo.Constraint(
+        expr=LinearExpression(linear_coefs=columns.y.tolist(), linear_vars=mu) == 0,
+        doc="(16) mu'y = 0; multiplier offset",
+    )
+    model.objective = pyo.Objective(
+        expr=pyo.quicksum(mu) - model.mu_1 - model.R_plus * model.mu_plus - model.R_minus * model.mu_minus,
+        sense=pyo.maximize,
+        doc="(16)",
+    )
+    model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    proof = _proof(columns)
+    Facts(
+        selected=partial(by_multiplier, columns.sizes),
+        resolution=partial(resolution, len(columns.y)),
+        certificate=of_dual(model, proof).seal(model),
+        change=dual_change(model, columns, R_plus, R_minus),
+        default_solver="clarabel",
+    ).attach(model)
+    return model
+
+
+def _proof(columns: Centred) -> Proof:
+    return Proof(Moments(columns.v_plus, columns.v_minus), columns.X, columns.y)
+
+
+def _centred_model(name: str, data: Dataset) -> tuple[pyo.ConcreteModel, Centred]:
+    """Return a model with the index sets, means and second moments."""
+    columns = centred(as_given(data))
+    model = pyo.ConcreteModel(name=name)
+    model.features = pyo.Set(initialize=list(columns.features), doc="features, in the order of the data's columns")
+    model.samples = pyo.Set(initialize=range(len(columns.y)), doc="samples, in the order of the data's rows")
+    shown = {
+        "mean": (columns.mean, "mean of feature j, subtracted"),
+        "v_plus": (columns.v_plus, "(8) mean square of centred feature j over class +1"),
+        "v_minus": (columns.v_minus, "(8) mean square of centred feature j over class -1"),
+    }
+    for label, (values, doc) in shown.items():
+        numbers = dict(zip(columns.features, values.tolist(), strict=True))
+        model.add_component(label, pyo.Param(model.features, initialize=numbers, within=pyo.Reals, doc=doc))
+    return model, columns
+
+
+def _weight(name: str, number: float, meaning: str, doc: str) -> pyo.Param:
+    return pyo.Param(initialize=positive(name, number, meaning), within=pyo.PositiveReals, mutable=True, doc=doc)
+
+
+def _bounds(model: pyo.ConcreteModel, R_plus: float, R_minus: float) -> None:
+    model.R_plus = _weight("R_plus", R_plus, "R_plus bounds the second moments of class +1", "(11) R+")
+    model.R_minus = _weight("R_minus", R_minus, "R_minus bounds the second moments of class -1", "(11) R-")
+
+
+def _classifier(model: pyo.ConcreteModel, columns: Centred, number: str) -> None:
+    """Add w, offset, b, xi, the margin rows and the loss."""
+    model.w = pyo.Var(model.features, initialize=0.0, doc=f"{number} effective weight of feature j")
+    model.offset = pyo.Var(initialize=0.0, doc=f"{number} offset for centred columns")
+    shift = LinearExpression(
+        linear_coefs=[1.0, *(-columns.mean).tolist()], linear_vars=[model.offset, *model.w.values()]
+    )
+    model.b = pyo.Expression(expr=shift, doc="offset for the data as given: class +1 where w.x + b > 0")
+    model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=1.0, doc=f"{number} slack of sample i")
+    varying, slacks, signs = set(columns.varying()), list(model.xi.values()), columns.y.tolist()
+    weights = [model.w[j] for j in columns.features if j in varying]
+    rows = rows_of((columns.y[:, None] * columns.X)[:, [j in varying for j in columns.features]])
+
+    def margin(m: pyo.ConcreteModel, i: int) -> Any:  # y_i (w.x_i + offset) + xi_i >= 1
+        coefs, _ = rows[i]
+        return LinearExpression(linear_coefs=[*coefs, signs[i], 1.0], linear_vars=[*weights, m.offset, slacks[i]]) >= 1
+
+    model.margin = pyo.Constraint(model.samples, rule=margin, doc=f"{number} margin of sample i")
+    total = LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks)
+    model.loss = pyo.Expression(expr=total, doc=f"{number} e'xi")
+
+
+def _scaled_classifier(model: pyo.ConcreteModel, columns: Centred, s: float, number: str) -> None:
+    """Add the classifier whose weights are products; it starts towards the difference of the classes' means."""
+    _classifier(model, columns, number)
+    between = columns.X[columns.y > 0].mean(axis=0) - columns.X[columns.y < 0].mean(axis=0)
+    spread = np.sqrt(columns.v_plus + columns.v_minus)
+    towards = np.divide(between, spread, out=np.ones_like(between), where=spread > 0)
+    towards = towards / max(float(np.linalg.norm(towards)), 1e-10)
+    start = dict(zip(columns.features, towards.tolist(), strict=True))
+    model.u = pyo.Var(model.features, bounds=(-1.0, 1.0), initialize=start, doc=f"{number} w_j")
+    model.sigma = pyo.Var(
+        model.features, domain=pyo.NonNegativeReals, initialize=float(np.sqrt(s)), doc=f"{number} scale of feature j"
+    )
+    for j in columns.features:
+        model.w[j].set_value(start[j] * np.sqrt(s))
+    _leave_out(columns, model.w, model.u, model.sigma)
+    varying = columns.varying()
+    model.effective = pyo.Constraint(
+        varying, rule=lambda m, j: m.w[j] == m.u[j] * m.sigma[j], doc="(14) effective weight"
+    )
+    model.unit = pyo.Constraint(expr=pyo.quicksum(model.u[j] ** 2 for j in varying) <= 1, doc=f"{number} w'w <= 1")
+
+
+def _second_moments(model: pyo.ConcreteModel, columns: Centred, s: Any, number: str) -> None:
+    _moment_rows(model, columns, s, model.R_plus, model.R_minus, number)
+
+
+def _moment_rows(model: pyo.ConcreteModel, columns: Centred, s: Any, plus: Any, minus: Any, number: str) -> None:
+    """Add sum_j v+_j s_j <= plus and sum_j v-_j s_j <= minus."""
+    varying = columns.varying()
+    for label, v, bound in (("plus", model.v_plus, plus), ("minus", model.v_minus, minus)):
+        held = [(pyo.value(v[j]), s[j]) for j in varying if pyo.value(v[j]) > 0]
+        row: Any = pyo.Constraint.Feasible  # a class whose samples all lie on the mean
+        if held:
+            row = pyo.quicksum(c * x for c, x in held) <= bound
+        sign = "+" if label == "plus" else "-"
+        doc = f"{number} second moments of class {sign}1"
+        model.add_component(f"second_{label}", pyo.Constraint(expr=row, doc=doc))
+
+
+def _leave_out(columns: Centred, *variables: Any) -> None:
+    """Fix at 0 what belongs to columns that do not vary."""
+    for j in set(columns.features) - set(columns.varying()):
+        for part in variables:
+            part[j].fix(0.0)

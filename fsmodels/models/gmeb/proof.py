@@ -1,0 +1,303 @@
+r"""What the data prove of GMEB: a bound from any multipliers of the margins, a classifier from any weights.
+
+Problem
+    X holds the centred columns, n samples, and r_j(h) = (1 - h) v+_j / R+ + h v-_j / R-. By ``gmeb.norm`` weights
+    satisfy (15) if and only if ``sum_j |w_j| sqrt(r_j(h)) <= 1`` for all h in [0, 1].
+Bound
+    Let 0 <= mu <= e with mu'y = 0, and q_j = sum_i mu_i y_i x_ij. For w of (15), any offset b and any h
+
+    .. math::
+        e^\top \xi \ge \textstyle\sum_i \mu_i (1 - y_i (w^\top x_i + b)) = e^\top \mu - q^\top w
+        \ge e^\top \mu - k(h),\quad k(h) = \max_j |q_j| / \sqrt{r_j(h)}
+
+    since ``q'w <= max_j (|q_j| / sqrt(r_j)) sum_j |w_j| sqrt(r_j)``. It holds for whatever multipliers a solver gives,
+    once they are clipped to [0, 1] and one class is scaled down until mu'y = 0. Of t mu, t >= 0, the bound is t times
+    that of mu: t = 1 / max mu where it is positive, else t = 0.
+Best h
+    k is least where ``min_j r_j(h) / q_j^2`` is largest: a minimum of lines in h, concave, whose maximum is found by
+    intersecting the two lines that hold at the ends of an interval around it, until no other line is below. A concave
+    function that is nowhere negative loses no more than a share of 1e-16 where h is kept that far from 0 and 1, where
+    r_j may be 0 for a q_j that is rounding.
+The dual (16)
+    Its objective at mu is ``e'mu - mu_1 - R+ mu_+ - R- mu_-`` with ``q_j^2 <= 4 mu_1 (mu_+ v+_j + mu_- v-_j)``. Any
+    (mu_+, mu_-) is ``l ((1 - h) / R+, h / R-)``, l = R+ mu_+ + R- mu_-; then mu_1 = k(h)^2 / (4 l), and ``k^2 / (4 l) +
+    l`` is least at l = k / 2: the value is e'mu - k(h), with mu_1 = R+ mu_+ + R- mu_- = k / 2.
+Classifier
+    Weights are divided by their worst ratio where it is above 1, or multiplied up to 1 where that is better; the best
+    offset for given weights is a kink of the hinge losses; w = 0 is a candidate, so that the loss is at most 2 min(n+,
+    n-). s follows from w by ``gmeb.norm``.
+Rounding
+    Losses are 1 less a sum that is rounded, n of them added: objectives are known to a few eps n.
+Units
+    Both numbers stay as they are where a column is multiplied by c: r_j and q_j^2 have c^2, w_j has 1/c. ``sizes``
+    are sqrt(r_j(0) + r_j(1)), units of the feature: powers of two next to them make w_j and s_j free of units and of
+    R, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from fsmodels.models.gmeb.norm import Moments
+from fsmodels.models.proofs.svm import balanced, hinges, repaired
+from solvers.facts.certificate import Certificate
+
+__all__ = ["Attained", "Proof", "Proven", "of_dual", "of_nonconvex", "of_primal", "resolution"]
+
+FloatArray = NDArray[np.float64]
+
+EPS = float(np.finfo(float).eps)
+ROUNDING = 1e-15  # relative: a norm of 1 less that stays below 1
+INTERSECTIONS = 200  # each drops a line for good; on 5000 columns fewer than 20 were needed
+LEAST = 1e-16  # of the largest term of the norm: a smaller one is rounding, and its w^2 / s may underflow
+
+
+class Proven(NamedTuple):
+    """A bound, and a point of the dual (16) with that value."""
+
+    value: float
+    mu: FloatArray
+    mu_1: float
+    mu_plus: float
+    mu_minus: float
+
+
+class Attained(NamedTuple):
+    """Weights that satisfy (15) with their best offset, for centred columns, and loss."""
+
+    loss: float
+    w: FloatArray
+    offset: float
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The data of one instance.
+
+    Attributes
+    ----------
+    moments : Moments
+        v+ and v-, shape (d,).
+    X : ndarray of shape (n, d), centred
+    y : ndarray of shape (n,)
+    """
+
+    moments: Moments
+    X: FloatArray
+    y: FloatArray
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Proof:
+        """Return this object, which holds data only: a model's clone shares it."""
+        return self
+
+    def bound(self, mu: FloatArray | None, R_plus: float, R_minus: float) -> Proven:
+        """Return the best bound that multipliers of the margins, shape (n,), or none, give.
+
+        Examples
+        --------
+        >>> proof = Proof(Moments(np.ones(1), np.ones(1)), np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]))
+        >>> proof.bound(np.array([1.0, 1.0]), 0.25, 0.25).value  # |w| <= 0.5
+        1.0
+        """
+        mu = repaired(balanced(self.y) if mu is None else np.nan_to_num(mu), self.y, 1.0)
+        if (largest := float(mu.max())) > 0:
+            mu = np.minimum(mu / largest, 1.0)
+        q = np.abs((mu * self.y) @ self.X)
+        h = _best_share(self.moments.v_plus / R_plus, self.moments.v_minus / R_minus, q)
+        p = ((1.0 - h) / R_plus, h / R_minus)
+        root = self.moments.coefficients(*p)
+        k = float(np.divide(q, root, out=np.where(q > 0, np.inf, 0.0), where=root > 0).max(initial=0.0))
+        value = float(mu.sum()) - k
+        if not value > 0:
+            return Proven(0.0, np.zeros_like(mu), 0.0, 0.0, 0.0)
+        return Proven(value, mu, k / 2, k / 2 * p[0], k / 2 * p[1])
+
+    def classifier(self, w: FloatArray, R_plus: float, R_minus: float) -> Attained:
+        """Return the best of w (d,) shrunk or stretched onto (15), and of w = 0; never worse than either.
+
+        Examples
+        --------
+        >>> proof = Proof(Moments(np.ones(1), np.ones(1)), np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]))
+        >>> proof.classifier(np.array([7.0]), 0.25, 0.25).loss
+        1.0
+        """
+        w = np.where((self.moments.v_plus + self.moments.v_minus > 0) & np.isfinite(w), w, 0.0)
+        terms = np.abs(w) * self.moments.coefficients(0.5 / R_plus, 0.5 / R_minus)
+        w = np.where(terms > LEAST * terms.max(initial=0.0), w, 0.0)
+        ratio = self.moments.worst(w, R_plus, R_minus).ratio
+        ends = [0.0]
+        if np.isfinite(ratio) and ratio > 0:
+            most = 1.0 / (ratio * (1.0 + ROUNDING))
+            ends += [min(1.0, most), most]
+        scores = self.X @ w if len(ends) > 1 else np.zeros(len(self.y))
+        found = [(*hinges(t * scores, self.y), t) for t in ends if np.isfinite(t)]
+        loss, offset, t = min(found, key=lambda one: one[0])
+        return Attained(loss, t * w, offset)
+
+    def slacks(self, found: Attained) -> FloatArray:
+        """Return the hinge losses of a classifier, shape (n,)."""
+        return np.maximum(1.0 - self.y * (self.X @ found.w + found.offset), 0.0)
+
+    def sizes(self, R_plus: float, R_minus: float) -> FloatArray:
+        """Return sqrt(v+ / R+ + v- / R-), shape (d,)."""
+        return self.moments.coefficients(1.0 / R_plus, 1.0 / R_minus)
+
+
+def resolution(samples: int, model: Any = None) -> float:
+    """Return what rounding leaves of the sum of slacks."""
+    return 8 * EPS * samples
+
+
+def of_primal(model: pyo.ConcreteModel, proof: Proof, floor: float = 0.0) -> Certificate:
+    """Return how answers of (15) are proven; ``floor`` is the least ``(v+_j / R+ + v-_j / R-) s_j``."""
+    part = _Primal(proof, floor)
+    return Certificate([model.margin], part.bound, part.repair, part.trivial)
+
+
+def of_nonconvex(model: pyo.ConcreteModel, proof: Proof) -> Certificate:
+    """Return how points of (11) are put on its rows; its solvers are local, and prove nothing."""
+    part = _Nonconvex(proof)
+    return Certificate([], None, part.repair, part.trivial)
+
+
+def of_dual(model: pyo.ConcreteModel, proof: Proof) -> Certificate:
+    """Return how answers of (16) are proven: its multipliers are a classifier, whose loss is a bound."""
+    part = _Dual(proof)
+    return Certificate([model.weight], part.bound, part.repair, part.trivial)
+
+
+@dataclass(frozen=True)
+class _Primal:
+    proof: Proof
+    floor: float = 0.0
+
+    def bound(self, model: Any, multipliers: FloatArray | None) -> float:
+        return self.proof.bound(multipliers, *_limits(model)).value
+
+    def repair(self, model: Any) -> None:
+        self._put(model, _numbers(model.w))
+
+    def trivial(self, model: Any) -> None:
+        self._put(model, np.zeros(self.proof.X.shape[1]))
+
+    def _put(self, model: Any, w: FloatArray) -> None:
+        """Put the best classifier of weights on the model; room for the floors is taken from both R alike."""
+        moments, limits = self.proof.moments, _limits(model)
+        sizes = self.proof.sizes(*limits)
+        least = np.divide(self.floor, sizes**2, out=np.zeros_like(sizes), where=sizes > 0)
+        taken = max(float(moments.v_plus @ least) / limits[0], float(moments.v_minus @ least) / limits[1])
+        room = max(0.0, 1.0 - taken * (1.0 + ROUNDING))  # sum w^2 / s <= room / room with both R times room
+        found = self.proof.classifier(w if room else np.zeros_like(w), room * limits[0], room * limits[1])
+        s = room * moments.scales(found.w, *limits) + least
+        _put(model.w, found.w)
+        _put(model.s, s)
+        if model.component("t") is not None:
+            _put(model.t, np.divide(found.w**2, s, out=np.zeros_like(s), where=s > 0))
+        _put_classifier(model, self.proof, found)
+
+
+@dataclass(frozen=True)
+class _Nonconvex:
+    proof: Proof
+
+    def repair(self, model: Any) -> None:
+        self._put(model, self.proof.classifier(_numbers(model.w), *_limits(model)))
+
+    def trivial(self, model: Any) -> None:
+        self._put(model, self.proof.classifier(np.zeros(self.proof.X.shape[1]), *_limits(model)))
+
+    def _put(self, model: Any, found: Attained) -> None:
+        sigma = np.sqrt(self.proof.moments.scales(found.w, *_limits(model)))
+        u = np.divide(found.w, sigma, out=np.zeros_like(sigma), where=sigma > 0)
+        for variables, values in ((model.w, found.w), (model.u, u), (model.sigma, sigma)):
+            _put(variables, values)
+        _put_classifier(model, self.proof, found)
+
+
+@dataclass(frozen=True)
+class _Dual:
+    proof: Proof
+
+    def bound(self, model: Any, multipliers: FloatArray | None) -> float:
+        w = np.zeros(self.proof.X.shape[1])
+        if multipliers is not None:
+            w[self._varying] = multipliers
+        return self.proof.classifier(w, *_limits(model)).loss
+
+    def repair(self, model: Any) -> None:
+        self._put(model, _numbers(model.mu))
+
+    def trivial(self, model: Any) -> None:
+        self._put(model, None)
+
+    @property
+    def _varying(self) -> NDArray[np.bool_]:
+        moments = self.proof.moments
+        return np.asarray(moments.v_plus + moments.v_minus > 0)
+
+    def _put(self, model: Any, mu: FloatArray | None) -> None:
+        found, moments = self.proof.bound(mu, *_limits(model)), self.proof.moments
+        v = np.where(self._varying, moments.v_plus + moments.v_minus, 1.0)
+        _put(model.mu, found.mu)
+        _put(model.q, ((found.mu * self.proof.y) @ self.proof.X) / np.sqrt(v))
+        _put(model.r, (found.mu_plus * moments.v_plus + found.mu_minus * moments.v_minus) / v)
+        for variable, value in (
+            (model.mu_1, found.mu_1), (model.mu_plus, found.mu_plus), (model.mu_minus, found.mu_minus)
+        ):  # fmt: skip
+            _put(variable, [value])
+
+
+def _best_share(plus: FloatArray, minus: FloatArray, q: FloatArray) -> float:
+    """Return the h in [0, 1] with the largest ``min_j ((1 - h) plus_j + h minus_j) / q_j^2``."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        size = (q / q.max(initial=0.0)) ** 2
+        start, end = plus / size, minus / size
+    counts = np.isfinite(start) & np.isfinite(end)
+    start, end = start[counts], end[counts]
+    if not len(start):
+        return 0.5
+    near, far = EPS, 1.0 - EPS
+
+    def lowest(h: float) -> int:
+        return int(np.argmin((1.0 - h) * start + h * end))
+
+    left, right = lowest(0.0), lowest(1.0)
+    slope = end - start
+    if slope[left] <= 0:
+        return near
+    if slope[right] >= 0:
+        return far
+    h = 0.5
+    for _ in range(INTERSECTIONS):
+        h = float((start[left] - start[right]) / (slope[right] - slope[left]))
+        k = lowest(h)
+        if k in (left, right) or slope[k] == 0:
+            break
+        left, right = (k, right) if slope[k] > 0 else (left, k)
+    return min(max(h, near), far)
+
+
+def _limits(model: Any) -> tuple[float, float]:
+    return float(pyo.value(model.R_plus)), float(pyo.value(model.R_minus))
+
+
+def _numbers(variables: Any) -> FloatArray:
+    return np.array([0.0 if v.value is None else v.value for v in variables.values()], dtype=float)
+
+
+def _put(variables: Any, values: Iterable[float]) -> None:
+    """Set values where the user has fixed none."""
+    for v, value in zip(variables.values(), values, strict=True):
+        if not v.fixed:
+            v.set_value(float(value), skip_validation=True)
+
+
+def _put_classifier(model: Any, proof: Proof, found: Attained) -> None:
+    _put(model.offset, [found.offset])
+    _put(model.xi, proof.slacks(found))

@@ -1,0 +1,177 @@
+"""What a solved GMEB model says: the classifier, both forms of its weights, the features it uses, the duality gap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyomo.environ as pyo
+
+from fsmodels.errors import ModelError
+from fsmodels.models.gmeb.norm import Moments
+from fsmodels.weights import FloatArray, used
+from solvers import facts_of
+
+TIGHT = 1e-5  # relative distance at which a cone binds
+
+
+def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
+    """Return (w, b) of a solved model of this module, for the data as given: class +1 where w.x + b > 0.
+
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+        With its values loaded; a dual also with its multipliers in ``model.dual``.
+
+    Returns
+    -------
+    w : ndarray of shape (d,)
+        1/unit of the feature.
+    b : float
+
+    Raises
+    ------
+    ModelError
+        If the dual has no multipliers, or the model no values.
+
+    Notes
+    -----
+    Source: Peleg, Meir 2005, Theorem 19.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.gmeb.primal(fs.load_dataset("bupa").scaled("standard"), R_plus=2.0, R_minus=2.0)
+    >>> result = fs.solve(model)
+    >>> w, b = fs.gmeb.classifier(model)
+    >>> w.shape
+    (6,)
+    """
+    if model.component("mu") is None:
+        _check_solved(model, [*model.w.values()])
+        return np.array([pyo.value(v) for v in model.w.values()]), float(pyo.value(model.b))
+    w = _multipliers(model, model.weight)
+    offset = float(model.dual[model.balance])
+    return w, offset - float(w @ np.array([pyo.value(m) for m in model.mean.values()]))
+
+
+def has_multipliers(model: pyo.ConcreteModel) -> bool:
+    """Tell whether a dual holds the multipliers that are its classifier."""
+    return all(row in model.dual for row in (*model.weight.values(), model.balance))
+
+
+def feasible_classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
+    """Return (w, b) of a dual, w shrunk until it satisfies (15); without multipliers w = 0 and the larger class's b."""
+    if not has_multipliers(model):
+        signs = sum(model.balance.body.linear_coefs)
+        return np.zeros(len(model.features)), 1.0 if signs >= 0 else -1.0
+    w, b = classifier(model)
+    v_plus, v_minus, mean = (
+        np.array(list(part.extract_values().values())) for part in (model.v_plus, model.v_minus, model.mean)
+    )
+    worst = Moments(v_plus, v_minus).worst(w, pyo.value(model.R_plus), pyo.value(model.R_minus))
+    small = w / max(1.0, worst.ratio * (1 + 1e-15))
+    return small, b + float((w - small) @ mean)
+
+
+def scaling(model: pyo.ConcreteModel) -> pd.DataFrame:
+    """Return the weights of a solved model in both of their forms, one row a feature: w = u sigma, s = sigma^2 (14).
+
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+        As for ``classifier``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index: features. ``w`` (1/unit), ``s`` (1/unit^2) as in (15); ``u``, ``sigma`` (1/unit) as in (11).
+
+    Raises
+    ------
+    ModelError
+        As ``classifier`` does.
+
+    Notes
+    -----
+    Source: Peleg, Meir 2005, (14), Remark 12.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.gmeb.primal(fs.load_dataset("bupa").scaled("standard"), R_plus=2.0, R_minus=2.0)
+    >>> result = fs.solve(model)
+    >>> table = fs.gmeb.scaling(model)
+    >>> bool((table["u"] ** 2).sum() <= 1 + 1e-6)
+    True
+    """
+    w, _ = classifier(model)
+    if model.component("sigma") is not None:
+        u, sigma = (np.array([v.value for v in part.values()], dtype=float) for part in (model.u, model.sigma))
+        s = sigma**2
+    else:
+        if model.component("mu") is not None:
+            s = _multipliers(model, model.moment)
+        else:
+            s = np.array([v.value for v in model.s.values()], dtype=float)
+        sigma = np.sqrt(np.maximum(s, 0.0))
+        u = np.divide(w, sigma, out=np.zeros_like(w), where=sigma > 0)
+    return pd.DataFrame({"w": w, "s": s, "u": u, "sigma": sigma}, index=list(model.features))
+
+
+def duality_gap(primal_value: float, dual_value: float) -> float:
+    """Return how far a value of (15) is above one of (16), relative to the first; at a point feasible for both, >= 0.
+
+    Examples
+    --------
+    >>> duality_gap(200.0, 199.0)
+    0.005
+    """
+    return (primal_value - dual_value) / max(abs(primal_value), 1e-10 * abs(dual_value), np.finfo(float).tiny)
+
+
+def _check_solved(model: pyo.ConcreteModel, variables: list[Any]) -> None:
+    if any(v.value is None for v in variables):
+        raise ModelError(f'Model "{model.name}" has no solution loaded: solve it first, with fs.solve(model).')
+
+
+def _multipliers(model: pyo.ConcreteModel, rows: Any) -> FloatArray:
+    """Return the multipliers of rows over features; 0 where a feature has none, being left out."""
+    if any(row not in model.dual for row in rows.values()):
+        raise ModelError(
+            f'Model "{model.name}" has no multipliers of "{rows.name}", which hold the classifier: solve it with a '
+            "solver that returns duals, such as clarabel."
+        )
+    return np.array([model.dual[rows[j]] if j in rows else 0.0 for j in model.features], dtype=float)
+
+
+def by_weight(sizes: FloatArray, model: Any) -> list[str]:
+    """Return the features that the weights use; ``sizes`` are of the centred columns."""
+    w = np.array([float(v.value) for v in model.w.values()])
+    return [j for j, uses in zip(model.features, used(w, sizes).tolist(), strict=True) if uses]
+
+
+def by_multiplier(sizes: FloatArray, model: Any) -> list[str]:
+    """Return the features that the multipliers use; without multipliers, those whose cone binds, as w_j != 0 needs."""
+    if all(row in model.dual for row in model.weight.values()):
+        w = _multipliers(model, model.weight)
+        return [j for j, uses in zip(model.features, used(w, sizes).tolist(), strict=True) if uses]
+    values = ((j, model.q[j].value ** 2, 4 * model.mu_1.value * model.r[j].value) for j in model.weight)
+    return [j for j, square, product in values if square > 0 and square >= product * (1 - TIGHT)]
+
+
+def norm_violation(model: pyo.ConcreteModel) -> float:
+    """Return by how much the weights of a convex primal (15) miss the worst row of ``gmeb.norm``, relative to its side.
+
+    Where s_j = 0, w_j = 1e-4 satisfies ``w_j^2 <= s_j t_j`` within 1e-8: solvers that are content with that call
+    optimal what is below the optimum.
+    """
+    stated = getattr(facts_of(model), "built", None)  # no walk over the other rows: they do not change these
+    rows = [model.component(name) for name in ("cone", "unit", "second_plus", "second_minus")]
+    if (stated is not None and stated.changes()) or not all(part.active for part in rows if part is not None):
+        return 0.0  # the rows mean something else now
+    v_plus, v_minus = (np.array(list(part.extract_values().values())) for part in (model.v_plus, model.v_minus))
+    w = np.array([pyo.value(weight) for weight in model.w.values()])
+    worst = Moments(v_plus, v_minus).worst(w, pyo.value(model.R_plus), pyo.value(model.R_minus))
+    return max(0.0, worst.ratio - 1)

@@ -1,0 +1,135 @@
+r"""The SVM that GMEB becomes without scaling: the norm not squared, and the ratio of loss and margin it stands for.
+
+Problem
+    n samples; Theorem 11 without its constant terms, and its convex twin:
+
+    .. math::
+        \min_{w, b, \xi, \gamma}\ & \tfrac{1}{\gamma} \left(e^\top \xi + \tfrac{1}{2C}\right)              && (18) \\
+        \text{s.t.}\ & y_i (w^\top x_i + b) \ge \gamma - \xi_i,\ w^\top w \le 1,\ \xi \ge 0,\ \gamma > 0   && (18)
+
+        \min_{\hat w, \hat b, \hat\xi}\ & \tfrac12 \|\hat w\|_2 + C e^\top \hat\xi                         && (19) \\
+        \text{s.t.}\ & y_i (\hat w^\top x_i + \hat b) \ge 1 - \hat\xi_i,\ \hat\xi \ge 0                    && (19)
+
+Why they are the same (Theorem 20)
+    The perspective of Lemma 23 divides all of (18) by gamma: with w^ = w/gamma, b^ = b/gamma, xi^ = xi/gamma and
+    t = 1/gamma its rows are those of (19) and ``||w^|| <= t``, its objective ``e'xi^ + t/(2C)``, which takes t down to
+    ``||w^||``. So (19) is C times (18), and back: w = w^/||w^||, b = b^/||w^||, xi = xi^/||w^||, gamma = 1/||w^||.
+    Where the optimum of (19) is w^ = 0, (18) has none: its infimum is approached as gamma grows without bound.
+Symbols
+    w, w^ -> ``w`` (features; 1/unit of the feature in (19)), b -> ``b``, xi -> ``xi`` (samples), gamma -> ``gamma``,
+    ||w^|| -> ``t``, C -> ``C``, e'xi -> ``loss``.
+Source
+    Peleg, Meir 2005, "Feature selection by global minimization of a generalization bound": (18), (19), Theorem 20,
+    Lemma 23.
+Deviations
+    (19) bounds the norm by ``t`` in a second-order cone. Theorem 20 does not say that the optima differ by a factor C.
+Class
+    (19) SOCP; (18) quasiconvex NLP.
+Certificate
+    (19) exact, when the solver proves its bound; (18) stationary.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.gmeb.solution import by_weight
+from fsmodels.models.svm import feature_weights, rows_of, signed, soft_margin
+from fsmodels.weights import column_sizes
+from solvers.facts.structure import Facts
+
+__all__ = ["svm_ratio", "svm_unsquared"]
+
+
+def svm_unsquared(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
+    """Build the SVM with the norm of w not squared (19).
+
+    Parameters
+    ----------
+    data : Dataset of shape (n, d)
+    C : float
+        Weight of the unscaled sum of slacks, above 0; ``model.C`` can be changed between solves.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``w`` (features), ``b``, ``xi`` (samples), ``t`` >= ||w||, rows ``margin`` and ``norm``.
+
+    Raises
+    ------
+    ParameterError
+        If C is not above 0.
+
+    Notes
+    -----
+    Source: Peleg, Meir 2005, (19).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> fs.solve(fs.gmeb.svm_unsquared(fs.load_dataset("bupa").scaled("standard"), C=1.0)).status.value
+    'optimal'
+    """
+    model = soft_margin("SVM, norm not squared", data, C)
+    model.t = pyo.Var(domain=pyo.NonNegativeReals, doc="(19) bound on ||w||")
+    squares = pyo.quicksum(w**2 for w in model.w.values())
+    model.norm = pyo.Constraint(expr=squares <= model.t**2, doc="(19) ||w|| <= t")
+    model.objective = pyo.Objective(expr=0.5 * model.t + model.C * model.loss, doc="(19) norm and slacks")
+    Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="clarabel").attach(model)
+    return model
+
+
+def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
+    """Build the quasiconvex SVM (18): loss over margin, with w in the unit ball; its optimum is that of (19) over C.
+
+    Parameters
+    ----------
+    data, C
+        As for ``svm_unsquared``.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``w`` (features), ``b``, ``xi`` (samples), ``gamma``, rows ``margin`` and ``unit``; for NLP solvers. Without an
+        optimum where that of (19) is w = 0: gamma then grows without bound.
+
+    Raises
+    ------
+    ParameterError
+        If C is not above 0.
+
+    Notes
+    -----
+    Source: Peleg, Meir 2005, (18).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> fs.solve(fs.gmeb.svm_ratio(fs.load_dataset("bupa").scaled("standard"), C=1.0)).status.value
+    'stationary'
+    """
+    model = feature_weights("SVM, ratio", data, C)
+    model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=1.0, doc="(18) slack of sample i")
+    model.gamma = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(18) margin, above 0")
+    weights, slacks = list(model.w.values()), list(model.xi.values())
+    rows, signs = rows_of(signed(data)), data.y.tolist()
+
+    def margin(m: pyo.ConcreteModel, i: int) -> Any:  # y_i (w.x_i + b) - gamma + xi_i >= 0
+        coefs, where = rows[i]
+        variables = [*(weights[k] for k in where), m.b, m.gamma, slacks[i]]
+        return LinearExpression(linear_coefs=[*coefs, signs[i], -1.0, 1.0], linear_vars=variables) >= 0
+
+    model.margin = pyo.Constraint(model.samples, rule=margin, doc="(18) margin of sample i")
+    model.unit = pyo.Constraint(expr=pyo.quicksum(w**2 for w in weights) <= 1, doc="(18) w'w <= 1")
+    total = LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks)
+    model.loss = pyo.Expression(expr=total, doc="(18) e'xi")
+    model.objective = pyo.Objective(
+        expr=(model.loss + 1 / (2 * model.C)) / model.gamma, doc="(18) loss and complexity over the margin"
+    )
+    Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="pounce").attach(model)
+    return model

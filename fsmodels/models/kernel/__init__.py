@@ -1,0 +1,433 @@
+r"""Feature weights inside the kernel of an SVM: full space, alternating with a shared or explicit margin, and GMKL.
+
+Problem
+    A weight z_k >= 0 for each feature, inside the kernel; K(z)_ij = K(Z x_i, Z x_j), for the RBF kernel
+
+    .. math::
+        K(z)_{ij} = \exp(-\textstyle\sum_k z_k^2 (x_{ik} - x_{jk})^2)                                      && (13)
+
+    With a_i = y_i u_i and f = K(z) a + b, the decision values of the samples:
+
+    .. math::
+        \min_{u, b, z \ge 0}\ & \Omega = \tfrac12 a^\top K(z) a + C \sum_i V(y_i f_i) + \mu \sum_k z_k     && (7) \\
+        \min_{\bar u, \bar b, z \ge 0, \lambda}\ & \tfrac{1}{2 \lambda^2} \bar a^\top K(z) \bar a
+            + C \sum_i V(y_i f_i / \lambda) + \mu \sum_k z_k                                               && (11) \\
+        \min_{z \ge 0, \lambda}\ & \tfrac{1}{2 \lambda^2}
+            + C \sum_i V(y_i f_i / \lambda) + \mu \sum_k z_k                                               && (12) \\
+        \min_{z \ge 0}\ & F(z) + \mu \sum_k z_k,\quad F(z) = \max_\alpha \{e^\top \alpha
+            - \tfrac12 \alpha^\top Y K(z) Y \alpha : y^\top \alpha = 0,\ 0 \le \alpha \le C\}              && (5), (6)
+
+    V is the hinge max(0, 1 - m), smoothed over [1 - 2 eps, 1]:
+
+    .. math::
+        V(m) = 1 - m - \epsilon \ (m < 1 - 2 \epsilon),\quad (1 - m)^2 / (4 \epsilon) \ (m < 1),\quad 0    && (8)
+
+Algorithms
+    ``full_fs``     (7) in all variables at once (section 3).
+    ``gmkl``        (5): projected gradient with Armijo steps on the value function; F is the hinge's.
+    ``ao_simple``   Algorithm 1: SVM for fixed z, then (FS), z for fixed (u, b), until z is still.
+    ``ao_margin``   Algorithm 2: SVM, then (XFS), (z, lambda) of (11) for fixed (u, b), until z is still.
+    ``ao_efs``      Algorithm 3: SVM, then (EFS), (z, lambda) of (12), until the set of weights in use is still.
+
+    All weights below 0.01 of the largest count as 0. At the end the SVM is solved again, so that Omega of different
+    models can be compared; ``omega`` gives it for any z.
+What to know of the objective
+    The slope of a weight at 0 is mu > 0: what is 0 stays 0, and z = 0 is a strict local minimum, at which every sample
+    gets the label of the larger class. From z = 1 with 120 standardised features K is the identity and all slopes
+    vanish but mu: the default start is z = min(1, 2 / sqrt(2 d)), at which two samples are a distance of about 2
+    apart (``start="ones"`` for the paper's), and a first step is tried at a quarter of ||z||.
+    (11) does not change under (u, b, lambda) -> t (u, b, lambda). (12) drops u'Ku, so that a kernel near the identity,
+    which memorises the labels, costs little: for C >= 1 it prefers weights on noise; take C near n^(-1/3), from a grid
+    as 2^-7..2^2. At z = 0 its lambda runs away: lambda stays in [1e-3, 1e3].
+    mu gives all weights one price, so that columns should be standardised (``data.scaled("standard")``).
+    ``model.z.fix(0.5)`` before solving gives the plain SVM at these weights, in any model and form.
+    Omega falls in every step of Algorithms 1 and 2, not of Algorithm 3, which is why its sweeps are limited.
+The forms
+    ``oracle`` (default): variables and an objective without algebra, steps on arrays (``kernel.problem``), memory
+    O(n^2 + n d). Bounds and fixed values of ``z`` may be edited; the solver is the driver "alternating" with
+    ``sub_solver=`` l-bfgs-b, trust-newton, projected-gradient, pounce or cyipopt. ``algebra``: every row, for any NLP
+    solver and edit, for some 60 samples of 20 features (``kernel.algebra``); global solvers prove nothing on it: scip
+    has no bound after 15 s for 4 samples of 2 features. ``reduced`` (``full_fs``): L-BFGS-B on (5) with the smoothed
+    hinge, whose local minima are those of (7): much faster where n is large.
+The SVM step
+    libsvm on K + (2 eps / C) I solves the smoothed SVM exactly (``kernel.value_function``); ``svm="primal"`` is Newton's method.
+Symbols
+    u -> ``u`` (samples), b -> ``b``, z -> ``z`` (features; 1/unit of the feature), lambda -> ``margin`` (1 where it is
+    not shared), C -> ``C``, mu -> ``penalty``, eps -> ``eps``; a_i = y_i u_i.
+Source
+    Tayal, Coleman, Li, "Primal explicit max margin feature selection for nonlinear support vector machines": (2),
+    (4)-(8), (11)-(13), Algorithms 1-3. Varma, Babu 2009, "More generality in efficient multiple kernel learning", for
+    GMKL.
+Deviations
+    Omega in section 3 lacks the second index of its double sum. Start and first step as above. The methods over a box
+    are L-BFGS-B by default, and for the paper's trust region (Coleman, Li 1996) a projected one. Algorithm 3 stops at
+    an unchanged set of weights; its printed rule, no weight changes, is ``stop="weights"``. z in the RBF kernel enters
+    as z^2, so that the polynomial and linear kernels take z^2 x x' as well.
+Class
+    NLP, nonconvex, in z; a convex QP in (u, b) for fixed z.
+Certificate
+    stationary, where the first-order residual that the driver measures is small; feasible otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import ArrayLike
+
+from fsmodels.checks import choice
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.kernel import algebra as algebra
+from fsmodels.models.kernel.algebra import efs, fs, svm, xfs
+from fsmodels.models.kernel.build import built, by_oracle, share, weights
+from fsmodels.models.kernel.fitted import KernelClassifier, classifier, ranking
+from fsmodels.models.kernel.problem import STOPS, used
+from solvers.facts.oracle_blocks import OracleBlock
+
+__all__ = [
+    "FORMS",
+    "KernelClassifier",
+    "ao_efs",
+    "ao_margin",
+    "ao_simple",
+    "classifier",
+    "efs",
+    "fs",
+    "full_fs",
+    "gmkl",
+    "omega",
+    "ranking",
+    "svm",
+    "used",
+    "xfs",
+]
+
+FORMS = ["oracle", "algebra"]
+SWEEPS = 100  # of Algorithms 1 and 2
+EFS_SWEEPS = 30  # of Algorithm 3, whose Omega may rise
+
+
+def full_fs(
+    data: Dataset,
+    *,
+    C: float,
+    penalty: float,
+    start: Any = "default",
+    kernel: Any = "rbf",
+    eps: float = 0.5,
+    form: str = "oracle",
+    svm: str = "libsvm",
+    degree: int = 2,
+    offset: float = 1.0,
+) -> pyo.ConcreteModel:
+    """Build FULL-FS (7): classifier and weights of the features at once, from the SVM at the start.
+
+    Parameters
+    ----------
+    data : Dataset of shape (n, d)
+        Dense, standardised: weights are compared and added.
+    C : float
+        Weight of the unscaled sum of losses, above 0; ``model.C`` can be changed between solves.
+    penalty : float
+        mu, the price of a unit of weight, above 0; ``model.penalty`` can be changed between solves.
+    start : {"default", "ones"}, array of shape (d,), mapping feature -> weight, or one number
+        First weights: min(1, 2 / sqrt(2 d)), the paper's ones, or given. They are values of ``model.z``, so that a
+        second solve goes on from where the first one ended.
+    kernel : {"rbf", "polynomial", "linear"}
+        On the weighted features; a polynomial has ``degree`` and ``offset``.
+    eps : float
+        Half the width of the hinge's smooth part, above 0.
+    form : {"oracle", "reduced", "algebra"}
+        Fast steps on arrays; the same by the value function of z; or all rows, for small data and any NLP solver.
+    svm : {"libsvm", "primal"}
+        How the SVM for fixed weights is solved; both find the same.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``u`` (samples), ``b``, ``z`` (features), ``margin`` (lambda, fixed at 1); read it with ``classifier``.
+
+    Raises
+    ------
+    ParameterError
+        A parameter outside what is allowed.
+    DataError
+        A class without a sample, or sparse data.
+
+    Notes
+    -----
+    Source: Tayal, Coleman, Li, (7), section 3.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> result = fs.solve(fs.kernel.full_fs(data, C=1.0, penalty=2.0, form="reduced"))
+    >>> result.status.value
+    'stationary'
+    """
+    choice("form", form, [*FORMS, "reduced"])
+    shared = {"start": start, "kernel": kernel, "eps": eps, "svm": svm, "degree": degree, "offset": offset}
+    model = built("FULL-FS", data, C=C, penalty=penalty, **shared)
+    if form == "algebra":
+        return algebra.whole(model)
+    problem = model.kernel_problem
+    step = problem.move_by_value if form == "reduced" else problem.move_all
+    block = OracleBlock("z" if form == "reduced" else "u, b, z", step)
+    return by_oracle(model, [block], begin=problem.fitted, finish=problem.fitted)
+
+
+def gmkl(
+    data: Dataset,
+    *,
+    C: float,
+    penalty: float,
+    start: Any = "default",
+    kernel: Any = "rbf",
+    eps: float = 0.0,
+    form: str = "oracle",
+    degree: int = 2,
+    offset: float = 1.0,
+) -> pyo.ConcreteModel:
+    """Build GMKL (5), (6): weights by projected gradient steps on the value function of the SVM.
+
+    Parameters
+    ----------
+    data, C, penalty, start, kernel, degree, offset
+        As for ``full_fs``.
+    eps : float
+        0: the hinge of (6); above 0 it is smoothed.
+    form : {"oracle", "algebra"}
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        As for ``full_fs``.
+
+    Raises
+    ------
+    ParameterError, DataError
+        As ``full_fs`` does.
+
+    Notes
+    -----
+    Source: Varma, Babu 2009; Tayal, Coleman, Li, (5), (6).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> result = fs.solve(fs.kernel.gmkl(data, C=1.0, penalty=2.0))
+    >>> result.bound is None
+    True
+    """
+    choice("form", form, FORMS)
+    shared = {"start": start, "kernel": kernel, "eps": eps, "degree": degree, "offset": offset}
+    model = built("GMKL", data, C=C, penalty=penalty, hinge=True, **shared)
+    if form == "algebra":
+        return algebra.whole(model)
+    problem = model.kernel_problem
+    block = OracleBlock("z", problem.move_by_value)
+    return by_oracle(model, [block], begin=problem.fitted, finish=problem.fitted, method="projected-gradient")
+
+
+def ao_simple(
+    data: Dataset,
+    *,
+    C: float,
+    penalty: float,
+    start: Any = "default",
+    kernel: Any = "rbf",
+    eps: float = 0.5,
+    form: str = "oracle",
+    svm: str = "libsvm",
+    degree: int = 2,
+    offset: float = 1.0,
+) -> pyo.ConcreteModel:
+    """Build Algorithm 1, simple AO: the SVM for fixed weights and the weights for a fixed classifier, in turn.
+
+    Parameters
+    ----------
+    data, C, penalty, start, kernel, eps, svm, degree, offset
+        As for ``full_fs``.
+    form : {"oracle", "algebra"}
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        As for ``full_fs``.
+
+    Raises
+    ------
+    ParameterError, DataError
+        As ``full_fs`` does.
+
+    Notes
+    -----
+    Source: Tayal, Coleman, Li, Algorithm 1.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> result = fs.solve(fs.kernel.ao_simple(data, C=1.0, penalty=2.0))
+    >>> bool((result.iterations["Objective"].diff().dropna() <= 1e-6).all())
+    True
+    """
+    choice("form", form, FORMS)
+    shared = {"start": start, "kernel": kernel, "eps": eps, "svm": svm, "degree": degree, "offset": offset}
+    model = built("simple AO", data, C=C, penalty=penalty, **shared)
+    if form == "algebra":
+        return algebra.alternating(model, 1)
+    problem = model.kernel_problem
+    blocks = [OracleBlock("svm", problem.solve_svm), OracleBlock("fs", problem.select)]
+    return by_oracle(model, blocks, settled=problem.same_weights, finish=problem.fitted, sweeps=SWEEPS)
+
+
+def ao_margin(
+    data: Dataset,
+    *,
+    C: float,
+    penalty: float,
+    start: Any = "default",
+    kernel: Any = "rbf",
+    eps: float = 0.5,
+    form: str = "oracle",
+    svm: str = "libsvm",
+    degree: int = 2,
+    offset: float = 1.0,
+) -> pyo.ConcreteModel:
+    """Build Algorithm 2, margin sharing AO: the weights move together with the functional margin of (11).
+
+    Parameters
+    ----------
+    data, C, penalty, start, kernel, eps, form, svm, degree, offset
+        As for ``ao_simple``.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        As for ``full_fs``, with ``margin`` free.
+
+    Raises
+    ------
+    ParameterError, DataError
+        As ``full_fs`` does.
+
+    Notes
+    -----
+    Source: Tayal, Coleman, Li, (11), Algorithm 2.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> result = fs.solve(fs.kernel.ao_margin(data, C=1.0, penalty=2.0))
+    >>> bool((result.iterations["Objective"].diff().dropna() <= 1e-6).all())
+    True
+    """
+    choice("form", form, FORMS)
+    shared = {"start": start, "kernel": kernel, "eps": eps, "svm": svm, "degree": degree, "offset": offset}
+    model = built("margin sharing AO", data, C=C, penalty=penalty, **shared)
+    if form == "algebra":
+        return algebra.alternating(model, 2)
+    share(model)
+    problem = model.kernel_problem
+    blocks = [OracleBlock("svm", problem.solve_svm), OracleBlock("xfs", problem.select_sharing)]
+    return by_oracle(model, blocks, settled=problem.same_weights, finish=problem.fitted, sweeps=SWEEPS)
+
+
+def ao_efs(
+    data: Dataset,
+    *,
+    C: float,
+    penalty: float,
+    start: Any = "default",
+    kernel: Any = "rbf",
+    eps: float = 0.5,
+    form: str = "oracle",
+    svm: str = "libsvm",
+    degree: int = 2,
+    offset: float = 1.0,
+    stop: str = "support",
+) -> pyo.ConcreteModel:
+    """Build Algorithm 3, explicit margin AO: the weights maximise the functional margin (12) for fixed coefficients.
+
+    Parameters
+    ----------
+    data, C, penalty, start, kernel, eps, form, svm, degree, offset
+        As for ``ao_simple``. C near n^(-1/3) suits (12): where C is 1 or more, memorising is nearly free.
+    stop : {"support", "weights"}
+        End when the same weights count as 0, or, as printed, when no weight moves by 0.01 of the largest.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        As for ``full_fs``, with ``margin`` free. The result is the last point, and its objective Omega.
+
+    Raises
+    ------
+    ParameterError, DataError
+        As ``full_fs`` does.
+
+    Notes
+    -----
+    Source: Tayal, Coleman, Li, (12), Algorithm 3.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> result = fs.solve(fs.kernel.ao_efs(data, C=0.125, penalty=0.5))
+    >>> result.has_solution
+    True
+    """
+    choice("form", form, FORMS)
+    choice("stop", stop, list(STOPS))
+    shared = {"start": start, "kernel": kernel, "eps": eps, "svm": svm, "degree": degree, "offset": offset}
+    model = built("explicit margin AO", data, C=C, penalty=penalty, **shared)
+    if form == "algebra":
+        return algebra.alternating(model, 3, STOPS[stop], EFS_SWEEPS)
+    share(model)
+    problem = model.kernel_problem
+    blocks = [OracleBlock("svm", problem.solve_svm), OracleBlock("efs", problem.select_explicit, returns=False)]
+    return by_oracle(
+        model, blocks, settled=problem.settled(stop), finish=problem.fitted, sweeps=EFS_SWEEPS, keeps_last=True
+    )
+
+
+def omega(
+    data: Dataset,
+    z: ArrayLike | Mapping[str, float],
+    *,
+    C: float,
+    penalty: float,
+    kernel: Any = "rbf",
+    eps: float = 0.5,
+    degree: int = 2,
+    offset: float = 1.0,
+) -> float:
+    """Return Omega (7) at weights z with the SVM solved, to compare the weights of any methods.
+
+    Parameters
+    ----------
+    data, C, penalty, kernel, eps, degree, offset
+        As for ``full_fs``; eps = 0 is the hinge.
+    z : array of shape (d,), mapping feature -> weight, or one number
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> omega(data, 0.5, C=1.0, penalty=1.0) < omega(data, 0.0, C=1.0, penalty=1.0)
+    True
+    """
+    shared = {"kernel": kernel, "eps": eps, "degree": degree, "offset": offset}
+    problem = built("Omega", data, C=C, penalty=penalty, hinge=True, **shared).kernel_problem
+    n, d = problem.n, problem.d
+    point = np.concatenate([np.zeros(n + 1), weights(data, z, "z"), [1.0]])
+    assert len(point) == n + d + 2
+    return float(problem.value(problem.fitted(point, None)))

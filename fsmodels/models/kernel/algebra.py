@@ -1,0 +1,352 @@
+r"""The kernel family as algebra, for some 60 samples of 20 features and any NLP solver; ``kernel`` has the maths.
+
+    .. math::
+        \min\ & \tfrac{1}{2 \lambda^2} \sum_{ij} y_i y_j u_i u_j K_{ij} + C \sum_i (\xi_i + \tfrac{t_i^2}{4 \epsilon})
+                + \mu \sum_k z_k                                                                        && (10) \\
+        \text{s.t.}\ & y_i (\textstyle\sum_j y_j u_j K_{ij} + b) \ge \lambda (1 - \xi_i - t_i),\ \xi, t \ge 0 && (10) \\
+                     & q_k = z_k^2,\quad K_{ij} = \kappa(\textstyle\sum_k q_k d_k(x_i, x_j))              && (13)
+
+The exponents are linear in q. The least ``xi + t^2 / (4 eps)`` with xi + t >= 1 - m is the smoothed hinge (8): t is
+min(1 - m, 2 eps), as its slope t / (2 eps) reaches that of xi at 2 eps, and xi the rest; without t it is the hinge.
+
+The blocks for the driver "alternating" share the slacks, which hold no information: each block sets them anew. (11)
+does not change under (u, b, lambda) -> t (u, b, lambda), so Algorithm 2's lambda <- 1 before the SVM is left out. In
+Algorithm 3, where it matters, the SVM has rows of its own at lambda = 1, and (12) another set with ``explicit_margin``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import ArrayLike
+from pyomo.core.expr.numeric_expr import LinearExpression
+
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import ParameterError
+from fsmodels.models.kernel.build import built, share, weights
+from fsmodels.models.kernel.problem import MARGIN, Problem
+from solvers.facts.blocks import Block, Blocks
+from solvers.facts.structure import Facts
+
+Settled = Callable[[np.ndarray, np.ndarray], bool]  # (weights before a sweep, after it) -> whether it was the last
+
+
+def svm(data: Dataset, z: ArrayLike | Mapping[str, float], *, C: float, **shared: Any) -> pyo.ConcreteModel:
+    """Build (SVM): the primal kernel SVM (2) for fixed weights, a convex QP, with its hinge smoothed.
+
+    Parameters
+    ----------
+    data : Dataset of shape (n, d)
+        Dense.
+    z : array of shape (d,), mapping feature -> weight, or one number
+        Weights of the features, at least 0.
+    C, **shared
+        As for ``full_fs``: C, eps, kernel, degree, offset; eps = 0 is the hinge.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``u`` (samples), ``b``, slacks ``xi``, ``t`` (samples), rows ``margins``; ``z`` is fixed.
+
+    Raises
+    ------
+    ParameterError, DataError
+        As ``full_fs`` does.
+
+    Notes
+    -----
+    Source: Tayal, Coleman, Li, (2), (8).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard").take(range(40))
+    >>> fs.solve(fs.kernel.svm(data, 0.5, C=1.0)).status.value
+    'optimal'
+    """
+    model = built("SVM", data, C=C, penalty=1.0, hinge=True, **shared)
+    fixed = weights(data, z, "z")
+    for v, value in zip(model.z.values(), fixed.tolist(), strict=True):
+        v.fix(value)
+    model.penalty.set_value(1.0)
+    _state(model, numbers=model.kernel_problem.objective.matrix(fixed))
+    model.objective.set_value(model.norm + model.C * model.loss)
+    return model
+
+
+def fs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **shared: Any) -> pyo.ConcreteModel:
+    """Build (FS), step 5 of Algorithm 1: the weights for a fixed classifier; a nonconvex NLP.
+
+    Parameters
+    ----------
+    data : Dataset of shape (n, d)
+        Dense.
+    u : array of shape (n,)
+    b : float
+    C, penalty, **shared
+        As for ``full_fs``.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``z``, ``q`` (features), slacks ``xi``, ``t`` (samples); ``u`` and ``b`` are fixed.
+
+    Raises
+    ------
+    ParameterError, DataError
+        As ``full_fs`` does, and for another number of coefficients than samples.
+
+    Notes
+    -----
+    Source: Tayal, Coleman, Li, Algorithm 1.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard").take(range(12))
+    >>> model = fs.kernel.fs(data, u=[0.5] * 12, b=0.0, C=1.0, penalty=1.0)
+    >>> fs.solve(model).status.value
+    'stationary'
+    """
+    return _selection("FS", data, u, b, C, penalty, shared)
+
+
+def xfs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **shared: Any) -> pyo.ConcreteModel:
+    """Build (XFS) (11), step 6 of Algorithm 2: weights and functional margin for a fixed classifier.
+
+    Parameters
+    ----------
+    data, u, b, C, penalty, **shared
+        As for ``fs``; ``margin`` is lambda, from 1.
+
+    Notes
+    -----
+    Source: Tayal, Coleman, Li, (11), Algorithm 2.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard").take(range(12))
+    >>> model = fs.kernel.xfs(data, u=[0.5] * 12, b=0.0, C=1.0, penalty=1.0)
+    >>> fs.solve(model).status.value
+    'stationary'
+    """
+    return _selection("XFS", data, u, b, C, penalty, shared, sharing=True)
+
+
+def efs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **shared: Any) -> pyo.ConcreteModel:
+    """Build (EFS) (12), step 6 of Algorithm 3: weights and explicit margin for a fixed classifier.
+
+    Parameters
+    ----------
+    data, u, b, C, penalty, **shared
+        As for ``fs``; ``margin`` is lambda, from the geometric margin.
+
+    Notes
+    -----
+    Source: Tayal, Coleman, Li, (12), Algorithm 3.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").scaled("standard").take(range(12))
+    >>> model = fs.kernel.efs(data, u=[0.5] * 12, b=0.0, C=1.0, penalty=1.0)
+    >>> fs.solve(model).status.value
+    'stationary'
+    """
+    return _selection("EFS", data, u, b, C, penalty, shared, sharing=True, explicit=True)
+
+
+def _selection(
+    name: str,
+    data: Dataset,
+    u: ArrayLike,
+    b: float,
+    C: float,
+    penalty: float,
+    shared: dict[str, Any],
+    *,
+    sharing: bool = False,
+    explicit: bool = False,
+) -> pyo.ConcreteModel:
+    model = built(name, data, C=C, penalty=penalty, **shared)
+    problem: Problem = model.kernel_problem
+    coefficients = np.asarray(u, dtype=float)
+    if coefficients.shape != (problem.n,) or not np.isfinite([*coefficients, b]).all():
+        raise ParameterError(f"u and b must be finite, u one number for each of the {problem.n} samples.")
+    for v, value in zip(model.u.values(), coefficients.tolist(), strict=True):
+        v.fix(value)
+    model.b.fix(float(b))
+    if sharing:
+        share(model)
+    _state(model)
+    if explicit:
+        start = np.concatenate([coefficients, [b], [v.value for v in model.z.values()], [1.0]])
+        model.margin.set_value(float(np.clip(1.0 / np.sqrt(max(problem.objective.norm(start), 1e-300)), *MARGIN)))
+        model.objective.set_value(1.0 / (2.0 * model.margin**2) + model.C * model.loss + model.penalty * model.size)
+    Facts(selected=problem.selected, default_solver="pounce").attach(model)
+    return model
+
+
+def whole(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
+    """State (7) in all variables, for NLP solvers."""
+    _state(model)
+    Facts(selected=model.kernel_problem.selected, default_solver="pounce").attach(model)
+    return model
+
+
+def alternating(
+    model: pyo.ConcreteModel, algorithm: int, settled: Settled | None = None, sweeps: int | None = None
+) -> pyo.ConcreteModel:
+    """State the blocks of Algorithm 1, 2 or 3, which start at the model's weights; ``settled`` compares weights."""
+    if algorithm == 2:
+        share(model)
+    _state(model)
+    slacks = _slacks(model)
+    weighing = [model.z, model.q]
+    if algorithm == 2:
+        weighing.append(model.margin)
+    explicit = None
+    if algorithm == 3:
+        explicit = _explicit(model)
+        slacks += [model.explicit_xi, model.explicit_t]
+        weighing.append(model.explicit_margin)
+    blocks = [
+        Block([model.u, model.b, *slacks], name="svm"),
+        Block(
+            [*weighing, *slacks],
+            objective=explicit,
+            begin=_geometric_margin if algorithm == 3 else None,
+            name=["fs", "xfs", "efs"][algorithm - 1],
+        ),
+    ]
+    if algorithm == 3:  # the objective is Omega with the SVM solved again
+        blocks.append(Block([model.u, model.b, *slacks], name="svm again"))
+    Blocks(
+        blocks,
+        selected=model.kernel_problem.selected,
+        warm=True,
+        watched=[model.z],
+        settled=settled,
+        sweeps=sweeps,
+        keeps_last=algorithm == 3,
+    ).attach(model)
+    return model
+
+
+def _geometric_margin(model: pyo.ConcreteModel) -> None:
+    """Start (12) at lambda = 1 / sqrt(u'Ku), with the slacks that belong to it."""
+    problem: Problem = model.kernel_problem
+    margin = float(np.clip(1.0 / np.sqrt(max(2.0 * pyo.value(model.norm), 1e-300)), *MARGIN))
+    model.explicit_margin.set_value(margin)
+    width = 2.0 * pyo.value(model.eps)
+    for i, label in enumerate(problem.y.tolist()):
+        miss = max(0.0, 1.0 - label * pyo.value(model.decision[i]) / margin)
+        model.explicit_t[i].set_value(min(miss, width))
+        model.explicit_xi[i].set_value(max(0.0, miss - width))
+
+
+def _slacks(model: pyo.ConcreteModel) -> list[Any]:
+    return [model.xi, model.t] if pyo.value(model.eps) > 0 else [model.xi]
+
+
+def _state(model: pyo.ConcreteModel, numbers: Any = None) -> None:
+    """Add kernel, margins and objective; ``numbers`` is the kernel matrix where no weight is free."""
+    problem: Problem = model.kernel_problem
+    n, kernel, y = problem.n, problem.kernel, problem.y.tolist()
+    if numbers is None:
+        _squares(model)
+        q, X = list(model.q.values()), problem.X.tolist()
+
+        def entry(m: pyo.ConcreteModel, i: int, j: int) -> Any:
+            terms = [kernel.term(x, other) for x, other in zip(X[i], X[j], strict=True)]
+            return kernel.expression(LinearExpression(linear_coefs=terms, linear_vars=q))
+
+        free_diagonal = not kernel.shift_invariant
+        pairs = [(i, j) for i in range(n) for j in range(i + (not free_diagonal), n)]
+        model.pairs = pyo.Set(initialize=pairs, dimen=2, doc="pairs of samples, the first no later than the second")
+        model.K = pyo.Expression(model.pairs, rule=entry, doc="(13) kernel entry")
+    else:
+        model.K = pyo.Param(
+            range(n),
+            range(n),
+            initialize={(i, j): float(numbers[i, j]) for i in range(n) for j in range(n)},
+            doc="(2) kernel entry",
+        )
+
+    def entry_of(i: int, j: int) -> Any:
+        pair = (min(i, j), max(i, j))
+        return model.K[pair] if pair in model.K else 1.0  # noqa: SIM401
+
+    a = [y[i] * model.u[i] for i in range(n)]
+    model.decision = pyo.Expression(
+        model.samples,
+        rule=lambda m, i: pyo.quicksum(a[j] * entry_of(i, j) for j in range(n)) + m.b,
+        doc="(2) decision value of sample i",
+    )
+    model.norm = pyo.Expression(
+        expr=0.5 * pyo.quicksum(a[i] ** 2 * entry_of(i, i) for i in range(n))
+        + pyo.quicksum(a[i] * a[j] * entry_of(i, j) for i in range(n) for j in range(i + 1, n)),
+        doc="(2) half the squared norm",
+    )
+    model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=1.0, doc="(10) slack of sample i")
+    if pyo.value(model.eps) > 0:
+        model.t = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=0.0, doc="(8) slack at a rising price")
+    model.loss = pyo.Expression(expr=_loss(model, _slacks(model)), doc="(8) sum of losses")
+    model.size = pyo.Expression(expr=pyo.quicksum(model.z.values()), doc="(7) ||z||_1")
+    fixed_margin = model.margin.fixed
+    model.margins = pyo.Constraint(
+        model.samples,
+        rule=lambda m, i: y[i] * m.decision[i] >= (1.0 if fixed_margin else m.margin) * (1.0 - _of(_slacks(m), i)),
+        doc="(10) margin of sample i",
+    )
+    norm = model.norm if fixed_margin else model.norm / model.margin**2
+    model.objective = pyo.Objective(
+        expr=norm + model.C * model.loss + model.penalty * model.size,
+        doc="(10) margin, losses and price of the weights",
+    )
+
+
+def _squares(model: pyo.ConcreteModel) -> None:
+    model.q = pyo.Var(
+        model.features,
+        domain=pyo.NonNegativeReals,
+        initialize={j: v.value**2 for j, v in model.z.items()},
+        doc="(13) squared weight",
+    )
+    model.square = pyo.Constraint(model.features, rule=lambda m, j: m.q[j] == m.z[j] ** 2, doc="(13) q_k = z_k^2")
+
+
+def _explicit(model: pyo.ConcreteModel) -> Any:
+    """Add lambda and its rows for Algorithm 3; return (12)."""
+    problem: Problem = model.kernel_problem
+    y = problem.y.tolist()
+    model.explicit_margin = pyo.Var(bounds=MARGIN, initialize=1.0, doc="(12) lambda")
+    model.explicit_xi = pyo.Var(
+        model.samples, domain=pyo.NonNegativeReals, initialize=1.0, doc="(12) slack of sample i"
+    )
+    model.explicit_t = pyo.Var(
+        model.samples, domain=pyo.NonNegativeReals, initialize=0.0, doc="(8) slack, rising price"
+    )
+    slacks = [model.explicit_xi, model.explicit_t]
+    model.explicit_margins = pyo.Constraint(
+        model.samples,
+        rule=lambda m, i: y[i] * m.decision[i] >= m.explicit_margin * (1.0 - _of(slacks, i)),
+        doc="(12) margin of sample i",
+    )
+    loss = _loss(model, slacks)
+    return 1.0 / (2.0 * model.explicit_margin**2) + model.C * loss + model.penalty * model.size
+
+
+def _loss(model: pyo.ConcreteModel, slacks: list[Any]) -> Any:
+    total = pyo.quicksum(slacks[0].values())
+    if len(slacks) == 1:
+        return total
+    return total + pyo.quicksum(t**2 for t in slacks[1].values()) / (4.0 * pyo.value(model.eps))
+
+
+def _of(slacks: list[Any], i: int) -> Any:
+    return pyo.quicksum(part[i] for part in slacks)

@@ -1,0 +1,285 @@
+r"""The objective of the kernel family as numbers: value, gradient, Hessian products; memory O(n^2 + n d).
+
+Points are flat arrays (u (n), b, z (d), lambda). With a_i = y_i u_i, K the kernel matrix at z, f = K a + b,
+m_i = y_i f_i / lambda and V the smoothed hinge (8), both objectives of the family are
+
+.. math::
+    \Phi = \frac{\rho\, a^\top K a + (1 - \rho)}{2 \lambda^2} + C \sum_i V(m_i) + \mu \sum_k z_k
+
+with rho = 1 for (7) (lambda = 1) and (11), and rho = 0 for (12).
+
+Derivatives
+    With g_i = C y_i V'(m_i) / lambda, the slope by f_i, and p = rho a / (2 lambda^2) + g:
+
+    .. math::
+        \partial_u = y \circ K (p + \tfrac{\rho a}{2 \lambda^2}),\quad \partial_b = e^\top g,\quad
+        \partial_{z_k} = 2 z_k S_k(a p^\top \circ \kappa') + \mu,\quad
+        \partial_\lambda = -\frac{\rho\, a^\top K a + 1 - \rho}{\lambda^3} - \frac{g^\top f}{\lambda}
+
+    as Phi depends on K through ``a'K p`` to first order; a'K p holds the rows with a_i != 0 only. Hessian products
+    differentiate these along (du, db, dz, dlambda): with dD = D(2 z dz), dK = kappa' o dD, da = y du,
+
+    .. math::
+        df &= K da + dK a + db,\quad dm = y\, df / \lambda - m\, d\lambda / \lambda,\quad
+        dg = C y V''(m) dm / \lambda - g\, d\lambda / \lambda \\
+        dp &= \tfrac{\rho}{2 \lambda^2} da - \tfrac{\rho}{\lambda^3} a\, d\lambda + dg \\
+        d\partial_{z_k} &= 2 dz_k S_k(a p^\top \circ \kappa')
+            + 2 z_k S_k((da\, p^\top + a\, dp^\top) \circ \kappa' + a p^\top \circ \kappa'' \circ dD)
+
+    A weight of 0 has slope mu > 0 and does not enter K: only the columns of other weights are ever multiplied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmodels.models.kernel.kernels import FloatArray, Kernel
+
+Mask = NDArray[np.bool_]
+
+
+def hinge(m: FloatArray, eps: float) -> FloatArray:
+    """Return the smoothed hinge V (8) of margins; with eps = 0 the hinge.
+
+    Examples
+    --------
+    >>> hinge(np.array([-1.0, 0.5, 2.0]), 0.5)
+    array([1.5  , 0.125, 0.   ])
+    """
+    short = np.maximum(0.0, 1.0 - m)
+    if eps == 0:
+        return short
+    bent = np.minimum(short, 2.0 * eps)
+    return np.asarray(short - bent + bent**2 / (4.0 * eps))
+
+
+def hinge_slope(m: FloatArray, eps: float) -> FloatArray:
+    """Return V', for eps > 0."""
+    return np.asarray(-np.clip((1.0 - m) / (2.0 * eps), 0.0, 1.0))
+
+
+def hinge_curvature(m: FloatArray, eps: float) -> FloatArray:
+    """Return V'', which jumps at 1 - 2 eps and 1, for eps > 0."""
+    return ((m < 1.0) & (m >= 1.0 - 2.0 * eps)) / (2.0 * eps)
+
+
+@dataclass
+class _At:
+    """What is known at a point, for the products there."""
+
+    x: FloatArray
+    rows: NDArray[np.intp]  # where a is not 0, or all
+    columns: NDArray[np.intp]  # where z is not 0
+    D: FloatArray
+    K: FloatArray  # (rows, n)
+    f: FloatArray
+    m: FloatArray
+    g: FloatArray
+    p: FloatArray
+    square: float  # rho a'Ka + 1 - rho
+    value: float
+    gradient: FloatArray
+    sums: FloatArray | None = None
+
+
+@dataclass
+class Objective:
+    """Phi over flat points, or over some of their coordinates (``free``) with the others at ``base``.
+
+    Attributes
+    ----------
+    X : array of shape (n, d); centred where the kernel allows it, so that products keep their digits
+    y : array of shape (n,), -1 or +1
+    C, mu : float
+    eps : float
+        0 for the hinge, which has no Hessian, and slopes by f only as a choice: g = -a, right where (u, b) is optimal.
+    explicit : bool
+        rho = 0: (12).
+    free : array of positions, by default all
+    base : array of shape (n + d + 2,)
+    """
+
+    kernel: Kernel
+    X: FloatArray
+    y: FloatArray
+    C: float
+    mu: float
+    eps: float = 0.5
+    explicit: bool = False
+    free: NDArray[np.intp] | None = None
+    base: FloatArray | None = None
+    _at: _At | None = field(default=None, repr=False)
+    _cut: tuple[bytes, FloatArray] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.n, self.d = self.X.shape
+        self.rho = 0.0 if self.explicit else 1.0
+        free = np.arange(self.n + self.d + 2) if self.free is None else self.free
+        self._free = free
+        self._u_free = bool((free < self.n).any())
+        self._z_free = bool(((free > self.n) & (free <= self.n + self.d)).any())
+
+    def parts(self, x: FloatArray) -> tuple[FloatArray, float, FloatArray, float]:
+        """Return u, b, z and lambda of a flat point."""
+        n, d = self.n, self.d
+        return x[:n], float(x[n]), x[n + 1 : n + 1 + d], float(x[-1])
+
+    def _whole(self, x: FloatArray) -> FloatArray:
+        if self.free is None:
+            return x
+        assert self.base is not None
+        point = self.base.copy()
+        point[self.free] = x
+        return point
+
+    def value(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return Phi and its gradient by the free coordinates."""
+        here = self._evaluated(self._whole(np.asarray(x, dtype=float)))
+        return here.value, here.gradient[self._free]
+
+    def norm(self, x: FloatArray) -> float:
+        """Return u'Ku, with the labels' signs, for rho = 1."""
+        return self._evaluated(self._whole(x)).square
+
+    def matrix(self, z: FloatArray) -> FloatArray:
+        """Return the kernel matrix (n, n)."""
+        columns = np.flatnonzero(z)
+        A = self._columns(columns)
+        return self.kernel.entries(self.kernel.exponent(A, A, z[columns] ** 2))
+
+    def _columns(self, columns: NDArray[np.intp]) -> FloatArray:
+        if len(columns) == self.d:
+            return self.X
+        key = columns.tobytes()
+        if self._cut is None or self._cut[0] != key:
+            self._cut = key, np.ascontiguousarray(self.X[:, columns])
+        return self._cut[1]
+
+    def _evaluated(self, x: FloatArray) -> _At:
+        if self._at is not None and np.array_equal(self._at.x, x):
+            return self._at
+        u, b, z, margin = self.parts(x)
+        a, rho = self.y * u, self.rho
+        rows = np.arange(self.n) if self._u_free else np.flatnonzero(a)
+        columns = np.flatnonzero(z)
+        B = self._columns(columns)
+        A = B if len(rows) == self.n else B[rows]
+        D = self.kernel.exponent(A, B, z[columns] ** 2)
+        K = self.kernel.entries(D)
+        spread = a[rows] @ K
+        f = spread + b
+        m = self.y * f / margin
+        g = self.C * self.y * hinge_slope(m, self.eps) / margin if self.eps else -a / margin**2
+        p = rho * a / (2 * margin**2) + g
+        square = rho * float(a @ spread) + 1 - rho
+        value = square / (2 * margin**2) + self.C * float(hinge(m, self.eps).sum()) + self.mu * float(z.sum())
+        gradient = np.zeros_like(x)
+        if self._u_free:
+            gradient[: self.n] = self.y * (K @ (p + rho * a / (2 * margin**2)))
+        gradient[self.n] = g.sum()
+        by_z = gradient[self.n + 1 : -1]
+        by_z[:] = self.mu
+        here = _At(x.copy(), rows, columns, D, K, f, m, g, p, square, value, gradient)
+        if self._z_free and len(rows):
+            here.sums = self.kernel.sums(self._weights(here, a), A, B)
+            by_z[columns] += 2.0 * z[columns] * here.sums
+        gradient[-1] = -square / margin**3 - float(g @ f) / margin
+        self._at = here
+        return here
+
+    def _weights(self, here: _At, a: FloatArray) -> FloatArray:
+        """Return ``a p' o kappa'``."""
+        W = self.kernel.slopes(here.D, here.K) * here.p
+        W *= a[here.rows, None]
+        return np.asarray(W)
+
+    def product(self, x: FloatArray, v: FloatArray) -> FloatArray:
+        """Return the Hessian by the free coordinates times v; at the joints of the hinge, one of its values."""
+        if self.eps == 0:
+            raise NotImplementedError("the hinge has no second derivative")
+        here = self._evaluated(self._whole(np.asarray(x, dtype=float)))
+        step = np.zeros(self.n + self.d + 2)
+        step[self._free] = v
+        return np.asarray(self._product(here, step)[self._free])
+
+    def _product(self, here: _At, step: FloatArray) -> FloatArray:
+        (u, _, z, margin), (du, db, dz, dm_) = self.parts(here.x), self.parts(step)
+        a, da, rho, y = self.y * u, self.y * du, self.rho, self.y
+        rows, columns, K = here.rows, here.columns, here.K
+        moved = bool(dz.any())
+        B = self._columns(columns)
+        A = B if len(rows) == self.n else B[rows]
+        slopes = self.kernel.slopes(here.D, K)
+        spread = da[rows] @ K
+        df = spread + db
+        if moved:
+            dD = self.kernel.exponent(A, B, 2.0 * z[columns] * dz[columns])
+            dK = slopes * dD
+            bent = a[rows] @ dK
+            df = df + bent
+        dm = y * df / margin - here.m * dm_ / margin
+        dg = self.C * y * hinge_curvature(here.m, self.eps) * dm / margin - here.g * dm_ / margin
+        half = rho * da / (2 * margin**2) - rho * a * dm_ / margin**3
+        dp = half + dg
+        out = np.zeros_like(step)
+        if self._u_free:
+            whole = K @ (dp + half)
+            if moved:
+                whole = whole + dK @ (here.p + rho * a / (2 * margin**2))
+            out[: self.n] = y * whole
+        out[self.n] = dg.sum()
+        if self._z_free and len(rows):
+            out[self.n + 1 : -1] = self._product_by_z(here, z, dz, a, da, dp, slopes, dD if moved else None)
+        change = 2 * float(da[rows] @ (here.f[rows] - here.x[self.n])) + (float(bent @ a) if moved else 0.0)
+        out[-1] = (
+            -rho * change / margin**3
+            + 3 * here.square * dm_ / margin**4
+            - float(dg @ here.f + here.g @ df) / margin
+            + float(here.g @ here.f) * dm_ / margin**2
+        )
+        return out
+
+    def _product_by_z(
+        self,
+        here: _At,
+        z: FloatArray,
+        dz: FloatArray,
+        a: FloatArray,
+        da: FloatArray,
+        dp: FloatArray,
+        slopes: FloatArray,
+        dD: FloatArray | None,
+    ) -> FloatArray:
+        rows, columns, out = here.rows, here.columns, np.zeros(self.d)
+        B = self._columns(columns)
+        A = B if len(rows) == self.n else B[rows]
+        W = (a[rows, None] * dp + da[rows, None] * here.p) * slopes
+        if dD is not None:
+            W += a[rows, None] * here.p * self.kernel.curves(here.D, here.K) * dD
+        out[columns] = 2.0 * z[columns] * self.kernel.sums(W, A, B)
+        assert here.sums is not None
+        out[columns] += 2.0 * dz[columns] * here.sums
+        entering = np.flatnonzero((z == 0) & (dz != 0))
+        if len(entering):
+            side = np.ascontiguousarray(self.X[:, entering])
+            sums = self.kernel.sums(self._weights(here, a), side[rows], side)
+            out[entering] = 2.0 * dz[entering] * sums
+        return out
+
+    def restricted(self, base: FloatArray, free: NDArray[np.intp], explicit: bool = False) -> Objective:
+        """Return Phi of some coordinates, with the others at ``base``."""
+        return Objective(self.kernel, self.X, self.y, self.C, self.mu, self.eps, explicit, free, base.copy())
+
+
+def places(n: int, d: int) -> dict[str, Any]:
+    """Return where u, b, z and lambda are in a flat point."""
+    return {
+        "u": np.arange(n),
+        "b": np.array([n]),
+        "z": np.arange(n + 1, n + 1 + d),
+        "margin": np.array([n + 1 + d]),
+    }

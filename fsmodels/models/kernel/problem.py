@@ -1,0 +1,251 @@
+r"""The kernel family on data, without its algebra: the steps of its algorithms, for the driver ``alternating``.
+
+Each step moves a flat point (u, b, z, lambda); which of them a model takes, and when it stops, is in ``kernel``.
+
+    SVM   (u, b) <- argmin Omega at z, lambda <- 1                                        libsvm
+    FS    z <- descend Omega for fixed (u, b)
+    XFS   (z, lambda) <- descend (11) for fixed (u, b), from lambda = 1
+    EFS   (z, lambda) <- descend (12) for fixed (u, b), from lambda = 1 / sqrt(u'Ku)
+    ALL   (u, b, z) <- descend Omega
+    VALUE z <- descend F(z) + mu ||z||_1 (5), (u, b) following
+
+A first step is tried at a quarter of ||z||, not more: z = 0 is a strict local minimum, into which a long one falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.kernel.kernels import FloatArray, Kernel
+from fsmodels.models.kernel.objective import Objective, places
+from fsmodels.models.kernel.value_function import TOLERANCE, ValueFunction, solved
+from solvers.box.minimise import minimise, residual
+from solvers.facts.oracle_blocks import Inside, Moved
+
+__all__ = ["MARGIN", "STOPS", "ZERO", "Problem"]
+
+ZERO = 0.01  # of the largest weight: less counts as 0 (footnote 4)
+FIRST = 0.25  # of ||z||: the most that is tried as a first step
+MARGIN = (1e-3, 1e3)  # lambda; at z = 0 it would run away
+INNER = 10  # the SVM that is solved again moves the slopes: a step is that much more exact than the result
+EXACT = 1e-6  # of libsvm in the value function, whose slopes need its optimum
+
+
+@dataclass
+class Problem:
+    """Data, kernel and parameters of one model; C and mu are read off the model when they are needed.
+
+    Attributes
+    ----------
+    model : pyo.ConcreteModel
+        With Params ``C`` and ``penalty``.
+    data : Dataset
+    svm : {"libsvm", "primal"}
+        How the SVM step is solved.
+    """
+
+    model: Any
+    data: Dataset
+    kernel: Kernel
+    eps: float
+    svm: str = "libsvm"
+    centre: FloatArray = field(init=False)
+    _objective: Objective | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        X = self.data.X
+        self.centre = X.mean(axis=0) if self.kernel.shift_invariant else np.zeros(X.shape[1])
+        self.X = np.ascontiguousarray(X - self.centre)
+        self.y = np.asarray(self.data.y)
+        self.n, self.d = X.shape
+        self.places = places(self.n, self.d)
+
+    @property
+    def objective(self) -> Objective:
+        """Omega over flat points, (11), with the model's parameters now."""
+        C, mu = float(pyo.value(self.model.C)), float(pyo.value(self.model.penalty))
+        o = self._objective
+        if o is None or (o.C, o.mu) != (C, mu):
+            o = self._objective = Objective(self.kernel, self.X, self.y, C, mu, self.eps)
+        return o
+
+    def value(self, x: FloatArray) -> float:
+        """Return Omega at a point."""
+        return self.objective.value(x)[0]
+
+    def evaluated(self, arguments: Any, order: int, fixed: Any = None) -> tuple[float, Any, Any]:
+        """Return value, gradient and upper triangle of the Hessian (by columns), as Pyomo's external functions do."""
+        x = np.array(arguments, dtype=float)
+        value, gradient = self.objective.value(x)
+        second = None
+        if order > 1:
+            columns = [self.objective.product(x, e) for e in np.eye(len(x))]
+            second = [float(column[i]) for j, column in enumerate(columns) for i in range(j + 1)]
+        return value, gradient.tolist() if order else None, second
+
+    def weights(self, x: FloatArray) -> FloatArray:
+        """Return z."""
+        return x[self.n + 1 : self.n + 1 + self.d]
+
+    # The steps.
+
+    def solve_svm(self, x: FloatArray, inside: Inside) -> Moved:
+        """SVM: (u, b) for z."""
+        point = self.fitted(x, inside)
+        return Moved(point, self.value(x), self.value(point))
+
+    def fitted(self, x: FloatArray, inside: Inside) -> FloatArray:
+        """Return the point with the SVM solved at its z."""
+        return solved(self.objective, x, self.svm, EXACT if self.eps == 0 else TOLERANCE)
+
+    def select(self, x: FloatArray, inside: Inside) -> Moved:
+        """FS: z for (u, b)."""
+        return self._move(self.objective, x, self.places["z"], inside)
+
+    def select_sharing(self, x: FloatArray, inside: Inside) -> Moved:
+        """XFS: (z, lambda) for (u, b)."""
+        return self._move(self.objective, x, self._selecting(), inside)
+
+    def select_explicit(self, x: FloatArray, inside: Inside) -> Moved:
+        """EFS: (z, lambda) for (u, b), from the geometric margin."""
+        o = self.objective
+        start = x.copy()
+        start[-1] = np.clip(1.0 / np.sqrt(max(o.norm(x), 1e-300)), *MARGIN)
+        return self._move(o, start, self._selecting(), inside, explicit=True)
+
+    def move_all(self, x: FloatArray, inside: Inside) -> Moved:
+        """ALL: (u, b, z) together, at lambda = 1."""
+        return self._move(self.objective, x, np.arange(self.n + 1 + self.d), inside)
+
+    def move_by_value(self, x: FloatArray, inside: Inside) -> Moved:
+        """VALUE: z, with the SVM solved at each."""
+        where, function = self.places["z"], ValueFunction(self.objective, x, EXACT)
+        found = minimise(
+            function,
+            x[where],
+            inside.lower[where],
+            inside.upper[where],
+            method=inside.method,
+            unit=self.unit(x)[where],
+            tolerance=inside.tolerance / INNER,
+            iteration_limit=inside.iteration_limit,
+            watch=lambda z, value: inside.watch(function.at(z), value),
+            seed=inside.seed,
+        )
+        return Moved.by(found, function.at(found.point), self.value(x))
+
+    def _selecting(self) -> Any:
+        return np.append(self.places["z"], self.places["margin"])
+
+    def _move(self, o: Objective, x: FloatArray, free: Any, inside: Inside, explicit: bool = False) -> Moved:
+        function = o.restricted(x, free, explicit)
+
+        def watch(part: FloatArray, value: float) -> bool:
+            point = x.copy()
+            point[free] = part
+            return inside.watch(point, value)
+
+        before, _ = function.value(x[free])
+        found = minimise(
+            function,
+            x[free],
+            inside.lower[free],
+            inside.upper[free],
+            method=inside.method,
+            unit=self.unit(x)[free],
+            tolerance=inside.tolerance / INNER,
+            iteration_limit=inside.iteration_limit,
+            watch=watch,
+            seed=inside.seed,
+        )
+        point = x.copy()
+        point[free] = found.point
+        return Moved.by(found, point, before)
+
+    def unit(self, x: FloatArray) -> FloatArray:
+        """Return the size of a first step in each coordinate of a point."""
+        unit = np.ones_like(x)
+        u, z = np.abs(x[: self.n]), self.weights(x)
+        unit[: self.n] = float(u.max(initial=0.0)) or self.objective.C
+        unit[self.n + 1 : self.n + 1 + self.d] = FIRST * (float(np.linalg.norm(z)) or 1.0)
+        unit[-1] = FIRST * x[-1]
+        return unit
+
+    # What the driver asks of a point.
+
+    def residual(self, x: FloatArray, lower: FloatArray, upper: FloatArray) -> float:
+        """Return the first-order residual of Omega in (u, b, z), at lambda = 1; of the hinge, in z with u's slope."""
+        point = x.copy()
+        point[: self.n + 1] /= x[-1]
+        point[-1] = 1.0
+        value, gradient = self.objective.value(point)
+        part = self.places["z"] if self.eps == 0 else np.arange(self.n + 1 + self.d)
+        return residual(point[part], value, gradient[part], lower[part], upper[part], self.unit(point)[part])
+
+    def same_weights(self, before: FloatArray, after: FloatArray, tolerance: float) -> bool:
+        """Tell whether no weight has moved by more than the tolerance (Algorithms 1 and 2)."""
+        return float(np.abs(self.weights(after) - self.weights(before)).max()) < tolerance
+
+    def settled(self, rule: str) -> Callable[[FloatArray, FloatArray, float], bool]:
+        """Return a rule of ``STOPS`` for points."""
+        return partial(self._by_rule, rule)
+
+    def _by_rule(self, rule: str, before: FloatArray, after: FloatArray, tolerance: float) -> bool:
+        return STOPS[rule](self.weights(before), self.weights(after))
+
+    def absorbed(self, x: FloatArray) -> bool:
+        """Tell whether all weights are 0: no slope leads away."""
+        return not self.weights(x).any()
+
+    def support(self, x: FloatArray) -> int:
+        """Return the number of weights that do not count as 0."""
+        return int(used(self.weights(x)).sum())
+
+    def remark(self, x: FloatArray) -> str:
+        """Say what z = 0 means."""
+        if not self.absorbed(x):
+            return ""
+        positive = int((self.y > 0).sum())
+        larger = 2 * positive >= self.n
+        label = self.data.positive_label if larger else self.data.negative_label
+        most = positive if larger else self.n - positive
+        return (
+            f"All weights are 0: every sample gets the label of the larger class ({label}: {most} of {self.n}). "
+            "z = 0 is a strict local minimum: start elsewhere, or lower the penalty."
+        )
+
+    def selected(self, model: Any) -> list[str]:
+        """Return the names of the features in use."""
+        z = np.array([pyo.value(v) for v in model.z.values()])
+        return [j for j, uses in zip(self.data.features, used(z).tolist(), strict=True) if uses]
+
+
+def same_support(z: FloatArray, new: FloatArray) -> bool:
+    """Tell whether the same weights count as 0."""
+    return bool(np.array_equal(used(z), used(new)))
+
+
+def unchanged(z: FloatArray, new: FloatArray) -> bool:
+    """Tell whether no weight has moved by 0.01 of the largest: ``||z' - z||_0 = 0``, as Algorithm 3 prints it."""
+    return bool(np.all(np.abs(new - z) < ZERO * max(float(np.abs(new).max()), 1e-300)))
+
+
+STOPS = {"support": same_support, "weights": unchanged}  # when Algorithm 3 ends
+
+
+def used(z: FloatArray) -> Any:
+    """Return where a weight is at least 0.01 of the largest, and above 0 (footnote 4).
+
+    Examples
+    --------
+    >>> used(np.array([2.0, 0.019, 0.5])).tolist()
+    [True, False, True]
+    """
+    return (z > 0) & (z >= ZERO * z.max(initial=0.0))

@@ -1,0 +1,443 @@
+r"""FSmulti: few features for a loss of the whole labelling, F1, PRBEP, recall at k, errors, ...
+
+Problem
+    n samples x_i with m features and labels y_i; Delta(y, y') the loss of a labelling y' in Y (``measures``). The
+    structural SVM with one slack, on all features, and FSmulti, whose weights share a budget B of features:
+
+    .. math::
+        \min_{w, \xi \ge 0}\ & \tfrac12 \lVert w \rVert^2 + C \xi                                              && (2) \\
+        \min_{d \in D}\ \min_{w, \xi \ge 0}\ & \tfrac12 \textstyle\sum_j w_j^2 / d_j + C \xi, \qquad
+            D = \{d : \textstyle\sum_j d_j = B,\ 0 \le d \le 1\}                                               && (5) \\
+        \text{s.t.}\ & w \cdot \tfrac1n \textstyle\sum_i (y_i - y'_i) x_i \ge \tfrac1n \Delta(y, y') - \xi
+            \quad \forall y' \in Y                                                                             && (2, 5)
+
+    The least slack of w is the risk ``R(w) = max(0, max over y' of Delta(y, y') - sum_i (y_i - y'_i) w.x_i) / n``, and
+    the least ``1/2 sum w_j^2 / d_j`` is Omega(w) of (3) for p = 2, half the squared k-support norm with k = B, which
+    sorting gives (``solvers.facts.k_support``): (5) is ``min Omega(w) + C R(w)``.
+Dual and bounds
+    With multipliers alpha >= 0 of the rows, the Lagrangian in xi gives sum alpha <= C, and in w, with
+    ``c_j = 1/n sum_k alpha_k sum_i (y_i - y_i^k) x_ij`` (the paper's c_j over n), w_j = d_j c_j. What is left is
+    ``1/n sum_k alpha_k Delta^k - 1/2 sum_j d_j c_j^2``, least over D where d takes the B largest c_j^2. So
+
+    - any alpha >= 0 with sum alpha <= C gives the lower bound ``1/n alpha.Delta - 1/2 (the B largest c_j^2)``,
+    - any w gives the upper bound ``Omega(w) + C R(w)``,
+
+    both from the data alone; a row of the iteration table shows them, and the result is called optimal where they meet.
+    The bound also holds for the best w with at most B features, where Omega(w) = 1/2 w.w: (5) is a relaxation of that
+    problem (Lemma 2), so it says how far a selection with ``max_features`` (``strict``) is from the best possible.
+Algorithm
+    Two-layer cutting planes (``drivers.two_layer``) over the restricted problems (15) and (16) (``groups``).
+Symbols
+    w -> ``w`` (features; only those with a value exist in form "lazy"; 1/unit of the feature), d -> ``d`` (features),
+    xi -> ``xi`` (units of Delta / n), Omega -> ``omega``, B -> ``budget``, C -> ``C``, y' -> ``labellings``.
+    There is no offset b, unless ``offset=True`` adds a feature ``(offset)`` that is 1 everywhere; its weight is b.
+Source
+    Mao, Tsang 2013, "A feature selection method for multivariate performance measures", IEEE PAMI 35(9): (2)-(5),
+    sections 4 to 6; FGM: Tan, Wang, Tsang 2010, "Learning sparse SVM for feature selection on very high dimensional
+    datasets".
+Deviations
+    - (2) and (5) print Delta where their duals have Delta / n; the latter is used, see ``measures``. (2) prints the sum
+      without 1/n, a C n times as large; here both have 1/n. C is not divided by n; the paper's runs have C = c n.
+    - B bounds sum d, not the number of features: w_j != 0 needs d_j > 0 only. B = 1 is half the squared 1-norm and may
+      keep many; text at B = 50 keeps 100 to 300. A fit reports both numbers.
+    - Section 6.3 takes (5) for the problem with at most B features (23). Its d are in {0, 1}; over D it is the convex
+      (perspective) relaxation, and at large C its optimum can be a fifth of the other's (tested by enumeration).
+    - (5) is stated with sum d = B; any smaller sum costs more, so that d of unused features is left at 0 here.
+    - FGM has a margin rho with a reward in place of the 1 of ``fgm``, which is (4) with the squared hinge loss.
+Class
+    (2) convex QP, (5) SOCP, both with a row for each labelling (2^n - 1); ``fgm`` SOCP.
+Certificate
+    exact, by the two bounds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import ArrayLike, NDArray
+from pyomo.core.expr.numeric_expr import LinearExpression
+from scipy import sparse
+
+from fsmodels.checks import choice, dataset, feature_count, positive, renamed
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import as_given
+from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
+from fsmodels.models.multivariate.groups import OFFSET, Groups, group_dual, group_primal, groups_of
+from fsmodels.models.multivariate.measures import Loss
+from fsmodels.models.multivariate.measures import loss as loss_of
+from fsmodels.models.svm import rows_of
+from fsmodels.weights import column_sizes, used
+from solvers.facts.composite import CompositeRisk, RiskRow
+from solvers.facts.k_support import half_norm
+from solvers.facts.structure import Facts
+
+__all__ = [
+    "FORMS",
+    "Groups",
+    "classifier",
+    "fgm",
+    "fsmulti",
+    "group_dual",
+    "group_primal",
+    "groups_of",
+    "objective",
+    "regulariser",
+    "risk",
+    "structural_svm",
+]
+
+FloatArray = NDArray[np.float64]
+
+FORMS = ["lazy", "explicit"]
+OF_FIVE = (
+    "B of (5) is budget, the sum of shares that more features may have; at most K features is "
+    'fs.select(data, "fsmulti", max_features=K)'
+)
+MOST_SAMPLES = 12  # of form "explicit": 4096 labellings
+
+
+@renamed("max_features", OF_FIVE)
+def fsmulti(
+    data: Dataset,
+    *,
+    budget: int,
+    C: float = 1.0,
+    loss: str | Loss = "f1",
+    offset: bool = False,
+    form: str = "lazy",
+) -> pyo.ConcreteModel:
+    """Build FSmulti (5): least regularised loss of the whole labelling, its weights on a budget of features.
+
+    Parameters
+    ----------
+    data : Dataset of shape (n, m)
+        Dense or sparse; never made dense.
+    budget : int
+        B, 1..m: the sum of d. More features than B may have a weight: at most so many is ``max_features`` of
+        ``fs.select``.
+    C : float
+        Weight of the risk, above 0; not divided by n. Losses in percentage points (all but hamming) have risks up to
+        100 / n. ``model.C`` and ``model.budget`` can be changed between solves.
+    loss : str or Loss
+        ``hamming``, ``f1`` (or another beta, f0.5), ``prbep``, ``rec@10``, ``rec@2p``, ``prec@10``, ``auc``, or a
+        ``measures.Loss`` of one's own.
+    offset : bool
+        Add a column of ones, ``(offset)``, that takes part as any feature does, with a share of the budget; its weight
+        is b. Where classes are unequal and columns centred, signs of scores mean little without it.
+    form : {"lazy", "explicit"}
+        Rows on labellings are found by the driver "two-layer", and weights exist for the features used only; or all
+        rows and variables are stated, for at most 12 samples, to be edited and solved by any conic solver.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``w``, ``d`` (features), ``xi``; form "lazy" also ``omega``, form "explicit" ``t`` (features), rows ``cone``,
+        ``shares`` and ``labelling``.
+
+    Raises
+    ------
+    ParameterError
+        C, the loss or the form is not allowed.
+    InfeasibleParameter
+        budget or k (of rec@k) beyond the data, or too many samples for form "explicit".
+
+    Notes
+    -----
+    Source: Mao, Tsang 2013, (5).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("wdbc").scaled("standard")
+    >>> model = fs.multivariate.fsmulti(data, budget=2, C=10.0, loss="f1")
+    >>> result = fs.solve(model)
+    >>> result.status.value, len(result.selected)  # the sum of d is 2
+    ('optimal', 14)
+    """
+    choice("form", form, FORMS)
+    B = feature_count(budget, dataset(data).n_features + _flag(offset), name="budget")
+    return _lazy("FSmulti", data, B, C, loss, offset) if form == "lazy" else _explicit(data, B, C, loss, offset)
+
+
+def structural_svm(
+    data: Dataset, *, C: float = 1.0, loss: str | Loss = "f1", offset: bool = False
+) -> pyo.ConcreteModel:
+    """Build the structural SVM (2), Joachims' SVM-perf: all features, the baseline of FSmulti.
+
+    Parameters
+    ----------
+    data, C, loss, offset
+        As for ``fsmulti``.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        That of ``fsmulti`` with B = m, where Omega(w) = 1/2 w.w.
+
+    Raises
+    ------
+    ParameterError, InfeasibleParameter
+        As ``fsmulti`` does.
+
+    Notes
+    -----
+    Source: Mao, Tsang 2013, (2); Joachims 2005. For Hamming it is the linear SVM without offset at C' = 2 C / n.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("wdbc").scaled("standard")
+    >>> fs.solve(fs.multivariate.structural_svm(data, C=10.0, loss="prbep")).status.value
+    'optimal'
+    """
+    return _lazy("structural SVM", data, data.n_features + _flag(offset), C, loss, offset)
+
+
+@renamed("max_features", OF_FIVE)
+def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
+    """Build (4) for p = 2 with the squared hinge loss, the feature generating machine: all rows stated.
+
+    Parameters
+    ----------
+    data : Dataset of shape (n, m)
+        Dense or sparse.
+    budget : int
+        B, 1..m: the sum of d.
+    C : float
+        Weight of ``1/2 sum_i xi_i^2``, above 0.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``w``, ``d``, ``t`` (features), ``xi`` (samples), rows ``cone``, ``shares``, ``margin``.
+
+    Raises
+    ------
+    ParameterError, InfeasibleParameter
+        C or budget not allowed.
+
+    Notes
+    -----
+    Source: Mao, Tsang 2013, (4) and section 6.3; Tan, Wang, Tsang 2010.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.multivariate.fgm(fs.load_dataset("bupa").scaled("standard"), budget=2, C=1.0)
+    >>> fs.solve(model).status.value
+    'optimal'
+    """
+    B = feature_count(budget, data.n_features, name="budget")
+    model = pyo.ConcreteModel(name="FGM")
+    _parameters(model, data, B, C)
+    _weights(model)
+    model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(4) slack of sample i")
+    w, rows = list(model.w.values()), rows_of(data.X)
+
+    def margin(m: pyo.ConcreteModel, i: int) -> Any:
+        y, (values, columns) = float(data.y[i]), rows[i]
+        coefficients, held = [*(y * v for v in values), 1.0], [*(w[j] for j in columns), m.xi[i]]
+        return LinearExpression(linear_coefs=coefficients, linear_vars=held) >= 1
+
+    model.margin = pyo.Constraint(model.samples, rule=margin, doc="(4) margin of sample i")
+    loss = pyo.quicksum(x**2 for x in model.xi.values())
+    model.objective = pyo.Objective(
+        expr=0.5 * pyo.quicksum(model.t.values()) + 0.5 * model.C * loss, doc="(4) Omega and the squared hinge loss"
+    )
+    Facts(selected=partial(_used, data), default_solver="clarabel").attach(model)
+    return model
+
+
+def regulariser(w: ArrayLike, budget: int) -> float:
+    """Return Omega(w) of (3) for p = 2: the least ``1/2 sum w_j^2 / d_j`` over d in D.
+
+    Examples
+    --------
+    >>> regulariser([3.0, -1.0, 1.0], 1)  # half the squared 1-norm
+    12.5
+    >>> regulariser([3.0, -1.0, 1.0], 3)  # half the squared 2-norm
+    5.5
+    """
+    return half_norm(np.asarray(w, dtype=float), feature_count(budget, np.size(w), name="budget"))[0]
+
+
+def risk(data: Dataset, w: ArrayLike, loss: str | Loss = "f1", *, b: float = 0.0) -> float:
+    """Return R, the least slack of weights w of shape (m,) and an offset b.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("wdbc").scaled("standard")
+    >>> round(risk(data, np.zeros(30), "f1") * data.n_samples, 6)
+    100.0
+    """
+    scores = np.asarray(data.X @ np.asarray(w, dtype=float)).ravel() + b
+    return max(0.0, loss_of(loss).most_violated(data.y, scores).value) / data.n_samples
+
+
+@renamed("max_features", OF_FIVE)
+def objective(
+    data: Dataset, w: ArrayLike, *, budget: int, C: float = 1.0, loss: str | Loss = "f1", b: float = 0.0
+) -> float:
+    """Return the objective of (5), ``Omega(w, b) + C R(w, b)``, of any weights of shape (m,); b counts as a weight.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("wdbc").scaled("standard")
+    >>> model = fs.multivariate.fsmulti(data, budget=2, C=10.0, loss="f1")
+    >>> result = fs.solve(model)
+    >>> w, b = fs.multivariate.classifier(model)
+    >>> bool(abs(objective(data, w, budget=2, C=10.0, loss="f1") - result.objective) < 1e-9)
+    True
+    """
+    return regulariser([*np.asarray(w, dtype=float), b], budget) + C * risk(data, w, loss, b=b)
+
+
+def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
+    """Return w of shape (m,) and b of a solved model of this module; b is 0 without an offset.
+
+    Raises
+    ------
+    ModelError
+        If the model has no solution.
+    """
+    if model.xi.value is None if not model.xi.is_indexed() else any(v.value is None for v in model.w.values()):
+        raise ModelError(f'Model "{model.name}" has no solution loaded: solve it first, with fs.solve(model).')
+    w = np.zeros(len(model.features))
+    place = model.features.ord
+    for name, v in model.w.items():
+        w[place(name) - 1] = v.value or 0.0
+    return (w[:-1], float(w[-1])) if OFFSET in model.features else (w, 0.0)
+
+
+# What the builders share.
+
+
+def _flag(offset: Any) -> bool:
+    if not isinstance(offset, bool):
+        raise ParameterError(f"offset={offset!r} is not allowed: give True for a column of ones, or False.")
+    return offset
+
+
+def _matrix(data: Dataset, offset: bool) -> Any:
+    """Return the columns, with one of ones where there is an offset."""
+    if not offset:
+        return data.X
+    ones = np.ones((data.n_samples, 1))
+    return sparse.hstack([data.X, ones], format="csr") if sparse.issparse(data.X) else np.hstack([data.X, ones])
+
+
+def _parameters(model: pyo.ConcreteModel, data: Dataset, B: int, C: float, offset: bool = False) -> None:
+    features = as_given(data).features
+    if OFFSET in features:
+        raise DataError(f'Data "{data.name}" have a column "{OFFSET}", the name of the column of ones here: rename it.')
+    names = [*features, OFFSET] if offset else features
+    model.features = pyo.Set(initialize=names, doc="features, in the order of the data, and the offset if there is one")
+    model.samples = pyo.Set(initialize=range(data.n_samples), doc="samples")
+    weight = positive("C", C, "C weighs the risk against the norm")
+    model.C = pyo.Param(initialize=weight, mutable=True, domain=pyo.PositiveReals, doc="(5) weight of the risk")
+    model.budget = pyo.Param(initialize=B, mutable=True, domain=pyo.PositiveIntegers, doc="(5) B, the sum of d")
+
+
+def _weights(model: pyo.ConcreteModel) -> None:
+    """State w, d in D and t_j >= w_j^2 / d_j."""
+    model.w = pyo.Var(model.features, doc="(5) weight of feature j")
+    model.d = pyo.Var(model.features, bounds=(0, 1), doc="(5) share of feature j in the budget")
+    model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(5) bound on w_j^2 / d_j")
+    model.cone = pyo.Constraint(
+        model.features, rule=lambda m, j: m.w[j] ** 2 <= m.d[j] * m.t[j], doc="(5) w_j^2 / d_j <= t_j"
+    )
+    model.shares = pyo.Constraint(expr=pyo.quicksum(model.d.values()) == model.budget, doc="(5) sum d = B")
+
+
+def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> pyo.ConcreteModel:
+    """Return a model of which the driver knows the rest."""
+    measure = loss_of(loss)
+    measure.most_violated(data.y, np.zeros(data.n_samples))  # refuses a k beyond the data here, not in the solve
+    model = pyo.ConcreteModel(name=f"{name}, {measure.name}")
+    _parameters(model, data, B, C, offset)
+    model.w = pyo.Var(model.features, dense=False, doc="(5) weight of feature j; 0 where it does not exist")
+    model.d = pyo.Var(
+        model.features, dense=False, doc="(5) share of feature j in the budget; 0 where it does not exist"
+    )
+    model.omega = pyo.Var(domain=pyo.NonNegativeReals, doc="(3) Omega(w) = least 1/2 sum_j w_j^2 / d_j over D")
+    model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk R(w)")
+    model.objective = pyo.Objective(expr=model.omega + model.C * model.xi, doc="(5) Omega and C times the risk")
+
+    def worst(scores: FloatArray) -> RiskRow:
+        found = measure.most_violated(data.y, scores)
+        return RiskRow(found.coefficients, found.delta)
+
+    CompositeRisk(
+        matrix=_matrix(data, offset),
+        worst=worst,
+        budget=model.budget,
+        weight=model.C,
+        load=partial(_load, model, tuple(model.features)),
+        scale=1.0 / data.n_samples,
+        group_model=lambda P, q, groups, weight: group_dual(Groups.from_columns(P, q, groups, weight)),
+        selected=partial(_used, data),
+        implicit='an oracle for labellings, by form="lazy"',
+    ).seal(model)
+    return model
+
+
+def _load(
+    model: pyo.ConcreteModel, names: tuple[str, ...], columns: NDArray[np.intp], w: FloatArray, d: FloatArray, xi: float
+) -> None:
+    """Put a solution on a lazy model."""
+    for v in (*model.w.values(), *model.d.values()):
+        v.set_value(0.0)
+    for j, weight, part in zip(columns.tolist(), w.tolist(), d.tolist(), strict=True):
+        model.w[names[j]] = weight
+        model.d[names[j]] = part
+    model.omega.set_value(half_norm(w, int(pyo.value(model.budget)))[0])
+    model.xi.set_value(xi)
+
+
+def _explicit(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> pyo.ConcreteModel:
+    measure, n = loss_of(loss), data.n_samples
+    if n > MOST_SAMPLES:
+        raise InfeasibleParameter(
+            f'form="explicit" states a row for each of 2^{n} labellings: use at most {MOST_SAMPLES} samples, or '
+            'form="lazy".'
+        )
+    model = pyo.ConcreteModel(name=f"FSmulti, {measure.name}, every labelling")
+    _parameters(model, data, B, C, offset)
+    X = _matrix(data, offset)
+    _weights(model)
+    model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk")
+    slopes, sides = [], []
+    for signs in itertools.product((-1.0, 1.0), repeat=n):
+        labelling = np.array(signs)
+        try:
+            delta = measure.value(data.y, labelling)
+        except ParameterError:  # not in Y
+            continue
+        slopes.append(np.asarray(X.T @ (data.y - labelling)).ravel() / n)
+        sides.append(delta / n)
+    model.labellings = pyo.Set(initialize=range(len(sides)), doc="labellings y' in Y")
+    w = list(model.w.values())
+
+    def row(m: pyo.ConcreteModel, k: int) -> Any:
+        return LinearExpression(linear_coefs=[*slopes[k].tolist(), 1.0], linear_vars=[*w, m.xi]) >= sides[k]
+
+    model.labelling = pyo.Constraint(model.labellings, rule=row, doc="(5) risk of labelling y'")
+    model.objective = pyo.Objective(
+        expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc="(5) Omega and C times the risk"
+    )
+    Facts(selected=partial(_used, data), default_solver="clarabel").attach(model)
+    return model
+
+
+def _used(data: Dataset, model: pyo.ConcreteModel) -> list[str]:
+    """Return the features that the weights use."""
+    w, _ = classifier(model)
+    columns = np.flatnonzero(w)
+    take = columns[used(w[columns], column_sizes(data.X[:, columns]))] if len(columns) else columns
+    return [data.features[j] for j in take.tolist()]

@@ -1,0 +1,644 @@
+r"""Losses of a whole labelling (F1, PRBEP, Rec@k, Prec@k, Hamming, AUC) and the labelling whose row is violated most.
+
+Problem
+    A classifier w labels all n samples at once, and the loss Delta(y, y') of the labelling y' need not be a sum over
+    samples. The structural SVM has one slack and one row for each y' in a set Y of labellings:
+
+    .. math::
+        w \cdot \tfrac1n \textstyle\sum_i (y_i - y'_i) x_i \ge \tfrac1n \Delta(y, y') - \xi \quad y' \in Y
+
+    With v_i = w.x_i, the rows ask of xi at least ``1/n max over y' of Delta(y, y') - sum_i (y_i - y'_i) v_i``. The
+    maximum over y' is (18): its labelling gives the row that w violates most, and as 1/n stands before both terms, n is
+    not part of it. The risk of w, its least slack, is ``R(w) = max(0, value) / n``; ``most_violated`` returns value.
+
+    From the contingency table, with p = a + c positive samples and q = b + d negative ones,
+
+    =========  =====  =====        ===========  ===============================================  ==============
+    ..         y = 1  y = -1       loss         Delta                                            Y
+    =========  =====  =====        ===========  ===============================================  ==============
+    y' = 1     a      b            Hamming      2 (b + c)                                        all
+    y' = -1    c      d            F_beta       100 (1 - (1 + beta^2) a / (a + b + beta^2 p))    all
+    ..                             PRBEP        100 (1 - a / p)                                  a + b = p
+    ..                             Rec@k        100 (1 - a / p)                                  a + b = k
+    ..                             Prec@k       100 (1 - a / k)                                  a + b = k
+    =========  =====  =====        ===========  ===============================================  ==============
+
+    For given a and b, (18) is largest where the a highest positive and b highest negative samples are labelled +1. What
+    is left is a search over (a, b): along the line a + b = k, or as ``FBeta`` says; O(n log n) with the sorting.
+
+    ``Auc`` labels pairs instead of samples; see there. Any loss with a row of this form fits: ``Loss`` says how.
+Symbols
+    y -> ``y`` (n), -1 or +1; y' -> ``labelling`` (n); v -> ``scores`` (n), w.x_i without an offset; y - y' ->
+    ``coefficients`` (n); Delta -> ``delta``, percentage points but for Hamming; (18) -> ``value``, in the same units;
+    a, b, c, d -> ``Table``. Of a cut, p^k = -1/n X'coefficients (columns times sqrt(d)), q^k = delta / n.
+Source
+    Mao, Tsang 2013, "A feature selection method for multivariate performance measures", section 5.4 and (18), after
+    Joachims 2005, "A support vector method for multivariate performance measures".
+Deviations
+    (5) prints Delta where b_y' below (6) and q^k below (18) have Delta / n. Only the latter goes with (18), and it is
+    the one used: with Delta undivided, (18) would need 1/n before its sum, and other labellings would be the worst.
+    q^k is printed with a sum over i, n times too large. Hamming is printed as b + c; 2 (b + c) makes of the risk twice
+    the mean hinge loss (that of b + c is the mean hinge loss of 2 w). (18) leaves y itself out of Y; its value is 0 and
+    its row xi >= 0, so that it may stay, and value 0 tells that no row is violated. Where y is not in Y (Rec@k and
+    Prec@k with k other than p), all values may be below 0, or above it with Delta = 0. The search is
+    O(n log n) for the page's O(n^2).
+Class
+    Sorting and a bisection; no model.
+Certificate
+    exact: no labelling in Y has a larger value, but for rounding. Where several have it, Hamming and AUC flip only what
+    pays; the others take the least a, then the least b, and among equal scores of a class the samples that come first.
+
+Examples
+--------
+>>> import fsmodels as fs
+>>> from fsmodels import measures
+>>> data = fs.load_dataset("wdbc").scaled("standard")
+>>> scores = data.X.sum(axis=1) / 100
+>>> worst = measures.loss("f1").most_violated(data.y, scores)
+>>> worst.table, round(worst.delta, 2), round(worst.value, 2)
+(Table(a=90, b=90, c=122, d=267), 54.08, 39.55)
+>>> cut = data.X.T @ worst.coefficients / len(data.y)  # the row is w.cut >= worst.delta / n - xi
+>>> measures.measure(data.y, scores).round(1)
+error             10.7
+balanced-error    10.9
+f1                86.0
+prbep             85.8
+dtype: float64
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from fsmodels.checks import positive
+from fsmodels.errors import InfeasibleParameter, ParameterError
+from fsmodels.models.multivariate.labellings import (
+    Labels,
+    Ranked,
+    Table,
+    Worst,
+    check_positives,
+    check_same_length,
+    count_of,
+    labels_of,
+    pair_of,
+    pairs_of,
+    scores_of,
+    signs,
+    table_of,
+)
+
+__all__ = [
+    "Auc",
+    "BreakEven",
+    "FBeta",
+    "Hamming",
+    "Loss",
+    "PrecisionAt",
+    "RecallAt",
+    "Table",
+    "Worst",
+    "contingency",
+    "loss",
+    "measure",
+]
+
+NAMES = "hamming, f1 (or another beta, f0.5, f2), prbep, rec@10, rec@2p, prec@10, prec@2p, auc"
+MULTIPLE = re.compile(r"(\d*\.?\d*)p")  # "2p": twice the number of positive samples
+
+
+class Loss(ABC):
+    """A loss of whole labellings; its objects compare equal where their parameters do.
+
+    A loss of one's own derives from this class and defines ``name``, ``value`` and ``most_violated``, which returns
+    ``Worst`` with any coefficients; ``predict`` labels by the sign of the score where it says nothing else.
+
+    Examples
+    --------
+    Errors that cost 5 where a positive sample is missed:
+
+    >>> import numpy as np
+    >>> from fsmodels.models.multivariate.measures import Loss, Worst, contingency
+    >>> class Costly(Loss):
+    ...     name = "costly"
+    ...
+    ...     def value(self, y, labelling):
+    ...         table = contingency(y, labelling)
+    ...         return table.b + 5.0 * table.c
+    ...
+    ...     def most_violated(self, y, scores):
+    ...         cost = np.where(y > 0, 5.0, 1.0)
+    ...         labelling = np.where(cost - 2 * y * scores > 0, -y, y)
+    ...         return Worst.of(y, scores, labelling, self.value(y, labelling))
+    >>> Costly().most_violated(np.array([1, -1, -1]), np.array([2.0, 0.2, -2.0])).value
+    2.4
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name that ``loss`` knows."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    @abstractmethod
+    def value(self, y: ArrayLike, labelling: ArrayLike) -> float:
+        """Return Delta(y, y') of a labelling of shape (n,)."""
+
+    @abstractmethod
+    def most_violated(self, y: ArrayLike, scores: ArrayLike) -> Worst:
+        """Return the row with the largest value of (18), for scores w.x_i of shape (n,).
+
+        Raises
+        ------
+        ParameterError
+            Labels other than -1 and +1, scores that are not finite or not as many, a class or a k that does not fit.
+        """
+
+    def predict(self, scores: ArrayLike, *, n_positive: int | None = None) -> Labels:
+        """Return the labels that the measure is taken of, shape (n,): +1 for scores above 0, so that a tie at 0 is -1.
+
+        Parameters
+        ----------
+        scores : array of shape (n,)
+        n_positive : int, optional
+            Positive samples among them, known or expected; used by ``prbep`` and by k like "2p" only. Those label the
+            k highest, of equal scores the samples that come first.
+
+        Examples
+        --------
+        >>> from fsmodels.models.multivariate.measures import loss
+        >>> loss("f1").predict([0.3, 0.0, -0.1]).tolist()
+        [1, -1, -1]
+        """
+        return signs(scores_of(scores))
+
+    def measure(self, y: ArrayLike, scores: ArrayLike) -> float:
+        """Return the measure of a prediction in percent, 100 at best.
+
+        Notes
+        -----
+        Where equal scores straddle the k-th place, it is the mean over all orders of them. ``value`` of ``predict``
+        would depend on the order of the samples there: with all scores 0, sorted data would look perfect.
+        """
+        scores, y = scores_of(scores), labels_of(y)
+        return 100.0 - self.value(y, self.predict(scores))
+
+
+@dataclass(frozen=True)
+class Hamming(Loss):
+    """Delta = 2 (b + c): the risk is twice the mean hinge loss. ``measure`` is the accuracy.
+
+    Examples
+    --------
+    >>> from fsmodels.models.multivariate.measures import Hamming
+    >>> worst = Hamming().most_violated([1, 1, -1], [3.0, 0.5, -0.2])
+    >>> worst.labelling.tolist(), worst.delta, worst.value
+    ([1, -1, 1], 4.0, 2.6)
+    """
+
+    name = "hamming"
+
+    def value(self, y: ArrayLike, labelling: ArrayLike) -> float:
+        """Return 2 (b + c), twice the number of errors."""
+        table = contingency(y, labelling)
+        return 2.0 * (table.b + table.c)
+
+    def most_violated(self, y: ArrayLike, scores: ArrayLike) -> Worst:
+        """Return the row that flips all samples with a margin below 1."""
+        y, scores = pair_of(y, scores)
+        labelling = np.where(y * scores < 1.0, -y, y)
+        return Worst.of(y, scores, labelling, 2.0 * count_of(labelling != y))
+
+    def measure(self, y: ArrayLike, scores: ArrayLike) -> float:
+        """Return the accuracy in percent."""
+        from sklearn.metrics import accuracy_score  # an import of half a second, as below
+
+        y, scores = pair_of(y, scores)
+        return 100.0 * float(accuracy_score(y, signs(scores)))
+
+
+@dataclass(frozen=True)
+class FBeta(Loss):
+    """Delta = 100 (1 - F_beta); beta above 1 weighs recall more, below 1 precision.
+
+    Notes
+    -----
+    For given a, F_beta has b in its denominator only, so that Delta is concave in b, and so is the sum of the b highest
+    scores. The step from b to b + 1 is worth ``100 (1 + beta^2) a / (s (s + 1)) + 2 v``, s = a + b + beta^2 p and v the
+    next score; it falls with b, and the best b is where it is no longer above 0: one bisection for all a at once. (The
+    best b also grows with a where beta >= 1, but not for all beta.)
+
+    Examples
+    --------
+    >>> from fsmodels.models.multivariate.measures import FBeta, loss
+    >>> worst = FBeta().most_violated([1, 1, -1, -1], [30.0, 10.0, -1.0, -40.0])
+    >>> worst.labelling.tolist(), worst.table, round(worst.delta, 4), round(worst.value, 4)
+    ([1, -1, 1, -1], Table(a=1, b=1, c=1, d=1), 50.0, 28.0)
+    >>> loss("f2") == FBeta(2)
+    True
+    """
+
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", positive("beta", self.beta, "beta is the weight of recall against precision"))
+
+    @property
+    def name(self) -> str:
+        """``f1``, ``f0.5``."""
+        return f"f{self.beta:g}"
+
+    def _delta(self, a: Any, b: Any, p: int) -> Any:
+        return 100.0 * (1.0 - (1.0 + self.beta**2) * a / (a + b + self.beta**2 * p))
+
+    def value(self, y: ArrayLike, labelling: ArrayLike) -> float:
+        """Return 100 (1 - F_beta)."""
+        table = contingency(y, labelling)
+        p = table.a + table.c
+        check_positives(p, self.name)
+        return float(self._delta(table.a, table.b, p))
+
+    def most_violated(self, y: ArrayLike, scores: ArrayLike) -> Worst:
+        """Return the most violated row: the best b for each a, and the best of those."""
+        y, scores = pair_of(y, scores)
+        ranked = Ranked(y, scores)
+        check_positives(ranked.p, self.name)
+        a = np.arange(ranked.p + 1)
+        b = self._best_b(a, ranked)
+        best = int(np.argmax(self._delta(a, b, ranked.p) + ranked.gain(a, b)))
+        return ranked.row(best, int(b[best]), float(self._delta(best, b[best], ranked.p)))
+
+    def _best_b(self, a: NDArray[np.int64], ranked: Ranked) -> NDArray[np.int64]:
+        next_score = np.append(2.0 * ranked.scores[ranked.negatives], -np.inf)  # a step past the last is never taken
+        weight, start = 100.0 * (1.0 + self.beta**2) * a, a + self.beta**2 * ranked.p
+        steps = weight / (start * (start + 1.0))  # the largest for each a, as b = 0
+        low = np.full_like(a, count_of(next_score > 0))
+        high = np.full_like(a, count_of(steps.max() + next_score > 0))
+        while np.any(low < high):
+            middle = (low + high) // 2
+            s = start + middle
+            rises = weight / (s * (s + 1.0)) + next_score[middle] > 0
+            low, high = np.where(rises, middle + 1, low), np.where(rises, high, middle)
+        return low
+
+    def measure(self, y: ArrayLike, scores: ArrayLike) -> float:
+        """Return F_beta in percent; 0 where no positive sample is found."""
+        from sklearn.metrics import fbeta_score
+
+        y, scores = pair_of(y, scores)
+        check_positives(count_of(y > 0), self.name)
+        return 100.0 * float(fbeta_score(y, signs(scores), beta=self.beta, zero_division=0.0))
+
+
+class _AtK(Loss):
+    """A loss of labellings with k positive labels: Delta = 100 (1 - a / m)."""
+
+    def _k(self, p: int, n: int) -> int:
+        """Return the number of samples that are labelled +1."""
+        raise NotImplementedError
+
+    def _m(self, p: int, k: int) -> int:
+        """Return what a is divided by."""
+        return p
+
+    def value(self, y: ArrayLike, labelling: ArrayLike) -> float:
+        """Return Delta of a labelling with k positive labels; any other number of them is an error."""
+        table = contingency(y, labelling)
+        p = table.a + table.c
+        check_positives(p, self.name)
+        k = self._k(p, sum(table))
+        if table.a + table.b != k:
+            raise ParameterError(
+                f"The labelling has {table.a + table.b} positive labels and {self.name} is for {k} here: label the {k} "
+                "highest scores (predict), or use f1, which takes any number."
+            )
+        return 100.0 * (1.0 - table.a / self._m(p, k))
+
+    def most_violated(self, y: ArrayLike, scores: ArrayLike) -> Worst:
+        """Return the most violated row: the best a, with b = k - a."""
+        y, scores = pair_of(y, scores)
+        ranked = Ranked(y, scores)
+        check_positives(ranked.p, self.name)
+        k = self._k(ranked.p, len(y))
+        m = self._m(ranked.p, k)
+        a = np.arange(max(0, k - ranked.q), min(ranked.p, k) + 1)
+        best = int(a[np.argmax(100.0 * (1.0 - a / m) + ranked.gain(a, k - a))])
+        return ranked.row(best, k - best, 100.0 * (1.0 - best / m))
+
+    def predict(self, scores: ArrayLike, *, n_positive: int | None = None) -> Labels:
+        """Return +1 for the k highest scores, of equal ones for those that come first, and -1 for the others.
+
+        Parameters
+        ----------
+        scores : array of shape (n,)
+        n_positive : int, optional
+            Positive samples among them, known or expected: for ``prbep`` and k like "2p".
+
+        Raises
+        ------
+        ParameterError
+            n_positive is needed and missing, or k is above n.
+
+        Examples
+        --------
+        >>> from fsmodels.models.multivariate.measures import loss
+        >>> loss("rec@2").predict([0.1, 0.7, 0.1, -3.0]).tolist()
+        [1, 1, -1, -1]
+        >>> loss("prbep").predict([0.1, 0.7, 0.1, -3.0], n_positive=1).tolist()
+        [-1, 1, -1, -1]
+        """
+        scores = scores_of(scores)
+        if n_positive is None and not isinstance(getattr(self, "k", None), int):
+            raise ParameterError(
+                f"{self.name} labels as many samples as p, the number of positive ones, tells: give n_positive=, the "
+                "number known or expected among these samples, or use k as a number, such as rec@10."
+            )
+        n = len(scores)
+        if n_positive is not None and not (isinstance(n_positive, int | np.integer) and 0 < n_positive <= n):
+            raise ParameterError(f"n_positive={n_positive!r} does not fit {n} scores: use a whole number in 1..{n}.")
+        labels = np.full(n, -1, dtype=np.int8)
+        labels[np.argsort(-scores, kind="stable")[: self._k(n_positive or 0, n)]] = 1
+        return labels
+
+    def measure(self, y: ArrayLike, scores: ArrayLike) -> float:
+        """Return 100 a / m for the k highest scores; where equal ones straddle place k, the mean over their orders."""
+        y, scores = pair_of(y, scores)
+        p = count_of(y > 0)
+        check_positives(p, self.name)
+        k = self._k(p, len(y))
+        last = np.partition(scores, len(y) - k)[len(y) - k]
+        above, tied = scores > last, scores == last
+        a = count_of(above & (y > 0)) + (k - above.sum()) * np.mean(y[tied] > 0)
+        return 100.0 * float(a) / self._m(p, k)
+
+
+@dataclass(frozen=True)
+class BreakEven(_AtK):
+    """PRBEP, precision where it equals recall: k = p, Delta = 100 (1 - a / p).
+
+    Examples
+    --------
+    >>> from fsmodels.models.multivariate.measures import BreakEven
+    >>> worst = BreakEven().most_violated([1, 1, -1, -1], [30.0, 10.0, -1.0, -40.0])
+    >>> worst.labelling.tolist(), worst.delta, worst.value
+    ([1, -1, 1, -1], 50.0, 28.0)
+    """
+
+    name = "prbep"
+
+    def _k(self, p: int, n: int) -> int:
+        return p
+
+
+@dataclass(frozen=True)
+class _AtGivenK(_AtK):
+    """k as given: a number, or a multiple of p."""
+
+    k: int | str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", _parse_k(self.k))
+
+    def _k(self, p: int, n: int) -> int:
+        if isinstance(self.k, str):
+            k, what = max(1, int(float(self.k[:-1]) * p + 0.5)), f" = {self.k}, with p={p} positive samples,"
+            instead = f', or "{n // p}p" at most'
+        else:
+            k, what, instead = self.k, "", ""
+        if k > n:
+            raise InfeasibleParameter(f"k={k}{what} is above the {n} samples: use 1..{n}{instead}.")
+        return k
+
+
+@dataclass(frozen=True)
+class RecallAt(_AtGivenK):
+    """Rec@k, the share of the positive samples among the k highest: Delta = 100 (1 - a / p), at least 100 (1 - k / p).
+
+    Attributes
+    ----------
+    k : int or str
+        At least 1, or a multiple of the number of positive samples, "2p" (rounded, at least 1).
+
+    Examples
+    --------
+    >>> from fsmodels.models.multivariate.measures import RecallAt
+    >>> worst = RecallAt("2p").most_violated([1, -1, -1, -1], [1.0, 0.5, -0.5, -2.0])
+    >>> worst.labelling.tolist(), worst.delta, worst.value
+    ([-1, 1, 1, -1], 100.0, 98.0)
+    """
+
+    @property
+    def name(self) -> str:
+        """``rec@10``, ``rec@2p``."""
+        return f"rec@{self.k}"
+
+
+@dataclass(frozen=True)
+class PrecisionAt(_AtGivenK):
+    """Prec@k, the share of positive samples in the k highest: Delta = 100 (1 - a / k), at least 100 (1 - p / k).
+
+    Attributes
+    ----------
+    k : int or str
+        At least 1, or a multiple of the number of positive samples, "2p" (rounded, at least 1).
+
+    Examples
+    --------
+    >>> from fsmodels.models.multivariate.measures import PrecisionAt
+    >>> PrecisionAt(2).measure([1, -1, -1, 1], [1.0, 0.5, 0.5, -2.0])
+    50.0
+    """
+
+    @property
+    def name(self) -> str:
+        """``prec@10``, ``prec@2p``."""
+        return f"prec@{self.k}"
+
+    def _m(self, p: int, k: int) -> int:
+        return k
+
+
+@dataclass(frozen=True)
+class Auc(Loss):
+    """Delta = 100 (1 - AUC), the percentage of pairs of a positive and a negative sample that are swapped.
+
+    Notes
+    -----
+    Here y' labels the p q pairs: z_ij = 1 where the negative sample j comes before the positive one i. The row is
+    Joachims' times 100 / (p q): ``coefficients.v = 100 / (p q) sum_ij 2 z_ij (v_i - v_j)``, so that (18) is a sum over
+    pairs, ``100 / (p q) sum_ij z_ij (1 - 2 (v_i - v_j))``, and the swapped ones are those with v_i - v_j < 1/2. They
+    are counted after sorting; the result is exact. 1/n is before the row as everywhere. Beyond Mao, Tsang, who name it.
+
+    Examples
+    --------
+    >>> from fsmodels.models.multivariate.measures import Auc
+    >>> worst = Auc().most_violated([1, 1, -1], [2.0, 0.2, 0.0])
+    >>> worst.coefficients.tolist(), worst.delta, worst.value
+    ([0.0, 100.0, -100.0], 50.0, 30.0)
+    """
+
+    name = "auc"
+
+    def value(self, y: ArrayLike, labelling: ArrayLike) -> float:
+        """Return 100 (1 - AUC) of any scores, for which ties count half; labels are scores with many ties."""
+        return 100.0 - self.measure(y, labelling)
+
+    def most_violated(self, y: ArrayLike, scores: ArrayLike) -> Worst:
+        """Return the row that swaps all pairs whose scores differ by less than 1/2."""
+        y, scores = pair_of(y, scores)
+        is_positive = y > 0
+        reach, rivals = scores[is_positive] - 0.5, scores[~is_positive]  # swapped where reach < rival
+        pairs = pairs_of(len(reach), len(rivals))
+        swapped = np.empty(len(y))
+        swapped[is_positive] = len(rivals) - np.searchsorted(np.sort(rivals), reach, side="right")
+        swapped[~is_positive] = -np.searchsorted(np.sort(reach), rivals, side="left")
+        delta = 100.0 * float(swapped[is_positive].sum()) / pairs
+        coefficients = 200.0 / pairs * swapped
+        return Worst(coefficients, delta, delta - float(coefficients @ scores))
+
+    def measure(self, y: ArrayLike, scores: ArrayLike) -> float:
+        """Return the area under the ROC curve in percent."""
+        from sklearn.metrics import roc_auc_score
+
+        y, scores = pair_of(y, scores)
+        pairs_of(count_of(y > 0), count_of(y < 0))
+        return 100.0 * float(roc_auc_score(y, scores))
+
+
+PLAIN: dict[str, Loss] = {"hamming": Hamming(), "prbep": BreakEven(), "auc": Auc()}
+AT: dict[str, type[_AtGivenK]] = {"rec": RecallAt, "prec": PrecisionAt}
+
+
+def loss(name: str | Loss) -> Loss:
+    """Return the loss of a name; a loss is returned as it is.
+
+    Parameters
+    ----------
+    name : str or Loss
+        ``hamming``, ``f1`` (or ``f`` with another beta), ``prbep``, ``rec@`` or ``prec@`` with k, ``auc``.
+
+    Raises
+    ------
+    ParameterError
+        With the names that are known.
+
+    Examples
+    --------
+    >>> from fsmodels.models.multivariate.measures import loss
+    >>> loss("rec@2p")
+    RecallAt(k='2p')
+    >>> loss("f0.5").value([1, 1, -1], [1, -1, -1])
+    16.666666666666664
+    """
+    if isinstance(name, Loss):
+        return name
+    word = str(name).strip().lower()
+    if word in PLAIN:
+        return PLAIN[word]
+    kind, at, k = word.partition("@")
+    if at and kind in AT:
+        return AT[kind](k)
+    if re.fullmatch(r"f(\d+\.?\d*|\.\d+)", word):
+        return FBeta(float(word[1:]))
+    raise ParameterError(f'Loss "{name}" is not known: use one of {NAMES}.')
+
+
+def measure(
+    y: ArrayLike, scores: ArrayLike, names: Sequence[str | Loss] = ("error", "balanced-error", "f1", "prbep")
+) -> pd.Series:
+    """Return measures of a prediction in percent.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        -1 and +1.
+    scores : array of shape (n,)
+        w.x_i, with the offset where there is one.
+    names : sequence of str
+        As for ``loss``, and ``error`` and ``balanced-error`` (the mean of both classes' errors).
+
+    Returns
+    -------
+    pd.Series
+        By name. ``hamming`` is the accuracy; errors are 0 at best, all others 100.
+
+    Raises
+    ------
+    ParameterError
+        An unknown name, or samples that a measure is not defined for.
+
+    Notes
+    -----
+    Errors, accuracy and F take signs, scores of 0 as -1. The others rank; see ``Loss.measure`` for ties.
+
+    Examples
+    --------
+    >>> from fsmodels.models.multivariate.measures import measure
+    >>> measure([1, 1, -1, -1, -1], [2.0, -0.5, 0.0, 0.1, -1.0], ["error", "balanced-error", "f1", "rec@2p"]).round(2)
+    error              40.00
+    balanced-error     41.67
+    f1                 50.00
+    rec@2p            100.00
+    dtype: float64
+    """
+    from sklearn.metrics import balanced_accuracy_score
+
+    if isinstance(names, str):
+        raise ParameterError(f'names="{names}" is one name: give a list of names, such as ["{names}"].')
+    if not isinstance(names, Iterable) or not all(isinstance(name, str | Loss) for name in names):
+        raise ParameterError('names are no names of measures: give a list, such as ["error", "f1"].')
+    y, scores = pair_of(y, scores)
+    found = {}
+    for name in names:
+        if name == "error":
+            found[name] = 100.0 * float(np.mean(signs(scores) != y))
+        elif name == "balanced-error":
+            pairs_of(count_of(y > 0), count_of(y < 0))
+            found[name] = 100.0 * (1.0 - float(balanced_accuracy_score(y, signs(scores))))
+        else:
+            asked = loss(name)
+            found[asked.name] = asked.measure(y, scores)
+    return pd.Series(found, dtype=float)
+
+
+def contingency(y: ArrayLike, labelling: ArrayLike) -> Table:
+    """Return the contingency table of true labels and a labelling, both of shape (n,) and -1 or +1.
+
+    Examples
+    --------
+    >>> from fsmodels.models.multivariate.measures import contingency
+    >>> contingency([1, 1, -1, -1], [1, -1, -1, -1])
+    Table(a=1, b=0, c=1, d=2)
+    """
+    y, labelling = labels_of(y), labels_of(labelling, "the labelling")
+    check_same_length(y, labelling, "labels in the labelling")
+    return table_of(y, labelling)
+
+
+def _parse_k(k: Any) -> int | str:
+    """Return k as a whole number of at least 1, or as a multiple such as "2p"."""
+    allowed = 'use a whole number from 1 on, or a multiple of the number of positive samples, such as "2p"'
+    if isinstance(k, str):
+        word = k.strip().lower()
+        match = MULTIPLE.fullmatch(word)
+        if match and word != ".p":
+            factor = float(match[1] or 1)
+            if factor > 0:
+                return f"{factor:g}p"
+        if word.isdecimal():
+            k = int(word)
+    if isinstance(k, str | bool) or not isinstance(k, int | np.integer):
+        raise ParameterError(f"k={k!r} is no number of samples: {allowed}.")
+    if k < 1:
+        raise ParameterError(f"k={k} labels no sample positive: {allowed}.")
+    return int(k)

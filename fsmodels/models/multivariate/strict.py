@@ -1,0 +1,141 @@
+"""FSmulti by name: (5) on a budget, or with at most K features, chosen by exchanges under the bound of (5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from fsmodels.checks import feature_count
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import ParameterError
+from fsmodels.models.multivariate import classifier, fsmulti, risk
+from fsmodels.models.multivariate.measures import Loss
+from fsmodels.weights import column_sizes
+from solvers import Result, StopReason, facts_of, solve
+from solvers.drivers.trace import Clock, one_clock
+from solvers.drivers.two_layer.driver import TwoLayer
+from solvers.drivers.two_layer.support_search import Found, SupportSearch
+from solvers.facts.composite import CompositeRisk
+from solvers.result import DEFAULT_GAP, SolutionStatus, verdict
+
+__all__ = ["build", "run"]
+
+ENDED = (StopReason.INTERRUPTED, StopReason.CALLBACK)  # by somebody who wants an answer now
+SHARE = 0.5  # of the time limit, for (5); the exchanges have what is left
+
+
+def build(
+    data: Dataset,
+    *,
+    max_features: int | None = None,
+    budget: int | None = None,
+    C: float = 1.0,
+    loss: str | Loss = "f1",
+    offset: bool = False,
+    form: str = "lazy",
+) -> pyo.ConcreteModel:
+    """Build (5) with B = ``budget``, or B = ``max_features`` for ``run`` to choose from.
+
+    Raises
+    ------
+    ParameterError
+        Both or neither, a form that does not go with ``max_features``, or what ``fsmulti`` refuses.
+    """
+    if (max_features is None) == (budget is None):
+        raise ParameterError(
+            'Model "fsmulti" takes one of max_features (--max-features), at most so many features, or budget '
+            "(--budget-features), B of (5), the sum of shares that more features may have."
+        )
+    if max_features is not None:
+        feature_count(max_features, data.n_features + bool(offset))
+        if form != "lazy":
+            raise ParameterError(f'max_features with form="{form}": exchanges need form="lazy"; give budget instead.')
+    B: Any = budget if max_features is None else max_features
+    return fsmulti(data, budget=B, C=C, loss=loss, offset=offset, form=form)
+
+
+@one_clock()
+def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], solver: Any, options: Any) -> Result:
+    """Solve (5); with ``max_features``, go on from it to a selection of at most K features.
+
+    That begins with the K features of largest ``|w_j| max_i |x_ij|`` and with what is left when features of least
+    weight are dropped one after the other, and exchanges single features while (2) on them falls
+    (``two_layer.support_search``). The bound of (5) also holds for the best w with at most K features (Lemma 2 and its
+    relaxation), so the gap says how far the selection is from the best possible one.
+    """
+    K = parameters.get("max_features")
+    if K is not None:
+        model.budget.set_value(K)
+    clock = Clock.of_run(options.get("time_limit"))
+    limit = options.get("time_limit")
+    share = {"time_limit": SHARE * limit} if K is not None and isinstance(limit, int | float) and limit > 0 else {}
+    result = replace(solve(model, solver, **{**options, **share}), options=dict(options))
+    facts = facts_of(model)
+    if K is None or not result.has_solution or not isinstance(facts, CompositeRisk):
+        return result
+    w, b = classifier(model)
+    w = np.append(w, b) if parameters.get("offset") else w
+    columns = np.flatnonzero(w)
+    if len(columns) == 0:
+        return result
+    size = np.abs(w[columns]) * column_sizes(facts.matrix[:, columns])
+    m = data.n_features
+    locked = [m] if w[-1] and len(w) > m and K > 1 else []  # the offset counts as one of the K, and stays
+    size[np.isin(columns, locked)] = np.inf
+    columns = columns[np.argsort(-size, kind="stable")]
+    found, noticed = None, StopReason.CONVERGED
+    try:
+        found = _searched(facts, result, columns, K, float(pyo.value(model.C)), locked, clock, options)
+    except KeyboardInterrupt:
+        noticed = StopReason.INTERRUPTED
+    kept, few, xi, value = _truncated(data, w, columns[:K], parameters["loss"], model)
+    if found is not None and found.value <= value:  # a limit may stop it before
+        kept, few, xi, value = found.columns, found.w, found.risk, found.value
+    order = np.argsort(kept)
+    kept, few = kept[order], few[order]
+    facts.load(kept[few != 0], few[few != 0], np.ones(np.count_nonzero(few)), xi)
+    stops = [result.stop_reason, found.stop if found else StopReason.CONVERGED, noticed]
+    objective = float(pyo.value(model.objective))
+    judged = verdict(objective, result.bound, gap=options.get("gap", DEFAULT_GAP), claim=SolutionStatus.FEASIBLE)
+    return replace(
+        result,
+        status=judged.status,
+        bound=judged.bound,
+        stop_reason=next((stop for stop in stops if stop is not StopReason.CONVERGED), StopReason.CONVERGED),
+        objective=objective,
+        selected=facts.selected(model) if facts.selected else None,
+        seconds=clock.elapsed,
+        message=" ".join(part for part in (_words(K, m in kept, found), judged.message, result.message) if part),
+        details={**result.details, "exchanges": found.exchanges if found else 0},
+    )
+
+
+def _words(K: int, offset: bool, found: Found | None) -> str:
+    many = f"At most {K} features{', the offset counted' if offset else ''}"
+    if found is None:
+        return f"{many}: those of the largest weights in (5). The bound is of the best such selection."
+    end = ", and no exchange of one feature lowers the objective" if found.local else ""
+    return f"{many}, after {found.exchanges} exchanges{end}. The bound is of the best such selection."
+
+
+def _truncated(data: Dataset, w: Any, kept: Any, loss: Any, model: pyo.ConcreteModel) -> tuple[Any, Any, float, float]:
+    """Return columns, their weights in (5), the risk and the objective of these alone."""
+    m = data.n_features
+    alone = np.where(np.isin(np.arange(len(w)), kept), w, 0.0)
+    xi = risk(data, alone[:m], loss, b=float(alone[m]) if len(w) > m else 0.0)
+    return kept, w[kept], xi, 0.5 * float(w[kept] @ w[kept]) + float(pyo.value(model.C)) * xi
+
+
+def _searched(
+    facts: CompositeRisk, result: Result, columns: Any, K: int, C: float, locked: list[int], clock: Clock, options: Any
+) -> Found | None:
+    driver = result.details.get("driver")
+    rows = driver.work.rows if isinstance(driver, TwoLayer) else []
+    scores = np.zeros(facts.matrix.shape[0])
+    slopes = np.asarray(facts.matrix.T @ facts.worst(scores).coefficients.astype(float)).ravel()
+    search = SupportSearch(facts, K, C, slopes, [columns[:K], columns], clock, locked=locked, rows=rows)
+    return search.run(result.bound, options.get("gap", DEFAULT_GAP), exchanges=result.stop_reason not in ENDED)

@@ -1,0 +1,190 @@
+r"""Bounds of linear classifiers with a hinge loss from any multipliers; best offset and slacks of given weights.
+
+Problem
+    .. math:: \min_{w, b, \xi}\ \Omega(w) + \sum_i s_i \xi_i \quad \text{s.t.}\quad
+              y_i (w^\top x_i + b) + \xi_i \ge 1,\ \xi_i \ge 0
+
+    with Omega = w'w/2 (the SVM), ||w||_1 (the 1-norm SVM) or 0 (the robust LP, with s_i one over the size of the class
+    of i).
+Weak duality
+    For 0 <= alpha <= s with y'alpha = 0 the Lagrangian leaves, with v_j = sum_i alpha_i y_i x_ij,
+
+    .. math:: e^\top \alpha + \min_w \{\Omega(w) - v^\top w\}
+
+    which is e'alpha - v'v/2 for the SVM, e'alpha for the 1-norm SVM if |v_j| <= 1 for all j, and e'alpha for the robust
+    LP if v = 0. A solver's multipliers meet these conditions to its tolerances only. They are repaired: clipped to [0,
+    s], the class with the larger sum scaled down until y'alpha = 0, then multiplied by the best t (for the 1-norm SVM
+    the largest with t |v_j| <= 1), which stays within.
+Multipliers of the robust LP
+    v = 0 cannot be had by scaling, and no floating-point alpha satisfies it. It is enough that some alpha* does. Let A
+    hold the rows y_i z_ij and y_i, u = alpha, r = A u what is missed, and rho_i = min(u_i, s_i - u_i) the room. If
+    every u_i without room is 0, r lies in the range of A restricted to the others, F, and q = -(A_F R)^+ r, R =
+    diag(rho_F), has A (u + R q) = 0. Where ||q|| <= 1, u + R q is within [0, s], and its sum is at least e'u - rho'|q|,
+    and rho'|q| <= ||rho|| ||r|| / sigma, sigma the least singular value of A_F R that is not 0. So u is corrected by
+    R q first, until r is rounding, and the rest is allowed for. A vertex has little room: it is moved by 1e-9 (1e-7,
+    ...) of the way to a point c of {A c = 0, 0 <= c <= s} with the largest support, which a linear program finds; where
+    c_i = 0, so is alpha_i in every such point.
+The best offset of given weights
+    sum_i s_i max(0, 1 - y_i (w.x_i + b)) is convex and piecewise linear in b with kinks y_i - w.x_i; its slope is minus
+    the sum of s over class +1 at the far left and gains s_i at each kink.
+Units
+    All of it is done in equilibrated columns z (``equilibration``), where v_j is f_j times that of x.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.optimize import linprog
+
+from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.proofs.svm import balanced, repaired
+
+__all__ = ["best_offset", "one_norm_bound", "robust_bound", "slacks", "svm_bound"]
+
+FloatArray = NDArray[np.float64]
+
+EPS = float(np.finfo(float).eps)
+MOVES = (0.0, 1e-9, 1e-7, 1e-5)  # of the way to a point with room
+ALMOST = 1e-6  # a largest slack of up to this is a solver's tolerance, if a longer w has none
+
+
+def svm_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None) -> float:
+    """Return a lower bound of the soft-margin SVM from any multipliers (l,); without them, from those of w = 0."""
+    alpha, v = _repaired(columns, y, C, alpha)
+    v = v / columns.factor
+    total, square, largest = float(alpha.sum()), float(v @ v), float(alpha.max(initial=0.0))
+    if not np.isfinite(square) or largest == 0.0:
+        return 0.0
+    t = min(C / largest, total / square if square > 0 else np.inf)
+    return max(0.0, t * total - 0.5 * t * t * square)
+
+
+def one_norm_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None) -> float:
+    """Return a lower bound of the 1-norm SVM from any multipliers (l,); without them, from those of w = 0."""
+    alpha, v = _repaired(columns, y, C, alpha)
+    size = float((np.abs(v) / columns.factor).max(initial=0.0))
+    largest = float(alpha.max(initial=0.0))
+    if not np.isfinite(size) or largest == 0.0:
+        return 0.0
+    t = min(C / largest, (1 - 4 * EPS) / size if size > 0 else np.inf)
+    return float(t * alpha.sum())
+
+
+def robust_bound(columns: Columns, y: FloatArray, s: FloatArray, alpha: FloatArray | None) -> float:
+    """Return a lower bound of the robust LP with shares s (l,) from any multipliers (l,); 0 without them."""
+    if alpha is None or not np.isfinite(alpha).all():
+        return 0.0
+    A = _signed_rows(columns, y)
+    u = repaired(alpha, y, s)
+    best, room = 0.0, None
+    for move in MOVES:
+        if move and room is None:
+            room = _largest_support(A, s)
+        moved = u if room is None else np.where(room > 0, (1 - move) * u + move * room, 0.0)
+        best = max(best, _attained(A, moved, s))
+        if best >= (1 - 10 * max(move, 1e-9)) * u.sum():
+            break
+    return best
+
+
+def _attained(A: Any, u: FloatArray, s: FloatArray) -> float:
+    """Return a sum that some alpha* with A alpha* = 0, 0 <= alpha* <= s has near u; 0 where none is proven."""
+    for _ in range(3):
+        rho = np.minimum(u, s - u)
+        inside = rho > 0
+        if np.any(u[~inside] > 0):  # at the upper end: what it adds to r need not be in the range
+            u = np.where((rho <= 0) & (u > 0), s * (1 - 1e-12), u)
+            rho = np.minimum(u, s - u)
+            inside = rho > 0
+        if not inside.any():
+            return 0.0
+        W = _dense(A[:, inside] * rho[inside])
+        r = np.asarray(A @ u).ravel()
+        triangle = linalg.qr(W.T, mode="r", check_finite=False)[0]  # has the left singular vectors of W, and is small
+        basis, sizes, _ = linalg.svd(triangle.T, full_matrices=False, check_finite=False)
+        kept = sizes > max(W.shape) * EPS * sizes.max(initial=0.0)
+        if not kept.any():
+            return 0.0
+        # what rounding may have added to r, by the terms of its sums
+        noise = 4 * EPS * np.asarray(abs(A) @ u).ravel()
+        least = float(sizes[kept].min())
+        missed = (float(np.linalg.norm(r)) + float(np.linalg.norm(noise))) / least
+        if missed <= 1e-6:
+            return max(0.0, float(u.sum()) - float(np.linalg.norm(rho[inside])) * missed - 4 * EPS * float(u.sum()))
+        q = -W.T @ (basis[:, kept] @ ((basis[:, kept].T @ r) / sizes[kept] ** 2))
+        if not np.abs(q).max(initial=0.0) < 1:
+            return 0.0
+        u = u.copy()
+        u[inside] += rho[inside] * q
+    return 0.0
+
+
+def _largest_support(A: Any, s: FloatArray) -> FloatArray:
+    """Return c with A c = 0, 0 <= c <= s/2, that is 0 only where every such point is."""
+    rows, many = A.shape
+    # max sum t  s.t.  A c = 0, c_i >= s_i t_i, 0 <= t <= 1: a ray may be as long as it likes
+    equal = sparse.hstack([sparse.csr_array(A), sparse.csr_array((rows, many))])
+    above = sparse.hstack([-sparse.eye_array(many), sparse.diags_array(s)])
+    cost = np.concatenate([np.zeros(many), -np.ones(many)])
+    bounds = [(0, None)] * many + [(0, 1)] * many
+    found = linprog(cost, above, np.zeros(many), equal, np.zeros(rows), bounds=bounds, method="highs")
+    if found.x is None:
+        return np.zeros(many)
+    c = np.where(found.x[many:] > 0.5, found.x[:many], 0.0)
+    return 0.5 * c / max(1.0, float((c / s).max(initial=0.0)))
+
+
+def slacks(
+    columns: Columns, y: FloatArray, s: FloatArray, w: FloatArray, within: tuple[float, float] = (-np.inf, np.inf)
+) -> tuple[FloatArray, float, FloatArray]:
+    """Return weights as good as w (n,), their best offset, and the slacks (l,) that rows in the data's units need.
+
+    Where all slacks are a solver's tolerance, weights a little longer have none, and are returned for w. The offset
+    keeps ``within`` two ends: what it costs is convex, so the nearer end is the best there.
+    """
+    free = best_offset(columns.z @ (w / columns.factor), y, s) - float(columns.centre @ w)
+    b = float(np.clip(free, *within))
+    xi = _missing(columns, y, w, b)
+    largest = float(xi.max(initial=0.0))
+    if 0 < largest <= ALMOST and within[0] <= (1 + 2 * ALMOST) * b <= within[1] and b == free:
+        longer = (1 + 4 * EPS) / (1 - largest)
+        none = _missing(columns, y, longer * w, longer * b)
+        if float(none.max(initial=0.0)) < largest:
+            return longer * w, longer * b, none
+    return w, b, xi
+
+
+def best_offset(scores: FloatArray, y: FloatArray, s: FloatArray) -> float:
+    """Return the middle of the b that minimise sum_i s_i max(0, 1 - y_i (scores_i + b))."""
+    kinks = y - scores
+    order = np.argsort(kinks, kind="stable")
+    gained, needed = np.cumsum(s[order]), float(s[y > 0].sum())
+    k = min(int(np.searchsorted(gained, needed * (1 - 4 * EPS))), len(y) - 1)
+    level = abs(gained[k] - needed) <= 4 * EPS * needed and k + 1 < len(y)
+    return float(0.5 * (kinks[order[k]] + kinks[order[k + 1 if level else k]]))
+
+
+def _missing(columns: Columns, y: FloatArray, w: FloatArray, b: float) -> FloatArray:
+    return np.maximum(0.0, 1 - y * (np.asarray(columns.X @ w).ravel() + b))
+
+
+def _repaired(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    if alpha is None or not np.isfinite(alpha).all():
+        alpha = C * balanced(y)
+    alpha = repaired(alpha, y, C)
+    return alpha, np.asarray(columns.z.T @ (y * alpha)).ravel()
+
+
+def _signed_rows(columns: Columns, y: FloatArray) -> Any:
+    """Return the rows y_i z_ij over j and y_i, as a matrix of shape (n + 1, l)."""
+    if sparse.issparse(columns.z):
+        return sparse.vstack([sparse.csr_array(columns.z.T * y), sparse.csr_array(y[None, :])]).tocsc()
+    return np.vstack([columns.z.T * y, y])
+
+
+def _dense(matrix: Any) -> Any:
+    return matrix.toarray() if sparse.issparse(matrix) else matrix

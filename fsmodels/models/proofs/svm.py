@@ -1,0 +1,122 @@
+r"""What is proven about one SVM: the best weights and the best multipliers, evaluated on the data.
+
+What is returned is a certificate, wherever the method stopped; its own estimates are never reported:
+
+* bound: alpha is clipped to [0, C] and the class with the larger sum scaled down until y' alpha = 0, which stays in
+  the box; then t alpha, t = min(sum alpha / sum sigma v^2, C / max alpha), is the multiple that maximises (3).
+* value: (1) on the centred data. For given w the sum of hinges is piecewise linear in b with kinks y_i - w.x_i; its
+  slope is -l_+ at the far left and gains 1 at each kink, so the best b lie between the kinks of rank l_+ and
+  l_+ + 1; the midpoint is taken (swapping the labels then negates b). xi_i = max(0, 1 - y_i (w.x_i + b)).
+
+With k = 0: q = 2 C min(l_+, l_-), alpha = C on the smaller class and C l_min / l_max on the larger.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+TINY = float(np.finfo(float).tiny)
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Represented(Protocol):
+    """A linear system that keeps u in a form of its own."""
+
+    def weights(self, u: Array) -> Array:
+        """Return u (k,) from its representation."""
+        ...
+
+
+class Point(NamedTuple):
+    """An iterate of the interior point with its objectives (1) and (3); ``u`` as its system represents it."""
+
+    value: float
+    bound: float
+    u: Array
+    alpha: Array
+
+
+class Proof:
+    """Best point and best bound for one sigma, evaluated on the data; starts from w = 0 and the alpha of k = 0."""
+
+    def __init__(self, columns: Array, root: Array, y: Array, C: float) -> None:
+        self._columns, self._root, self.y, self.C = columns, root, y, C
+        self.value, self.bound = math.inf, -math.inf
+        self.try_u(np.zeros(root.size))
+        self.at_zero = self.value  # of w = 0, the largest that a value can be
+        self.try_alpha(C * balanced(y))
+        self._estimates, self._offered = (math.inf, -math.inf), dict[str, Point]()
+
+    @property
+    def gap(self) -> float:
+        """Certified relative gap."""
+        return relative(self.value, self.bound)
+
+    def offer(self, point: Point) -> float:
+        """Keep the better sides of an iterate, and return the relative gap so far by the iterates' own numbers."""
+        upper, lower = self._estimates
+        if point.value < upper:
+            self._offered["primal"] = point
+        if point.bound > lower:
+            self._offered["dual"] = point
+        self._estimates = min(upper, point.value), max(lower, point.bound)
+        return relative(*self._estimates)
+
+    def settle(self, system: Represented) -> float:
+        """Evaluate on the data what was offered; return the certified relative gap."""
+        if "primal" in self._offered:
+            self.try_u(system.weights(self._offered["primal"].u))
+        if "dual" in self._offered:
+            self.try_u(self.try_alpha(self._offered["dual"].alpha))
+        # Where rounding made the estimates too good, they must not hide the better points that follow.
+        self._estimates, self._offered = (self.value, self.bound), {}
+        return self.gap
+
+    def try_u(self, u: Array) -> None:
+        """Take the value of u with its best b."""
+        value, b = hinges(self._columns @ (self._root * u), self.y)
+        value = 0.5 * float(u @ u) + self.C * value
+        if value < self.value:
+            self.value, self.u, self.b = value, u, b
+
+    def try_alpha(self, alpha: Array) -> Array:
+        """Take the bound of alpha, repaired, and return the u that belongs to it."""
+        alpha = repaired(alpha, self.y, self.C)
+        u = self._root * (self._columns.T @ (self.y * alpha))
+        total, square, largest = float(alpha.sum()), float(u @ u), float(alpha.max())
+        t = min(self.C / largest if largest > 0 else 1.0, total / square if square > 0 else math.inf)
+        alpha, u = np.minimum(t * alpha, self.C), t * u
+        bound = t * total - 0.5 * t * t * square
+        if bound > self.bound:
+            self.bound, self.alpha = bound, alpha
+        return u
+
+
+def repaired(alpha: Array, y: Array, C: float | Array) -> Array:
+    """Return alpha clipped to [0, C], and the class with the larger sum scaled down until y'alpha = 0."""
+    alpha, positive = np.clip(alpha, 0.0, C), y > 0
+    plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
+    alpha[positive if plus > minus else ~positive] *= min(plus, minus) / (max(plus, minus) or 1.0)
+    return alpha
+
+
+def relative(value: float, bound: float) -> float:
+    """Gap over the size of the value."""
+    return max(value - bound, 0.0) / max(abs(value), TINY)
+
+
+def balanced(y: Array) -> Array:
+    """Return the largest alpha in [0, 1] that is constant on each class and has y'alpha = 0."""
+    plus, minus = np.count_nonzero(y > 0), np.count_nonzero(y < 0)
+    return np.where(y > 0, min(1.0, minus / plus), min(1.0, plus / minus))
+
+
+def hinges(scores: Array, y: Array) -> tuple[float, float]:
+    """Return min over b of sum_i max(0, 1 - y_i (scores_i + b)), and the middle of the best b; O(l)."""
+    rank = np.count_nonzero(y > 0)
+    kinks = np.partition(y - scores, (rank - 1, rank))
+    b = 0.5 * float(kinks[rank - 1] + kinks[rank])
+    return float(np.maximum(1 - y * (scores + b), 0.0).sum()), b

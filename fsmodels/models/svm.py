@@ -1,0 +1,449 @@
+r"""Support vector machines without selection, and the rows that the other modules share.
+
+Problem
+    Soft-margin SVM (L2), its dual, and the 1-norm SVM:
+
+    .. math::
+        \min_{w, b, \xi}\ & \tfrac12 w^\top w + C \sum_i \xi_i                            && (1) \\
+        \text{s.t.}\ & y_i (w^\top x_i + b) + \xi_i \ge 1,\ \xi_i \ge 0 \quad \forall i    && (1)
+
+        \max_\alpha\ & \sum_i \alpha_i - \tfrac12 \sum_j v_j^2,\quad
+                       v_j = \sum_i \alpha_i y_i x_{ij}                                   && (3) \\
+        \text{s.t.}\ & \sum_i y_i \alpha_i = 0,\ 0 \le \alpha_i \le C                      && (3)
+
+        \min_{p, q, b, \xi}\ & \sum_j (p_j + q_j) + C \sum_i \xi_i                         && (ONSVM) \\
+        \text{s.t.}\ & y_i ((p - q)^\top x_i + b) + \xi_i \ge 1,\ p, q, \xi \ge 0          && (ONSVM)
+
+    Robust linear program: A holds the m rows of class +1, B the k rows of class -1, and the plane is w.x = gamma:
+
+    .. math::
+        \min_{w, \gamma, y, z}\ & E = \tfrac1m e^\top y + \tfrac1k e^\top z                     && (5) \\
+        \text{s.t.}\ & -A w + e \gamma + e \le y,\ B w - e \gamma + e \le z,\ y, z \ge 0        && (5)
+
+    At the optimum y and z are the hinge losses of their class, so E is (4). Both classes weigh the same, whatever their
+    sizes: w = 0 costs 2 at every gamma in [-1, 1], the most that (5) ever costs.
+
+Derivation of the dual
+    With multipliers alpha >= 0 of the margins and u >= 0 of xi >= 0, the Lagrangian
+    ``1/2 w'w + C e'xi - sum alpha_i (y_i (w.x_i + b) + xi_i - 1) - u'xi`` is least at w = v, needs y'alpha = 0
+    (b is free) and alpha + u = C, and leaves ``sum alpha - 1/2 v'v``. Pyomo's dual of margin row i is alpha_i.
+Symbols
+    w -> ``w`` (features; 1/unit of the feature), b -> ``b``, xi -> ``xi`` (samples), alpha -> ``alpha`` (samples),
+    v -> ``v`` (features), p, q -> ``p``, ``q`` (features). y_i in {-1, +1}; C multiplies the unscaled sum of slacks.
+    In (5): gamma -> ``gamma``, y -> ``y`` (A), z -> ``z`` (B), E -> ``error``; ``b`` is -gamma.
+Source
+    Aytug 2015, "Feature selection for support vector machines using generalized Benders decomposition": (1), (3),
+    (ONSVM). Bradley, Mangasarian, Street 1998, "Feature selection via mathematical programming": (4), (5).
+Deviations
+    (3) prints min for a maximisation, and no upper bound C (its data are separable). v_j is a variable, so that the
+    dual's objective is diagonal.
+Class
+    (1) and (3) convex QP, (ONSVM) and (5) LP.
+Certificate
+    exact, when the solver proves its bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+from scipy import sparse
+
+from fsmodels.checks import positive
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import as_given
+from fsmodels.errors import DataError
+from fsmodels.models.proofs.bounds import one_norm_bound, robust_bound, svm_bound
+from fsmodels.models.proofs.certified import Classified, Point, weights, write
+from fsmodels.models.proofs.equilibration import Columns, rounding
+from solvers.facts.structure import Facts
+from solvers.model.change import Change
+
+C_MEANING = "C weighs the sum of slacks"
+
+
+def l2_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
+    """Build the soft-margin SVM (1).
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    C : float
+        Weight of the unscaled sum of slacks, above 0.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``w`` (features), ``b``, ``xi`` (samples), rows ``margin``.
+
+    Raises
+    ------
+    ParameterError
+        If C is not above 0.
+
+    Notes
+    -----
+    Source: Aytug 2015, (1).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> result = fs.solve(fs.svm.l2_svm(fs.load_dataset("bupa").scaled("standard"), C=1.0))
+    >>> result.status.value
+    'optimal'
+    """
+    model = soft_margin("L2-SVM", data, C)
+    w = list(model.w.values())
+    model.objective = pyo.Objective(expr=half_squares(w) + model.C * model.loss, doc="(1) margin and slacks")
+    return _certified(model, data, _put, least_cost, [(1.0, w)])
+
+
+def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
+    """Build the dual (3) of the soft-margin SVM; its optimum equals that of ``l2_svm``.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    C : float
+        Upper bound of every alpha, above 0.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``alpha`` (samples), ``v`` (features; the primal's w at the optimum), rows ``balance`` (its dual is b) and
+        ``weight``.
+
+    Raises
+    ------
+    ParameterError
+        If C is not above 0.
+
+    Notes
+    -----
+    Source: Aytug 2015, (3).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.svm.l2_svm_dual(fs.load_dataset("bupa").scaled("standard"), C=1.0)
+    >>> fs.solve(model).status.value
+    'optimal'
+    """
+    model = pyo.ConcreteModel(name="L2-SVM dual")
+    _index_sets(model, data)
+    model.C = weight_of_slacks(C, "(3) C, upper bound of alpha")
+    model.alpha = pyo.Var(model.samples, bounds=(0.0, model.C), doc="(3) multiplier of sample i's margin")
+    model.v = pyo.Var(model.features, doc="(3) weight of feature j that alpha gives")
+    alpha = list(model.alpha.values())
+    model.balance = pyo.Constraint(
+        expr=LinearExpression(linear_coefs=data.y.tolist(), linear_vars=alpha) == 0, doc="(3) classes balance"
+    )
+    columns = rows_of(signed(data).T)
+    features = list(model.features)
+
+    def weight(m: pyo.ConcreteModel, k: int) -> Any:
+        coefs, where = columns[k]
+        held = [alpha[i] for i in where]
+        return LinearExpression(linear_coefs=[*coefs, -1.0], linear_vars=[*held, m.v[features[k]]]) == 0
+
+    model.weight = pyo.Constraint(range(len(features)), rule=weight, doc="(3) v_j = sum_i alpha_i y_i x_ij")
+    model.objective = pyo.Objective(
+        expr=pyo.quicksum(alpha) - half_squares(list(model.v.values())), sense=pyo.maximize, doc="(3)"
+    )
+    return model
+
+
+def one_norm_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
+    """Build the 1-norm SVM (ONSVM), a linear program whose vertices use few features.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+    C : float
+        Weight of the unscaled sum of slacks, above 0.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``p``, ``q`` (features), ``w`` = p - q (named expression), ``b``, ``xi`` (samples), rows ``margin``.
+
+    Raises
+    ------
+    ParameterError
+        If C is not above 0.
+
+    Notes
+    -----
+    Source: Aytug 2015, (ONSVM).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> result = fs.solve(fs.svm.one_norm_svm(fs.load_dataset("bupa").scaled("standard")), "highs")
+    >>> result.status.value
+    'optimal'
+    """
+    model = pyo.ConcreteModel(name="1-norm SVM")
+    _index_sets(model, data)
+    model.C = weight_of_slacks(C, "(ONSVM) weight of the sum of slacks")
+    model.p = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(ONSVM) positive part of feature j's weight")
+    model.q = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(ONSVM) negative part of feature j's weight")
+    model.w = pyo.Expression(model.features, rule=lambda m, j: m.p[j] - m.q[j], doc="(ONSVM) weight of feature j")
+    model.b = pyo.Var(doc="(ONSVM) offset")
+    model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(ONSVM) slack of sample i")
+    X = signed(data)
+    stacked = sparse.hstack([X, -X]).tocsr() if sparse.issparse(X) else np.hstack([X, -X])
+    add_margins(model, stacked, data.y, [*model.p.values(), *model.q.values()], doc="(ONSVM) margin of sample i")
+    model.objective = pyo.Objective(
+        expr=pyo.quicksum([*model.p.values(), *model.q.values()]) + model.C * model.loss,
+        doc="(ONSVM) 1-norm of the weights and slacks",
+    )
+    parts = [(1.0, list(model.p.values())), (-1.0, list(model.q.values()))]
+    return _certified(model, data, _put_parts, _one_norm_bound, parts)
+
+
+def robust_lp(data: Dataset) -> pyo.ConcreteModel:
+    """Build the robust linear program (5): least average misclassification, class by class.
+
+    Parameters
+    ----------
+    data : Dataset of shape (l, n)
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        ``w`` (features), ``gamma``, ``b`` = -gamma (named expression), ``y`` (A), ``z`` (B), rows ``plane_A`` and
+        ``plane_B``; the objective ``error`` is the average distance of misclassified points, unitless.
+
+    Raises
+    ------
+    DataError
+        If a class has no sample.
+
+    Notes
+    -----
+    Source: Bradley, Mangasarian, Street 1998, (5).
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> fs.solve(fs.svm.robust_lp(fs.load_dataset("bupa").scaled("standard"))).status.value
+    'optimal'
+    """
+    model = separating_plane("robust LP", data)
+    model.objective = pyo.Objective(expr=model.error, doc="(5) average misclassification")
+    columns = Columns.of(data.X)
+    proof = Classified(columns, data.y, partial(class_shares, data.y), weights, put_plane, plane_bound)
+    certificate, change = proof.certificate(model, plane_rows(model)), plane_change(model, columns)
+    Facts(resolution=partial(plane_resolution, columns.largest), certificate=certificate, change=change).attach(model)
+    return model
+
+
+def class_shares(y: np.ndarray, model: pyo.ConcreteModel) -> np.ndarray:
+    """Return one over the size of each sample's class."""
+    return np.where(y > 0, 1.0 / np.count_nonzero(y > 0), 1.0 / np.count_nonzero(y < 0))
+
+
+def put_plane(model: pyo.ConcreteModel, point: Point) -> None:
+    """Write a point on the components of (5)."""
+    write(model.w, point.w)
+    model.gamma.set_value(-point.b)
+    for part in (model.y, model.z):
+        for i, slack in part.items():
+            slack.set_value(float(point.xi[i]))
+
+
+def plane_rows(model: pyo.ConcreteModel) -> list[Any]:
+    """Return the rows of (5), whose multipliers make a bound."""
+    return [model.plane_A, model.plane_B]
+
+
+def plane_bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
+    """Return a lower bound of (5); the multipliers are of class +1, then of class -1."""
+    if alpha is not None:
+        order = np.concatenate([np.flatnonzero(y > 0), np.flatnonzero(y < 0)])
+        alpha = alpha[np.argsort(order)]
+    return robust_bound(columns, y, class_shares(y, model), alpha)
+
+
+def plane_resolution(largest: np.ndarray, model: pyo.ConcreteModel) -> float:
+    """Return what rounding leaves of an average of slacks in each class."""
+    return 2 * _rounding(largest, model)
+
+
+def _rounding(largest: np.ndarray, model: pyo.ConcreteModel) -> float:
+    """Return what rounding leaves of one slack at the model's weights, at none where it has no values."""
+    w, _ = weights(model)
+    b = pyo.value(model.b, exception=False)
+    return rounding(largest, np.nan_to_num(w), 0.0 if b is None else float(b))
+
+
+def plane_change(model: pyo.ConcreteModel, columns: Columns, *sized: Any) -> Change | None:
+    """Return the change of w, of gamma and of further variables in the units of w."""
+    parts = [(1.0, list(part.values())) for part in (model.w, *sized)]
+    change = columns.change(parts, (-1.0, model.gamma))
+    if change is not None:  # only w is part of w.x - gamma
+        inside = {id(v) for v in model.w.values()}
+        change.centre = [(c, v) for c, v in change.centre if id(v) in inside]
+    return change
+
+
+def separating_plane(name: str, data: Dataset) -> pyo.ConcreteModel:
+    """Return a model with w, gamma, y, z, the rows of (5) and ``error``, without objective."""
+    model = pyo.ConcreteModel(name=name)
+    _index_sets(model, data)
+    sides = {"A": np.flatnonzero(data.y > 0), "B": np.flatnonzero(data.y < 0)}
+    for label, members in sides.items():
+        if not len(members):
+            raise DataError(f"Class {'+1' if label == 'A' else '-1'} has no sample: both classes need at least one.")
+    model.A = pyo.Set(initialize=sides["A"].tolist(), doc="samples of class +1")
+    model.B = pyo.Set(initialize=sides["B"].tolist(), doc="samples of class -1")
+    model.w = pyo.Var(model.features, doc="(1) normal of the plane, weight of feature j")
+    model.gamma = pyo.Var(doc="(1) the plane is w.x = gamma")
+    model.b = pyo.Expression(expr=-model.gamma, doc="offset: class +1 where w.x + b > 0")
+    model.y = pyo.Var(model.A, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of A")
+    model.z = pyo.Var(model.B, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of B")
+    weights, rows = list(model.w.values()), rows_of(signed(data))
+
+    def side(slack: Any, sign: float) -> Any:
+        def rule(m: pyo.ConcreteModel, i: int) -> Any:  # y_i w.x_i - y_i gamma + slack_i >= 1
+            coefs, where = rows[i]
+            held = weights if len(where) == len(weights) else [weights[k] for k in where]
+            return LinearExpression(linear_coefs=[*coefs, sign, 1.0], linear_vars=[*held, m.gamma, slack[i]]) >= 1.0
+
+        return rule
+
+    model.plane_A = pyo.Constraint(model.A, rule=side(model.y, -1.0), doc="(5) -A w + e gamma + e <= y")
+    model.plane_B = pyo.Constraint(model.B, rule=side(model.z, 1.0), doc="(5) B w - e gamma + e <= z")
+    shares = [1.0 / len(model.A)] * len(model.A) + [1.0 / len(model.B)] * len(model.B)
+    slacks = [*model.y.values(), *model.z.values()]
+    total = LinearExpression(linear_coefs=shares, linear_vars=slacks)
+    model.error = pyo.Expression(expr=total, doc="(5) e'y/m + e'z/k")
+    return model
+
+
+def soft_margin(name: str, data: Dataset, C: float) -> pyo.ConcreteModel:
+    """Return a model with w, b, xi and the margin rows of (1), without objective."""
+    model = feature_weights(name, data, C)
+    model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(1) slack of sample i")
+    add_margins(model, signed(data), data.y, list(model.w.values()), doc="(1), (5), (12) margin of sample i")
+    return model
+
+
+def feature_weights(name: str, data: Dataset, C: float) -> pyo.ConcreteModel:
+    """Return a model with the index sets, C, w and b, without rows."""
+    model = pyo.ConcreteModel(name=name)
+    _index_sets(model, data)
+    model.C = weight_of_slacks(C, "(1) weight of the sum of slacks")
+    model.w = pyo.Var(model.features, doc="(1) effective weight of feature j")
+    model.b = pyo.Var(doc="(1) offset")
+    return model
+
+
+def weight_of_slacks(C: float, doc: str) -> pyo.Param:
+    """Return C as a parameter that can be changed between solves: ``model.C = 10``."""
+    return pyo.Param(initialize=positive("C", C, C_MEANING), within=pyo.PositiveReals, mutable=True, doc=doc)
+
+
+def add_margins(model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weights: Sequence[Any], doc: str) -> None:
+    """Add ``y_i (w.x_i + b) + xi_i >= 1`` as ``margin`` and the sum of slacks as ``loss``; rows hold y_i x_i."""
+    rows, slacks, signs = rows_of(signed_rows), list(model.xi.values()), y.tolist()
+
+    def margin(m: pyo.ConcreteModel, i: int) -> Any:
+        coefs, where = rows[i]
+        held = weights if len(where) == len(weights) else [weights[k] for k in where]
+        return LinearExpression(linear_coefs=[*coefs, signs[i], 1.0], linear_vars=[*held, m.b, slacks[i]]) >= 1.0
+
+    model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
+    total = LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks)
+    model.loss = pyo.Expression(expr=total, doc="(1), (ONSVM) sum of slacks")
+
+
+def signed(data: Dataset) -> Any:
+    """Return the rows y_i x_i, dense or CSR as the data are."""
+    if sparse.issparse(data.X):
+        return sparse.csr_array(sparse.diags_array(data.y) @ data.X)
+    return data.y[:, None] * data.X
+
+
+def rows_of(matrix: Any) -> list[tuple[list[float], Sequence[int]]]:
+    """Return each row's coefficients and columns as plain lists: all columns where dense, the stored ones of a CSR."""
+    if sparse.issparse(matrix):
+        m = matrix.tocsr().sorted_indices()  # a full row is taken to be in the order of the columns
+        spans = zip(m.indptr[:-1].tolist(), m.indptr[1:].tolist(), strict=True)
+        return [(m.data[a:z].tolist(), m.indices[a:z].tolist()) for a, z in spans]
+    columns = range(matrix.shape[1])
+    return [(row, columns) for row in matrix.tolist()]
+
+
+def resolution(largest: np.ndarray, samples: int, model: pyo.ConcreteModel) -> float:
+    """Return what rounding leaves of C times the sum of slacks."""
+    return float(pyo.value(model.C)) * samples * _rounding(largest, model)
+
+
+def _certified(
+    model: pyo.ConcreteModel, data: Dataset, put: Any, lower: Any, parts: list[tuple[float, list[Any]]]
+) -> pyo.ConcreteModel:
+    """Attach what proves the answers of a model with C, w, b and xi.
+
+    w = 0 costs W^2 = 2 C min(l+, l-), so that no weight is above W in (1), or W^2 in (ONSVM). Where C is small, these
+    are the sizes of all numbers, and w and the objective are measured in them.
+    """
+    columns, samples = Columns.of(data.X), len(data.y)
+    cost = 2.0 * float(min(np.sum(data.y > 0), np.sum(data.y < 0))) * model.C
+    price = float(pyo.value(cost))
+    change = columns.change(parts, (1.0, model.b), price**0.5 if lower is least_cost else price)
+    if change is not None:
+        change.most = cost
+    proof = Classified(columns, data.y, partial(equal_shares, samples), weights, put, lower)
+    facts = Facts(
+        resolution=partial(resolution, columns.largest, samples),
+        certificate=proof.certificate(model, [model.margin]),
+        change=change,
+    )
+    facts.attach(model)
+    return model
+
+
+def equal_shares(samples: int, model: pyo.ConcreteModel) -> np.ndarray:
+    """Return C for each sample."""
+    return np.full(samples, float(pyo.value(model.C)))
+
+
+def _put(model: pyo.ConcreteModel, point: Point) -> None:
+    write(model.w, point.w)
+    model.b.set_value(point.b)
+    write(model.xi, point.xi)
+
+
+def _put_parts(model: pyo.ConcreteModel, point: Point) -> None:
+    write(model.p, np.maximum(point.w, 0.0))
+    write(model.q, np.maximum(-point.w, 0.0))
+    model.b.set_value(point.b)
+    write(model.xi, point.xi)
+
+
+def least_cost(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
+    """Return a lower bound of (1), which is one on any selection too."""
+    return svm_bound(columns, y, float(pyo.value(model.C)), alpha)
+
+
+def _one_norm_bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
+    return one_norm_bound(columns, y, float(pyo.value(model.C)), alpha)
+
+
+def half_squares(variables: Sequence[Any]) -> Any:
+    """Return one half of the sum of squares."""
+    return 0.5 * pyo.quicksum(v**2 for v in variables)
+
+
+def _index_sets(model: pyo.ConcreteModel, data: Dataset) -> None:
+    model.features = pyo.Set(
+        initialize=list(as_given(data).features), doc="features, in the order of the data's columns"
+    )
+    model.samples = pyo.Set(initialize=range(len(data.y)), doc="samples, in the order of the data's rows")
