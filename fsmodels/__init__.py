@@ -12,15 +12,16 @@ if getattr(solvers, "OWNER", None) != "fsmodels":
         "that file, or start Python from another folder."
     )
 
-from fsmodels import baselines, rankings
+from fsmodels import baselines
+from fsmodels.baselines import rankings
 from fsmodels.datasets import instances, synthetic
 from fsmodels.datasets.dataset import Dataset, list_datasets, load_dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, OptionError, ParameterError, SolverError
 from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
 from fsmodels.models.multivariate import measures
-from fsmodels.path import path
-from fsmodels.selecting import select
-from fsmodels.selection import Selection
+from fsmodels.selection.path import path
+from fsmodels.selection.select import select
+from fsmodels.selection.selection import Selection
 from solvers import Result, SolutionStatus, StopReason, available, solve
 
 __version__ = "0.1.0"

@@ -236,10 +236,10 @@ def _console() -> Console:
 
 
 def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
-    from fsmodels import _report
     from fsmodels.cli import arguments, hints, loading
-    from fsmodels.recipes import MODELS
-    from fsmodels.selecting import select
+    from fsmodels.selection import report
+    from fsmodels.selection.recipes import MODELS
+    from fsmodels.selection.select import select
     from solvers import interrupt
 
     file = _result_file(asked)
@@ -249,7 +249,7 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
     for note in notes:
         _complain("Note", note)
     if data.positive_guessed and not (asked.quiet and asked.json is None):  # else no sign is shown
-        _complain("Note", _report.guess(data))
+        _complain("Note", report.guess(data))
     _show_warnings(caught)
     if not asked.quiet:
         console.print(_describe(data) if embedding is None else repr(embedding), soft_wrap=True)
@@ -283,15 +283,15 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
         if trouble := file.write(content, has_solution=found.has_solution):
             _complain("Note" if not found.has_solution else "Error", trouble)
             if found.has_solution:
-                _print(console, _report.report(found))
+                _print(console, report.report(found))
                 return BAD_INPUT
     if not found.has_solution:
-        _complain("Error", _report.headline(found))
+        _complain("Error", report.headline(found))
         return NO_SOLUTION
     if asked.quiet:
-        console.print(_report.one_line(found), soft_wrap=True)
+        console.print(report.one_line(found), soft_wrap=True)
         return SOLVED
-    _print(console, ["", *_report.report(found)])
+    _print(console, ["", *report.report(found)])
     if embedding is not None:
         console.print("\nSelected instances, of the file:")
         console.print(embedding.concepts(found).to_string(index=False, max_rows=CONCEPTS), soft_wrap=True)
@@ -360,7 +360,7 @@ def _list() -> int:
 
     from fsmodels.datasets.dataset import list_datasets
     from fsmodels.datasets.shipped import list_bags
-    from fsmodels.recipes import MODELS, PARAMETERS
+    from fsmodels.selection.recipes import MODELS, PARAMETERS
     from solvers import available
 
     console = _console()

@@ -139,8 +139,8 @@ def solver_options(words: Sequence[str]) -> dict[str, Any]:
     OptionError
         A word without ``=``, an option given twice, or one of what is no option of a solver.
     """
-    from fsmodels.recipes import PARAMETERS
-    from fsmodels.selecting import select
+    from fsmodels.selection.recipes import PARAMETERS
+    from fsmodels.selection.select import select
 
     words_of_ours = {*inspect.signature(select).parameters, *PARAMETERS}
     options: dict[str, Any] = {}

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fsmodels.recipes import MODELS, PARAMETERS
+from fsmodels.selection.recipes import MODELS, PARAMETERS
 from solvers import SolutionStatus, StopReason
 from solvers.facts.structure import Structure, facts_of
 from solvers.interfaces.registry import DRIVERS, SOLVERS
 
 if TYPE_CHECKING:
-    from fsmodels.selection import Selection
+    from fsmodels.selection.selection import Selection
 
 CLOSERS = ["branch-and-cut", "scip"]  # what closes gaps fastest, best first
 SWITCHES = ["--offset", "--quiet", "--force"]  # options without a value

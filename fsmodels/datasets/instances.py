@@ -67,7 +67,7 @@ from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import check_known_features
 
 if TYPE_CHECKING:
-    from fsmodels.selection import Selection
+    from fsmodels.selection.selection import Selection
 
 __all__ = ["BagFold", "BagSplit", "Bags", "Embedding", "closest", "embed", "list_bags", "load_bags"]
 

@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from fsmodels import rankings
+from fsmodels.baselines.rankings import information_gain, kernel_rfe, mutual_information, relief
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.rankings import information_gain, kernel_rfe, mutual_information, relief
 
 RANKINGS = [information_gain, mutual_information, relief, kernel_rfe]
 

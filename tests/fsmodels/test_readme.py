@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fsmodels import cli
-from fsmodels.recipes import MODELS
+from fsmodels.selection.recipes import MODELS
 from solvers import available
 
 README = Path(__file__).resolve().parents[2] / "README.md"

@@ -10,7 +10,7 @@ import pytest
 import fsmodels as fs
 from fsmodels import fsp
 from fsmodels.models.fsp.oracle import SvmOracle
-from fsmodels.recipes import MODELS, Recipe
+from fsmodels.selection.recipes import MODELS, Recipe
 
 N = 7
 COSTS = {"x1": 4.0, "x2": 3.0, "x3": 2.0, "x4": 2.5, "x5": 1.0, "x6": 5.0}  # x7 is free

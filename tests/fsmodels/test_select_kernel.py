@@ -10,7 +10,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels import cli
-from fsmodels.recipes import MODELS
+from fsmodels.selection.recipes import MODELS
 from solvers import SolutionStatus, StopReason
 
 KERNELS = [name for name, recipe in MODELS.items() if recipe.kind == "kernel"]
@@ -197,13 +197,13 @@ def point(model):
 
 
 def test_a_point_that_small_weights_moved_is_called_stationary_only_where_it_is(scaled, monkeypatch):
-    from fsmodels import _kernel_solution
+    from fsmodels.selection import kernel
 
     values = parameters("full-fs")
     whole = fs.select(scaled, "full-fs", form="reduced", **values)
     assert whole.status is SolutionStatus.STATIONARY
     top = max(whole.weights, key=whole.weights.get)
-    monkeypatch.setattr(_kernel_solution, "used", lambda z: z == z.max())
+    monkeypatch.setattr(kernel, "used", lambda z: z == z.max())
     cut = fs.select(scaled, "full-fs", form="reduced", **values)
     assert cut.selected == (top,)
     assert cut.status is SolutionStatus.FEASIBLE

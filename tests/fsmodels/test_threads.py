@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from fsmodels.recipes import MODELS
+from fsmodels.selection.recipes import MODELS
 from solvers.interfaces.registry import SOLVERS
 
 THREADS, SOLVES = 4, 12

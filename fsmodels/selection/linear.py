@@ -9,15 +9,15 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels._machines import LinearMachine
 from fsmodels.models import concave
-from fsmodels.recipes import Classifier, Recipe
+from fsmodels.selection.machines import LinearMachine
+from fsmodels.selection.recipes import Classifier, Recipe
 from fsmodels.weights import column_sizes, used
 from fsmodels.words import listed
 from solvers import SolutionStatus
 
 if TYPE_CHECKING:
-    from fsmodels.selection import Selection
+    from fsmodels.selection.selection import Selection
 
 __all__ = ["AGREEMENT", "recomputed"]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from fsmodels.datasets.dataset import Dataset
-    from fsmodels.selection import Selection
+    from fsmodels.selection.selection import Selection
 
 MERGED = 30  # labels named in a report; the JSON file has all
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from fsmodels import _kernel_solution, _linear_solution
-from fsmodels._machines import LinearMachine
 from fsmodels.checks import choice, dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.models import side_constraints
-from fsmodels.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
-from fsmodels.selection import Selection
+from fsmodels.selection import kernel, linear
+from fsmodels.selection.machines import LinearMachine
+from fsmodels.selection.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
+from fsmodels.selection.selection import Selection
 from fsmodels.words import as_names, listed
 from solvers import Result, SolutionStatus, StopReason, facts_of, interrupt, solve
 from solvers.drivers.trace import Clock, one_clock
@@ -29,7 +29,7 @@ __all__ = ["Prepared", "prepared", "select"]
 Pairs = Iterable[tuple[str, str]]
 
 # Kind of a recipe -> how its classifier is read off the solved model, and its objective recomputed.
-READERS = {"linear": _linear_solution.recomputed, "kernel": _kernel_solution.recomputed}
+READERS = {"linear": linear.recomputed, "kernel": kernel.recomputed}
 
 
 def select(
@@ -57,7 +57,7 @@ def select(
     data : Dataset
         Scaled here, by ``scale``, unless it is already; ``data.scaled("none")`` counts as that too.
     model : str
-        One of ``fsmodels.recipes.MODELS``: svm, one-norm-svm, fsp-m, fsp-lambda, robust-lp, fs, fsl, fsv, fss, fsb,
+        One of ``recipes.MODELS``: svm, one-norm-svm, fsp-m, fsp-lambda, robust-lp, fs, fsl, fsv, fss, fsb,
         obd, gmeb, gmeb-dual, gmeb-nonconvex, fsmulti, full-fs, ao-simple, ao-margin, ao-efs, gmkl, rfe,
         information-gain, mutual-information, relief.
     max_features : int, optional

@@ -7,7 +7,7 @@ Problem
     ``one_norm_svm``: :math:`\min \lVert w \rVert_1 + C \sum_i \xi_i`, the linear program ONSVM of Aytug 2015; selects
     what it does not set to 0.
 
-    ``information_gain``, ``mutual_information``, ``relief``: the best by the rankings of ``fsmodels.rankings``.
+    ``information_gain``, ``mutual_information``, ``relief``: the best by the rankings of ``fs.rankings``.
 Source
     Aytug 2015, computational results, for the choice of RFE, ONSVM and information gain. Relief and mutual
     information are peers of Tayal, Coleman, Li, section 5.2.
@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fsmodels import rankings
+from fsmodels.baselines import rankings
 from fsmodels.checks import feature_count, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given

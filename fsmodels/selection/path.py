@@ -18,9 +18,9 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.concave import MEANING
 from fsmodels.models.fsp import penalties
 from fsmodels.models.svm import C_MEANING
-from fsmodels.recipes import find
-from fsmodels.selecting import Pairs, Prepared, prepared
-from fsmodels.selection import Selection
+from fsmodels.selection.recipes import find
+from fsmodels.selection.select import Pairs, Prepared, prepared
+from fsmodels.selection.selection import Selection
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers.drivers.tree.memory import Memory
 from solvers.result import relative_gap

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyomo.environ as pyo
 
-from fsmodels._linear_solution import AGREEMENT
-from fsmodels._machines import KernelMachine
 from fsmodels.models.kernel.fitted import KernelClassifier, classifier
 from fsmodels.models.kernel.kernels import FloatArray
 from fsmodels.models.kernel.problem import used
-from fsmodels.recipes import KernelSvm, Recipe
+from fsmodels.selection.linear import AGREEMENT
+from fsmodels.selection.machines import KernelMachine
+from fsmodels.selection.recipes import KernelSvm, Recipe
 from solvers import SolutionStatus, StopReason
 from solvers.facts.oracle_blocks import OracleDescent
 
 if TYPE_CHECKING:
-    from fsmodels.selection import Selection
+    from fsmodels.selection.selection import Selection
 
 __all__ = ["recomputed"]
 

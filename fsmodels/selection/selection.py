@@ -12,15 +12,15 @@ import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels import _report
-from fsmodels._machines import Machine
 from fsmodels.checks import dataset
 from fsmodels.datasets import tables
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError
 from fsmodels.models import fsp
 from fsmodels.models.multivariate import measures
-from fsmodels.recipes import find
+from fsmodels.selection import report
+from fsmodels.selection.machines import Machine
+from fsmodels.selection.recipes import find
 from fsmodels.words import listed
 from solvers import Result, SolutionStatus, StopReason
 from solvers.result import relative_gap
@@ -212,10 +212,10 @@ class Selection:
         recomputed: ``weights`` holds every weight that is not 0. ``weights_original`` and ``bias_original`` are the
         same classifier for the file's units. ``kernel`` holds what decides besides, where there is a kernel.
         """
-        return _report.contract(self)
+        return report.contract(self)
 
     def __repr__(self) -> str:
-        return _report.text(self)
+        return report.text(self)
 
     def _repr_html_(self) -> str:
-        return _report.html(self)
+        return report.html(self)
