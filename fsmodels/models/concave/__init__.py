@@ -33,7 +33,7 @@ The steps of FSB (Algorithm 2.3)
 FSB by solvers of the whole model
     No bound on u and v follows from the data's size: of A = {1 + t}, B = {1 - t} the only plane without error has w =
     1/t. None is needed: r is in no row, and (14) is affine in each r_j, so some optimum has r in {0, 1}, where u_j -
-    r_j v_j is u_j or u_j - v_j; ``solvers.whole.ordered_products`` writes r_j v_j with a binary and ordered sets, and FSB is
+    r_j v_j is u_j or u_j - v_j; ``whole.ordered_products`` writes r_j v_j with a binary and ordered sets, and FSB is
     a MILP. At such an optimum u = v = |w|, and (14) is the l1 norm with a cap,
 
     .. math::

@@ -19,7 +19,7 @@ Cut
     With f no more than any q, eta >= q(S) - (q(S) - f) sum_{j not in S} sigma_j at every 0/1 point: a support within S
     has no less than q(S), and any other has f at least.
 Incumbents
-    At the root and at one node in fifty, what is worth least by the prices of ``concave.planes`` is dropped from the node's
+    At the root and at one node in fifty, what is worth least by the prices of ``planes`` is dropped from the node's
     plane again and again, down to I; the best support met is tried. Exchanges do the rest.
 Branching
     Until something is learnt, on what the plane of I and F uses most: |w_j| times the size of its column.

@@ -79,7 +79,7 @@ class Ranked:
 
 
 def falling(samples: NDArray[np.int64], scores: FloatArray) -> NDArray[np.int64]:
-    """Samples by falling score."""
+    """Sort samples by falling score."""
     return samples[np.argsort(-scores[samples], kind="stable")]
 
 
@@ -131,7 +131,7 @@ def scores_of(scores: ArrayLike) -> FloatArray:
 
 
 def pair_of(y: ArrayLike, scores: ArrayLike) -> tuple[Labels, FloatArray]:
-    """Checked labels and scores of one length."""
+    """Check labels and scores, which are of one length."""
     labels, found = labels_of(y), scores_of(scores)
     check_same_length(labels, found, "scores")
     return labels, found

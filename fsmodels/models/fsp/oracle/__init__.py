@@ -17,8 +17,8 @@ Symbols
     l samples, n features, k = number of j with sigma_j > 0; Z = diag(y) X_S diag(sqrt(sigma_S)) (l, k);
     u_j = w_j / sqrt(sigma_j) (k,); s (l,) surplus and xi (l,) slack of (2); beta = C - alpha (l,).
 Method
-    Interior point (``oracle.interior_point``), O(l k^2) an iteration; for large supports libsvm on the Gram matrix first
-    (``oracle.gram``). Whatever they end with is repaired and evaluated on the data: ``proofs.svm``.
+    Interior point (``interior_point``), O(l k^2) an iteration; for large supports libsvm on the Gram matrix first
+    (``gram``). Whatever they end with is repaired and evaluated on the data: ``proofs.svm``.
 Source
     Aytug 2015, (5)-(10): SUB, its dual, the cut.
 Deviations
