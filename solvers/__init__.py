@@ -9,24 +9,28 @@ from solvers.drivers.sla import SuccessiveLinearization
 from solvers.drivers.tree.branch_and_cut import BranchAndCut
 from solvers.drivers.tree.memory import Memory
 from solvers.drivers.two_layer.driver import TwoLayer
+from solvers.drivers.two_layer.support_search import SupportSearch
 from solvers.errors import Error, ModelError, OptionError, SolverError
 from solvers.facts.blocks import Block, Blocks, PenaltyValues
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.oracle_blocks import OracleBlock, OracleBlocks
 from solvers.facts.separable import Separable
 from solvers.facts.structure import Cut, Facts, Structure, SubAnswer, facts_of
-from solvers.interfaces.registry import available
+from solvers.interfaces.registry import DRIVERS, SOLVERS, Capability, available, either
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
 
 OWNER = "fsmodels"  # fsmodels looks for this mark, so that no other package named solvers is taken for ours
 
 __all__ = [
+    "DRIVERS",
+    "SOLVERS",
     "Alternating",
     "Benders",
     "Block",
     "Blocks",
     "BranchAndCut",
+    "Capability",
     "CompositeRisk",
     "Cut",
     "CuttingPlane",
@@ -49,8 +53,10 @@ __all__ = [
     "Structure",
     "SubAnswer",
     "SuccessiveLinearization",
+    "SupportSearch",
     "TwoLayer",
     "available",
+    "either",
     "facts_of",
     "solve",
 ]

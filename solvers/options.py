@@ -1,4 +1,4 @@
-"""Which type the value of an option must have: read from the annotations of a driver's ``Config``, in one place.
+"""The options that all solves take, and what any option may be: its type read from a ``Config``'s annotations.
 
 A number given as text, a list for a name or a solver object for a solver's name would fail somewhere inside a run, or
 worse, be taken for something else (``root_limit="x"`` was).
@@ -19,7 +19,10 @@ import numpy as np
 
 from solvers.errors import OptionError
 
-__all__ = ["check_types"]
+__all__ = ["Config", "check_limits", "check_types"]
+
+LEAST = {"time_limit": 0, "gap": 0, "iteration_limit": 1, "threads": 1, "patience": 1, "root_limit": 0}
+LARGEST_SEED = 2**31 - 1  # of the solvers inside
 
 
 def _is_number(x: Any) -> bool:
@@ -71,3 +74,48 @@ def _check(option: str, value: Any, hint: Any) -> None:
 
 def _instance(kind: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, kind)
+
+
+@dataclasses.dataclass
+class Config:
+    """The options that every driver has.
+
+    Attributes
+    ----------
+    time_limit : float, optional
+        Seconds for the whole run; what is left is handed to each solve inside.
+    gap : float
+        Relative gap at which to stop.
+    iteration_limit : int, optional
+    threads, seed : int, optional
+        For the solvers inside.
+    tee : bool
+        Show the iteration table while it grows.
+    callback : callable, optional
+        Called with each row of the table as a dict; returning True stops the run.
+    """
+
+    time_limit: float | None = None
+    gap: float = 1e-4
+    iteration_limit: int | None = None
+    threads: int | None = None
+    seed: int | None = None
+    tee: bool = False
+    callback: Callable[[dict[str, Any]], Any] | None = None
+
+
+def check_limits(options: dict[str, Any]) -> None:
+    """Refuse limits and gaps that mean nothing, of drivers and of whole-model solvers alike.
+
+    Raises
+    ------
+    OptionError
+    """
+    check_types(Config, options)
+    for option, least in LEAST.items():
+        value = options.get(option)
+        if isinstance(value, int | float) and not value >= least:
+            raise OptionError(f"{option}={value!r} is not allowed: give a number of at least {least}, or leave it out.")
+    seed = options.get("seed")
+    if seed is not None and not 0 <= seed <= LARGEST_SEED:
+        raise OptionError(f"seed={seed!r} is not allowed: give a whole number in 0..{LARGEST_SEED}, or leave it out.")

@@ -9,20 +9,20 @@ import pyomo.environ as pyo
 from pyomo.core.base.block import BlockData
 
 from solvers import garbage, interrupt
+from solvers.clock import one_clock
 from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.benders.multi_tree import Benders
 from solvers.drivers.benders.single_tree import SingleTree
 from solvers.drivers.cutting_plane import CuttingPlane
 from solvers.drivers.multistart import MultiStart
+from solvers.drivers.penalty import by_values, penalty_of
 from solvers.drivers.sla import SuccessiveLinearization
-from solvers.drivers.trace import one_clock
 from solvers.drivers.tree.branch_and_cut import BranchAndCut
 from solvers.drivers.two_layer.driver import TwoLayer
 from solvers.errors import Error, ModelError, SolverError
 from solvers.facts.structure import Facts, facts_of
 from solvers.interfaces.registry import DRIVERS, find, recognise
 from solvers.result import Result
-from solvers.whole.penalty import by_values, penalty_of
 from solvers.whole.solve import solve_by_class, solve_whole
 
 _logger = logging.getLogger("solvers")

@@ -1,9 +1,20 @@
-"""What restricts a variable, to be compared between solves, and values that are put back."""
+"""Variables as they stand: what restricts them, and values that are given, fixed for a while, and put back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.gdp import Disjunct
+
+from solvers.result import HOPELESS
+
+INSIDE = (pyo.Block, Disjunct)
+# where the components of a model are looked for
 
 
 def state(variable: Any) -> tuple[Any, ...]:
@@ -28,3 +39,87 @@ def put_back(values: Iterable[tuple[Any, float | None]]) -> None:
     """Give variables values that they had, whatever their domains and bounds say of them."""
     for v, value in values:
         v.set_value(value, skip_validation=True)
+
+
+def bounds_of(v: Any) -> tuple[float, float]:
+    """Return a variable's bounds, infinite where it has none."""
+    lower, upper = v.bounds
+    return -math.inf if lower is None else lower, math.inf if upper is None else upper
+
+
+def put_on_bounds(variables: Iterable[Any]) -> bool:
+    """Move values that are beyond a bound by a tolerance onto it; return whether any was.
+
+    A value 1e-8 beyond its bound counts for 1e8 times as much where it multiplies another: r v with r = 1 + 1e-8. What
+    is farther off no tolerance explains: it stays, and is a violation.
+    """
+    moved = False
+    for v in variables:
+        x = v.value
+        if x is None or v.fixed:
+            continue
+        low, up = bounds_of(v)
+        if x < low <= up:
+            beyond, x = low - x, low
+        elif x > up >= low:
+            beyond, x = x - up, up
+        else:
+            continue
+        if beyond <= HOPELESS * max(1.0, abs(x)):
+            v.set_value(x, skip_validation=True)
+            moved = True
+    return moved
+
+
+def give_values(variables: Sequence[Any]) -> None:
+    """Give the variables that have no value one within their bounds: a solver sees none without a row or cost."""
+    for v in variables:
+        if v.value is None:
+            low, up = v.bounds
+            v.set_value(min(max(0.0, -np.inf if low is None else low), np.inf if up is None else up))
+
+
+@contextmanager
+def fixed(variables_and_values: Sequence[tuple[Any, float]]) -> Iterator[None]:
+    """Fix variables for a while, and restore what they were."""
+    before = [(v, v.fixed, v.value) for v, _ in variables_and_values]
+    for v, value in variables_and_values:
+        v.fix(value, skip_validation=True)
+    try:
+        yield
+    finally:
+        for v, was_fixed, value in before:
+            v.set_value(value, skip_validation=True)
+            v.fixed = was_fixed
+
+
+@contextmanager
+def without_domains(variables: Iterable[Any]) -> Iterator[None]:
+    """Make variables continuous for a while."""
+    before = [(v, v.domain) for v in variables]
+    try:
+        for v, _ in before:
+            v.domain = pyo.Reals
+        yield
+    finally:
+        for v, domain in before:
+            v.domain = domain
+
+
+@contextmanager
+def plain_domains(model: Any, *, continuous: bool) -> Iterator[None]:
+    """Hide, during a solve, what is integer by name only: ``continuous``, all that is integer.
+
+    A variable fixed at a fraction is a constant to Pyomo, and makes the model infeasible for interfaces that pass it on
+    as an integer; a continuous solver refuses an integer variable even where no row holds it; and the multipliers of a
+    linear program with a fixed integer are to some a mixed-integer program's, which has none.
+    """
+    every = model.component_data_objects(pyo.Var, descend_into=INSIDE)
+    hidden = [v for v in every if (v.fixed and is_fraction(v)) or (continuous and not v.is_continuous())]
+    with without_domains(hidden):
+        yield
+
+
+def is_fraction(v: Any) -> bool:
+    """Tell whether an integer variable has a value that is none: to some interfaces it is infeasible when fixed."""
+    return not v.is_continuous() and v.value is not None and v.value != round(v.value)

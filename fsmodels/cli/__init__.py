@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     from fsmodels.cli import streams
     from solvers import interrupt
-    from solvers.drivers.trace import one_clock
+    from solvers.clock import one_clock
 
     words = list(sys.argv[1:] if arguments is None else arguments)
     with _sigterm_is_ctrl_c(for_good=arguments is None), streams.guarded() as (out, _):

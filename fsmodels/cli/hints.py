@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fsmodels.selection.recipes import MODELS, PARAMETERS
-from solvers import SolutionStatus, StopReason
+from solvers import DRIVERS, SOLVERS, SolutionStatus, StopReason
 from solvers.facts.structure import Structure, facts_of
-from solvers.interfaces.registry import DRIVERS, SOLVERS
 
 if TYPE_CHECKING:
     from fsmodels.selection.selection import Selection

@@ -35,7 +35,7 @@ from fsmodels.checks import positive, share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.svm import robust_lp
 from solvers import Result, SolutionStatus, solve
-from solvers.drivers.trace import one_clock
+from solvers.clock import one_clock
 
 __all__ = ["derivatives", "suppress"]
 

@@ -61,8 +61,8 @@ from fsmodels.errors import DataError
 from fsmodels.models.proofs.bounds import one_norm_bound, robust_bound, svm_bound
 from fsmodels.models.proofs.certified import Classified, Point, weights, write
 from fsmodels.models.proofs.equilibration import Columns, rounding
+from solvers.facts.change import Change
 from solvers.facts.structure import Facts
-from solvers.model.change import Change
 
 C_MEANING = "C weighs the sum of slacks"
 

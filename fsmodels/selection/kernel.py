@@ -15,7 +15,7 @@ from fsmodels.selection.linear import AGREEMENT
 from fsmodels.selection.machines import KernelMachine
 from fsmodels.selection.recipes import KernelSvm, Recipe
 from solvers import SolutionStatus, StopReason
-from solvers.facts.oracle_blocks import OracleDescent
+from solvers.drivers.alternating.oracle_descent import OracleDescent
 
 if TYPE_CHECKING:
     from fsmodels.selection.selection import Selection

@@ -21,8 +21,7 @@ from fsmodels.models.svm import C_MEANING
 from fsmodels.selection.recipes import find
 from fsmodels.selection.select import Pairs, Prepared, prepared
 from fsmodels.selection.selection import Selection
-from solvers import SolutionStatus, StopReason, interrupt
-from solvers.drivers.tree.memory import Memory
+from solvers import Memory, SolutionStatus, StopReason, interrupt
 from solvers.result import relative_gap
 
 __all__ = ["path"]

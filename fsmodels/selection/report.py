@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fsmodels.words import listed
-from solvers import SolutionStatus, StopReason
-from solvers.facts.oracle_blocks import OracleDescent
-from solvers.interfaces.registry import SOLVERS
+from solvers import SOLVERS, SolutionStatus, StopReason
+from solvers.drivers.alternating.oracle_descent import OracleDescent
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -19,10 +19,9 @@ from fsmodels.selection.machines import LinearMachine
 from fsmodels.selection.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
 from fsmodels.selection.selection import Selection
 from fsmodels.words import as_names, listed
-from solvers import Result, SolutionStatus, StopReason, facts_of, interrupt, solve
-from solvers.drivers.trace import Clock, one_clock
+from solvers import DRIVERS, Result, SolutionStatus, StopReason, facts_of, interrupt, solve
+from solvers.clock import Clock, one_clock
 from solvers.garbage import put_off
-from solvers.interfaces.registry import DRIVERS
 
 __all__ = ["Prepared", "prepared", "select"]
 

@@ -10,50 +10,19 @@ from typing import Any, ClassVar, TypeVar
 import pyomo.environ as pyo
 
 from solvers import interrupt
-from solvers.drivers.benders.split import single_objective
-from solvers.drivers.trace import Clock, Trace
+from solvers.clock import Clock
+from solvers.drivers.trace import Trace
 from solvers.errors import OptionError
 from solvers.facts.structure import Facts, facts_of, resolution_of, told_violation
 from solvers.interfaces.registry import nearest
-from solvers.model.classes import put_on_bounds, violation
+from solvers.model.classes import single_objective, violation
 from solvers.model.duals import dual_suffix
-from solvers.model.unseen import INSIDE, refuse_unseen
-from solvers.options import check_types
+from solvers.model.unseen import refuse_unseen
+from solvers.options import Config, check_limits, check_types
 from solvers.result import ROUNDING, Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
-from solvers.values import put_back
+from solvers.values import INSIDE, put_back, put_on_bounds
 
 T = TypeVar("T")
-
-LEAST = {"time_limit": 0, "gap": 0, "iteration_limit": 1, "threads": 1, "patience": 1, "root_limit": 0}
-LARGEST_SEED = 2**31 - 1  # of the solvers inside
-
-
-@dataclasses.dataclass
-class Config:
-    """The options that every driver has.
-
-    Attributes
-    ----------
-    time_limit : float, optional
-        Seconds for the whole run; what is left is handed to each solve inside.
-    gap : float
-        Relative gap at which to stop.
-    iteration_limit : int, optional
-    threads, seed : int, optional
-        For the solvers inside.
-    tee : bool
-        Show the iteration table while it grows.
-    callback : callable, optional
-        Called with each row of the table as a dict; returning True stops the run.
-    """
-
-    time_limit: float | None = None
-    gap: float = 1e-4
-    iteration_limit: int | None = None
-    threads: int | None = None
-    seed: int | None = None
-    tee: bool = False
-    callback: Callable[[dict[str, Any]], Any] | None = None
 
 
 def configure(config: type, options: dict[str, Any], name: str) -> Any:
@@ -74,23 +43,6 @@ def configure(config: type, options: dict[str, Any], name: str) -> Any:
     check_types(config, options)
     check_limits(options)
     return config(**options)
-
-
-def check_limits(options: dict[str, Any]) -> None:
-    """Refuse limits and gaps that mean nothing, of drivers and of whole-model solvers alike.
-
-    Raises
-    ------
-    OptionError
-    """
-    check_types(Config, options)
-    for option, least in LEAST.items():
-        value = options.get(option)
-        if isinstance(value, int | float) and not value >= least:
-            raise OptionError(f"{option}={value!r} is not allowed: give a number of at least {least}, or leave it out.")
-    seed = options.get("seed")
-    if seed is not None and not 0 <= seed <= LARGEST_SEED:
-        raise OptionError(f"seed={seed!r} is not allowed: give a whole number in 0..{LARGEST_SEED}, or leave it out.")
 
 
 class Driver:

@@ -31,8 +31,7 @@ import numpy as np
 import pyomo.environ as pyo
 from scipy import sparse
 
-from solvers.drivers.base import Config, Driver
-from solvers.drivers.benders.split import single_objective
+from solvers.drivers.base import Driver
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.facts.certificate import Certificate
 from solvers.facts.separable import Cuts, Separable, no_cuts, stacked
@@ -42,11 +41,12 @@ from solvers.interfaces.registry import either, find, for_cones
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
-from solvers.model.classes import refuse_integers, used_variables
+from solvers.model.classes import refuse_integers, single_objective, used_variables
 from solvers.model.conflict import clashing_rows
 from solvers.model.convexity import ConvexFunction, is_convex, is_linear
 from solvers.model.linear import LinearRows
 from solvers.model.smooth import SmoothObjective
+from solvers.options import Config
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 
 LP_TOLERANCE = 1e-9  # of the rows of the LP, where its solver can be told

@@ -35,20 +35,19 @@ import pyomo.environ as pyo
 from pyomo.mpec import Complementarity
 
 from solvers.drivers.base import Driver
-from solvers.drivers.benders.split import single_objective
 from solvers.drivers.starts import RandomStartsConfig, draw, spread
 from solvers.errors import SolverError
 from solvers.facts.structure import facts_of
 from solvers.interfaces.registry import SOLVERS, SolverSpec, default_solver, find, names, require
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
-from solvers.model.classes import bounds_of, needs, refuse_integers, used_variables, violation
+from solvers.model.classes import needs, refuse_integers, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
 from solvers.model.duals import dual_suffix
 from solvers.model.rewriting import visible
 from solvers.model.smooth import curved_variables
 from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason
-from solvers.whole.solve import plain_domains
+from solvers.values import bounds_of, plain_domains
 
 Ended = tuple[StopReason, SolutionStatus | None]
 

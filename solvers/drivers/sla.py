@@ -29,7 +29,6 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from solvers.drivers.base import Driver
-from solvers.drivers.benders.split import single_objective
 from solvers.drivers.starts import StartsConfig, draw, spread
 from solvers.errors import ModelError, SolverError
 from solvers.interfaces.registry import Capability as C
@@ -37,7 +36,7 @@ from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program
-from solvers.model.classes import refuse_integers, used_variables
+from solvers.model.classes import refuse_integers, single_objective, used_variables
 from solvers.model.conflict import clashing_rows
 from solvers.model.linear import LinearRows
 from solvers.model.smooth import SmoothObjective

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from solvers.drivers.base import Config
 from solvers.errors import OptionError
 from solvers.lp.pyomo import require_lp_solver
-from solvers.model.classes import bounds_of
-from solvers.options import check_types
+from solvers.options import Config, check_types
+from solvers.values import bounds_of
 
 SAME = 1e-6  # relative: objectives of two starts that count as one
 

@@ -2,3 +2,7 @@
 
 May import ``solvers.model``, ``solvers.lp``, ``solvers.box`` and what lies below them.
 """
+
+from solvers.model.linear import LinearRows
+
+__all__ = ["LinearRows"]

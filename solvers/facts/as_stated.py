@@ -8,7 +8,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from solvers.drivers.benders.split import single_objective
+from solvers.model.classes import single_objective
 from solvers.values import same, state
 
 

@@ -18,8 +18,7 @@ from solvers.errors import OptionError
 from solvers.facts.structure import Facts, data_of
 from solvers.model.components import flat
 from solvers.model.expressions import variables
-from solvers.model.unseen import INSIDE
-from solvers.values import put_back
+from solvers.values import INSIDE, put_back
 
 KINKS = (AbsExpression, MaxExpression, MinExpression, Expr_ifExpression)
 

@@ -17,9 +17,9 @@ import pyomo.environ as pyo
 
 from solvers.model.choices import choose
 from solvers.model.classes import violation
-from solvers.model.unseen import INSIDE, UNSEEN
+from solvers.model.unseen import UNSEEN
 from solvers.result import FEASIBLE, ROUNDING, TOLERANCE
-from solvers.values import put_back, same, state
+from solvers.values import INSIDE, put_back, same, state
 
 _KINDS = (pyo.Constraint, pyo.Objective, pyo.Expression, pyo.Var)
 

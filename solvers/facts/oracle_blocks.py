@@ -1,18 +1,8 @@
-r"""Alternating minimisation where each block's problem is solved by a function of the structure, not by its algebra.
+"""Blocks of variables whose problems are solved by functions of the point, for models too large to write down.
 
-For models too large to write down: the model holds variables and an objective that can be evaluated, the structure
-knows how to improve each block. The driver ``alternating`` runs this loop on them:
-
-    0. Take the values on the model, within the bounds, as the start; ``begin`` completes them.
-    1. For each block: let its step move the point. A step never raises the block's own objective.
-    2. Record the model's objective, and keep the point if it is the best so far (with ``keeps_last``: the latest).
-    3. Stop when ``settled`` says that a whole sweep has changed nothing that counts and the residual is within the
-       tolerance (without ``keeps_last``), or after ``sweeps`` sweeps.
-    4. ``finish`` the point.
-
-Nothing is proven about other points: the status is "stationary" where the measured first-order residual of the model's
-objective is within the tolerance at the point returned, and "feasible" elsewhere; there is no bound. Bounds and fixed
-values of the variables in ``boxed`` are the model's now; whatever else an edit could change is refused by name.
+The model holds variables and an objective that can be evaluated; the facts know how to improve each block. The driver
+``alternating`` runs over them (``drivers.alternating.oracle_descent``). Bounds and fixed values of the variables in
+``boxed`` are the model's now; whatever else an edit could change is refused by name.
 """
 
 from __future__ import annotations
@@ -22,43 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from solvers.box.minimise import Minimum, check_method
-from solvers.drivers.base import Config, Driver
-from solvers.errors import ModelError, OptionError
+from solvers.box.minimise import Minimum
 from solvers.facts.as_stated import AsStated
-from solvers.facts.structure import Facts, data_of, facts_of
-from solvers.model.classes import bounds_of
-from solvers.result import SolutionStatus, StopReason
-from solvers.values import put_back
+from solvers.facts.structure import Facts, data_of
 
 FloatArray = NDArray[np.float64]
-Ended = tuple[StopReason, SolutionStatus | None]
-
-SLACK = 1e-9  # relative: rounding by which a step may raise its own objective
-ENDLESS = -1e20  # an objective below it has no end
-
-
-@dataclass
-class OracleConfig(Config):
-    """Options of ``alternating`` on a model whose blocks are oracles; ``iteration_limit`` counts sweeps.
-
-    A model of one block counts the iterations of its method instead.
-
-    Attributes
-    ----------
-    sub_solver : str
-        The method of the blocks that are minimised over a box, one of ``solvers.box.minimise.METHODS``; by default the
-        structure's.
-    tolerance : float
-        Of the residual of a stationary point, and of the blocks' methods.
-    """
-
-    sub_solver: str | None = None
-    tolerance: float = 1e-3
 
 
 @dataclass(frozen=True)
@@ -167,195 +128,4 @@ class OracleBlocks(Facts):
         return self.built.changes(model)
 
 
-class OracleDescent(Driver):
-    """The loop over oracle blocks; ``details`` tells the residual and each step's own objective."""
-
-    name = "alternating"
-    title = "models whose blocks are solved by functions of their structure"
-    options_type = OracleConfig
-    asks = OracleBlocks
-    config: OracleConfig
-
-    def prepare(self) -> None:
-        """Check the options, and that the steps see the whole model."""
-        c, structure = self.config, facts_of(self.model)
-        assert isinstance(structure, OracleBlocks)
-        self.facts = structure
-        if not c.tolerance > 0:
-            raise OptionError(f"tolerance={c.tolerance!r} is not allowed: give a number above 0.")
-        self.method = check_method(structure.method if c.sub_solver is None else c.sub_solver)
-        self.sign = 1.0
-        edits = structure.edits(self.model)
-        if edits:
-            able = ", ".join(dict.fromkeys(v.parent_component().name for v in data_of(structure.boxed)))
-            raise ModelError(
-                f"The steps of this model stand for it as it was built. Here {edits[0]}: only bounds and fixed values "
-                f"of {able} may change. {structure.remedy[:1].upper()}{structure.remedy[1:]} to edit it."
-            )
-        self.variables = structure.variables()
-        self.lower, self.upper = np.array(
-            [(v.value, v.value) if v.fixed else bounds_of(v) for v in self.variables], dtype=float
-        ).T
-        self.steps: list[dict[str, Any]] = []
-        self._sweep = 0
-        self._point: FloatArray | None = None
-
-    def why_infeasible(self) -> str:
-        """Name the bounds that cross."""
-        k = int(np.argmax(self.lower > self.upper))
-        return f'The bounds of "{self.variables[k].name}" cross: no value is between them.'
-
-    def loop(self) -> Ended:
-        """Run the algorithm box, and say in the end what came out; the numbers are its steps."""
-        if np.any(self.lower > self.upper):
-            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
-        try:
-            return self._descend()
-        finally:
-            self._conclude()
-
-    def _descend(self) -> Ended:
-        facts, c = self.facts, self.config
-        x = np.clip([0.0 if v.value is None else v.value for v in self.variables], self.lower, self.upper)
-        if (stop := self.stopped()) is not None:
-            return stop, None
-        if facts.begin is not None:
-            x = self._timed("subproblem", lambda: facts.begin(x, self._inside()))  # type: ignore[misc]  # 0
-            self._keep("start", x)
-        limit = facts.sweeps if c.iteration_limit is None else c.iteration_limit
-        alone = len(facts.blocks) == 1
-        for self._sweep in range(1, 2 if alone else limit + 1):
-            before = x
-            for block in facts.blocks:
-                if (stop := self.stopped()) is not None:
-                    return stop, None
-                x = self._step(block, x)  # 1
-            if (stop := self.stopped()) is not None:
-                return stop, None
-            settled = self._settled(before, x)
-            if settled:  # 3
-                break
-            if self.best is not None and self.best < ENDLESS:
-                self.message = f"The objective falls below {ENDLESS:g}: bound the variables."
-                return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
-        x = self._finish(x)
-        cut = self.steps[-1]["iterations"] >= self._inner_limit() if alone else not settled
-        return StopReason.ITERATION_LIMIT if cut and self._left(x) > c.tolerance else StopReason.CONVERGED, None
-
-    def _settled(self, before: FloatArray, after: FloatArray) -> bool:
-        facts = self.facts
-        if len(facts.blocks) == 1 or (facts.stuck is not None and facts.stuck(after)):
-            return True
-        if np.array_equal(before, after):
-            return True
-        if facts.settled is None or not facts.settled(before, after, self.config.tolerance):
-            return False
-        return facts.keeps_last or self._left(self._finished(after)) <= self.config.tolerance
-
-    def _left(self, x: FloatArray) -> float:
-        return float(self.facts.residual(x, self.lower, self.upper))
-
-    def _finished(self, x: FloatArray) -> FloatArray:
-        finish = self.facts.finish
-        return x if finish is None else self._timed("subproblem", lambda: finish(x, self._inside()))
-
-    def _finish(self, x: FloatArray) -> FloatArray:
-        x = self._finished(x)
-        if self.facts.finish is not None:  # 4
-            self._sweep += 1
-            self._keep("finish", x)
-        return x
-
-    def _step(self, block: OracleBlock, x: FloatArray) -> FloatArray:
-        moved = self._timed("subproblem", lambda: block.step(x, self._inside(block)))
-        raised = moved.after - moved.before > SLACK * max(1.0, abs(moved.before))
-        point = x if raised else moved.point
-        columns = {"sweep": self._sweep, "block": block.name, "before": moved.before, "after": moved.after}
-        self.steps.append({**columns, "iterations": moved.iterations, "taken": not raised, "message": moved.message})
-        if len(self.facts.blocks) > 1 or not self._same(point):
-            self._keep(block.name, point, returns=block.returns)
-        return point
-
-    def _same(self, x: FloatArray) -> bool:
-        return self._point is not None and np.array_equal(self._point, x)
-
-    def _inner_limit(self) -> int:
-        given = self.config.iteration_limit
-        return 1000 if given is None or len(self.facts.blocks) > 1 else given
-
-    def _inside(self, block: OracleBlock | None = None) -> Inside:
-        c, alone = self.config, len(self.facts.blocks) == 1
-
-        def watch(point: FloatArray, value: float) -> bool:
-            if alone and block is not None:
-                self._keep(block.name, point)
-            return self.stopped() is not None
-
-        return Inside(self.lower, self.upper, self.method, c.tolerance, self._inner_limit(), c.seed or 0, watch)
-
-    def _keep(self, step: str, x: FloatArray, *, returns: bool = True) -> None:
-        """Record a point, and keep it where it may be returned."""
-        value = self.facts.value(x)
-        self._point = x.copy()
-        if returns:
-            self._write(x)
-            score = -float(len(self.trace.rows)) if self.facts.keeps_last else None
-            self.offer(value, self.variables, lambda: None, score)
-        self.record(step, value, cuts=0, support=None if self.facts.support is None else self.facts.support(x))
-
-    def _write(self, x: FloatArray) -> None:
-        for v, value in zip(self.variables, x.tolist(), strict=True):
-            v.set_value(value, skip_validation=True)
-
-    def claim(self) -> SolutionStatus:
-        """Tell whether the incumbent's residual is small enough for a stationary point."""
-        good = self.details["residual"] <= self.config.tolerance
-        return SolutionStatus.STATIONARY if good else SolutionStatus.FEASIBLE
-
-    def _conclude(self) -> None:
-        """Measure the point that is returned, and say what it is."""
-        columns = ["sweep", "block", "before", "after", "iterations", "taken", "message"]
-        self.details["steps"] = pd.DataFrame(self.steps, columns=columns)
-        if self._kept is None:
-            return
-        values = [(v, v.value) for v in self.variables]
-        self._load()
-        x = np.array([v.value for v in self.variables], dtype=float)
-        put_back(values)
-        left = self.details["residual"] = self._left(x)
-        said = ["" if self.facts.remark is None else self.facts.remark(x), self.message]
-        if left > self.config.tolerance:
-            said.append(f"Not stationary: one unit of one variable still promises {left:.1e} of the objective.")
-            said.append(
-                "Not every step of this algorithm minimises it: go on from here with another one."
-                if self.facts.keeps_last
-                else "Solve again, which goes on from here, with a larger iteration_limit= or another sub_solver=, or "
-                "from the start with a smaller tolerance=, which makes the steps more exact."
-            )
-        self.message = " ".join(s for s in said if s)
-
-
-def descent(model: Any, options: dict[str, Any]) -> OracleDescent | None:
-    """Return the driver for a model whose blocks are oracles; None for any other model.
-
-    Raises
-    ------
-    OptionError
-        For an option of the other kind of model.
-    """
-    facts = facts_of(model)
-    oracles = facts if isinstance(facts, OracleBlocks) else None
-    if oracles and "blocks" in options:
-        raise OptionError(
-            "blocks= is for models with rows; the blocks of this one are steps of its structure: leave blocks= out, or "
-            f"{oracles.remedy}."
-        )
-    if not oracles and "sub_solver" in options:
-        raise OptionError(
-            "sub_solver= names the method of a model whose blocks are functions; the blocks of this one are solved by "
-            'solvers: give blocks=[Block([model.x], solver="pounce"), ...] (solvers.blocks).'
-        )
-    return OracleDescent(model, **options) if oracles else None
-
-
-__all__ = ["Inside", "Moved", "OracleBlock", "OracleBlocks", "OracleConfig", "OracleDescent", "descent"]
+__all__ = ["Inside", "Moved", "OracleBlock", "OracleBlocks"]

@@ -18,7 +18,8 @@ from pyomo.gdp import Disjunction
 
 from solvers.errors import ModelError
 from solvers.facts.certificate import Certificate
-from solvers.model.change import Change
+from solvers.facts.change import Change
+from solvers.model.cloning import Attached
 from solvers.model.expressions import holds, largest_coefficient, terms
 from solvers.model.linear import LinearRows
 from solvers.values import same, state
@@ -139,7 +140,7 @@ class Oracle(Protocol):
 
 
 @dataclass
-class Facts:
+class Facts(Attached):
     """What any model may tell whoever solves it.
 
     Parameters
@@ -181,6 +182,11 @@ class Facts:
         if isinstance(vars(model).get("structure", self), Facts):
             model.structure = self
         return self
+
+    def follow(self, model: Any, clone: Any, copies: dict[int, Any], rows: dict[int, Any]) -> None:
+        """Attach the change of variables to the clone: nothing else here holds of one."""
+        if self.change is not None and facts_of(model) is self:
+            Facts(change=self.change.moved(copies, rows)).attach(clone)
 
     def check_stated(self, reason: str) -> None:
         """Refuse what needs all rows where the model does not state them.

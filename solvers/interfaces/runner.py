@@ -25,9 +25,8 @@ from pyomo.opt import TerminationCondition as Legacy
 
 from solvers.errors import Error, OptionError, SolverError
 from solvers.interfaces.registry import SolverSpec, check_options, refused_option
-from solvers.model.classes import put_on_bounds
-from solvers.model.unseen import INSIDE
 from solvers.result import SolutionStatus, StopReason
+from solvers.values import INSIDE, put_on_bounds
 
 _OPTIMAL = (StopReason.CONVERGED, SolutionStatus.OPTIMAL)
 _INFEASIBLE = (StopReason.CONVERGED, SolutionStatus.INFEASIBLE)

@@ -10,8 +10,8 @@ from solvers.errors import ModelError, SolverError
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.expressions import variables
-from solvers.model.unseen import INSIDE
 from solvers.result import SolutionStatus
+from solvers.values import INSIDE
 
 SECONDS = 0.5  # a choice takes milliseconds, unless the rows are a puzzle
 MANY = 100_000  # terms of rows, beyond which looking at them takes longer than that

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from operator import mul
 from typing import Any
 
@@ -16,8 +14,7 @@ from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.expressions import variables
-from solvers.model.unseen import INSIDE
-from solvers.result import HOPELESS
+from solvers.values import INSIDE
 
 SMOOTH, NONCONVEX, GENERAL = 2, 3, 4  # quadratic and perhaps convex; quadratic and surely not; anything else
 
@@ -73,54 +70,6 @@ def used_variables(model: Any) -> Iterator[Any]:
         yield from variables(row.body)
     for ordered in model.component_data_objects(pyo.SOSConstraint, active=True):
         yield from ordered.get_variables()
-
-
-def bounds_of(v: Any) -> tuple[float, float]:
-    """Return a variable's bounds, infinite where it has none."""
-    lower, upper = v.bounds
-    return -math.inf if lower is None else lower, math.inf if upper is None else upper
-
-
-def put_on_bounds(variables: Iterable[Any]) -> bool:
-    """Move values that are beyond a bound by a tolerance onto it; return whether any was.
-
-    A value 1e-8 beyond its bound counts for 1e8 times as much where it multiplies another: r v with r = 1 + 1e-8. What
-    is farther off no tolerance explains: it stays, and is a violation.
-    """
-    moved = False
-    for v in variables:
-        x = v.value
-        if x is None or v.fixed:
-            continue
-        low, up = bounds_of(v)
-        if x < low <= up:
-            beyond, x = low - x, low
-        elif x > up >= low:
-            beyond, x = x - up, up
-        else:
-            continue
-        if beyond <= HOPELESS * max(1.0, abs(x)):
-            v.set_value(x, skip_validation=True)
-            moved = True
-    return moved
-
-
-@contextmanager
-def without_domains(variables: Iterable[Any]) -> Iterator[None]:
-    """Make variables continuous for a while."""
-    before = [(v, v.domain) for v in variables]
-    try:
-        for v, _ in before:
-            v.domain = pyo.Reals
-        yield
-    finally:
-        for v, domain in before:
-            v.domain = domain
-
-
-def is_fraction(v: Any) -> bool:
-    """Tell whether an integer variable has a value that is none: to some interfaces it is infeasible when fixed."""
-    return not v.is_continuous() and v.value is not None and v.value != round(v.value)
 
 
 def _all_variables(model: Any) -> Iterator[Any]:
@@ -216,3 +165,23 @@ def _sos_violation(ordered: Any) -> float:
     sizes = [abs(v.value or 0.0) for v, _ in by_weight]
     starts = range(max(1, len(sizes) - ordered.level + 1))
     return min(max([0.0, *sizes[:k], *sizes[k + ordered.level :]]) for k in starts)
+
+
+def single_objective(model: Any) -> Any:
+    """Return the one active objective.
+
+    Raises
+    ------
+    ModelError
+        If there is none, or more than one.
+    """
+    objectives = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
+    if len(objectives) != 1:
+        found = ", ".join(o.name for o in objectives)
+        raise ModelError(
+            f"The model needs exactly one active objective, found: {found}. Deactivate the others."
+            if found
+            else "The model needs exactly one active objective, found: none. State one, "
+            "model.cost = pyo.Objective(expr=...), or activate the one that you mean."
+        )
+    return objectives[0]

@@ -7,17 +7,22 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from solvers.facts.structure import FACTS, Facts, facts_of
-from solvers.model.change import Change
-from solvers.model.unseen import INSIDE
+from solvers.values import INSIDE
 
 DENSE = 20  # terms from which on a row counts as dense
 
 
+class Attached:
+    """What a model carries besides its components."""
+
+    def follow(self, model: Any, clone: Any, copies: dict[int, Any], rows: dict[int, Any]) -> None:
+        """Attach to the clone what it is to keep; copies of variables and rows by the id of the model's."""
+
+
 def clone_of(model: Any) -> Any:
-    """Return a clone of a model, of whose facts it keeps the change of variables only."""
-    facts, dense = facts_of(model), [row for row in _rows(model) if _is_dense(row)]
-    told = {name: vars(model)[name] for name in ("structure", FACTS) if isinstance(vars(model).get(name), Facts)}
+    """Return a clone of a model, which keeps of what was attached to it what that says."""
+    dense = [row for row in _rows(model) if _is_dense(row)]
+    told = {name: value for name, value in vars(model).items() if isinstance(value, Attached)}
     expressions = [row.expr for row in dense]
     try:
         for name in told:
@@ -37,20 +42,9 @@ def clone_of(model: Any) -> Any:
         held = [copies[id(v)] for v in body.linear_vars]
         new = LinearExpression(constant=body.constant, linear_coefs=body.linear_coefs, linear_vars=held)
         rows[id(row)].set_value(new == row.upper if row.equality else (row.lower, new, row.upper))
-    if facts is not None and facts.change is not None:
-        Facts(change=_moved(facts.change, copies, rows)).attach(clone)
+    for found in {id(value): value for value in told.values()}.values():
+        found.follow(model, clone, copies, rows)
     return clone
-
-
-def _moved(change: Change, copies: dict[int, Any], rows: dict[int, Any]) -> Change:
-    """Return the change of the copies."""
-    return Change(
-        [(copies[id(v)], f) for v, f in change.factors],
-        None if change.offset is None else copies[id(change.offset)],
-        [(c, copies[id(v)]) for c, v in change.centre],
-        [(rows[id(row)], f) for row, f in change.rows if id(row) in rows],
-        change.most,  # of the model's parameters, which the copy shares for its time
-    )
 
 
 def _is_dense(row: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from solvers.drivers.trace import Clock
+from solvers.clock import Clock
 from solvers.interfaces.runner import Runner
 from solvers.model.expressions import variables
 from solvers.result import SolutionStatus

@@ -20,7 +20,8 @@ from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, names
 from solvers.model.cloning import clone_of
-from solvers.model.unseen import INSIDE, unknown_components, unseen
+from solvers.model.unseen import unknown_components, unseen
+from solvers.values import INSIDE
 
 
 @dataclass

@@ -17,8 +17,7 @@ from pyomo.mpec import Complementarity
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
-
-INSIDE = (pyo.Block, Disjunct)
+from solvers.values import INSIDE
 
 # Components that some solvers skip in silence, and then say "optimal"; others than these nobody here can write as rows.
 UNSEEN = {Disjunction: "Disjunction", pyo.LogicalConstraint: "LogicalConstraint", Complementarity: "Complementarity"}
@@ -119,4 +118,4 @@ def _lone_disjuncts(model: Any, sees: Callable[[Any], bool]) -> Iterator[str]:
                 yield f'Disjunct "{d.name}" (in no active disjunction)'
 
 
-__all__ = ["INSIDE", "UNSEEN", "others", "refuse_unseen", "unknown_components", "unseen"]
+__all__ = ["UNSEEN", "others", "refuse_unseen", "unknown_components", "unseen"]

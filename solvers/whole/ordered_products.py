@@ -19,12 +19,12 @@ import pyomo.environ as pyo
 from pyomo.common.modeling import unique_component_name
 from pyomo.repn import generate_standard_repn
 
-from solvers.drivers.benders.split import single_objective
 from solvers.facts.structure import facts_of
-from solvers.model.classes import bounds_of
+from solvers.model.classes import single_objective
 from solvers.model.cloning import clone_of
 from solvers.model.expressions import variables
 from solvers.model.rewriting import Visible, pairs_of
+from solvers.values import bounds_of
 
 
 def products_as_sets(model: Any) -> Visible | None:

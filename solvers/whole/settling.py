@@ -24,18 +24,18 @@ import pyomo.environ as pyo
 from pyomo.common.modeling import unique_component_name
 from pyomo.repn import generate_standard_repn
 
-from solvers.drivers.benders.split import Split, fixed, is_declared
+from solvers.clock import Clock
+from solvers.drivers.benders.split import Split, is_declared
 from solvers.drivers.benders.subproblem import OracleSubproblem, SwitchedSubproblem, may_be_zero
-from solvers.drivers.trace import Clock
 from solvers.errors import ModelError, SolverError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, default_solver, find
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
-from solvers.model.classes import has_integers, needs, used_variables, violation, without_domains
+from solvers.model.classes import has_integers, needs, used_variables, violation
 from solvers.model.rewriting import Visible
-from solvers.model.unseen import INSIDE, others, unseen
+from solvers.model.unseen import others, unseen
 from solvers.result import FEASIBLE, SolutionStatus
-from solvers.values import put_back
+from solvers.values import INSIDE, fixed, put_back, without_domains
 
 CHOICES = 100  # without a point, before the solver is no longer asked for another
 WHOLE = 1e-3  # how far from whole the integers may be to say what is chosen

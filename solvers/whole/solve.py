@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,23 +11,23 @@ from typing import Any
 import pyomo.environ as pyo
 
 from solvers import interrupt
-from solvers.drivers.base import check_limits
-from solvers.drivers.benders.split import Split, single_objective, split
-from solvers.drivers.trace import Clock
+from solvers.clock import Clock
+from solvers.drivers.benders.split import Split, split
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.facts.certificate import Certificate
+from solvers.facts.change import Change, Changed
 from solvers.facts.structure import Facts, Structure, facts_of, resolution_of, told_violation
 from solvers.interfaces.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, default_solver, describe, find, names
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
-from solvers.model.change import Change, Changed
-from solvers.model.classes import has_integers, is_fraction, needs, used_variables, violation, without_domains
+from solvers.model.classes import has_integers, needs, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
 from solvers.model.duals import Multipliers, dual_suffix, is_constant, why_no_duals
 from solvers.model.rewriting import Visible, visible
-from solvers.model.unseen import INSIDE, unseen
+from solvers.model.unseen import unseen
+from solvers.options import check_limits
 from solvers.result import DEFAULT_GAP, FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason, verdict
-from solvers.values import put_back
+from solvers.values import INSIDE, plain_domains, put_back
 from solvers.whole.ordered_products import products_as_sets
 from solvers.whole.settling import CHOICES, cut_off, never_off, settle
 
@@ -324,20 +322,6 @@ def _off(v: Any) -> bool:
         return False
     lower, upper = v.bounds
     return v.value is None or (lower is not None and v.value < lower) or (upper is not None and v.value > upper)
-
-
-@contextmanager
-def plain_domains(model: Any, *, continuous: bool) -> Iterator[None]:
-    """Hide, during a solve, what is integer by name only: ``continuous``, all that is integer.
-
-    A variable fixed at a fraction is a constant to Pyomo, and makes the model infeasible for interfaces that pass it on
-    as an integer; a continuous solver refuses an integer variable even where no row holds it; and the multipliers of a
-    linear program with a fixed integer are to some a mixed-integer program's, which has none.
-    """
-    every = model.component_data_objects(pyo.Var, descend_into=INSIDE)
-    hidden = [v for v in every if (v.fixed and is_fraction(v)) or (continuous and not v.is_continuous())]
-    with without_domains(hidden):
-        yield
 
 
 def _round(model: Any) -> None:

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from solvers import Result, SolutionStatus, StopReason
-from solvers.drivers.trace import Clock
+from solvers.clock import Clock
 from solvers.model.classes import violation
 
 

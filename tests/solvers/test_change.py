@@ -8,7 +8,7 @@ import pytest
 
 import solvers
 from solvers import Facts, SolutionStatus
-from solvers.model.change import Change, Changed
+from solvers.facts.change import Change, Changed
 from solvers.model.classes import violation
 
 

@@ -5,8 +5,8 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from solvers import Facts
+from solvers.facts.change import Change
 from solvers.facts.structure import facts_of
-from solvers.model.change import Change
 from solvers.model.cloning import clone_of
 
 

@@ -9,8 +9,9 @@ from pyomo.gdp import Disjunction
 import solvers.drivers.benders.split
 import solvers.model.expressions
 from solvers import Benders, ModelError, OptionError, Structure
-from solvers.drivers.benders.split import Master, fixed, implied_structure, split
+from solvers.drivers.benders.split import Master, implied_structure, split
 from solvers.facts.structure import Cut, data_of
+from solvers.values import fixed
 
 
 def plan():

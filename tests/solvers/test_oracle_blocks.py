@@ -8,8 +8,9 @@ import pytest
 
 from solvers import ModelError, OptionError, SolutionStatus, StopReason, solve
 from solvers.box.minimise import minimise, residual
+from solvers.drivers.alternating.oracle_descent import OracleDescent
 from solvers.facts.blocks import Block
-from solvers.facts.oracle_blocks import Moved, OracleBlock, OracleBlocks, OracleDescent
+from solvers.facts.oracle_blocks import Moved, OracleBlock, OracleBlocks
 
 # Tayal, Coleman, Li, sections 4.1 and 4.2: f has a saddle at (1, 1, 1), which is all that blocks {x1, x2}, {x3} can
 # reach from x3 = 1. With x1 = xbar1 / y, y shared, the block {x3, y} sees the curvature.

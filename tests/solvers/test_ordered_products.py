@@ -11,7 +11,7 @@ import solvers
 from solvers import SolutionStatus
 from solvers.interfaces.registry import SOLVERS
 from solvers.interfaces.registry import Capability as C
-from solvers.model.classes import put_on_bounds
+from solvers.values import put_on_bounds
 from solvers.whole.ordered_products import products_as_sets
 
 

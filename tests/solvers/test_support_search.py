@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from solvers.drivers.trace import Clock
+from solvers.clock import Clock
 from solvers.drivers.two_layer.columns import solve_columns
 from solvers.drivers.two_layer.support_search import SupportSearch
 from solvers.facts.composite import CompositeRisk, RiskRow

@@ -4,7 +4,8 @@ import logging
 
 import pytest
 
-from solvers.drivers.trace import COLUMNS, Clock, Trace, cells
+from solvers.clock import Clock
+from solvers.drivers.trace import COLUMNS, Trace, cells
 
 
 def test_a_clock_without_a_limit_never_ends():

@@ -38,10 +38,10 @@ from numpy.typing import NDArray
 from fsmodels.models.concave.planes import Mask, Plane, RobustOn
 from fsmodels.models.proofs.certified import Point
 from fsmodels.models.proofs.equilibration import Columns
-from solvers.drivers.trace import Clock
+from solvers.clock import Clock
+from solvers.facts import LinearRows
 from solvers.facts.row_bound import RowBound
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
-from solvers.model.linear import LinearRows
 
 FloatArray = NDArray[np.float64]
 

@@ -29,11 +29,11 @@ import pyomo.environ as pyo
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.fsp.oracle import SvmOracle, SvmSolution
 from fsmodels.models.fsp.oracle.relaxation import Rows
+from solvers import Capability as C
+from solvers import either
 from solvers.errors import ModelError
+from solvers.facts import LinearRows
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
-from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import either
-from solvers.model.linear import LinearRows
 from solvers.values import same, state
 
 BORDER = 200  # rows of the master beside which the joint relaxation is still fast

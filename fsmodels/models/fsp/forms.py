@@ -22,8 +22,8 @@ from fsmodels.models.fsp.cuts import Cuts, FastSub, Reweighting, error_rate, sel
 from fsmodels.models.proofs.certified import Classified, Point, chosen, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.svm import equal_shares, feature_weights, half_squares, least_cost, resolution, soft_margin
+from solvers.facts.change import Change
 from solvers.facts.structure import Structure
-from solvers.model.change import Change
 
 NORM, OR = "(FSP) 1/2 sum w_j^2", "(FSP) feature j is selected or w_j = 0"
 FORMS = ["perspective", "bilinear", "big-m", "indicator"]

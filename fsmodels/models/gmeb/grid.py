@@ -37,9 +37,9 @@ from fsmodels.models.gmeb.norm import STARTS, VIOLATED, Moments
 from fsmodels.models.gmeb.proof import Attained, Proof, resolution
 from fsmodels.models.proofs.equilibration import powers
 from solvers import SolverError, interrupt
-from solvers.drivers.base import check_limits
 from solvers.lp.highs import HighsLP, LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
+from solvers.options import check_limits
 from solvers.result import is_closed, relative_gap, verdict
 
 __all__ = ["path", "selected"]

@@ -50,7 +50,7 @@ The forms
     has no bound after 15 s for 4 samples of 2 features. ``reduced`` (``full_fs``): L-BFGS-B on (5) with the smoothed
     hinge, whose local minima are those of (7): much faster where n is large.
 The SVM step
-    libsvm on K + (2 eps / C) I solves the smoothed SVM exactly (``value_function``); ``svm="primal"`` is Newton's method.
+    libsvm on K + (2 eps / C) I solves the smoothed SVM exactly (``value_function``); ``svm="primal"`` is Newton's.
 Symbols
     u -> ``u`` (samples), b -> ``b``, z -> ``z`` (features; 1/unit of the feature), lambda -> ``margin`` (1 where it is
     not shared), C -> ``C``, mu -> ``penalty``, eps -> ``eps``; a_i = y_i u_i.

@@ -15,10 +15,9 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.multivariate import classifier, fsmulti, risk
 from fsmodels.models.multivariate.measures import Loss
 from fsmodels.weights import column_sizes
-from solvers import Result, StopReason, facts_of, solve
-from solvers.drivers.trace import Clock, one_clock
-from solvers.drivers.two_layer.driver import TwoLayer
-from solvers.drivers.two_layer.support_search import Found, SupportSearch
+from solvers import Result, StopReason, SupportSearch, TwoLayer, facts_of, solve
+from solvers.clock import Clock, one_clock
+from solvers.drivers.two_layer.support_search import Found
 from solvers.facts.composite import CompositeRisk
 from solvers.result import DEFAULT_GAP, SolutionStatus, verdict
 

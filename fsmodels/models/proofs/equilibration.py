@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.magnitudes import LARGEST
-from solvers.model.change import Change
+from solvers.facts.change import Change
 
 FloatArray = NDArray[np.float64]
 

@@ -37,23 +37,21 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
+from solvers.drivers.alternating.oracle_descent import ENDLESS, descent
 from solvers.drivers.alternating.problems import Maker, Step
 from solvers.drivers.alternating.starts import Run, base_point, check_constants, starting_points, table
 from solvers.drivers.alternating.steps import Work, clash, rest_holds
 from solvers.drivers.base import Driver
-from solvers.drivers.benders.split import single_objective
+from solvers.drivers.penalty import inexact
 from solvers.drivers.starts import StartsConfig, spread
 from solvers.errors import OptionError
 from solvers.facts.blocks import Blocks, Part, Partition, as_blocks, has_kinks
-from solvers.facts.oracle_blocks import ENDLESS, descent
 from solvers.facts.structure import data_of, facts_of
 from solvers.interfaces.runner import SolveOptions
-from solvers.model.classes import is_fraction, violation, without_domains
+from solvers.model.classes import single_objective, violation
 from solvers.model.smooth import SmoothObjective
-from solvers.model.unseen import INSIDE
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
-from solvers.values import put_back
-from solvers.whole.penalty import inexact
+from solvers.values import INSIDE, is_fraction, put_back, without_domains
 
 WANDERING = 50  # sweeps without a better objective, where a block has an objective of its own
 

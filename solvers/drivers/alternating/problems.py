@@ -19,7 +19,6 @@ from pyomo.common.numeric_types import native_numeric_types
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.visitor import identify_mutable_parameters
 
-from solvers.drivers.benders.split import fixed
 from solvers.errors import ModelError, SolverError
 from solvers.facts.blocks import Part, Partition
 from solvers.interfaces.registry import Capability as C
@@ -27,12 +26,12 @@ from solvers.interfaces.registry import SolverSpec, default_solver, find, names,
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import LpStatus
 from solvers.lp.pyomo import NEEDED, linear_program
-from solvers.model.classes import bounds_of, has_integers, needs, violation
+from solvers.model.classes import has_integers, needs, violation
 from solvers.model.expressions import variables
 from solvers.model.linear import LinearRows
 from solvers.model.smooth import SmoothObjective
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
-from solvers.values import put_back
+from solvers.values import bounds_of, fixed, put_back
 
 HOPELESS = 1e-3  # largest violation of a first point that is worth going on from
 STATIONARY = 1e-9  # relative to the largest slope: what a closed form may miss

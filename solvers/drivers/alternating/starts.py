@@ -14,10 +14,11 @@ import pyomo.environ as pyo
 from solvers.drivers.starts import draw
 from solvers.errors import ModelError
 from solvers.facts.blocks import Partition
-from solvers.model.classes import bounds_of, violation
+from solvers.model.classes import violation
 from solvers.model.expressions import variables
 from solvers.model.smooth import SmoothObjective, curved_variables
 from solvers.result import FEASIBLE
+from solvers.values import bounds_of
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
-from solvers.drivers.base import Config, Driver
+from solvers.drivers.base import Driver
 from solvers.drivers.benders.relaxation import Endless, EndlessSubproblem, WholeRelaxation, relax_whole
 from solvers.drivers.benders.split import Split, implied_structure, is_declared, split
 from solvers.drivers.benders.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
@@ -18,6 +18,7 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, require
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.components import named
+from solvers.options import Config
 from solvers.result import SolutionStatus, StopReason
 
 

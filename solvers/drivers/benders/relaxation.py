@@ -23,12 +23,13 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr import replace_expressions
 
-from solvers.drivers.benders.split import Split, give_values
+from solvers.drivers.benders.split import Split
 from solvers.errors import SolverError
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner
 from solvers.model.classes import needs
 from solvers.result import SolutionStatus, StopReason
+from solvers.values import give_values
 
 SLACK = 0.01  # relative to 1 + |v|
 CONVEX = ("highs", "clarabel")  # in this order, where the subproblem's own solver cannot

@@ -8,8 +8,7 @@ that hold references to its variables and rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,11 +19,12 @@ from pyomo.gdp import Disjunct, Disjunction
 
 from solvers.errors import ModelError
 from solvers.facts.structure import AsBuilt, Cut, Structure, data_of, members
+from solvers.model.classes import single_objective
 from solvers.model.components import named
 from solvers.model.expressions import terms, variables
 from solvers.model.linear import LinearRows
 from solvers.model.scaling import power_of_two
-from solvers.model.unseen import INSIDE
+from solvers.values import INSIDE, give_values
 
 IN_SCALE = (10.0, 1e5)  # objectives beside which tolerances of 1e-6 are small, and which are no large numbers
 REDUCED_COSTS = 1e-9  # what they may miss in ``tight`` solvers
@@ -244,26 +244,6 @@ def _links(choices: list[Any]) -> Any:
     return links
 
 
-def single_objective(model: Any) -> Any:
-    """Return the one active objective.
-
-    Raises
-    ------
-    ModelError
-        If there is none, or more than one.
-    """
-    objectives = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
-    if len(objectives) != 1:
-        found = ", ".join(o.name for o in objectives)
-        raise ModelError(
-            f"The model needs exactly one active objective, found: {found}. Deactivate the others."
-            if found
-            else "The model needs exactly one active objective, found: none. State one, "
-            "model.cost = pyo.Objective(expr=...), or activate the one that you mean."
-        )
-    return objectives[0]
-
-
 def implied_structure(model: Any, complicating: Any, subproblem: Any = None) -> Structure:
     """Return the structure of a model without a builder: every other variable in use is the subproblem's.
 
@@ -439,25 +419,3 @@ class Master:
         if not held:  # no choice has a solution: a row that no point satisfies
             coefs, held = [0.0], [self.model.eta]
         return (float(cut.constant), LinearExpression(linear_coefs=coefs, linear_vars=held), None)
-
-
-def give_values(variables: Sequence[Any]) -> None:
-    """Give the variables that have no value one within their bounds: a solver sees none without a row or cost."""
-    for v in variables:
-        if v.value is None:
-            low, up = v.bounds
-            v.set_value(min(max(0.0, -np.inf if low is None else low), np.inf if up is None else up))
-
-
-@contextmanager
-def fixed(variables_and_values: Sequence[tuple[Any, float]]) -> Iterator[None]:
-    """Fix variables for a while, and restore what they were."""
-    before = [(v, v.fixed, v.value) for v, _ in variables_and_values]
-    for v, value in variables_and_values:
-        v.fix(value, skip_validation=True)
-    try:
-        yield
-    finally:
-        for v, was_fixed, value in before:
-            v.set_value(value, skip_validation=True)
-            v.fixed = was_fixed

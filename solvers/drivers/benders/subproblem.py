@@ -29,7 +29,7 @@ from pyomo.repn import generate_standard_repn
 
 from solvers.clarabel.cones import blocks, psd_factor
 from solvers.drivers.benders.relaxation import EndlessSubproblem
-from solvers.drivers.benders.split import Split, fixed, give_values
+from solvers.drivers.benders.split import Split
 from solvers.errors import ModelError, SolverError
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
@@ -37,6 +37,7 @@ from solvers.interfaces.registry import names
 from solvers.interfaces.runner import Answer, Runner
 from solvers.model.linear import LinearRows
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
+from solvers.values import fixed, give_values
 
 TIGHT = 1e-5  # relative: what a cut may miss at its own point
 

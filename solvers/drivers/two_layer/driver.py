@@ -35,7 +35,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from solvers.drivers.base import Config, Driver
+from solvers.drivers.base import Driver
 from solvers.drivers.two_layer.columns import Restricted
 from solvers.drivers.two_layer.groups import refined
 from solvers.drivers.two_layer.restricted import DIRECT, ByGroups, Columns, Master
@@ -44,6 +44,7 @@ from solvers.errors import ModelError, OptionError
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.k_support import half_conjugate, half_norm, largest
 from solvers.facts.structure import facts_of
+from solvers.options import Config
 from solvers.result import SolutionStatus, StopReason, is_closed
 
 FloatArray = NDArray[np.float64]

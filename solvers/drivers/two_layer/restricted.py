@@ -11,7 +11,6 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from solvers.drivers.base import Config
 from solvers.drivers.two_layer.columns import Restricted, solve_columns, weighed
 from solvers.drivers.two_layer.groups import Groups, solve_groups
 from solvers.drivers.two_layer.saddle_point import solve_saddle
@@ -19,6 +18,7 @@ from solvers.drivers.two_layer.working_set import WorkingSet
 from solvers.errors import OptionError
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.options import Config
 
 FloatArray = NDArray[np.float64]
 

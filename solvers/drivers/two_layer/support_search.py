@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from solvers.drivers.trace import Clock
+from solvers.clock import Clock
 from solvers.drivers.two_layer.columns import largest_row, settings, weighed, without_slopes
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.result import StopReason, is_closed

@@ -20,8 +20,9 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.visitor import replace_expressions
 from pyomo.repn import generate_standard_repn
 
-from solvers.model.classes import INSIDE, bounds_of, used_variables
+from solvers.model.classes import used_variables
 from solvers.model.expressions import variables
+from solvers.values import INSIDE, bounds_of
 
 LEVEL = 8.0  # a row whose largest coefficient is below its inverse is multiplied
 SHORT = 16  # variables; longer rows are the data's, which come in one size
@@ -51,6 +52,16 @@ class Change:
     centre: list[tuple[float, Any]] = field(default_factory=list)
     rows: list[tuple[Any, float]] = field(default_factory=list)
     most: Any = 1.0
+
+    def moved(self, copies: dict[int, Any], rows: dict[int, Any]) -> Change:
+        """Return the change of a copy, whose variables and rows stand by the id of this one's."""
+        return Change(
+            [(copies[id(v)], f) for v, f in self.factors],
+            None if self.offset is None else copies[id(self.offset)],
+            [(c, copies[id(v)]) for c, v in self.centre],
+            [(rows[id(row)], f) for row, f in self.rows if id(row) in rows],
+            self.most,  # of the model's parameters, which the copy shares for its time
+        )
 
 
 class Changed:

@@ -11,13 +11,12 @@ from typing import Any
 import pandas as pd
 import pyomo.environ as pyo
 
-from solvers.drivers.base import check_limits
-from solvers.drivers.trace import Clock
+from solvers.clock import Clock
 from solvers.facts.blocks import Blocks, PenaltyValues
 from solvers.facts.structure import facts_of
-from solvers.model.unseen import INSIDE
+from solvers.options import check_limits
 from solvers.result import Result, StopReason
-from solvers.values import put_back
+from solvers.values import INSIDE, put_back
 
 
 def penalty_of(model: Any) -> PenaltyValues | None:

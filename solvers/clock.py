@@ -1,0 +1,51 @@
+"""The clock of a run, which counts from what the user called."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_start: ContextVar[float | None] = ContextVar("start", default=None)
+
+
+@contextmanager
+def one_clock() -> Iterator[None]:
+    """Let the clocks of all runs inside count from here, or from where an outer one of these began.
+
+    A limit is of what the user called: reading, building, and every solve of a procedure of several.
+    """
+    token = _start.set(time.perf_counter()) if _start.get() is None else None
+    try:
+        yield
+    finally:
+        if token is not None:
+            _start.reset(token)
+
+
+class Clock:
+    """Seconds since the start of a run, and what is left of its limit."""
+
+    def __init__(self, limit: float | None, start: float | None = None) -> None:
+        self.limit, self._start = limit, time.perf_counter() if start is None else start
+
+    @classmethod
+    def of_run(cls, limit: float | None) -> Clock:
+        """Return a clock that counts from the beginning of what the user called; see ``one_clock``."""
+        return cls(limit, _start.get())
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self._start
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left, 0 at least; None without a limit."""
+        return None if self.limit is None else max(0.0, self.limit - self.elapsed)
+
+    @property
+    def over(self) -> bool:
+        """Whether the limit has passed."""
+        return self.left == 0.0
