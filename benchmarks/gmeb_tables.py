@@ -914,7 +914,7 @@ def main():
         separator = ";" if given == options.data else ","
         if given and (unknown := set(given.split(separator)) - set(known)):
             parser.error(f"unknown: {', '.join(sorted(unknown))}; choose among {', '.join(known)}")
-    warnings.simplefilter("ignore", fs.dataset.DataWarning)  # constant columns
+    warnings.simplefilter("ignore", fs.DataWarning)  # constant columns
     name = "gmeb_tables" if options.full else "gmeb_tables_small"
     out = (options.out or Path(__file__).parent / "results" / name).with_suffix("")
     facts = report.about(*PACKAGES, jobs=options.jobs)

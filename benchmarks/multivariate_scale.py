@@ -170,7 +170,7 @@ class WatchedLoss(fs.measures.Loss):
 def fsmulti(spec, X, y):
     start = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fs.dataset.DataWarning)  # columns without an entry
+        warnings.simplefilter("ignore", fs.DataWarning)  # columns without an entry
         data = fs.Dataset.from_arrays(X, y, positive=1.0)
     loss = WatchedLoss(spec["loss"])
     C = spec["c"] * len(y)

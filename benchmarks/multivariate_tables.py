@@ -571,7 +571,7 @@ def main():
     options = parser.parse_args()
     if options.tasks and (unknown := set(options.tasks.split(",")) - set(TASKS)):
         parser.error(f"unknown: {', '.join(sorted(unknown))}; choose among {', '.join(TASKS)}")
-    warnings.simplefilter("ignore", fs.dataset.DataWarning)  # columns without an entry
+    warnings.simplefilter("ignore", fs.DataWarning)  # columns without an entry
     name = "multivariate_tables" if options.full else "multivariate_tables_small"
     out = (options.out or Path(__file__).parent / "results" / name).with_suffix("")
     facts = report.about(*PACKAGES, seeds="0; generated 1")

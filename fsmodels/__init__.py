@@ -15,19 +15,19 @@ if getattr(solvers, "OWNER", None) != "fsmodels":
 from fsmodels import baselines
 from fsmodels.baselines import rankings
 from fsmodels.datasets import instances, synthetic
-from fsmodels.datasets.dataset import Dataset, list_datasets, load_dataset
+from fsmodels.datasets.dataset import Dataset, DataWarning, list_datasets, load_dataset, read_costs
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, OptionError, ParameterError, SolverError
 from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
 from fsmodels.models.multivariate import measures
 from fsmodels.selection.path import path
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
+from fsmodels.version import __version__
 from solvers import Result, SolutionStatus, StopReason, available, solve
-
-__version__ = "0.1.0"
 
 __all__ = [
     "DataError",
+    "DataWarning",
     "Dataset",
     "InfeasibleParameter",
     "ModelError",
@@ -38,6 +38,7 @@ __all__ = [
     "SolutionStatus",
     "SolverError",
     "StopReason",
+    "__version__",
     "available",
     "baselines",
     "concave",
@@ -52,6 +53,7 @@ __all__ = [
     "obd",
     "path",
     "rankings",
+    "read_costs",
     "select",
     "side_constraints",
     "solve",

@@ -1,4 +1,13 @@
-"""Checks of parameters that all builders share."""
+"""Checks of parameters that all builders share, and which sizes of numbers the arithmetic can bear.
+
+The models multiply values, weights and parameters: an SVM has ``C x_i.x_j`` summed over n samples, GMEB ``x^2 / R``,
+and their oracles square such terms once more. In double precision (1e-308..1e308) all of these are finite and not 0 for
+
+    values up to 1e30 in size, parameters within 1e-30..1e30, and n up to 1e9: (1e30 * 1e9 * 1e60)^2 = 1e198.
+
+Data beyond may be held and scaled, so a builder refuses them and a ``Dataset`` does not. That a solver takes fewer
+digits than that is not what this module is about.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +18,11 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import InfeasibleParameter, ParameterError
-from fsmodels.magnitudes import LARGEST, SMALLEST, check_values
 from fsmodels.words import short
+
+LARGEST = 1e30
+SMALLEST = 1e-30
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -125,32 +135,3 @@ def renamed(old: str, new: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         return checked
 
     return wrap
-
-
-def dataset(data: Any) -> Dataset:
-    """Return the data, if they are a Dataset.
-
-    Raises
-    ------
-    ParameterError
-        With what they are and how to make a Dataset of them.
-    """
-    if not isinstance(data, Dataset):
-        raise ParameterError(
-            f"This needs a Dataset and got {type(data).__name__}: use Dataset.from_csv, from_frame or from_arrays."
-        )
-    return data
-
-
-def bearable(data: Any) -> Dataset:
-    """Return the data, if they are a Dataset whose values a model can bear; one that is to be scaled need not.
-
-    Raises
-    ------
-    ParameterError
-        They are no Dataset.
-    DataError
-        With the column of a value that is too large.
-    """
-    check_values(dataset(data))
-    return data

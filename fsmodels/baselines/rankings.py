@@ -51,7 +51,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fsmodels.checks import bearable, dataset, positive, whole
+from fsmodels.checks import positive, whole
+from fsmodels.datasets.checks import bearable, dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.libsvm import svc

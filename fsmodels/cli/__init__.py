@@ -210,7 +210,7 @@ class _Version(argparse.Action):
     """Look the version up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from fsmodels import __version__
+        from fsmodels.version import __version__
 
         print(f"fsmodels {__version__}")
         parser.exit()

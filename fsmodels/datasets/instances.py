@@ -49,10 +49,10 @@ Certificate
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -66,12 +66,25 @@ from fsmodels.datasets.shipped import list_bags
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import check_known_features
 
-if TYPE_CHECKING:
-    from fsmodels.selection.selection import Selection
-
 __all__ = ["BagFold", "BagSplit", "Bags", "Embedding", "closest", "embed", "list_bags", "load_bags"]
 
 FloatArray = NDArray[np.float64]
+
+
+class Selected(Protocol):
+    """A Selection, as far as it is read here."""
+
+    @property
+    def selected(self) -> Sequence[str]:
+        """Names of the selected features."""
+        ...
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """Weights by name; what is not named has 0."""
+        ...
+
+
 BLOCK = 2**21  # distances held at once: 16 MB
 
 
@@ -159,7 +172,7 @@ class Embedding:
         """
         return replace(self, sigma=positive("sigma", sigma, MEANING, any_size=True), sigma_rule="given")
 
-    def concepts(self, selection: Selection | Mapping[str, float], attributes: bool = False) -> pd.DataFrame:
+    def concepts(self, selection: Selected | Mapping[str, float], attributes: bool = False) -> pd.DataFrame:
         """Say which instances the selected features are, the largest weights first.
 
         Parameters

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fsmodels.checks import bearable, choice, dataset
+from fsmodels.checks import choice
+from fsmodels.datasets.checks import bearable, dataset
 from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.datasets.scaling import METHODS
 from fsmodels.errors import ParameterError

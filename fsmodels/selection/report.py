@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fsmodels.version import __version__
 from fsmodels.words import listed
 from solvers import SOLVERS, SolutionStatus, StopReason
 from solvers.drivers.alternating.oracle_descent import OracleDescent
@@ -83,9 +84,7 @@ def versions(found: Selection) -> dict[str, str | None]:
         try:
             known[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:  # run from a source tree
-            import fsmodels
-
-            known[package] = fsmodels.__version__
+            known[package] = __version__
     driver = found.result.details.get("driver")
     used = {found.result.solver}
     if isinstance(driver, OracleDescent):

@@ -9,7 +9,8 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from fsmodels.checks import choice, dataset
+from fsmodels.checks import choice
+from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ModelError, ParameterError

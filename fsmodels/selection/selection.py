@@ -12,8 +12,8 @@ import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels.checks import dataset
 from fsmodels.datasets import tables
+from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError
 from fsmodels.models import fsp

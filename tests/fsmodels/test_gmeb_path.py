@@ -275,9 +275,9 @@ def test_columns_join_where_the_data_are_wide():
 
 def test_a_constant_column_is_left_out(data):
     X = np.column_stack([data.X[:, :2], np.full(len(data), 5.0), data.X[:, 2:]])
-    with pytest.warns(fs.dataset.DataWarning):
+    with pytest.warns(fs.DataWarning):
         more = fs.Dataset.from_arrays(X, data.y)
-    with pytest.warns(fs.dataset.DataWarning, match="constant"):
+    with pytest.warns(fs.DataWarning, match="constant"):
         table = fs.gmeb.path(more, R_plus=[1, 2], R_minus=[1, 2])
     plain = fs.gmeb.path(data, R_plus=[1, 2], R_minus=[1, 2])
     np.testing.assert_allclose(table["objective"], plain["objective"], rtol=1e-7)

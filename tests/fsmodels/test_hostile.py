@@ -13,6 +13,7 @@ import fsmodels as fs
 from fsmodels import cli
 from fsmodels.errors import DataError
 from fsmodels.models import libsvm
+from fsmodels.selection import recipes
 
 FEATURES = list("abcd")
 
@@ -89,7 +90,7 @@ ROWS = [
     *(
         (f"ok.csv --model {model} {words.replace('-C 1 ', '')} -C {C}", 2, RANGE)
         for model, words in MODELS.items()
-        if "C" in fs.recipes.MODELS[model].parameters
+        if "C" in recipes.MODELS[model].parameters
         for C in ("1e308", "1e-308")
     ),
     *(
@@ -221,7 +222,7 @@ def test_huge_columns_are_scaled_as_others_are():
         large = fs.Dataset.from_arrays(X * 2.0**900, y).scaled(method)
         assert np.array_equal(small.X, large.X)
         assert np.array_equal(small.scale.factor, large.scale.factor * 2.0**900)
-    with pytest.warns(fs.dataset.DataWarning, match="Constant"):
+    with pytest.warns(fs.DataWarning, match="Constant"):
         constant = fs.Dataset.from_arrays(np.column_stack([X, np.full(20, 1e200)]), y).scaled("standard")
     assert constant.scale.factor[-1] == 1.0
     assert not constant.X[:, -1].any()

@@ -106,7 +106,7 @@ def calls(data):
     yield "from_arrays(y)", lambda x: fs.Dataset.from_arrays([[1.0], [2.0]], x)
     yield "from_arrays(features)", lambda x: fs.Dataset.from_arrays([[1.0], [2.0]], [0, 1], features=x)
     yield "load_dataset", fs.load_dataset
-    yield "read_costs", fs.dataset.read_costs
+    yield "read_costs", fs.read_costs
     yield "load_bags", fs.instances.load_bags
     yield "embed", fs.instances.embed
     for name in ("information_gain", "mutual_information", "relief", "kernel_rfe"):

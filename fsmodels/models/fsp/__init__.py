@@ -65,7 +65,8 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from fsmodels.checks import dataset, feature_count, positive
+from fsmodels.checks import feature_count, positive
+from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset, check_known_features
 from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, ModelError, ParameterError

@@ -46,7 +46,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fsmodels.checks import bearable, positive, share
+from fsmodels.checks import positive, share
+from fsmodels.datasets.checks import bearable
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.weights import FloatArray

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fsmodels.checks import bearable
+from fsmodels.datasets.checks import bearable
 from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.errors import DataError
 from fsmodels.weights import FloatArray, column_sizes

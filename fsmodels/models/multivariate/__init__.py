@@ -62,7 +62,8 @@ from numpy.typing import ArrayLike, NDArray
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from fsmodels.checks import choice, dataset, feature_count, positive, renamed
+from fsmodels.checks import choice, feature_count, positive, renamed
+from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError

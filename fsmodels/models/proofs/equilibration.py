@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels.magnitudes import LARGEST
+from fsmodels.checks import LARGEST
 from solvers.facts.change import Change
 
 FloatArray = NDArray[np.float64]
@@ -112,7 +112,7 @@ def rounding(largest: FloatArray, w: FloatArray, b: float) -> float:
 def powers(size: FloatArray) -> FloatArray:
     """Return the powers of two that bring sizes into [1/2, 1), 1 where the size is within a factor of 8 of 1, or 0.
 
-    None is beyond the sizes that the arithmetic can bear (``magnitudes``), as squares of them are taken: a
+    None is beyond the sizes that the arithmetic can bear (``checks``), as squares of them are taken: a
     column below stays small.
     """
     exponent = np.clip(np.frexp(size)[1], -FARTHEST, FARTHEST)

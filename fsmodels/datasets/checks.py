@@ -1,29 +1,43 @@
-"""Which sizes of numbers the arithmetic can bear, in one place.
-
-The models multiply values, weights and parameters: an SVM has ``C x_i.x_j`` summed over n samples, GMEB ``x^2 / R``,
-and their oracles square such terms once more. In double precision (1e-308..1e308) all of these are finite and not 0 for
-
-    values up to 1e30 in size, parameters within 1e-30..1e30, and n up to 1e9: (1e30 * 1e9 * 1e60)^2 = 1e198.
-
-Data beyond may be held and scaled, so a builder refuses them and a ``Dataset`` does not. That a solver takes fewer
-digits than that is not what this module is about.
-"""
+"""Checks of data that all builders share."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from fsmodels.errors import DataError
+from fsmodels.checks import LARGEST
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import DataError, ParameterError
 
-if TYPE_CHECKING:
-    from fsmodels.datasets.dataset import Dataset
 
-__all__ = ["LARGEST", "SMALLEST", "check_values"]
+def dataset(data: Any) -> Dataset:
+    """Return the data, if they are a Dataset.
 
-LARGEST = 1e30
-SMALLEST = 1e-30
+    Raises
+    ------
+    ParameterError
+        With what they are and how to make a Dataset of them.
+    """
+    if not isinstance(data, Dataset):
+        raise ParameterError(
+            f"This needs a Dataset and got {type(data).__name__}: use Dataset.from_csv, from_frame or from_arrays."
+        )
+    return data
+
+
+def bearable(data: Any) -> Dataset:
+    """Return the data, if they are a Dataset whose values a model can bear; one that is to be scaled need not.
+
+    Raises
+    ------
+    ParameterError
+        They are no Dataset.
+    DataError
+        With the column of a value that is too large.
+    """
+    check_values(dataset(data))
+    return data
 
 
 def check_values(data: Dataset) -> None:
