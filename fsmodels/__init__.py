@@ -60,3 +60,4 @@ __all__ = [
     "svm",
     "synthetic",
 ]
+__dir__ = __all__.copy  # what <TAB> offers

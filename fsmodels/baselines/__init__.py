@@ -36,6 +36,7 @@ from fsmodels.errors import DataError, SolverError
 from fsmodels.models.libsvm import svc
 
 __all__ = ["Baseline", "information_gain", "mutual_information", "one_norm_svm", "relief", "rfe"]
+__dir__ = __all__.copy  # what <TAB> offers
 
 FloatArray = NDArray[np.float64]
 

@@ -58,6 +58,7 @@ from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.libsvm import svc
 
 __all__ = ["information_gain", "kernel_rfe", "mutual_information", "relief"]
+__dir__ = __all__.copy  # what <TAB> offers
 
 FloatArray = NDArray[np.float64]
 NEIGHBOURS = "it is the number of nearest samples to look at"

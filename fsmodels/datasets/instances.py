@@ -67,6 +67,7 @@ from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import check_known_features
 
 __all__ = ["BagFold", "BagSplit", "Bags", "Embedding", "closest", "embed", "list_bags", "load_bags"]
+__dir__ = __all__.copy  # what <TAB> offers
 
 FloatArray = NDArray[np.float64]
 

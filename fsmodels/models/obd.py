@@ -38,6 +38,7 @@ from solvers import Result, SolutionStatus, solve
 from solvers.clock import one_clock
 
 __all__ = ["derivatives", "suppress"]
+__dir__ = __all__.copy  # what <TAB> offers
 
 CHUNK = 4_000_000  # cells of one step of ``derivatives``
 MEANING = "features below that share of the largest derivative are dropped"

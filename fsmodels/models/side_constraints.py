@@ -50,6 +50,7 @@ LARGE = 1e9  # numbers that are left as they are
 LOST = 1e-9  # of the largest cost: less than solvers resolve in a row
 
 __all__ = ["all_or_none", "at_least", "at_most", "budget", "excludes", "force_in", "force_out", "requires"]
+__dir__ = __all__.copy  # what <TAB> offers
 
 
 def budget(model: pyo.ConcreteModel, costs: Mapping[str, float], limit: float) -> pyo.Constraint:

@@ -64,6 +64,9 @@ from fsmodels.models.proofs.equilibration import Columns, rounding
 from solvers.facts.change import Change
 from solvers.facts.structure import Facts
 
+__all__ = ["l2_svm", "l2_svm_dual", "one_norm_svm", "robust_lp"]
+__dir__ = __all__.copy  # what <TAB> offers
+
 C_MEANING = "C weighs the sum of slacks"
 
 

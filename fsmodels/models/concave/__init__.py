@@ -89,6 +89,7 @@ from solvers.facts.blocks import Block, Blocks, PenaltyValues
 from solvers.facts.structure import Facts, Structure
 
 __all__ = ["FORMS", "MU", "fs", "fs_objective", "fsb", "fsl", "fss", "fsv"]
+__dir__ = __all__.copy  # what <TAB> offers
 
 FORMS = ["sos1", "indicator"]
 MU = [round(0.05 + 0.1 * k, 2) for k in range(10)]  # 0.05, 0.15, ..., 0.95: Algorithm 2.3, comment

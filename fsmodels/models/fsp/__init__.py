@@ -79,6 +79,7 @@ VALUE = 1e-6  # relative gap of ``value``
 ROUNDING = 1e-6  # what a solver's multipliers may miss of dual feasibility
 
 __all__ = ["FORMS", "RMP", "fsp_lambda", "fsp_m", "rmp", "sub", "value", "weight_bound"]
+__dir__ = __all__.copy  # what <TAB> offers
 
 
 def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "perspective") -> pyo.ConcreteModel:

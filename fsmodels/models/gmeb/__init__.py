@@ -135,6 +135,7 @@ __all__ = [
     "svm_ratio",
     "svm_unsquared",
 ]
+__dir__ = __all__.copy  # what <TAB> offers
 
 FORMS = ["conic", "quotient"]
 FLOOR = 1e-7  # of (v+_j / R+ + v-_j / R-) s_j; NLP solvers relax bounds by 1e-8, and s_j < 0 makes room for any w

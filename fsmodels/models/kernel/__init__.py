@@ -104,6 +104,7 @@ __all__ = [
     "used",
     "xfs",
 ]
+__dir__ = __all__.copy  # what <TAB> offers
 
 FORMS = ["oracle", "algebra"]
 SWEEPS = 100  # of Algorithms 1 and 2

@@ -90,6 +90,7 @@ __all__ = [
     "risk",
     "structural_svm",
 ]
+__dir__ = __all__.copy  # what <TAB> offers
 
 FloatArray = NDArray[np.float64]
 

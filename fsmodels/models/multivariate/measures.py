@@ -110,6 +110,7 @@ __all__ = [
     "loss",
     "measure",
 ]
+__dir__ = __all__.copy  # what <TAB> offers
 
 NAMES = "hamming, f1 (or another beta, f0.5, f2), prbep, rec@10, rec@2p, prec@10, prec@2p, auc"
 MULTIPLE = re.compile(r"(\d*\.?\d*)p")  # "2p": twice the number of positive samples
