@@ -64,7 +64,7 @@ def _check(option: str, value: Any, hint: Any) -> None:
     asked = []
     for part in wanted:
         kind = typing.get_origin(part) or part
-        fits, what = _KINDS.get(kind) or (_instance(kind), f"a {kind.__module__}.{kind.__name__}")
+        fits, what = _KINDS.get(kind) or (_instance(kind), f"a {kind.__module__.split('.')[0]}.{kind.__name__}")
         if fits(value):
             return
         asked.append("the name of a solver" if kind is str and option.endswith("solver") else what)

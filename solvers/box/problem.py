@@ -1,4 +1,4 @@
-"""A smooth function over a box in units of its variables, as the methods of ``bounded`` see it."""
+"""A smooth function over a box in units of its variables, as the methods of ``minimise`` see it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 r"""From a quadratic row to cones, and from the cone's dual vector back to the row's multiplier.
 
-Rows ``f(x) <= 0`` with f as in ``conic_body``; L is the second-order cone ``{(v0, v): v0 >= ||v||}``.
+Rows ``f(x) <= 0`` with f as in ``body``; L is the second-order cone ``{(v0, v): v0 >= ||v||}``.
 
 ====================================  ==============================================  =======
 row as written                        in L                                            kappa

@@ -15,8 +15,8 @@ r"""Clarabel as a Pyomo solver: linear rows, convex quadratics, second-order con
 What it takes, besides linear rows, bounds, fixed variables and a convex quadratic objective: ``x'Qx + q'x <= r`` with
 Q positive semidefinite; ``x'x <= y*z`` and ``x'x <= y**2`` where bounds or rows say y, z >= 0; quotients ``x**2 / y``
 with y >= 0, alone or in sums, in rows and objective. How rows become cones and multipliers come back is derived in
-``conic_form``; the standard form and the signs in ``conic_program``; what a Pyomo expression is read as in
-``conic_body``. What cannot be solved exactly is refused by name, never dropped.
+``cones``; the standard form and the signs in ``program``; what a Pyomo expression is read as in
+``body``. What cannot be solved exactly is refused by name, never dropped.
 
 **Solving again.** The object keeps the model compiled. ``solve()`` notices what changed and does the least that serves:
 

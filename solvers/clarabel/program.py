@@ -10,7 +10,7 @@ and definitions of auxiliary variables; linear rows from above (``a'x <= u``: a,
 
 **Signs.** With z the dual of ``Ax + s = b``, d optimum / d b = -z. So for minimisation, in Pyomo's convention
 (d objective / d right-hand side as written): equality -z, from above -z, from below +z, a range the sum of both, a cone
-row ``f <= u`` -mu, ``f >= l`` +mu with mu from ``conic_form``; reduced cost of a variable z_lower - z_upper.
+row ``f <= u`` -mu, ``f >= l`` +mu with mu from ``cones``; reduced cost of a variable z_lower - z_upper.
 Maximisation minimises -objective, and every sign turns.
 """
 

@@ -272,7 +272,7 @@ def _number(bound: Any, default: float) -> float:
 
 
 class BoundProver:
-    """Proves ``a'x + alpha >= 0`` from bounds and linear rows (the ``Prover`` of ``conic_form``)."""
+    """Proves ``a'x + alpha >= 0`` from bounds and linear rows (the ``Prover`` of ``cones``)."""
 
     def __init__(self, columns: Columns, rows: LinearRows, variables: list[Any]) -> None:
         self.lower, self.upper = columns.lower.copy(), columns.upper.copy()

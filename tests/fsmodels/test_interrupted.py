@@ -97,17 +97,17 @@ import os, signal, sys, threading, time
 import numpy as np
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import fsmodels as fs
-import solvers.highs
+import solvers.interfaces.highs, solvers.lp.highs
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1500, 200))
 data = fs.Dataset.from_arrays(X, np.where(X @ rng.normal(size=200) + 20 * rng.normal(size=1500) > 0, 1, -1))
-inside, pressed = solvers.highs.run, []
+inside, pressed = solvers.interfaces.highs.run, []
 def run(highs, *arguments):
     if not pressed:
         pressed.append(time.perf_counter() + 0.5)
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     inside(highs, *arguments)
-solvers.highs.run = solvers.lp.run = run
+solvers.interfaces.highs.run = solvers.lp.highs.run = run
 found = fs.select(data, sys.argv[1], penalty=0.05, time_limit=100)
 print(found.stop_reason.value, time.perf_counter() - pressed[0])
 """

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-import fsmodels.models.fsp.oracle
+import fsmodels.models.fsp.oracle.gram
+import fsmodels.models.fsp.oracle.interior_point
+import fsmodels.models.proofs.svm
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.fsp.oracle import SvmOracle
 
@@ -193,7 +195,7 @@ def test_scales_that_stall_the_gram_form_are_solved_by_rotation(monkeypatch):
     X, y = overlapping(28, 35, seed=4, noise=1.0)
     X *= 10.0 ** np.random.default_rng(0).integers(-6, 6, 35)
     reference = SvmOracle(X, y, 4096.0).solve(np.ones(35))
-    monkeypatch.setattr(fsmodels._svm_interior_point.Samples, "factor", lambda self, d: False)
+    monkeypatch.setattr(fsmodels.models.fsp.oracle.interior_point.Samples, "factor", lambda self, d: False)
     rotated = SvmOracle(X, y, 4096.0).solve(np.ones(35))
     assert rotated.method == "interior-point-rotated"
     assert rotated.gap <= 1e-7
@@ -203,7 +205,7 @@ def test_scales_that_stall_the_gram_form_are_solved_by_rotation(monkeypatch):
 def test_reports_the_true_gap_when_the_linear_algebra_breaks_down(monkeypatch):
     X, y = overlapping(60, 4, seed=1)
     reference = SvmOracle(X, y, 1.0).solve(np.ones(4))
-    monkeypatch.setattr(fsmodels._svm_interior_point, "_cholesky", lambda H: None)
+    monkeypatch.setattr(fsmodels.models.fsp.oracle.interior_point, "_cholesky", lambda H: None)
     answer = SvmOracle(X, y, 1.0).solve(np.ones(4))
     assert answer.gap > 1e-3
     assert_certified(answer, X, y, 1.0, np.ones(4), gap=1.0)
@@ -246,7 +248,7 @@ def test_b_is_optimal_for_w(rows):
     rng = np.random.default_rng(rows)
     y = np.where(np.arange(rows) < 4, 1.0, -1.0)
     scores = rng.integers(-3, 4, rows).astype(float)  # ties among the kinks
-    best, b = fsmodels._svm_proof.hinges(scores, y)
+    best, b = fsmodels.models.proofs.svm.hinges(scores, y)
 
     def loss(b):
         return np.maximum(0, 1 - y * (scores + b)).sum()
@@ -327,7 +329,7 @@ def test_every_small_problem_is_certified(data):
 
 
 def test_the_example_runs():
-    assert doctest.testmod(fsmodels.svm_oracle).failed == 0
+    assert doctest.testmod(fsmodels.models.fsp.oracle).failed == 0
 
 
 @pytest.mark.parametrize(("rows", "k", "C"), [(200, 100, 1.0), (300, 300, 0.1), (200, 400, 1.0), (300, 120, 0.1)])
@@ -347,7 +349,7 @@ def test_large_supports_go_to_libsvm_and_its_answer_is_certified(rows, k, C):
 
 def test_what_libsvm_leaves_open_the_interior_point_closes(monkeypatch):
     X, y = overlapping(200, 150, seed=3)
-    monkeypatch.setattr(fsmodels._svm_gram, "PASSES", 0)  # stops after 2 l iterations
+    monkeypatch.setattr(fsmodels.models.fsp.oracle.gram, "PASSES", 0)  # stops after 2 l iterations
     answer = SvmOracle(X, y, 100.0).solve(np.full(150, 0.5), 1e-6)
     assert answer.method == "interior-point"
     assert answer.gap <= 1e-6

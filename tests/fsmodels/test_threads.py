@@ -28,7 +28,7 @@ PROGRAM = """
         found = fs.select(data, name, solver=solver, **given[name], **limits)
         return None if found.objective is None else round(found.objective, 4)
 
-    from fsmodels.recipes import MODELS
+    from fsmodels.selection.recipes import MODELS
     for task in {tasks}:
         with ThreadPoolExecutor(THREADS) as pool:
             values = set(pool.map(solve, [task] * SOLVES))

@@ -9,6 +9,7 @@ import pytest
 import solvers
 from solvers import Facts, SolutionStatus
 from solvers.facts.change import Change, Changed
+from solvers.facts.structure import facts_of
 from solvers.model.classes import violation
 
 
@@ -44,7 +45,7 @@ def test_values_and_multipliers_come_back_in_the_models_own_units(rows):
 def test_the_view_leaves_the_model_as_it_is():
     m = diet()
     text = str(m.first.expr), str(m.cost.expr), m.x[0].bounds
-    view = Changed(m, solvers.structure.facts_of(m).change)
+    view = Changed(m, facts_of(m).change)
     assert (str(m.first.expr), str(m.cost.expr), m.x[0].bounds) == text
     assert {id(v) for v in view.model.component_data_objects(pyo.Var)} & {id(v) for v in m.x.values()} == set()
 
@@ -89,7 +90,7 @@ def test_ordered_sets_are_those_of_the_new_variables():
 
 def test_facts_with_a_change_survive_clone_and_pickle():
     for copy in (diet().clone(), pickle.loads(pickle.dumps(diet()))):
-        assert solvers.structure.facts_of(copy).change.factors[0][0] is copy.x[0]
+        assert facts_of(copy).change.factors[0][0] is copy.x[0]
         assert solvers.solve(copy, "highs").objective == pytest.approx(3.0)
 
 
@@ -113,7 +114,7 @@ def test_an_objective_below_tolerances_is_multiplied_and_comes_back_as_it_is():
 def test_multipliers_of_an_objective_that_is_multiplied():
     m = diet()
     m.cost.set_value(1e-9 * m.cost.expr)
-    facts = solvers.structure.facts_of(m)
+    facts = facts_of(m)
     facts.change.most = 1e-8
     m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
     assert solvers.solve(m, "highs").objective == pytest.approx(3e-9)
@@ -124,7 +125,7 @@ def test_what_the_user_has_fixed_is_never_given_another_value():
     m = diet()
     m.b.fix(1.0)
     m.x[0].fix(4e-6)
-    view = Changed(m, solvers.structure.facts_of(m).change)
+    view = Changed(m, facts_of(m).change)
     for v in view.model.component_data_objects(pyo.Var):
         v.set_value(0.3, skip_validation=True)  # as a solver of few digits may
     view.bring_back()

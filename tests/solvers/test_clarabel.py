@@ -831,4 +831,4 @@ def test_a_factor_exists_exactly_for_semidefinite_matrices(n, rank, seed):
 
 
 def test_the_registry_entry_is_this_class():
-    assert isinstance(pyo.SolverFactory("clarabel"), solvers.clarabel.Clarabel)
+    assert isinstance(pyo.SolverFactory("clarabel"), solvers.clarabel.interface.Clarabel)

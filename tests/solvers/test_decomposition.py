@@ -60,7 +60,7 @@ def test_dense_rows_are_not_walked(monkeypatch):
     """Neither by identify_variables nor by reading their lists."""
     m = plan()
     seen = []
-    for module in (solvers.decomposition, solvers.expressions):
+    for module in (solvers.drivers.benders.split, solvers.model.expressions):
         original = module.variables
         monkeypatch.setattr(module, "variables", lambda e, *a, f=original: seen.append(e) or f(e, *a))
     assert split(m, m.structure).as_built

@@ -60,7 +60,7 @@ def test_a_dense_row_is_read_and_not_walked(m, monkeypatch):
     def forbidden(*_, **__):
         raise AssertionError("walked")
 
-    monkeypatch.setattr(solvers.expressions, "identify_variables", forbidden)
+    monkeypatch.setattr(solvers.model.expressions, "identify_variables", forbidden)
     row = LinearExpression(linear_coefs=[1.0, 2.0], linear_vars=[m.x, m.y])
     assert list(variables(row)) == [m.x, m.y]
     assert holds(row, {id(m.y)})

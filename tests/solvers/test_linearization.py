@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 import solvers
+import solvers.model.smooth
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.model.classes import violation
@@ -143,9 +144,9 @@ def test_starts_find_different_vertices(vertices):
 def test_where_random_starts_are_drawn(monkeypatch):
     """Between the bounds, or in the range that is asked for."""
     drawn = []
-    original = solvers.linearization.SmoothObjective.gradient
+    original = solvers.model.smooth.SmoothObjective.gradient
     monkeypatch.setattr(
-        solvers.linearization.SmoothObjective, "gradient", lambda f, x: drawn.append(x.copy()) or original(f, x)
+        solvers.model.smooth.SmoothObjective, "gradient", lambda f, x: drawn.append(x.copy()) or original(f, x)
     )
     solvers.solve(plants(), "sla", starts=1, linear_start=False, start_range=(0.25, 0.5))
     assert ((drawn[0] >= 0.25) & (drawn[0] <= 0.5)).all()

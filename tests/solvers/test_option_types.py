@@ -33,8 +33,8 @@ WRONG = {
     "lp_solver": (pyo.SolverFactory("glpk"), "the name of a solver"),
     "master_solver": (pyo.SolverFactory("glpk"), "the name of a solver"),
     "oracle": (None, "a name in quotes"),
-    "memory": ({}, "a solvers.memory.Memory"),
-    "separable": (3, "a solvers.separation.Separable"),
+    "memory": ({}, "a solvers.Memory"),
+    "separable": (3, "a solvers.Separable"),
     "blocks": ("x", "a list"),
 }
 CHECKED_LATER = {"validation", "complicating", "subproblem", "coupling"}  # by what they must be beside a type

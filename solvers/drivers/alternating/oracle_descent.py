@@ -245,6 +245,6 @@ def descent(model: Any, options: dict[str, Any]) -> OracleDescent | None:
     if not oracles and "sub_solver" in options:
         raise OptionError(
             "sub_solver= names the method of a model whose blocks are functions; the blocks of this one are solved by "
-            'solvers: give blocks=[Block([model.x], solver="pounce"), ...] (solvers.blocks).'
+            'solvers: give blocks=[Block([model.x], solver="pounce"), ...] (solvers.Block).'
         )
     return OracleDescent(model, **options) if oracles else None

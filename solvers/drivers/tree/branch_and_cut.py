@@ -64,7 +64,7 @@ class BranchAndCutConfig(DecompositionConfig):
         Most cuts at the root.
     lp_solver : str
         Solver of the tree's LPs: "highs" runs directly; any other with LP duals that is no local solver ("gurobi",
-        "glpk", "clarabel") through Pyomo, at half the nodes a second or fewer; see ``solvers.lp_pyomo``.
+        "glpk", "clarabel") through Pyomo, at half the nodes a second or fewer; see ``solvers.lp.pyomo``.
     memory : Memory, optional
         What earlier runs of this model learnt, under other values of its mutable parameters; this run adds to it.
     """

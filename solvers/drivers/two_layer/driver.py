@@ -4,7 +4,7 @@ For ``min Omega(w) + C r(X w)``, Omega half the squared k-support norm with budg
 many rows (``composite``):
 
     0. w = 0; take its worst row, and the B columns that this row alone would choose.
-    1. Solve the problem over the rows so far and the columns in use (``column_problem``) -> multipliers alpha, a
+    1. Solve the problem over the rows so far and the columns in use (``columns``) -> multipliers alpha, a
        point w.
     2. c = h X' sum_k alpha_k u_k over all columns; ``h s.alpha - 1/2 sum of the B largest c_j^2`` is a lower bound.
        Search the line from the best multipliers to these for a better one: c is linear in alpha.
@@ -18,7 +18,7 @@ many rows (``composite``):
 Both bounds are taken from the data and hold for any alpha >= 0 with e'alpha <= C and any w, however inexact step 1 is:
 the first is the Lagrangian dual at alpha, minimised over all w; the second the objective at w. Rows and columns are the
 two layers of Mao and Tsang 2013, algorithms 1 and 2; ``stabilised=False`` runs these as printed: step 1 solves (16)
-over groups of B columns (``group_problem``), rows are added until they close the gap of the groups, then one group.
+over groups of B columns (``groups``), rows are added until they close the gap of the groups, then one group.
 Solving over all columns in use is solving over all their groups at once. The line search and the row past the best
 point are those of Franc and Sonnenburg 2009, "Optimized cutting plane algorithm for large-scale risk minimization".
 
@@ -125,7 +125,7 @@ class TwoLayer(Driver):
         facts = facts_of(self.model)
         if not isinstance(facts, CompositeRisk):
             raise ModelError(
-                f'"{self.name}" needs a model whose structure is a solvers.composite.CompositeRisk: solve the model '
+                f'"{self.name}" needs a model whose structure is a solvers.CompositeRisk: solve the model '
                 "without naming a solver."
             )
         if edits := facts.edits(self.model):

@@ -4,7 +4,7 @@ r"""The least regularised value over the rows so far and the columns in use, as 
     \max_{\alpha \ge 0,\ e^\top \alpha \le C}\ \min_{0 \le d \le 1,\ e^\top d \le B}\quad
     q^\top \alpha - \tfrac12 \textstyle\sum_j d_j c_j^2, \qquad c = P^\top \alpha
 
-is the dual of ``column_problem`` before d is maximised out; at the saddle point w = -d o c. With multipliers lambda, nu
+is the dual of ``columns`` before d is maximised out; at the saddle point w = -d o c. With multipliers lambda, nu
 of alpha >= 0 and e'alpha <= C, and s, v, eta of d >= 0, d <= 1 and e'd <= B, the conditions are
 
     -q + P (d o c) - lambda + nu e = 0,    1/2 c^2 + s - v - eta e = 0

@@ -11,7 +11,7 @@ For ``v(S) = min over w on the columns S of 1/2 w.w + C r(X w)`` (``composite``)
 
 The cuts hold for any alpha >= 0 with e'alpha <= C, so what is left out cannot be better. Where step 2 finds none, no
 exchange of single columns lowers the value: a local optimum. How far it is from the best K columns the bound of the
-relaxation says (``two_layer``), which K columns satisfy. A fit is a cutting-plane method: rows are added where the
+relaxation says (``driver``), which K columns satisfy. A fit is a cutting-plane method: rows are added where the
 point of the rows so far is worst, and all fits share them.
 """
 
@@ -267,7 +267,7 @@ def _solved(P: FloatArray, q: FloatArray, C: float, time_limit: float | None) ->
 
     With a large C, -P'alpha is a difference of large numbers, which is why w is the solver's own.
 
-    In units of w and of the objective in which all entries are of order 1, as in ``column_problem``.
+    In units of w and of the objective in which all entries are of order 1, as in ``columns``.
     """
     K, F = P.shape
     size, top = largest_row(P), float(q.max(initial=0.0))
