@@ -54,8 +54,8 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
 import fsmodels as fs
+from solvers.drivers.catalogue import DRIVERS
 from solvers.drivers.sla import SuccessiveLinearization
-from solvers.interfaces.registry import DRIVERS
 
 GRID = [0.0, 0.005, 0.01, 0.02, 0.03, *(round(0.05 * k, 2) for k in range(1, 20))]
 FOLDS, RANDOM = 10, 6

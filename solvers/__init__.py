@@ -3,6 +3,7 @@
 from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.benders.multi_tree import Benders
 from solvers.drivers.benders.single_tree import SingleTree
+from solvers.drivers.catalogue import DRIVERS, available
 from solvers.drivers.cutting_plane import CuttingPlane
 from solvers.drivers.multistart import MultiStart
 from solvers.drivers.sla import SuccessiveLinearization
@@ -16,7 +17,7 @@ from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.oracle_blocks import OracleBlock, OracleBlocks
 from solvers.facts.separable import Separable
 from solvers.facts.structure import Cut, Facts, Structure, SubAnswer, facts_of
-from solvers.interfaces.registry import DRIVERS, SOLVERS, Capability, available, either
+from solvers.interfaces.registry import SOLVERS, Capability, either
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
 

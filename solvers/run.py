@@ -11,24 +11,15 @@ from pyomo.core.base.block import BlockData
 from solvers import garbage, interrupt
 from solvers.clock import one_clock
 from solvers.drivers.alternating.driver import Alternating
-from solvers.drivers.benders.multi_tree import Benders
-from solvers.drivers.benders.single_tree import SingleTree
-from solvers.drivers.cutting_plane import CuttingPlane
-from solvers.drivers.multistart import MultiStart
+from solvers.drivers.catalogue import DRIVERS
 from solvers.drivers.penalty import by_values, penalty_of
-from solvers.drivers.sla import SuccessiveLinearization
-from solvers.drivers.tree.branch_and_cut import BranchAndCut
-from solvers.drivers.two_layer.driver import TwoLayer
 from solvers.errors import Error, ModelError, SolverError
 from solvers.facts.structure import Facts, facts_of
-from solvers.interfaces.registry import DRIVERS, find, recognise
+from solvers.interfaces.registry import find, recognise
 from solvers.result import Result
 from solvers.whole.solve import solve_by_class, solve_whole
 
 _logger = logging.getLogger("solvers")
-
-_ALL = (Benders, BranchAndCut, SingleTree, SuccessiveLinearization, Alternating, MultiStart, CuttingPlane, TwoLayer)
-DRIVERS.update({driver.name: driver for driver in _ALL})
 
 
 def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Result:
@@ -113,9 +104,9 @@ def _valued(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> R
 def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
     if isinstance(solver, str) and solver in DRIVERS:
         with garbage.put_off():  # while the model is taken apart
-            driver = DRIVERS[solver](model, **options)
+            driver = DRIVERS[solver].kind_for(model, options)(model, **options)
         return driver.solve()
     with garbage.put_off():
         if solver is None:
             return solve_by_class(model, options)
-        return solve_whole(model, find(solver) if isinstance(solver, str) else recognise(solver), options)
+        return solve_whole(model, find(solver, DRIVERS) if isinstance(solver, str) else recognise(solver), options)

@@ -14,7 +14,8 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.models.fsp.oracle import SvmOracle
-from solvers.interfaces.registry import DRIVERS, SOLVERS, find
+from solvers.drivers.catalogue import DRIVERS
+from solvers.interfaces.registry import SOLVERS, find
 from solvers.interfaces.runner import Runner, SolveOptions
 
 

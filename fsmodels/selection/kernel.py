@@ -14,8 +14,8 @@ from fsmodels.models.kernel.problem import used
 from fsmodels.selection.linear import AGREEMENT
 from fsmodels.selection.machines import KernelMachine
 from fsmodels.selection.recipes import KernelSvm, Recipe
-from solvers import SolutionStatus, StopReason
-from solvers.drivers.alternating.oracle_descent import OracleDescent
+from solvers import SolutionStatus, StopReason, facts_of
+from solvers.facts.oracle_blocks import OracleBlocks
 
 if TYPE_CHECKING:
     from fsmodels.selection.selection import Selection
@@ -39,7 +39,9 @@ def recomputed(found: Selection, recipe: Recipe) -> Selection:
         point = problem.fitted(_point(machine, problem, used(machine.z)), None)
         _load(model, point)
         machine = classifier(model)
-        if status is SolutionStatus.STATIONARY and not _is_still(result.details.get("driver"), problem, point):
+        if status is SolutionStatus.STATIONARY and not _is_still(
+            model, problem, point, result.details.get("tolerance")
+        ):
             status = SolutionStatus.FEASIBLE
     objective = recipe.objective(KernelSvm(machine, found.parameters))
     if theirs is not None and abs(theirs - objective) > AGREEMENT * abs(objective) + found.result.resolution:
@@ -72,8 +74,9 @@ def _load(model: pyo.ConcreteModel, point: FloatArray) -> None:
         v.set_value(value, skip_validation=True)
 
 
-def _is_still(driver: Any, problem: Any, point: FloatArray) -> bool:
-    """Tell whether the driver would call the point stationary; False where it measures nothing."""
-    if not isinstance(driver, OracleDescent):
+def _is_still(model: Any, problem: Any, point: FloatArray, tolerance: float | None) -> bool:
+    """Tell whether a driver of this tolerance would call the point stationary; False where none measured it."""
+    facts = facts_of(model)
+    if tolerance is None or not isinstance(facts, OracleBlocks):
         return False
-    return problem.residual(point, driver.lower, driver.upper) <= driver.config.tolerance
+    return bool(problem.residual(point, *facts.box()) <= tolerance)

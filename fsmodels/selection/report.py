@@ -15,7 +15,6 @@ import numpy as np
 from fsmodels.version import __version__
 from fsmodels.words import listed
 from solvers import SOLVERS, SolutionStatus, StopReason
-from solvers.drivers.alternating.oracle_descent import OracleDescent
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -85,15 +84,7 @@ def versions(found: Selection) -> dict[str, str | None]:
             known[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:  # run from a source tree
             known[package] = __version__
-    driver = found.result.details.get("driver")
-    used = {found.result.solver}
-    if isinstance(driver, OracleDescent):
-        used |= {"scikit-learn", "scipy"}
-    elif driver is not None:  # its LPs run in highs unless an option names another solver
-        options = vars(driver.config)
-        used |= {value for key, value in options.items() if key.endswith("_solver")}
-        used |= set() if options.get("master_solver") else {"highs"}
-    for name in sorted(name for name in used if isinstance(name, str)):
+    for name in sorted({found.result.solver, *found.result.details.get("inside", ())}):
         if name in SOLVERS:
             known[name] = SOLVERS[name].version()
         elif name in ("scikit-learn", "scipy"):

@@ -73,10 +73,15 @@ class Driver:
         self._load: Callable[[], None] = lambda: None
         self._contradiction: tuple[float, float] | None = None  # (objective, bound) that cannot both be right
         self.message = ""
-        self.details: dict[str, Any] = {"driver": self}
+        self.details: dict[str, Any] = {}
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
         self._timed("prepare", self.prepare)
         self.resolution = resolution_of(model)
+
+    @classmethod
+    def kind_for(cls, model: Any, options: dict[str, Any]) -> type[Driver]:
+        """Return the class that runs under this name on a model, by the kind of its facts."""
+        return cls
 
     def sees(self, component: Any) -> bool:
         """Tell whether the driver takes a component that is neither row, objective nor variable."""
@@ -93,6 +98,12 @@ class Driver:
     def claim(self) -> SolutionStatus | None:
         """Return what a driver without a bound says of its incumbent; None leaves all to the bound."""
         return None
+
+    def inside(self) -> list[str]:
+        """Name the solvers and libraries that ran inside: HiGHS its linear programs unless an option says another."""
+        options = vars(self.config)
+        named = [value for key, value in options.items() if key.endswith("_solver") and isinstance(value, str)]
+        return list(dict.fromkeys([*named, *([] if options.get("master_solver") else ["highs"])]))
 
     def why_infeasible(self) -> str:
         """Name the rows that clash, for a model proven infeasible."""
@@ -156,7 +167,7 @@ class Driver:
             message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
         if facts is not None and facts.selected is not None and objective is not None:
             selected = facts.selected(self.model)
-        details = self.details | {"seconds": dict(self.seconds)}
+        details = self.details | {"seconds": dict(self.seconds), "inside": self.inside()}
         if objective is not None:
             details["violation"] = error
             if dual_suffix(self.model) is not None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from solvers.box.minimise import Minimum
 from solvers.facts.as_stated import AsStated
 from solvers.facts.structure import Facts, data_of
+from solvers.values import bounds_of
 
 FloatArray = NDArray[np.float64]
 
@@ -121,6 +122,12 @@ class OracleBlocks(Facts):
     def variables(self) -> list[Any]:
         """Return the variables of a point, in order."""
         return data_of(self.components)
+
+    def box(self) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds of a point as they are now, a fixed variable's at its value."""
+        pairs = [(v.value, v.value) if v.fixed else bounds_of(v) for v in self.variables()]
+        lower, upper = np.array(pairs, dtype=float).T
+        return lower, upper
 
     def edits(self, model: Any) -> list[str]:
         """Name what the steps would not see."""

@@ -11,12 +11,11 @@ import difflib
 import enum
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pandas as pd
 import pyomo.environ as pyo
 from pyomo.common.log import LoggingIntercept
 
@@ -143,7 +142,6 @@ _CYIPOPT = (
 )
 _V2 = "pyomo.contrib.solver.solvers."
 
-DRIVERS: dict[str, Any] = {}  # the decomposition drivers by name; ``solvers.run`` enters them
 
 SOLVERS: dict[str, SolverSpec] = {
     spec.name: spec
@@ -305,8 +303,8 @@ def for_cones() -> str:
     return " or ".join(able) or "none installed"
 
 
-def find(name: str) -> SolverSpec:
-    """Return the solver of a name, installed.
+def find(name: str, besides: Iterable[str] = ()) -> SolverSpec:
+    """Return the solver of a name, installed; messages name ``besides`` too, what else may stand there.
 
     Raises
     ------
@@ -316,12 +314,12 @@ def find(name: str) -> SolverSpec:
     spec = SOLVERS.get(name)
     if spec is not None and spec.version() is not None:
         return spec
-    here = ", ".join(available().query("found")["name"])
+    here = ", ".join([*(s.name for s in SOLVERS.values() if s.found is not None), *besides])
     if spec is None:
         with LoggingIntercept(io.StringIO(), "pyomo"):  # it logs a traceback for a name that is no executable
             made = pyo.SolverFactory(name)
         if type(made).__name__ == "UnknownSolver":
-            close = nearest(name, [*SOLVERS, *DRIVERS])
+            close = nearest(name, [*SOLVERS, *besides])
             raise SolverError(f'Solver "{name}" is not known.{close} Installed here: {here}.')
         try:
             runs = made.available(exception_flag=False)
@@ -444,23 +442,3 @@ def refused_option(spec: SolverSpec, name: str, value: Any, words: str = "") -> 
     if name in known:
         return OptionError(f"{name}={value!r} is not allowed by {spec.name}.{said}")
     return OptionError(f'Option "{name}" is not one of {spec.name}.{nearest(name, [*COMMON, *known])}{said}')
-
-
-def available() -> pd.DataFrame:
-    """Return a table of all solvers and drivers: name, kind, found, version, how to get it, what it can solve.
-
-    Examples
-    --------
-    >>> "highs" in available()["name"].tolist()
-    True
-    """
-    rows = []
-    for spec in SOLVERS.values():
-        version = spec.found
-        can = describe(spec.capabilities)
-        rows.append((spec.name, "solver", version is not None, version or "", spec.install, can))
-    for name, driver in DRIVERS.items():
-        master = SOLVERS.get(getattr(driver.options_type, "master_solver", ""))
-        found = master is None or master.found is not None
-        rows.append((name, "driver", found, "", "" if found or master is None else master.install, driver.title))
-    return pd.DataFrame(rows, columns=["name", "kind", "found", "version", "install", "solves"])

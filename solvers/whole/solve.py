@@ -13,11 +13,12 @@ import pyomo.environ as pyo
 from solvers import interrupt
 from solvers.clock import Clock
 from solvers.drivers.benders.split import Split, split
+from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change, Changed
 from solvers.facts.structure import Facts, Structure, facts_of, resolution_of, told_violation
-from solvers.interfaces.registry import COMMON, DRIVERS, SOLVERS, SolverSpec, default_solver, describe, find, names
+from solvers.interfaces.registry import COMMON, SOLVERS, SolverSpec, default_solver, describe, find, names
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import has_integers, needs, single_objective, used_variables, violation

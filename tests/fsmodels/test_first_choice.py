@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import fsmodels as fs
-from solvers.interfaces.registry import DRIVERS, SOLVERS
+from solvers.drivers.catalogue import DRIVERS
+from solvers.interfaces.registry import SOLVERS
 from solvers.model.classes import violation
 
 MODELS = {

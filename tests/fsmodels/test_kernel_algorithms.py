@@ -61,7 +61,8 @@ def test_no_step_raises_its_own_objective(chess, name, method):
         with pytest.raises(fs.OptionError, match='"trust-newton" needs Hessian products'):
             fs.solve(BUILDS[name](chess, C=1.0, penalty=0.5), sub_solver=method)
         return
-    result = fs.solve(BUILDS[name](chess, C=1.0, penalty=0.5), sub_solver=method)
+    model = BUILDS[name](chess, C=1.0, penalty=0.5)
+    result = fs.solve(model, sub_solver=method)
     steps = result.details["steps"]
     assert steps["taken"].all()
     assert (steps["after"] <= steps["before"] + 1e-9 * steps["before"].abs()).all()
@@ -69,12 +70,8 @@ def test_no_step_raises_its_own_objective(chess, name, method):
         objective = result.iterations["Objective"].to_numpy(dtype=float)
         assert (np.diff(objective) <= 1e-6 * np.abs(objective[:-1])).all()
     assert result.objective == pytest.approx(
-        kernel.omega(chess, weights_of(result), C=1.0, penalty=0.5, eps=0.0 if name == "gmkl" else 0.5), rel=1e-3
+        kernel.omega(chess, weights(model), C=1.0, penalty=0.5, eps=0.0 if name == "gmkl" else 0.5), rel=1e-3
     )
-
-
-def weights_of(result):
-    return weights(result.details["driver"].model)
 
 
 def test_the_methods_agree_on_full_fs(chess):

@@ -8,7 +8,7 @@ import pytest
 import fsmodels as fs
 from fsmodels.cli.hints import next_steps
 from solvers import StopReason
-from solvers.interfaces.registry import DRIVERS
+from solvers.drivers.catalogue import DRIVERS
 
 DATA = fs.load_dataset("bupa").scaled("standard").take(range(60))
 

@@ -12,7 +12,7 @@ import fsmodels as fs
 import solvers
 from fsmodels import cli
 from fsmodels.selection.recipes import MODELS
-from solvers.interfaces.registry import DRIVERS
+from solvers.drivers.catalogue import DRIVERS
 
 FAMILY = ["robust-lp", "fs", "fsl", "fsv", "fss", "obd"]
 SMOOTHED = ["fsv", "fss"]

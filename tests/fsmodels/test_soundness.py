@@ -52,13 +52,13 @@ def assert_incumbent(model, result):
 # ---- cuts
 
 
-def pool_of(result):
-    pool = result.details["driver"]._pool
+def pool_of(driver):
+    pool = driver._pool
     return pool._constants[: len(pool)], pool._coefficients[: len(pool)]
 
 
-def assert_valid(result, points, values):
-    constants, coefficients = pool_of(result)
+def assert_valid(driver, points, values):
+    constants, coefficients = pool_of(driver)
     assert len(constants) > 1
     cuts = constants[:, None] + coefficients @ np.array(points).T
     assert np.all(cuts <= np.array(values) * (1 + 1e-8))
@@ -72,18 +72,20 @@ def test_every_cut_of_the_pool_holds_at_every_support(form, C, relaxation, make_
     model = fs.fsp.fsp_m(data, max_features=3, C=C, form=form)
     if not relaxation:
         model.structure.relaxation = None
-    result = run(model, gap=1e-6)
+    driver = solvers.BranchAndCut(model, gap=1e-6)
+    driver.solve()
     q = values_of(data, C)
-    assert_valid(result, list(q), list(q.values()))
+    assert_valid(driver, list(q), list(q.values()))
 
 
 @pytest.mark.parametrize("C", [0.1, 30.0])
 def test_every_cut_of_the_pool_holds_at_random_supports_of_a_larger_model(C):
     data = larger(80, 60, seed=1)
-    result = run(fs.fsp.fsp_m(data, max_features=6, C=C, form="rmp"), iteration_limit=40)
+    driver = solvers.BranchAndCut(fs.fsp.fsp_m(data, max_features=6, C=C, form="rmp"), iteration_limit=40)
+    driver.solve()
     rng, oracle = np.random.default_rng(0), SvmOracle(data.X, data.y, C)
     points = [(rng.random(60) < share).astype(float) for share in rng.uniform(0.02, 0.6, 200)]
-    assert_valid(result, points, [oracle.solve(p, tolerance=1e-9).value for p in points])
+    assert_valid(driver, points, [oracle.solve(p, tolerance=1e-9).value for p in points])
 
 
 # ---- the optimum

@@ -161,7 +161,8 @@ def test_rank_one_factorisation_reaches_the_svd(sense):
     assert sign * result.objective == pytest.approx(best, rel=1e-6)
     assert result.status is SolutionStatus.STATIONARY
     assert falls(result, sign)
-    driver = result.details["driver"]
+    driver = Alternating(m, blocks=[[m.u], [m.v]])
+    driver.solve()
     assert [w.problem.spec.name for w in driver._work] == ["clarabel", "clarabel"]
 
 
@@ -421,7 +422,9 @@ def test_a_closed_form_is_dropped_after_an_edit(edit):
         EDITS[edit](m)
         result = run(m, starts=3)
         ends.append((result.details["starts"]["objective"].tolist(), result.status))
-        problem = result.details["driver"]._work[0].problem
+        driver = Alternating(m, starts=3)
+        driver.solve()
+        problem = driver._work[0].problem
         by_formula = isinstance(problem, ClosedForm) and problem._behind is None
         assert by_formula == (formula and edit in KEEPS_FORMULA)
     (first, status), (second, other) = ends

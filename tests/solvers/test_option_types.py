@@ -9,7 +9,7 @@ import pytest
 
 from solvers import ModelError, OptionError, SolverError, solve
 from solvers.drivers.base import configure
-from solvers.interfaces.registry import DRIVERS
+from solvers.drivers.catalogue import DRIVERS
 
 WRONG = {
     "time_limit": ("soon", "a number"),

@@ -249,10 +249,10 @@ def test_other_solvers_and_options_are_refused():
 def test_the_driver_is_the_one_of_its_structure():
     from solvers import Alternating
 
-    assert isinstance(Alternating(oracle([0, 1])), OracleDescent)
+    assert Alternating.kind_for(oracle([0, 1]), {}) is OracleDescent
     m = algebra(shared=False)
     driver = Alternating(m, blocks=[[m.x], [m.x3]])
-    assert isinstance(driver, Alternating)
+    assert Alternating.kind_for(m, {"blocks": [[m.x], [m.x3]]}) is Alternating
     assert isinstance(copy.copy(driver), Alternating)
 
 

@@ -1,10 +1,14 @@
 """What a solve returns: the gap, the words, and the record of a driver."""
 
+import pickle
+
 import pandas as pd
+import pyomo.environ as pyo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import solvers
 from solvers import Result, SolutionStatus, StopReason
 from solvers.result import relative_gap, verdict
 
@@ -124,3 +128,18 @@ def test_a_result_reads_as_sentences():
 def test_a_result_without_a_solution_shows_no_selection():
     result = Result(SolutionStatus.INFEASIBLE, StopReason.CONVERGED, solver="highs", selected=[])
     assert str(result).splitlines()[1:] == ["objective none, bound none, gap unknown"]
+
+
+@pytest.mark.parametrize("driver", ["branch-and-cut", "benders", "highs"])
+def test_a_result_travels_by_pickle(driver):
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(domain=pyo.Binary), pyo.Var(bounds=(0, 3))
+    model.row = pyo.Constraint(expr=model.y >= 1.5 - model.x)
+    model.cost = pyo.Objective(expr=model.x + 2 * model.y)
+    words = {} if driver == "highs" else {"complicating": model.x}
+    result = solvers.solve(model, driver, **words)
+    result.options = {}  # which may hold the user's own
+    again = pickle.loads(pickle.dumps(result))
+    assert (again.objective, again.status) == (pytest.approx(2.0), result.status)
+    assert again.iterations.equals(result.iterations)
+    assert again.details.keys() == result.details.keys()

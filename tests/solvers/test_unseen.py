@@ -14,10 +14,11 @@ from pyomo.network import Arc, Port
 from scipy import sparse
 
 import solvers
+from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import Error
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.oracle_blocks import Moved, OracleBlock, OracleBlocks
-from solvers.interfaces.registry import DRIVERS, SOLVERS
+from solvers.interfaces.registry import SOLVERS
 
 
 def plain():

@@ -37,7 +37,7 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
-from solvers.drivers.alternating.oracle_descent import ENDLESS, descent
+from solvers.drivers.alternating.oracle_descent import ENDLESS, OracleDescent, takes_oracles
 from solvers.drivers.alternating.problems import Maker, Step
 from solvers.drivers.alternating.starts import Run, base_point, check_constants, starting_points, table
 from solvers.drivers.alternating.steps import Work, clash, rest_holds
@@ -88,9 +88,10 @@ class Alternating(Driver):
     options_type = AlternatingConfig
     config: AlternatingConfig
 
-    def __new__(cls, model: Any = None, /, **options: Any) -> Any:
+    @classmethod
+    def kind_for(cls, model: Any, options: dict[str, Any]) -> type[Driver]:
         """Return the driver for the model's kind of blocks."""
-        return descent(model, options) or super().__new__(cls)
+        return OracleDescent if takes_oracles(model, options) else cls
 
     def prepare(self) -> None:
         """Sort rows by blocks, draw the starts, and choose a way to solve each block."""

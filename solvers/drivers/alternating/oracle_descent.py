@@ -31,7 +31,7 @@ from solvers.facts.oracle_blocks import Inside, OracleBlock, OracleBlocks
 from solvers.facts.structure import data_of, facts_of
 from solvers.options import Config
 from solvers.result import SolutionStatus, StopReason
-from solvers.values import bounds_of, put_back
+from solvers.values import put_back
 
 FloatArray = NDArray[np.float64]
 Ended = tuple[StopReason, SolutionStatus | None]
@@ -85,9 +85,7 @@ class OracleDescent(Driver):
                 f"of {able} may change. {structure.remedy[:1].upper()}{structure.remedy[1:]} to edit it."
             )
         self.variables = structure.variables()
-        self.lower, self.upper = np.array(
-            [(v.value, v.value) if v.fixed else bounds_of(v) for v in self.variables], dtype=float
-        ).T
+        self.lower, self.upper = structure.box()
         self.steps: list[dict[str, Any]] = []
         self._sweep = 0
         self._point: FloatArray | None = None
@@ -199,6 +197,10 @@ class OracleDescent(Driver):
         for v, value in zip(self.variables, x.tolist(), strict=True):
             v.set_value(value, skip_validation=True)
 
+    def inside(self) -> list[str]:
+        """Name the libraries of the steps."""
+        return ["scikit-learn", "scipy"]
+
     def claim(self) -> SolutionStatus:
         """Tell whether the incumbent's residual is small enough for a stationary point."""
         good = self.details["residual"] <= self.config.tolerance
@@ -215,6 +217,7 @@ class OracleDescent(Driver):
         x = np.array([v.value for v in self.variables], dtype=float)
         put_back(values)
         left = self.details["residual"] = self._left(x)
+        self.details["tolerance"] = self.config.tolerance
         said = ["" if self.facts.remark is None else self.facts.remark(x), self.message]
         if left > self.config.tolerance:
             said.append(f"Not stationary: one unit of one variable still promises {left:.1e} of the objective.")
@@ -227,8 +230,8 @@ class OracleDescent(Driver):
         self.message = " ".join(s for s in said if s)
 
 
-def descent(model: Any, options: dict[str, Any]) -> OracleDescent | None:
-    """Return the driver for a model whose blocks are oracles; None for any other model.
+def takes_oracles(model: Any, options: dict[str, Any]) -> bool:
+    """Tell whether a model's blocks are oracles.
 
     Raises
     ------
@@ -237,14 +240,14 @@ def descent(model: Any, options: dict[str, Any]) -> OracleDescent | None:
     """
     facts = facts_of(model)
     oracles = facts if isinstance(facts, OracleBlocks) else None
-    if oracles and "blocks" in options:
+    if oracles is not None and "blocks" in options:
         raise OptionError(
             "blocks= is for models with rows; the blocks of this one are steps of its structure: leave blocks= out, or "
             f"{oracles.remedy}."
         )
-    if not oracles and "sub_solver" in options:
+    if oracles is None and "sub_solver" in options:
         raise OptionError(
             "sub_solver= names the method of a model whose blocks are functions; the blocks of this one are solved by "
             'solvers: give blocks=[Block([model.x], solver="pounce"), ...] (solvers.Block).'
         )
-    return OracleDescent(model, **options) if oracles else None
+    return oracles is not None

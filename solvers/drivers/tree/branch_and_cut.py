@@ -310,6 +310,7 @@ class BranchAndCut(IncumbentSearch):
         """Bound a node and branch, or close it; a reason where the run must stop."""
         lp = self._lp
         self._nodes += 1
+        self.details["nodes"] = self._nodes
         lower, upper = lp.lower.copy(), lp.upper.copy()
         for column, least, most in node.changes:
             lower[column], upper[column] = max(lower[column], least), min(upper[column], most)
