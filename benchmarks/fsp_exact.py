@@ -8,7 +8,7 @@
 Every run is a line of the .jsonl file beside the results; a part that is run again replaces its old lines, and the
 page is drawn from all lines. The full run and its parts write fsp_exact, the small one fsp_exact_small.
 
-Instances: data set one of Aytug 2015 by ``fsmodels.synthetic``: l rows of unit length in n features, noise-free labels
+Instances: data set one of Aytug 2015 by ``fs.synthetic``: l rows of unit length in n features, noise-free labels
 by a hyperplane with M coefficients uniform on [-1, 1]; M is also the cardinality. Groups: (1) n = 20, (2) n = 50,
 (3) n = 100, (4) n = 800, (5) n = 10,000.
 

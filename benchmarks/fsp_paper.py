@@ -317,7 +317,7 @@ def page(frame, settings):
         (
             "Beside the paper",
             "Only what the paper's text states: the cells of its tables are not in our copy. Its instances and machine "
-            "are not ours, nor are its choices where the text is silent (see `fsmodels.synthetic`).",
+            "are not ours, nor are its choices where the text is silent (see `fs.synthetic`).",
             table_paper(frame, kept, errors),
         ),
     ]

@@ -17,7 +17,7 @@ one, the classifier of all training samples at it is tested. A feature counts wh
 - Linear SVM, 1-norm SVM: C = L / (1 - L), L = 0.02, 0.04, ..., 0.98. RFE: 7 numbers of features, linear from 1 to d and
   rounded, times 7 values of C by L linear from 0.02 to 0.98. For WDBC, BUPA and Pima C = L in SVM and RFE, as the
   paper has it. RFE drops one feature at a time, from 200 features on 2% of them.
-- SVM and RFE: ``sklearn.svm.SVC``; the 1-norm SVM: ``fsmodels.svm.one_norm_svm``, of which C changes between solves.
+- SVM and RFE: ``sklearn.svm.SVC``; the 1-norm SVM: ``fs.svm.one_norm_svm``, of which C changes between solves.
 
 What the paper leaves open, and is chosen here:
 

@@ -476,4 +476,4 @@ def test_hamming_needs_no_class_and_one_class_of_positives_is_enough_for_f():
 
 
 def test_examples():
-    assert doctest.testmod(fsmodels.measures).failed == 0
+    assert doctest.testmod(fsmodels.models.multivariate.measures).failed == 0

@@ -176,7 +176,7 @@ INTERRUPTED = """
     models = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(models)
     import solvers
-    from solvers.interfaces import Runner
+    from solvers.interfaces.runner import Runner
 
     def running(self, *arguments, inside=Runner._attempt):
         threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
