@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 from solvers import interrupt
 from solvers.decomposition import single_objective
 from solvers.duals import dual_suffix
-from solvers.errors import OptionError
+from solvers.errors import OptionError, SolverFailure
 from solvers.model_class import put_on_bounds, violation
 from solvers.option_types import check_types
 from solvers.registry import nearest
@@ -167,6 +167,11 @@ class Driver:
                     stop, status = self.loop()
             except KeyboardInterrupt:
                 stop, status = StopReason.INTERRUPTED, None
+            except SolverFailure as failure:
+                if self._kept is None:
+                    raise
+                self.message = str(failure)
+                stop, status = StopReason.SOLVER_ERROR, None
             finally:
                 put_back(before)
             if self._kept is None and status is None:

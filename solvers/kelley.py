@@ -36,7 +36,7 @@ from solvers.conflict import clashing_rows
 from solvers.convex_rows import ConvexFunction, is_convex, is_linear
 from solvers.decomposition import single_objective
 from solvers.driver import Config, Driver
-from solvers.errors import ModelError, OptionError, SolverError
+from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.interfaces import Runner, SolveOptions
 from solvers.linear_rows import LinearRows
 from solvers.lp import LpAnswer, LpStatus
@@ -421,7 +421,8 @@ class CuttingPlane(Driver):
         if answer.status is LpStatus.UNBOUNDED:
             self.message = "The objective has no end: a bound or a row is missing."
             return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
-        raise SolverError(f"{self.config.lp_solver} failed on linear program {self._solved}.")
+        name = self.config.lp_solver
+        raise SolverFailure(f"{name} failed on linear program {self._solved}.", name)
 
     def why_infeasible(self) -> str:
         """Name the rows that clash, the convex ones together."""

@@ -31,7 +31,7 @@ import pyomo.environ as pyo
 from solvers.conflict import clashing_rows
 from solvers.decomposition import single_objective
 from solvers.driver import Driver
-from solvers.errors import ModelError, SolverError
+from solvers.errors import ModelError, SolverFailure
 from solvers.interfaces import Runner, SolveOptions
 from solvers.linear_rows import LinearRows
 from solvers.lp import LpAnswer, LpStatus
@@ -256,7 +256,8 @@ class SuccessiveLinearization(Driver):
                 f"The linear approximation of the objective has no end ({run.start}, linear program "
                 f"{run.linear_programs}): bound the variables of the objective."
             )
-        raise SolverError(f"{self.config.lp_solver} failed on a linear program of {run.start}.")
+        name = self.config.lp_solver
+        raise SolverFailure(f"{name} failed on a linear program of {run.start}.", name)
 
     def _keep(self, run: _Run, x: np.ndarray, value: float) -> float:
         """Record a feasible point and offer it as incumbent."""

@@ -12,7 +12,8 @@ from solvers import garbage, interrupt
 from solvers.alternating import Alternating
 from solvers.benders import Benders
 from solvers.branch_and_cut import BranchAndCut
-from solvers.errors import Error, ModelError, SolverError
+from solvers.errors import Error, ModelError, SolverError, SolverFailure
+from solvers.failed import without_solver
 from solvers.kelley import CuttingPlane
 from solvers.linearization import SuccessiveLinearization
 from solvers.multistart import MultiStart
@@ -53,7 +54,8 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Resul
     Raises
     ------
     SolverError
-        If the solver is unknown, not installed, or cannot solve this class of model.
+        If the solver is unknown, not installed, cannot solve this class of model, or fails and the model's builder
+        knows no feasible point to return in its place.
     OptionError
         If an option is unknown, or its value not allowed.
     ModelError
@@ -73,7 +75,13 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Resul
             f"solve needs a Pyomo ConcreteModel and got {type(model).__name__}: give the model that a builder returns."
         )
     with interrupt.run(), one_clock():
-        return _solved(model, solver, options)
+        try:
+            return _solved(model, solver, options)
+        except SolverFailure as failure:
+            result = without_solver(model, solver, failure, options)
+            if result is None:
+                raise
+            return result
 
 
 def _solved(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:

@@ -19,7 +19,7 @@ from solvers.conflict import clashing_rows
 from solvers.decomposition import Split, single_objective, split
 from solvers.driver import check_limits
 from solvers.duals import Multipliers, dual_suffix, is_constant, why_no_duals
-from solvers.errors import ModelError, OptionError, SolverError
+from solvers.errors import ModelError, OptionError, SolverError, SolverFailure
 from solvers.interfaces import Answer, Runner, SolveOptions
 from solvers.model_class import (
     has_integers,
@@ -181,6 +181,14 @@ class _Whole:
                 return replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, message=said), ""
             cuts.append(settled)
 
+    def again(self, words: SolveOptions, first: list[tuple[Any, float | None]]) -> Result | None:
+        """Solve once more; None where the solver fails, which takes no answer away that is there: ``first``."""
+        try:
+            return self.judged(*self.decided(words), first)
+        except SolverFailure:
+            put_back(first)
+            return None
+
     def judged(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
         """Say what is proven of the values on the user's model; restore ``before`` where they are worth nothing."""
         with interrupt.finishing():
@@ -260,9 +268,9 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
         if not whole.too_small(result):
             break
         first, whole = [(v, v.value) for v in variables], replace(whole, most=result.objective)
-        answer, doubt = whole.decided(words)
-        sharper = whole.judged(answer, doubt, first)
-        if sharper.objective is None or (result.objective is not None and sharper.objective > result.objective):
+        sharper = whole.again(words, first)
+        least = math.inf if result.objective is None else result.objective
+        if sharper is None or sharper.objective is None or sharper.objective > least:
             put_back(first)
             break
         result = sharper
@@ -270,8 +278,8 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     over = clock.over or interrupt.pressed()
     if unproven and spec.strict and not over and not set(spec.strict) & set(words.own):
         first = [(v, v.value) for v in variables]
-        second = whole.judged(*whole.decided(replace(words, own={**words.own, **spec.strict})), first)
-        if second.gap is not None and (result.gap is None or second.gap < result.gap):
+        second = whole.again(replace(words, own={**words.own, **spec.strict}), first)
+        if second is not None and second.gap is not None and (result.gap is None or second.gap < result.gap):
             return second
         put_back(first)
     return result
