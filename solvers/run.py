@@ -12,17 +12,22 @@ from solvers import garbage, interrupt
 from solvers.alternating import Alternating
 from solvers.benders import Benders
 from solvers.branch_and_cut import BranchAndCut
+from solvers.decomposition_driver import DecompositionDriver
+from solvers.driver import Driver
+from solvers.duals import dual_suffix
 from solvers.errors import Error, ModelError, SolverError, SolverFailure
 from solvers.failed import without_solver
 from solvers.kelley import CuttingPlane
 from solvers.linearization import SuccessiveLinearization
 from solvers.multistart import MultiStart
 from solvers.penalty import by_values, penalty_of
-from solvers.registry import DRIVERS, find, recognise
+from solvers.registry import DRIVERS, default_solver, find, recognise
+from solvers.registry import Capability as C
 from solvers.result import Result
 from solvers.single_tree import SingleTree
-from solvers.structure import Facts, facts_of
+from solvers.structure import Facts, Structure, built_of, facts_of
 from solvers.trace import one_clock
+from solvers.twin import Twin
 from solvers.two_layer import TwoLayer
 from solvers.whole import solve_by_class, solve_whole
 
@@ -97,16 +102,19 @@ def _solved(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> R
 def _otherwise(model: pyo.ConcreteModel, facts: Facts, options: dict[str, Any], refusal: Error) -> Result:
     """Solve by the model's class where the solver that its builder names refuses it, for an edit or an installation.
 
-    What the builder leaves to a driver no other solver sees; options that only the driver has were meant for it.
+    What the builder leaves to a driver no other solver sees; options that only the driver has were meant for it. What
+    has a twin is a choice, which a solver with ordered sets makes, and a local one does not.
     """
     if facts.implicit:
         raise refusal
     _logger.info("Not by %s: %s", facts.default_solver, refusal)
     try:
-        result = _valued(model, None, options)
+        result = _valued(model, default_solver([C.SOS]).name if _twin(facts) is not None else None, options)
     except Error:
         raise refusal from None
-    result.message = f"{result.message} Not by {facts.default_solver}: {refusal}".strip()
+    why = f"Not by {facts.default_solver}: {refusal}"
+    if why not in result.message:
+        result.message = f"{result.message} {why}".strip()
     return result
 
 
@@ -120,10 +128,29 @@ def _valued(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> R
 
 def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
     if isinstance(solver, str) and solver in DRIVERS:
-        with garbage.put_off():  # while the model is taken apart
-            driver = DRIVERS[solver](model, **options)
-        return driver.solve()
+        return _driven(model, DRIVERS[solver], options)
     with garbage.put_off():
         if solver is None:
             return solve_by_class(model, options)
         return solve_whole(model, find(solver) if isinstance(solver, str) else recognise(solver), options)
+
+
+def _driven(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, Any]) -> Result:
+    """Solve by a driver; by its twin what the driver cannot take apart as it is."""
+    target, twin = model, None if options.get("complicating") is not None else _twin(facts_of(model))
+    with garbage.put_off():  # while the model is taken apart
+        if twin is not None and issubclass(driver, DecompositionDriver):
+            target = twin.exact(model, built_of(model))
+            if (stale := dual_suffix(model)) is not None:
+                stale.clear()
+                target.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)  # for what is said of it
+        run = driver(target, **options)
+    result = run.solve()
+    if twin is not None and target is not model and result.has_solution:
+        twin.load(model, target)
+    return result
+
+
+def _twin(facts: Facts | None) -> Twin | None:
+    """Return the twin by which decomposition drivers solve a model that has no structure of its own."""
+    return None if facts is None or isinstance(facts, Structure) else facts.twin

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -38,6 +38,7 @@ from solvers.settling import CHOICES, cut_off, never_off, settle
 from solvers.states import put_back
 from solvers.structure import Facts, Structure, facts_of, resolution_of, told_violation
 from solvers.trace import Clock
+from solvers.twin_proof import Proof, prove
 from solvers.unseen import INSIDE, unseen
 
 ALMOST_INTEGER = 1e-4
@@ -82,6 +83,7 @@ class _Whole:
     parts: Split | None
     multipliers: Multipliers | None  # that the user wants
     most: float | None = None  # what the optimum is known not to be above, where the model does not say it as sharply
+    proofs: list[Proof] = field(default_factory=list)  # what the twin proves, once it has been asked
 
     def run(self, words: SolveOptions) -> Answer:
         """Solve what the solver sees."""
@@ -151,6 +153,8 @@ class _Whole:
 
     def too_small(self, result: Result) -> bool:
         """Tell whether an objective by the solver's word was below its tolerances, which are absolute."""
+        if self.structure is not None and self.structure.twin is not None and result.status is SolutionStatus.OPTIMAL:
+            return False  # by the twin's
         if self.structure is None or self._proving() or self.spec.local or not result.minimize or self.clock.over:
             return False
         change = self.structure.change
@@ -191,10 +195,26 @@ class _Whole:
 
     def judged(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
         """Say what is proven of the values on the user's model; restore ``before`` where they are worth nothing."""
+        proof = self._by_twin()
         with interrupt.finishing():
-            return self._weighed(answer, doubt, before)
+            return self._weighed(answer, doubt, before, proof)
 
-    def _weighed(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
+    def _by_twin(self) -> Proof | None:
+        """Return what the model's twin proves, within what is left of the time; None where a word has to do."""
+        facts = self.structure
+        if facts is None or facts.twin is None or facts.certificate is None:
+            return None
+        if self.spec.local:  # which claims nothing
+            return Proof(None, "")
+        if not self.proofs:
+            gap, limit = self.options.get("gap", DEFAULT_GAP), self.options.get("time_limit")
+            in_time = not self.clock.over and not interrupt.pressed()
+            self.proofs.append(prove(self.model, facts, gap=0.5 * gap, time_limit=limit, in_time=in_time))
+        return self.proofs[0]
+
+    def _weighed(
+        self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]], proof: Proof | None
+    ) -> Result:
         error, trivial = None, False
         certificate = self.certificate
         if answer.has_point:
@@ -215,7 +235,9 @@ class _Whole:
             error = max(error, told_violation(self.model))
         if certificate is not None:
             minimize = single_objective(self.model).sense == pyo.minimize
-            bound = certificate.bound_with(self.model, answer.duals, answer.bound, minimize=minimize)
+            bound = None if proof is None else proof.bound
+            if proof is None:
+                bound = certificate.bound_with(self.model, answer.duals, answer.bound, minimize=minimize)
             impossible = error is not None and answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
             answer = replace(answer, bound=bound, status=SolutionStatus.FEASIBLE if impossible else answer.status)
         result = _judged(self, replace(answer, has_point=error is not None), error, doubt)
@@ -223,6 +245,9 @@ class _Whole:
             result.message = (
                 f"{result.message} The point is not {self.spec.name}'s, but the model's trivial one.".strip()
             )
+        unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
+        if proof is not None and proof.lacks and unproven and not trivial:
+            result.message = f"{self.spec.name} says optimal, {proof.lacks}"
         if self.multipliers is not None:
             self.multipliers.fill(answer, result)
         return result
