@@ -10,7 +10,7 @@ from solvers.drivers.sla import SuccessiveLinearization
 from solvers.drivers.tree.branch_and_cut import BranchAndCut
 from solvers.drivers.tree.memory import Memory
 from solvers.drivers.two_layer.driver import TwoLayer
-from solvers.drivers.two_layer.support_search import SupportSearch
+from solvers.drivers.two_layer.support_search import SupportFound, SupportSearch
 from solvers.errors import Error, ModelError, OptionError, SolverError
 from solvers.facts.blocks import Block, Blocks, PenaltyValues
 from solvers.facts.composite import CompositeRisk, RiskRow
@@ -54,6 +54,7 @@ __all__ = [
     "Structure",
     "SubAnswer",
     "SuccessiveLinearization",
+    "SupportFound",
     "SupportSearch",
     "TwoLayer",
     "available",

@@ -19,3 +19,11 @@ class OptionError(Error, ValueError):
 
 class SolverError(Error, RuntimeError):
     """A solver is unknown, not installed, cannot solve this class of model, or failed."""
+
+
+class SolverFailure(SolverError):
+    """A solver took a model and did not solve it; ``solver`` is its name, the message its own words."""
+
+    def __init__(self, message: str, solver: str) -> None:
+        super().__init__(message)
+        self.solver = solver

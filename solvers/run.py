@@ -11,12 +11,18 @@ from pyomo.core.base.block import BlockData
 from solvers import garbage, interrupt
 from solvers.clock import one_clock
 from solvers.drivers.alternating.driver import Alternating
+from solvers.drivers.base import Driver
+from solvers.drivers.benders.base import DecompositionDriver
 from solvers.drivers.catalogue import DRIVERS
 from solvers.drivers.penalty import by_values, penalty_of
-from solvers.errors import Error, ModelError, SolverError
-from solvers.facts.structure import Facts, facts_of
-from solvers.interfaces.registry import find, recognise
+from solvers.errors import Error, ModelError, SolverError, SolverFailure
+from solvers.facts.structure import Facts, Structure, built_of, facts_of
+from solvers.facts.twin import Twin
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import default_solver, find, recognise
+from solvers.model.duals import dual_suffix
 from solvers.result import Result
+from solvers.whole.failed import without_solver
 from solvers.whole.solve import solve_by_class, solve_whole
 
 _logger = logging.getLogger("solvers")
@@ -44,7 +50,8 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Resul
     Raises
     ------
     SolverError
-        If the solver is unknown, not installed, or cannot solve this class of model.
+        If the solver is unknown, not installed, cannot solve this class of model, or fails and the model's builder
+        knows no feasible point to return in its place.
     OptionError
         If an option is unknown, or its value not allowed.
     ModelError
@@ -64,7 +71,13 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Resul
             f"solve needs a Pyomo ConcreteModel and got {type(model).__name__}: give the model that a builder returns."
         )
     with interrupt.run(), one_clock():
-        return _solved(model, solver, options)
+        try:
+            return _solved(model, solver, options)
+        except SolverFailure as failure:
+            result = without_solver(model, solver, failure, options)
+            if result is None:
+                raise
+            return result
 
 
 def _solved(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
@@ -80,16 +93,19 @@ def _solved(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> R
 def _otherwise(model: pyo.ConcreteModel, facts: Facts, options: dict[str, Any], refusal: Error) -> Result:
     """Solve by the model's class where the solver that its builder names refuses it, for an edit or an installation.
 
-    What the builder leaves to a driver no other solver sees; options that only the driver has were meant for it.
+    What the builder leaves to a driver no other solver sees; options that only the driver has were meant for it. What
+    has a twin is a choice, which a solver with ordered sets makes, and a local one does not.
     """
     if facts.implicit:
         raise refusal
     _logger.info("Not by %s: %s", facts.default_solver, refusal)
     try:
-        result = _valued(model, None, options)
+        result = _valued(model, default_solver([C.SOS]).name if _twin(facts) is not None else None, options)
     except Error:
         raise refusal from None
-    result.message = f"{result.message} Not by {facts.default_solver}: {refusal}".strip()
+    why = f"Not by {facts.default_solver}: {refusal}"
+    if why not in result.message:
+        result.message = f"{result.message} {why}".strip()
     return result
 
 
@@ -103,10 +119,29 @@ def _valued(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> R
 
 def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
     if isinstance(solver, str) and solver in DRIVERS:
-        with garbage.put_off():  # while the model is taken apart
-            driver = DRIVERS[solver].kind_for(model, options)(model, **options)
-        return driver.solve()
+        return _driven(model, DRIVERS[solver], options)
     with garbage.put_off():
         if solver is None:
             return solve_by_class(model, options)
         return solve_whole(model, find(solver, DRIVERS) if isinstance(solver, str) else recognise(solver), options)
+
+
+def _driven(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, Any]) -> Result:
+    """Solve by a driver; by its twin what the driver cannot take apart as it is."""
+    target, twin = model, None if options.get("complicating") is not None else _twin(facts_of(model))
+    with garbage.put_off():  # while the model is taken apart
+        if twin is not None and issubclass(driver, DecompositionDriver):
+            target = twin.exact(model, built_of(model))
+            if (stale := dual_suffix(model)) is not None:
+                stale.clear()
+                target.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)  # for what is said of it
+        run = driver.kind_for(target, options)(target, **options)
+    result = run.solve()
+    if twin is not None and target is not model and result.has_solution:
+        twin.load(model, target)
+    return result
+
+
+def _twin(facts: Facts | None) -> Twin | None:
+    """Return the twin by which decomposition drivers solve a model that has no structure of its own."""
+    return None if facts is None or isinstance(facts, Structure) else facts.twin

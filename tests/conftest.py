@@ -5,8 +5,11 @@ Fixtures give functions, because tests are collected without packages and cannot
 
 from __future__ import annotations
 
+import gc
 import itertools
+import os
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pyomo.environ as pyo
@@ -17,6 +20,27 @@ from fsmodels.models.fsp.oracle import SvmOracle
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.registry import SOLVERS, find
 from solvers.interfaces.runner import Runner, SolveOptions
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """A folder of tests is shared out over the cores; not what is named, nor a run with -n, -s, --pdb or on one core.
+
+    Not in ``addopts``, where ``-n`` is an error without pytest-xdist.
+    """
+    options = config.option
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    told = getattr(options, "numprocesses", 0) is not None or options.tx or options.dist != "no"  # 0: no xdist
+    watched = options.usepdb or options.trace or options.capture == "no" or options.collectonly
+    whole = any(Path(name).is_dir() for name in config.args)
+    if whole and cores > 1 and not told and not watched and not hasattr(config, "workerinput"):
+        options.numprocesses, options.dist = cores, "worksteal"
+
+
+def pytest_collection_finish():
+    """Garbage is collected less often: models are many small objects; looking through them takes an eighth of a run."""
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
 
 
 def pytest_collection_modifyitems(items):

@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 from solvers import interrupt
 from solvers.clock import Clock
 from solvers.drivers.trace import Trace
-from solvers.errors import OptionError
+from solvers.errors import OptionError, SolverFailure
 from solvers.facts.structure import Facts, facts_of, resolution_of, told_violation
 from solvers.interfaces.registry import nearest
 from solvers.model.classes import single_objective, violation
@@ -130,6 +130,11 @@ class Driver:
                     stop, status = self.loop()
             except KeyboardInterrupt:
                 stop, status = StopReason.INTERRUPTED, None
+            except SolverFailure as failure:
+                if self._kept is None:
+                    raise
+                self.message = str(failure)
+                stop, status = StopReason.SOLVER_ERROR, None
             finally:
                 put_back(before)
             if self._kept is None and status is None:

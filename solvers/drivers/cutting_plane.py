@@ -32,7 +32,7 @@ import pyomo.environ as pyo
 from scipy import sparse
 
 from solvers.drivers.base import Driver
-from solvers.errors import ModelError, OptionError, SolverError
+from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.certificate import Certificate
 from solvers.facts.separable import Cuts, Separable, no_cuts, stacked
 from solvers.facts.structure import data_of, facts_of
@@ -421,7 +421,8 @@ class CuttingPlane(Driver):
         if answer.status is LpStatus.UNBOUNDED:
             self.message = "The objective has no end: a bound or a row is missing."
             return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
-        raise SolverError(f"{self.config.lp_solver} failed on linear program {self._solved}.")
+        name = self.config.lp_solver
+        raise SolverFailure(f"{name} failed on linear program {self._solved}.", name)
 
     def why_infeasible(self) -> str:
         """Name the rows that clash, the convex ones together."""

@@ -30,7 +30,7 @@ import pyomo.environ as pyo
 
 from solvers.drivers.base import Driver
 from solvers.drivers.starts import StartsConfig, draw, spread
-from solvers.errors import ModelError, SolverError
+from solvers.errors import ModelError, SolverFailure
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -255,7 +255,8 @@ class SuccessiveLinearization(Driver):
                 f"The linear approximation of the objective has no end ({run.start}, linear program "
                 f"{run.linear_programs}): bound the variables of the objective."
             )
-        raise SolverError(f"{self.config.lp_solver} failed on a linear program of {run.start}.")
+        name = self.config.lp_solver
+        raise SolverFailure(f"{name} failed on a linear program of {run.start}.", name)
 
     def _keep(self, run: _Run, x: np.ndarray, value: float) -> float:
         """Record a feasible point and offer it as incumbent."""

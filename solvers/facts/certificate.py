@@ -17,6 +17,7 @@ import pyomo.environ as pyo
 
 from solvers.model.choices import choose
 from solvers.model.classes import violation
+from solvers.model.expressions import largest_coefficient
 from solvers.model.unseen import UNSEEN
 from solvers.result import FEASIBLE, ROUNDING, TOLERANCE
 from solvers.values import INSIDE, put_back, same, state
@@ -65,8 +66,8 @@ class Certificate:
         """Put the model's point on its rows, or the trivial one where there is none, and return the violation left.
 
         Where the user has changed the model, the new values stay only if they satisfy its rows where the old ones did
-        not, or satisfy them no worse and cost no more; None where there is no point. Rows on the integers that the
-        trivial point breaks, a feature that is forced in, are met by another choice of these.
+        not, or satisfy them no worse and cost no more than the old ones missed; None where there is no point. Rows on
+        the integers that the trivial point breaks, a feature that is forced in, are met by another choice of these.
         """
         assert self.built is not None
         put = self.repair if has_point else self.trivial
@@ -77,21 +78,44 @@ class Certificate:
             if has_point:
                 self._better_trivial(model)
             return 0.0
+        if has_point:
+            return self.mend(model, model)
         before = [(v, v.value) for v in _data(model, pyo.Var)]
-        error, cost = (violation(model), _cost(model)) if has_point else (FEASIBLE, np.inf)
         put(model)
         _as_fixed(before)
         left = violation(model)
-        if not has_point and left > FEASIBLE and self.repair is not None and choose(model):
+        if left > FEASIBLE and self.repair is not None and choose(model):
             self.repair(model)  # the same point at a choice that the user's rows allow
             _as_fixed(before)
             left = violation(model)
-        # a lower cost of the old values was that of what they miss
-        exact = left <= ROUNDING < error or left <= FEASIBLE < error
-        if exact or (left <= max(ROUNDING, error) and _cost(model) <= cost + TOLERANCE * abs(cost)):
+        if left <= FEASIBLE:
             return left
         put_back(before)
-        return error if has_point else None
+        return None
+
+    def mend(self, model: Any, part: Any) -> float:
+        """Repair the model's point as far as ``part`` allows, and return by how much it misses rows then.
+
+        Parameters
+        ----------
+        part : Pyomo model
+            Whose rows and objective judge: the model, or a subproblem that refers to its variables.
+        """
+        error, cost = violation(part), _cost(part)
+        if self.repair is None:
+            return error
+        before = [(v, v.value) for v in _data(model, pyo.Var)]
+        self.repair(model)
+        _as_fixed(before)
+        left = violation(part)
+        # a lower cost of the old values was that of what they miss, in each of the variables
+        missed = TOLERANCE * abs(cost) + error * len(before) * largest_coefficient(_data(part, pyo.Objective)[0].expr)
+        if left <= ROUNDING < error or left <= FEASIBLE < error:
+            return left
+        if left <= max(ROUNDING, error) and _cost(part) <= cost + missed:
+            return left
+        put_back(before)
+        return error
 
     def _better_trivial(self, model: Any) -> None:
         """Put the trivial point on a model as built where it costs less than the one that is there."""

@@ -17,8 +17,9 @@ import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
 from solvers.errors import ModelError
-from solvers.facts.certificate import Certificate
+from solvers.facts.certificate import Built, Certificate
 from solvers.facts.change import Change
+from solvers.facts.twin import Twin
 from solvers.model.cloning import Attached
 from solvers.model.expressions import holds, largest_coefficient, terms
 from solvers.model.linear import LinearRows
@@ -155,6 +156,9 @@ class Facts(Attached):
         How answers are proven from the data, whatever a solver's tolerances.
     change : Change, optional
         A change of variables under which the numbers are of one size; solvers of the whole model see the new ones.
+    twin : Twin, optional
+        The same problem for a decomposition driver, whose proof counts in place of a solver's word; with a
+        certificate.
     default_solver : str
         Solver or driver where none is named; "" chooses by the model's class.
     implicit : str
@@ -169,6 +173,7 @@ class Facts(Attached):
     resolution: Callable[[Any], float] | None = field(default=None, kw_only=True)
     certificate: Certificate | None = field(default=None, kw_only=True)
     change: Change | None = field(default=None, kw_only=True)
+    twin: Twin | None = field(default=None, kw_only=True)
     default_solver: str = field(default="", kw_only=True)
     implicit: str = field(default="", kw_only=True)
     remedy: str = field(default="build the model with all its rows", kw_only=True)
@@ -213,6 +218,15 @@ def facts_of(model: Any) -> Facts | None:
         if isinstance(found, Facts):
             return found
     return None
+
+
+def built_of(model: Any) -> Built:
+    """Return the model as its builder left it, of one whose builder proves its answers."""
+    facts = facts_of(model)
+    assert facts is not None
+    assert facts.certificate is not None
+    assert facts.certificate.built is not None
+    return facts.certificate.built
 
 
 def told_violation(model: Any) -> float:

@@ -23,7 +23,7 @@ from pyomo.contrib.solver.common.results import SolutionStatus as Claimed
 from pyomo.contrib.solver.common.results import TerminationCondition as Termination
 from pyomo.opt import TerminationCondition as Legacy
 
-from solvers.errors import Error, OptionError, SolverError
+from solvers.errors import Error, OptionError, SolverError, SolverFailure
 from solvers.interfaces.registry import SolverSpec, check_options, refused_option
 from solvers.result import SolutionStatus, StopReason
 from solvers.values import INSIDE, put_on_bounds
@@ -138,8 +138,10 @@ class Runner:
         ------
         OptionError
             If the solver refuses an option.
-        SolverError
+        SolverFailure
             If it fails, with its own words.
+        SolverError
+            If it has no licence for this.
         """
         limits = [t for t in (time_limit, self.options.time_limit) if t is not None]
         end = time.perf_counter() + min(limits) if limits else None
@@ -181,10 +183,10 @@ class Runner:
         values = [str(value) for value in self.options.own.values()]
         if values and (isinstance(error, TypeError | KeyError) or any(value in text for value in values)):
             return OptionError(f"{self.spec.name} fails with its options {self.options.own}: {text}")
-        hint = ""
+        said = f"{self.spec.name} failed: {text.rstrip('.!')}."
         if "size-limited license" in text:
-            hint = ". Without a licence gurobi takes 2000 rows and columns: use scip, or a driver."
-        return SolverError(f"{self.spec.name} failed: {text}{hint}")
+            return SolverError(f"{said} Without a licence gurobi takes 2000 rows and columns: use scip, or a driver.")
+        return SolverError(said) if "licen" in text else SolverFailure(said, self.spec.name)
 
     def _own_options(self, **words: Any) -> dict[str, Any]:
         """Return the solver's own options, the common words among them in its language."""

@@ -28,6 +28,8 @@ from solvers.clock import Clock
 from solvers.drivers.benders.split import Split, is_declared
 from solvers.drivers.benders.subproblem import OracleSubproblem, SwitchedSubproblem, may_be_zero
 from solvers.errors import ModelError, SolverError
+from solvers.facts.change import Changed
+from solvers.facts.structure import facts_of
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, default_solver, find
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
@@ -192,8 +194,13 @@ def _free_integers(model: Any) -> list[Any]:
 
 
 def _solve(model: Any, spec: SolverSpec, clock: Clock) -> Answer | None:
-    """Solve what is left by the most exact solver for it, else by the one that solved the whole."""
-    needed = needs(model)
+    """Solve what is left by the most exact solver for it, else by the one that solved the whole.
+
+    In the units of the model's change of variables, as the whole was: in others a column may be below tolerances.
+    """
+    needed, facts = needs(model), facts_of(model)
+    view = None if facts is None or facts.change is None else Changed(model, facts.change)
+    target = model if view is None else view.model
     easy = [default_solver(needed)] if any(n & _EASY for n in needed) and not unseen(model) else []
     for candidate in [*easy, spec]:
         integer = has_integers(model)
@@ -201,9 +208,11 @@ def _solve(model: Any, spec: SolverSpec, clock: Clock) -> Answer | None:
         options = SolveOptions(own=dict(candidate.strict))
         try:
             with without_domains([] if integer else hidden):
-                answer = Runner(candidate, options).solve(model, time_limit=clock.left, integer=integer)
+                answer = Runner(candidate, options).solve(target, time_limit=clock.left, integer=integer)
         except (ModelError, SolverError):
             continue
+        if answer.has_point and view is not None:
+            view.bring_back()
         if answer.has_point or answer.status is SolutionStatus.INFEASIBLE:
             return answer
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from solvers import interrupt
 from solvers.clock import Clock
 from solvers.drivers.benders.split import Split, split
 from solvers.drivers.catalogue import DRIVERS
-from solvers.errors import ModelError, OptionError, SolverError
+from solvers.errors import ModelError, OptionError, SolverError, SolverFailure
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change, Changed
 from solvers.facts.structure import Facts, Structure, facts_of, resolution_of, told_violation
@@ -31,6 +31,7 @@ from solvers.result import DEFAULT_GAP, FEASIBLE, HOPELESS, Result, SolutionStat
 from solvers.values import INSIDE, plain_domains, put_back
 from solvers.whole.ordered_products import products_as_sets
 from solvers.whole.settling import CHOICES, cut_off, never_off, settle
+from solvers.whole.twin_proof import Proof, prove
 
 ALMOST_INTEGER = 1e-4
 STEEP = 1e8  # a big-M, in units of what it bounds, with which solvers were seen to cut off optima
@@ -74,6 +75,7 @@ class _Whole:
     parts: Split | None
     multipliers: Multipliers | None  # that the user wants
     most: float | None = None  # what the optimum is known not to be above, where the model does not say it as sharply
+    proofs: list[Proof] = field(default_factory=list)  # what the twin proves, once it has been asked
 
     def run(self, words: SolveOptions) -> Answer:
         """Solve what the solver sees."""
@@ -143,6 +145,8 @@ class _Whole:
 
     def too_small(self, result: Result) -> bool:
         """Tell whether an objective by the solver's word was below its tolerances, which are absolute."""
+        if self.structure is not None and self.structure.twin is not None and result.status is SolutionStatus.OPTIMAL:
+            return False  # by the twin's
         if self.structure is None or self._proving() or self.spec.local or not result.minimize or self.clock.over:
             return False
         change = self.structure.change
@@ -173,12 +177,36 @@ class _Whole:
                 return replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, message=said), ""
             cuts.append(settled)
 
+    def again(self, words: SolveOptions, first: list[tuple[Any, float | None]]) -> Result | None:
+        """Solve once more; None where the solver fails, which takes no answer away that is there: ``first``."""
+        try:
+            return self.judged(*self.decided(words), first)
+        except SolverFailure:
+            put_back(first)
+            return None
+
     def judged(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
         """Say what is proven of the values on the user's model; restore ``before`` where they are worth nothing."""
+        proof = self._by_twin()
         with interrupt.finishing():
-            return self._weighed(answer, doubt, before)
+            return self._weighed(answer, doubt, before, proof)
 
-    def _weighed(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
+    def _by_twin(self) -> Proof | None:
+        """Return what the model's twin proves, within what is left of the time; None where a word has to do."""
+        facts = self.structure
+        if facts is None or facts.twin is None or facts.certificate is None:
+            return None
+        if self.spec.local:  # which claims nothing
+            return Proof(None, "")
+        if not self.proofs:
+            gap, limit = self.options.get("gap", DEFAULT_GAP), self.options.get("time_limit")
+            in_time = not self.clock.over and not interrupt.pressed()
+            self.proofs.append(prove(self.model, facts, gap=0.5 * gap, time_limit=limit, in_time=in_time))
+        return self.proofs[0]
+
+    def _weighed(
+        self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]], proof: Proof | None
+    ) -> Result:
         error, trivial = None, False
         certificate = self.certificate
         if answer.has_point:
@@ -199,7 +227,9 @@ class _Whole:
             error = max(error, told_violation(self.model))
         if certificate is not None:
             minimize = single_objective(self.model).sense == pyo.minimize
-            bound = certificate.bound_with(self.model, answer.duals, answer.bound, minimize=minimize)
+            bound = None if proof is None else proof.bound
+            if proof is None:
+                bound = certificate.bound_with(self.model, answer.duals, answer.bound, minimize=minimize)
             impossible = error is not None and answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
             answer = replace(answer, bound=bound, status=SolutionStatus.FEASIBLE if impossible else answer.status)
         result = _judged(self, replace(answer, has_point=error is not None), error, doubt)
@@ -207,6 +237,9 @@ class _Whole:
             result.message = (
                 f"{result.message} The point is not {self.spec.name}'s, but the model's trivial one.".strip()
             )
+        unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
+        if proof is not None and proof.lacks and unproven and not trivial:
+            result.message = f"{self.spec.name} says optimal, {proof.lacks}"
         if self.multipliers is not None:
             self.multipliers.fill(answer, result)
         return result
@@ -252,9 +285,9 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
         if not whole.too_small(result):
             break
         first, whole = [(v, v.value) for v in variables], replace(whole, most=result.objective)
-        answer, doubt = whole.decided(words)
-        sharper = whole.judged(answer, doubt, first)
-        if sharper.objective is None or (result.objective is not None and sharper.objective > result.objective):
+        sharper = whole.again(words, first)
+        least = math.inf if result.objective is None else result.objective
+        if sharper is None or sharper.objective is None or sharper.objective > least:
             put_back(first)
             break
         result = sharper
@@ -262,8 +295,8 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     over = clock.over or interrupt.pressed()
     if unproven and spec.strict and not over and not set(spec.strict) & set(words.own):
         first = [(v, v.value) for v in variables]
-        second = whole.judged(*whole.decided(replace(words, own={**words.own, **spec.strict})), first)
-        if second.gap is not None and (result.gap is None or second.gap < result.gap):
+        second = whole.again(replace(words, own={**words.own, **spec.strict}), first)
+        if second is not None and second.gap is not None and (result.gap is None or second.gap < result.gap):
             return second
         put_back(first)
     return result

@@ -331,7 +331,7 @@ def test_fsl_is_fs(seed, penalty, make_data):
     data = make_data(20, 4, seed=seed)
     model = fs.concave.fsl(data, penalty=penalty)
     result = fs.solve(model)
-    assert (result.solver, result.status) == ("scip", fs.SolutionStatus.OPTIMAL)
+    assert (result.solver, result.status) == ("branch-and-cut", fs.SolutionStatus.OPTIMAL)
     assert result.objective == pytest.approx(enumerated(data, penalty), rel=1e-5)
     assert result.bound <= enumerated(data, penalty) * (1 + 1e-7)
     for j in model.features:

@@ -517,3 +517,16 @@ def test_unscaled_columns_are_proven_too(make_data, enumerated, units, seed):
         assert result.status is fs.SolutionStatus.OPTIMAL
         assert result.objective == pytest.approx(best, rel=1e-4)
         assert result.bound <= best * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("driver", ["benders", "branch-and-cut"])
+def test_a_declarative_subproblem_is_worth_what_its_slacks_and_squares_need(driver):
+    X = np.array([[-0.9, 1.2], [1.5, 0.3], [-1.1, -1.4], [0.5, -0.1]])
+    y = np.array([1.0, -1.0, -1.0, 1.0])
+    model = fs.fsp.fsp_m(fs.Dataset.from_arrays(X, y), max_features=1, C=8e-6)
+    model.b.fix(-1.5)
+    result = fs.solve(model, driver, gap=1e-7)
+    w = np.array(pyo.value(model.w[:]))
+    exact = 0.5 * w @ w + 8e-6 * np.maximum(0, 1 - y * (X @ w - 1.5)).sum()
+    assert result.objective == pytest.approx(exact, rel=1e-9)
+    assert "nothing is proven" not in result.message

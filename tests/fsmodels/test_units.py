@@ -169,3 +169,16 @@ def test_a_hundred_times_is_the_least_that_is_said_and_zeros_do_not_count():
         fs.svm.l2_svm(near)
     with pytest.warns(DataWarning, match=r"differ by 1e\+02 times.*\"x2\" up to 101, \"x1\" up to 1\)"):
         fs.svm.l2_svm(far)
+
+
+@pytest.mark.parametrize("features", [1, 2])
+def test_what_is_left_of_an_edited_choice_is_solved_in_units_of_one_size(features, need):
+    need("scip")
+    X = np.array([[0.9, -2.2], [-0.8, 0.9], [0.2, -0.5], [-1.0, 0.5], [-0.9, 0.6], [-0.1, 0.9]])[:, :features]
+    y = np.array([1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
+    for unit in (1.0, 1e6, 1e9):
+        model = fs.concave.fs(fs.Dataset.from_arrays(X / unit, y), penalty=0.9)
+        model.w["x1"].setlb(2.8e-4)  # leaves the optimum
+        result = fs.solve(model, "scip")
+        assert result.status is fs.SolutionStatus.OPTIMAL
+        assert result.objective == pytest.approx(1.09705882353, rel=1e-9)

@@ -15,9 +15,8 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.multivariate import classifier, fsmulti, risk
 from fsmodels.models.multivariate.measures import Loss
 from fsmodels.weights import column_sizes
-from solvers import Result, StopReason, SupportSearch, TwoLayer, facts_of, solve
+from solvers import Result, StopReason, SupportFound, SupportSearch, facts_of, solve
 from solvers.clock import Clock, one_clock
-from solvers.drivers.two_layer.support_search import Found
 from solvers.facts.composite import CompositeRisk
 from solvers.result import DEFAULT_GAP, SolutionStatus, verdict
 
@@ -113,7 +112,7 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     )
 
 
-def _words(K: int, offset: bool, found: Found | None) -> str:
+def _words(K: int, offset: bool, found: SupportFound | None) -> str:
     many = f"At most {K} features{', the offset counted' if offset else ''}"
     if found is None:
         return f"{many}: those of the largest weights in (5). The bound is of the best such selection."
@@ -131,9 +130,8 @@ def _truncated(data: Dataset, w: Any, kept: Any, loss: Any, model: pyo.ConcreteM
 
 def _searched(
     facts: CompositeRisk, result: Result, columns: Any, K: int, C: float, locked: list[int], clock: Clock, options: Any
-) -> Found | None:
-    driver = result.details.get("driver")
-    rows = driver.work.rows if isinstance(driver, TwoLayer) else []
+) -> SupportFound | None:
+    rows = list(result.details.get("rows", ()))
     scores = np.zeros(facts.matrix.shape[0])
     slopes = np.asarray(facts.matrix.T @ facts.worst(scores).coefficients.astype(float)).ravel()
     search = SupportSearch(facts, K, C, slopes, [columns[:K], columns], clock, locked=locked, rows=rows)

@@ -20,6 +20,7 @@ Three sources of the same answer, value and cut (``SubAnswer``):
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,14 +31,15 @@ from pyomo.repn import generate_standard_repn
 from solvers.clarabel.cones import blocks, psd_factor
 from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import Split
-from solvers.errors import ModelError, SolverError
+from solvers.errors import ModelError, SolverError, SolverFailure
+from solvers.facts.change import Changed
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import names
 from solvers.interfaces.runner import Answer, Runner
 from solvers.model.linear import LinearRows
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
-from solvers.values import fixed, give_values
+from solvers.values import INSIDE, fixed, give_values, put_back
 
 TIGHT = 1e-5  # relative: what a cut may miss at its own point
 
@@ -91,9 +93,9 @@ class _Declarative:
     def _refuse(self, answer: Answer, model: pyo.ConcreteModel) -> SolverError:
         if answer.status is SolutionStatus.UNBOUNDED and not self.runner.spec.local:
             return EndlessSubproblem("The subproblem is unbounded below: no cut exists.")
-        return SolverError(
-            f'sub_solver="{self.runner.spec.name}" did not solve the {model.name} ({answer.message}). '
-            f"Try {self._others()}."
+        name = self.runner.spec.name
+        return SolverFailure(
+            f'sub_solver="{name}" did not solve the {model.name} ({answer.message}). Try {self._others()}.', name
         )
 
     def _others(self) -> str:
@@ -161,9 +163,11 @@ class SwitchedSubproblem(_Declarative):
         cut = self.parts.structure.cut(self._linear, answer.values)  # type: ignore[misc, arg-type]
         slack = answer.value - cut.at(point)
         if slack > TIGHT * max(1.0, abs(answer.value)):
-            raise SolverError(
-                f'sub_solver="{self.runner.spec.name}" gave multipliers of too little accuracy: their cut misses the '
-                f"subproblem's value {answer.value:.6g} by {slack:.1e}. Try {self._others()}."
+            name = self.runner.spec.name
+            raise SolverFailure(
+                f'sub_solver="{name}" gave multipliers of too little accuracy: their cut misses the '
+                f"subproblem's value {answer.value:.6g} by {slack:.1e}. Try {self._others()}.",
+                name,
             )
         return SubAnswer(answer.value, min(answer.value, cut.at(point)), cut, answer.load, answer.values)
 
@@ -175,7 +179,7 @@ class SwitchedSubproblem(_Declarative):
         if any(id(v) in self._never_off for v in off):
             return SubAnswer(None, np.inf, self._larger_support(point), lambda: None)
         with fixed([(v, 1.0) for v in structure.complicating]), fixed([(v, 0.0) for v in off]):
-            answer = self.runner.solve(self.model, time_limit=time_limit, duals=duals)
+            answer = self._in_units(time_limit, list(duals))
             if self._out_of_time(answer):
                 return None
             if answer.status is SolutionStatus.INFEASIBLE:
@@ -183,10 +187,33 @@ class SwitchedSubproblem(_Declarative):
             give_values(self.variables)
             if not answer.has_point or (duals and not answer.duals):
                 raise self._refuse(answer, self.model)
+            self._mend()
             value = float(pyo.value(self.model.objective))
             # A row that the solver did not see, because all its variables are fixed, has the multiplier 0.
             multipliers = np.array([answer.duals.get(row, 0.0) for row in duals])
             return SubAnswer(value, -np.inf, None, self._load(), multipliers)
+
+    def _in_units(self, time_limit: float | None, rows: list[Any]) -> Answer:
+        """Solve in the units of the structure's change of variables: in others a column may be below tolerances."""
+        change = self.parts.structure.change
+        if change is None:
+            return self.runner.solve(self.model, time_limit=time_limit, duals=rows)
+        view = Changed(self.model, change)
+        answer = self.runner.solve(view.model, time_limit=time_limit, duals=view.rows_of(rows))
+        if answer.has_point:
+            view.bring_back()
+        return replace(answer, bound=view.bound_of(answer.bound), duals=view.duals_of(rows, answer.duals))
+
+    def _mend(self) -> None:
+        """Put the point on its rows where the builder knows how: what it misses by tolerances, its value misses too."""
+        certificate = self.parts.structure.certificate
+        if certificate is None:
+            return
+        model, mine = self.parts.structure.complicating[0].model(), {id(v) for v in self.variables}
+        every = model.component_data_objects(pyo.Var, descend_into=INSIDE)
+        others = [(v, v.value) for v in every if id(v) not in mine]
+        certificate.mend(model, self.model)
+        put_back(others)
 
     @staticmethod
     def _larger_support(point: np.ndarray) -> Cut:

@@ -148,6 +148,7 @@ class TwoLayer(Driver):
             return self._rounds()
         finally:
             work = self.work
+            self.details["rows"] = list(self.work.rows)
             self.details["working_set"] = {
                 "columns": work.columns, "P": work.P, "q": work.q, "C": self.C, "B": self.budget, "d": self._d,
                 "groups": work.groups,

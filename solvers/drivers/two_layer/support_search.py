@@ -58,7 +58,7 @@ class Fit:
 
 
 @dataclass
-class Found:
+class SupportFound:
     """What a search ends with; ``local`` tells that no exchange of single columns is better."""
 
     columns: Columns
@@ -118,7 +118,7 @@ class SupportSearch:
         self.best: Fit | None = None
         self.exchanges = 0
 
-    def run(self, bound: float | None, gap: float, *, exchanges: bool = True) -> Found | None:
+    def run(self, bound: float | None, gap: float, *, exchanges: bool = True) -> SupportFound | None:
         """Search until the bound is met, no exchange is better, or a limit; None if stopped before the first point."""
         stop, local = StopReason.CONVERGED, False
         try:
@@ -139,7 +139,7 @@ class SupportSearch:
         best = self.best
         if best is None:
             return None
-        return Found(self.columns[best.columns], best.w, best.risk, best.value, stop, self.exchanges, local)
+        return SupportFound(self.columns[best.columns], best.w, best.risk, best.value, stop, self.exchanges, local)
 
     def _met(self, bound: float | None, gap: float) -> bool:
         return self.best is not None and is_closed(self.best.value, bound, gap)

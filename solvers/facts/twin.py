@@ -1,0 +1,153 @@
+r"""The same problem once more, on components of its own, which a decomposition driver solves and proves.
+
+A builder whose model is a choice in other words, continuous r in [0, 1] for sigma in {0, 1}, says how to build the
+model of sigma. It vouches for this: of every point of its model, sigma_j = 1 where r_j = 1 and 0 where r_j < 1, with
+the rest as it is, is a point of the twin that costs no more; and every point of the twin is one of the model.
+
+Rows on r
+    of the user's own hold for sigma too if rounding a fraction down keeps them: all of their r are binary; or it is an
+    upper bound and the coefficients of r are >= 0, or a lower one and they are <= 0, whatever else it holds; or it says
+    r_a <= r_b or r_a = r_b; or it is on r alone, with coefficients of one sign, and the other side is 0 at most or as
+    large as can be. Fractions could satisfy any other row at a lower cost.
+Bounds
+    Where every point of the edited model is one of the model as built, the twin with those rows that hold for sigma is
+    a relaxation of it, so the twin's bound holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.core.expr.visitor import replace_expressions
+from pyomo.repn import generate_standard_repn
+
+from solvers.errors import ModelError
+from solvers.facts.certificate import Built
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either
+from solvers.model.expressions import variables
+from solvers.model.unseen import others
+from solvers.values import INSIDE, same, state
+
+
+@dataclass(frozen=True)
+class Twin:
+    """How a model is built anew as one that ``driver`` proves.
+
+    Parameters
+    ----------
+    build : callable
+        model -> the twin with the model's parameters as they are now, and none of the user's edits.
+    choices : callable
+        model or twin -> the variables that choose, in one order for both.
+    load : callable
+        (model, twin): write the twin's point on the model as built.
+    driver : str
+    floor : float
+        No point of the model as built costs less.
+    """
+
+    build: Callable[[Any], Any]
+    choices: Callable[[Any], list[Any]]
+    load: Callable[[Any, Any], None]
+    driver: str = "branch-and-cut"
+    floor: float = 0.0
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Twin:
+        """Return this object, which holds nothing of the model: its clone shares it."""
+        return self
+
+    def exact(self, model: Any, built: Built) -> Any:
+        """Return the twin with the user's rows on the choices.
+
+        Raises
+        ------
+        ModelError
+            Naming an edit that the twin cannot have.
+        """
+        for edit in self._edits(model, built):
+            raise ModelError(
+                f"{edit}: {self.driver} solves a 0/1 choice in place of this model, which does not have that. State it "
+                f"on a binary sigma, or solve the model by name: {either(C.SOS)}."
+            )
+        return self._twin(model, built)
+
+    def relaxed(self, model: Any, built: Built) -> Any:
+        """Return a relaxation of a model whose points are all points of the model as built."""
+        return self._twin(model, built)
+
+    def _edits(self, model: Any, built: Built) -> Iterator[str]:
+        """Yield, in words, what of the user's edits the twin leaves out."""
+        choices = {id(v) for v in self.choices(model)}
+        if not built.restricted(model):
+            yield "A row, bound or objective is no longer as built"
+        own = {id(part.parent_component()) for part in built.others}
+        for name in others(model, lambda component: id(component) in own):
+            yield f"The model has {name}"
+        for v, before in zip(built.variables, built.states, strict=True):
+            if id(v) not in choices and not same(state(v), before):
+                yield f'Variable "{v.name}" is no longer as built'
+            elif id(v) in choices and not {*v.bounds, v.value if v.fixed else 0} <= {0, 1}:
+                yield f'Variable "{v.name}" is bounded or fixed by a fraction'
+        for row in _added(model, built):
+            if not self._holds(model, built, row):
+                yield f'Row "{row.name}" is not on sigma alone, or a fraction of it may satisfy it'
+
+    def _twin(self, model: Any, built: Built) -> Any:
+        twin = self.build(model)
+        pairs = list(zip(self.choices(model), self.choices(twin), strict=True))
+        for given, chosen in pairs:  # above a bound below 1 there is no 1, and no fraction is above 1
+            least, most = (given.value, given.value) if given.fixed else given.bounds
+            if most < 1:
+                chosen.setub(0)
+            elif least >= 1:
+                chosen.setlb(1)
+        rows = [row for row in _added(model, built) if self._holds(model, built, row)]
+        known = {id(given) for given, _ in pairs}
+        own = {id(v): v for row in rows for v in variables(row.body) if id(v) not in known}
+        twin.own_variables = pyo.Reference(dict(enumerate(own.values())), ctype=pyo.Var)
+        there = {id(given): chosen for given, chosen in pairs}
+        twin.own_rows = pyo.Constraint(pyo.Any)
+        for k, row in enumerate(rows):
+            twin.own_rows[k] = (row.lower, replace_expressions(row.body, there), row.upper)
+        return twin
+
+    def _holds(self, model: Any, built: Built, row: Any) -> bool:
+        """Tell whether a row is on the choices and variables of the user's own, and holds for whole choices too."""
+        choices = {id(v): v for v in self.choices(model)}
+        inside = {id(v) for v in built.variables} - set(choices)
+        held = list(variables(row.body))
+        if any(id(v) in inside for v in held):
+            return False
+        return _rounds_down(row, {id(v) for v in held if id(v) in choices and not v.is_integer() and not v.fixed})
+
+
+def _added(model: Any, built: Built) -> list[Any]:
+    """Return the rows that are not the builder's."""
+    known = {id(row) for row in built.rows}
+    rows = model.component_data_objects(pyo.Constraint, active=True, descend_into=INSIDE)
+    return [row for row in rows if id(row) not in known]
+
+
+def _rounds_down(row: Any, fractions: set[int]) -> bool:
+    """Tell whether a row still holds where some of these variables, in [0, 1), are put to 0."""
+    if not fractions:
+        return True
+    repn = generate_standard_repn(row.body, compute_values=True)
+    if not repn.is_linear():
+        return False
+    lower, upper = (None if side is None else float(side) - repn.constant for side in (row.lb, row.ub))
+    if all(c <= 0 for v, c in zip(repn.linear_vars, repn.linear_coefs, strict=True) if id(v) in fractions):
+        coefs = [-c for c in repn.linear_coefs]
+        lower, upper = None if upper is None else -upper, None if lower is None else -lower
+    else:
+        coefs = list(repn.linear_coefs)
+    alone = all(id(v) in fractions for v in repn.linear_vars)
+    if alone and len(coefs) == 2 and coefs[0] == -coefs[1]:
+        return {lower, upper} <= {None, 0.0}
+    if any(c < 0 for v, c in zip(repn.linear_vars, coefs, strict=True) if id(v) in fractions):
+        return False
+    return lower is None or (alone and (lower <= 0 or lower >= sum(coefs)))

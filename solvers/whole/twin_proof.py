@@ -1,0 +1,64 @@
+"""What a model's twin proves of it: the bound that stands in place of a solver's word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyomo.environ as pyo
+
+from solvers import garbage
+from solvers.drivers.catalogue import DRIVERS
+from solvers.errors import Error
+from solvers.facts.structure import Facts, Structure, built_of
+from solvers.result import relative_gap
+from solvers.values import INSIDE, put_back
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A bound on the model's optimum, None where there is none, and what to say where it proves too little."""
+
+    bound: float | None
+    lacks: str
+
+
+def prove(model: Any, facts: Facts, *, gap: float, time_limit: float | None, in_time: bool) -> Proof:
+    """Prove what can be within a time limit, which counts as the whole run's does; values stay as they are."""
+    twin, built = facts.twin, built_of(model)
+    assert twin is not None
+    restricted = built.restricted(model)
+    floor = twin.floor if restricted else None
+    if not in_time:
+        return Proof(floor, f"but no time was left for {twin.driver} to prove it from the data.")
+    try:
+        with _as_it_is(model), garbage.put_off():
+            target = model if isinstance(facts, Structure) else twin.exact(model, built)
+            driver = DRIVERS[twin.driver](target, gap=gap, time_limit=time_limit)
+            result = driver.solve()
+    except Error as refusal:
+        why = f"Not by {twin.driver}: {refusal}"
+        if not restricted:
+            return Proof(None, f"which is not proven from the data. {why}")
+        with _as_it_is(model), garbage.put_off():
+            target = twin.relaxed(model, built)
+            result = DRIVERS[twin.driver](target, gap=gap, time_limit=time_limit).solve()
+        rest = twin.floor if result.bound is None else max(twin.floor, result.bound)
+        return Proof(rest, f"but from the data only the bound without that edit is proven. {why}")
+    bound = result.bound if floor is None else max(floor, result.bound or floor)
+    distance = relative_gap(result.objective, bound, resolution=result.resolution)
+    if result.objective is None or distance is None:
+        return Proof(bound, f"but {twin.driver} does not prove it from the data. {result.message}".strip())
+    return Proof(bound, f"but {twin.driver} finds {result.objective:.9g}, proven from the data to {distance:.1e}.")
+
+
+@contextmanager
+def _as_it_is(model: Any) -> Iterator[None]:
+    """Put the values of a model's variables back at the end."""
+    values = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)]
+    try:
+        yield
+    finally:
+        put_back(values)
