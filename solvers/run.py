@@ -14,7 +14,7 @@ from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.catalogue import DRIVERS
 from solvers.drivers.penalty import by_values, penalty_of
 from solvers.errors import Error, ModelError, SolverError
-from solvers.facts.structure import Facts, facts_of
+from solvers.facts.base import Facts, facts_of
 from solvers.interfaces.registry import find, recognise
 from solvers.result import Result
 from solvers.whole.solve import solve_by_class, solve_whole

@@ -33,9 +33,9 @@ from scipy import sparse
 
 from solvers.drivers.base import Driver
 from solvers.errors import ModelError, OptionError, SolverError
+from solvers.facts.base import data_of, facts_of
 from solvers.facts.certificate import Certificate
 from solvers.facts.separable import Cuts, Separable, no_cuts, stacked
-from solvers.facts.structure import data_of, facts_of
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, find, for_cones
 from solvers.interfaces.runner import Runner, SolveOptions

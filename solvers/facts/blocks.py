@@ -15,7 +15,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import AbsExpression, Expr_ifExpression, MaxExpression, MinExpression
 
 from solvers.errors import OptionError
-from solvers.facts.structure import Facts, data_of
+from solvers.facts.base import Facts, data_of
 from solvers.model.components import flat
 from solvers.model.expressions import variables
 from solvers.values import INSIDE, put_back

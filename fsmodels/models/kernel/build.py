@@ -15,7 +15,7 @@ from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.kernel.kernels import FloatArray, as_kernel
 from fsmodels.models.kernel.problem import MARGIN, Problem
-from solvers.facts.oracle_blocks import OracleBlock, OracleBlocks
+from solvers.facts import OracleBlock, OracleBlocks
 
 STARTS = ["default", "ones"]
 SVMS = ["libsvm", "primal"]
@@ -144,5 +144,5 @@ def by_oracle(model: pyo.ConcreteModel, blocks: list[OracleBlock], **facts: Any)
         remedy='build it with form="algebra"',
         selected=problem.selected,
         **facts,
-    ).attach(model)
+    ).seal(model)
     return model

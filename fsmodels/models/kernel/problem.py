@@ -27,7 +27,7 @@ from fsmodels.models.kernel.kernels import FloatArray, Kernel
 from fsmodels.models.kernel.objective import Objective, places
 from fsmodels.models.kernel.value_function import TOLERANCE, ValueFunction, solved
 from solvers.box.minimise import minimise, residual
-from solvers.facts.oracle_blocks import Inside, Moved
+from solvers.facts import Inside, Moved
 
 __all__ = ["MARGIN", "STOPS", "ZERO", "Problem"]
 

@@ -18,7 +18,7 @@ from fsmodels.weights import column_sizes
 from solvers import Result, StopReason, SupportSearch, TwoLayer, facts_of, solve
 from solvers.clock import Clock, one_clock
 from solvers.drivers.two_layer.support_search import Found
-from solvers.facts.composite import CompositeRisk
+from solvers.facts import CompositeRisk
 from solvers.result import DEFAULT_GAP, SolutionStatus, verdict
 
 __all__ = ["build", "run"]

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from solvers.box.minimise import check_method
 from solvers.drivers.base import Driver
 from solvers.errors import ModelError, OptionError
+from solvers.facts.base import data_of, facts_of
 from solvers.facts.oracle_blocks import Inside, OracleBlock, OracleBlocks
-from solvers.facts.structure import data_of, facts_of
 from solvers.options import Config
 from solvers.result import SolutionStatus, StopReason
 from solvers.values import put_back
