@@ -15,7 +15,9 @@ if getattr(solvers, "OWNER", None) != "fsmodels":
 from fsmodels import baselines
 from fsmodels.baselines import rankings
 from fsmodels.datasets import instances, synthetic
-from fsmodels.datasets.dataset import Dataset, DataWarning, list_datasets, load_dataset, read_costs
+from fsmodels.datasets.dataset import Dataset, DataWarning, load_dataset
+from fsmodels.datasets.shipped import list_datasets
+from fsmodels.datasets.tables import read_costs
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, OptionError, ParameterError, SolverError
 from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
 from fsmodels.models.multivariate import measures

@@ -12,11 +12,12 @@ from solvers.drivers.tree.memory import Memory
 from solvers.drivers.two_layer.driver import TwoLayer
 from solvers.drivers.two_layer.support_search import SupportFound, SupportSearch
 from solvers.errors import Error, ModelError, OptionError, SolverError
+from solvers.facts.base import Facts, facts_of
 from solvers.facts.blocks import Block, Blocks, PenaltyValues
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.oracle_blocks import OracleBlock, OracleBlocks
 from solvers.facts.separable import Separable
-from solvers.facts.structure import Cut, Facts, Structure, SubAnswer, facts_of
+from solvers.facts.structure import Cut, Structure, SubAnswer
 from solvers.interfaces.registry import SOLVERS, Capability, either
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve

@@ -16,7 +16,8 @@ from solvers.drivers.benders.base import DecompositionDriver
 from solvers.drivers.catalogue import DRIVERS
 from solvers.drivers.penalty import by_values, penalty_of
 from solvers.errors import Error, ModelError, SolverError, SolverFailure
-from solvers.facts.structure import Facts, Structure, built_of, facts_of
+from solvers.facts.base import Facts, built_of, facts_of
+from solvers.facts.structure import Structure
 from solvers.facts.twin import Twin
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import default_solver, find, recognise

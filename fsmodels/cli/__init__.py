@@ -358,8 +358,7 @@ def _list() -> int:
     from rich.table import Table
     from rich.text import Text
 
-    from fsmodels.datasets.dataset import list_datasets
-    from fsmodels.datasets.shipped import list_bags
+    from fsmodels.datasets.shipped import list_bags, list_datasets
     from fsmodels.selection.recipes import MODELS, PARAMETERS
     from solvers import available
 

@@ -56,7 +56,7 @@ def budget(text: str, features: Sequence[str]) -> tuple[dict[str, float], float]
     DataError
         The file cannot be read, or names something that is no feature.
     """
-    from fsmodels.datasets.dataset import read_costs
+    from fsmodels.datasets.tables import read_costs
 
     path, colon, limit = text.rpartition(":")
     if not colon or not path:
@@ -96,7 +96,7 @@ def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, 
     DataError
         A name that is no feature, or a file that cannot be read.
     """
-    from fsmodels.datasets.dataset import read_costs
+    from fsmodels.datasets.tables import read_costs
 
     everywhere: float | None = None
     single: dict[str, float] = {}

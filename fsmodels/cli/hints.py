@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fsmodels.selection.recipes import MODELS, PARAMETERS
 from solvers import DRIVERS, SOLVERS, SolutionStatus, StopReason
-from solvers.facts.structure import Structure, facts_of
+from solvers.facts import Structure, facts_of
 
 if TYPE_CHECKING:
     from fsmodels.selection.selection import Selection

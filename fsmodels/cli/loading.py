@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from fsmodels.datasets import tables
+from fsmodels.datasets.bags import Bags
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.instances import Bags, Embedding, embed
+from fsmodels.datasets.instances import Embedding, embed
 from fsmodels.datasets.scaling import METHODS, SPARSE_METHODS
 from fsmodels.datasets.shipped import list_bags, list_datasets, shipped_file
 from fsmodels.datasets.svmlight import SUFFIXES, is_svmlight

@@ -61,8 +61,7 @@ from fsmodels.errors import DataError
 from fsmodels.models.proofs.bounds import one_norm_bound, robust_bound, svm_bound
 from fsmodels.models.proofs.certified import Classified, Point, weights, write
 from fsmodels.models.proofs.equilibration import Columns, rounding
-from solvers.facts.change import Change
-from solvers.facts.structure import Facts
+from solvers.facts import Change, Facts
 
 __all__ = ["l2_svm", "l2_svm_dual", "one_norm_svm", "robust_lp"]
 __dir__ = __all__.copy  # what <TAB> offers
@@ -242,8 +241,8 @@ def robust_lp(data: Dataset) -> pyo.ConcreteModel:
     model.objective = pyo.Objective(expr=model.error, doc="(5) average misclassification")
     columns = Columns.of(data.X)
     proof = Classified(columns, data.y, partial(class_shares, data.y), weights, put_plane, plane_bound)
-    certificate, change = proof.certificate(model, plane_rows(model)), plane_change(model, columns)
-    Facts(resolution=partial(plane_resolution, columns.largest), certificate=certificate, change=change).attach(model)
+    certificate, change = proof.certificate(plane_rows(model)), plane_change(model, columns)
+    Facts(resolution=partial(plane_resolution, columns.largest), certificate=certificate, change=change).seal(model)
     return model
 
 
@@ -406,10 +405,10 @@ def _certified(
     proof = Classified(columns, data.y, partial(equal_shares, samples), weights, put, lower)
     facts = Facts(
         resolution=partial(resolution, columns.largest, samples),
-        certificate=proof.certificate(model, [model.margin]),
+        certificate=proof.certificate([model.margin]),
         change=change,
     )
-    facts.attach(model)
+    facts.seal(model)
     return model
 
 

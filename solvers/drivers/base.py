@@ -13,7 +13,7 @@ from solvers import interrupt
 from solvers.clock import Clock
 from solvers.drivers.trace import Trace
 from solvers.errors import OptionError, SolverFailure
-from solvers.facts.structure import Facts, facts_of, resolution_of, told_violation
+from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
 from solvers.interfaces.registry import nearest
 from solvers.model.classes import single_objective, violation
 from solvers.model.duals import dual_suffix

@@ -33,9 +33,10 @@ from scipy import sparse
 
 from solvers.drivers.base import Driver
 from solvers.errors import ModelError, OptionError, SolverFailure
+from solvers.facts.as_built import data_of
+from solvers.facts.base import facts_of
 from solvers.facts.certificate import Certificate
 from solvers.facts.separable import Cuts, Separable, no_cuts, stacked
-from solvers.facts.structure import data_of, facts_of
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, find, for_cones
 from solvers.interfaces.runner import Runner, SolveOptions

@@ -37,7 +37,7 @@ from pyomo.mpec import Complementarity
 from solvers.drivers.base import Driver
 from solvers.drivers.starts import RandomStartsConfig, draw, spread
 from solvers.errors import SolverError
-from solvers.facts.structure import facts_of
+from solvers.facts.base import facts_of
 from solvers.interfaces.registry import SOLVERS, SolverSpec, default_solver, find, names, require
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, Runner, SolveOptions

@@ -12,8 +12,8 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from solvers.clock import Clock
+from solvers.facts.base import facts_of
 from solvers.facts.blocks import Blocks, PenaltyValues
-from solvers.facts.structure import facts_of
 from solvers.options import check_limits
 from solvers.result import Result, StopReason
 from solvers.values import INSIDE, put_back

@@ -3,6 +3,41 @@
 May import ``solvers.model``, ``solvers.lp``, ``solvers.box`` and what lies below them.
 """
 
+from solvers.facts.base import Facts, facts_of
+from solvers.facts.blocks import Block, Blocks, PenaltyValues
+from solvers.facts.certificate import Certificate
+from solvers.facts.change import Change
+from solvers.facts.composite import CompositeRisk, RiskRow
+from solvers.facts.k_support import half_norm, vertices
+from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
+from solvers.facts.row_bound import RowBound
+from solvers.facts.separable import Cuts, Separable, no_cuts
+from solvers.facts.structure import Cut, RelaxedAnswer, Structure, SubAnswer
 from solvers.model.linear import LinearRows
 
-__all__ = ["LinearRows"]
+__all__ = [
+    "Block",
+    "Blocks",
+    "Certificate",
+    "Change",
+    "CompositeRisk",
+    "Cut",
+    "Cuts",
+    "Facts",
+    "Inside",
+    "LinearRows",
+    "Moved",
+    "OracleBlock",
+    "OracleBlocks",
+    "PenaltyValues",
+    "RelaxedAnswer",
+    "RiskRow",
+    "RowBound",
+    "Separable",
+    "Structure",
+    "SubAnswer",
+    "facts_of",
+    "half_norm",
+    "no_cuts",
+    "vertices",
+]

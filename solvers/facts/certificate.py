@@ -15,14 +15,12 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from solvers.facts.as_built import AsBuilt
 from solvers.model.choices import choose
 from solvers.model.classes import violation
 from solvers.model.expressions import largest_coefficient
-from solvers.model.unseen import UNSEEN
 from solvers.result import FEASIBLE, ROUNDING, TOLERANCE
-from solvers.values import INSIDE, put_back, same, state
-
-_KINDS = (pyo.Constraint, pyo.Objective, pyo.Expression, pyo.Var)
+from solvers.values import INSIDE, put_back
 
 
 @dataclass
@@ -47,11 +45,11 @@ class Certificate:
     bound: Callable[[Any, np.ndarray | None], float] | None
     repair: Callable[[Any], None] | None
     trivial: Callable[[Any], None]
-    built: Built | None = field(default=None, init=False)
+    built: AsBuilt | None = field(default=None, init=False)
 
     def seal(self, model: pyo.ConcreteModel) -> Certificate:
         """Remember the model as it stands; a builder's last act on its components."""
-        self.built = Built.of(model)
+        self.built = AsBuilt.of(model)
         return self
 
     def row_data(self) -> list[Any]:
@@ -146,61 +144,6 @@ def _as_fixed(before: list[tuple[Any, Any]]) -> None:
             v.set_value(value, skip_validation=True)
 
 
-@dataclass
-class Built:
-    """A model as its builder left it: objects to be compared by identity, which costs milliseconds.
-
-    Parallel lists and not dictionaries by ``id``: they survive ``model.clone()`` and pickling.
-    """
-
-    rows: list[Any]
-    expressions: list[Any]
-    objectives: list[Any]
-    senses: list[Any]
-    named: list[Any]  # expressions, whose content may be set anew
-    contents: list[Any]
-    others: list[Any]  # active components that are no rows, sets and disjunctions say
-    variables: list[Any]
-    states: list[tuple[Any, ...]]
-
-    @classmethod
-    def of(cls, model: pyo.ConcreteModel) -> Built:
-        """Take the snapshot."""
-        rows, objectives, named, variables = (_data(model, kind) for kind in _KINDS)
-        return cls(
-            [*rows, *objectives],
-            [row.expr for row in (*rows, *objectives)],
-            objectives,
-            [objective.sense for objective in objectives],
-            named,
-            [e.expr for e in named],
-            _data(model, tuple(UNSEEN)),
-            variables,
-            [state(v) for v in variables],
-        )
-
-    def untouched(self, model: Any) -> bool:
-        """Tell whether the model is as built, nothing added and nothing changed but the values of its parameters."""
-        counts = [len(_data(model, kind)) for kind in (*_KINDS, tuple(UNSEEN))]
-        rows = len(self.rows) - len(self.objectives)
-        as_built = [rows, len(self.objectives), len(self.named), len(self.variables), len(self.others)]
-        kept = all(same(state(v), before) for v, before in zip(self.variables, self.states, strict=True))
-        return kept and counts == as_built and self.restricted(model)
-
-    def restricted(self, model: Any) -> bool:
-        """Tell whether every point of the model is one of the model as built, with the same objective."""
-        objectives = _data(model, pyo.Objective)
-        now = {id(part) for part in (*_data(model, pyo.Constraint), *objectives, *_data(model, tuple(UNSEEN)))}
-        return (
-            len(objectives) == len(self.objectives)
-            and all(id(part) in now for part in (*self.rows, *self.others))
-            and all(row.expr is before for row, before in zip(self.rows, self.expressions, strict=True))
-            and all(o.sense == before for o, before in zip(self.objectives, self.senses, strict=True))
-            and all(e.expr is before for e, before in zip(self.named, self.contents, strict=True))
-            and all(_within(v, before) for v, before in zip(self.variables, self.states, strict=True))
-        )
-
-
 def _cost(model: Any) -> float:
     objective = _data(model, pyo.Objective)[0]
     return float(pyo.value(objective)) * (1.0 if objective.sense == pyo.minimize else -1.0)
@@ -208,16 +151,3 @@ def _cost(model: Any) -> float:
 
 def _data(model: Any, kind: Any) -> list[Any]:
     return list(model.component_data_objects(kind, active=True, descend_into=INSIDE))
-
-
-def _within(v: Any, before: tuple[Any, ...]) -> bool:
-    """Tell whether a variable may take no value now that it could not take before."""
-    if same(state(v), before):
-        return True
-    lower, upper, domain, fixed, _ = before
-    if fixed:
-        return False
-    least, most = pyo.value(lower), pyo.value(upper)
-    above = least is None or (v.lb is not None and v.lb >= least) or (v.fixed and v.value >= least)
-    below = most is None or (v.ub is not None and v.ub <= most) or (v.fixed and v.value <= most)
-    return above and below and (v.domain is domain or domain in (pyo.Reals, pyo.NonNegativeReals))

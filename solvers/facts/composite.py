@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.facts.as_stated import AsStated
-from solvers.facts.structure import Facts
+from solvers.facts.as_built import AsBuilt
+from solvers.facts.base import Facts
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,13 @@ class CompositeRisk(Facts):
     group_model: Callable[..., pyo.ConcreteModel] | None = None
     default_solver: str = field(default="two-layer", kw_only=True)
     implicit: str = field(default="an oracle for its rows", kw_only=True)
-    built: AsStated | None = None
 
-    def seal(self, model: pyo.ConcreteModel) -> CompositeRisk:
-        """Remember the model as it stands and attach these facts to it; a builder's end."""
-        self.built = AsStated.of(model)
-        return self.attach(model)
+    def remember(self, model: pyo.ConcreteModel) -> None:
+        """Take the snapshot of the whole model."""
+        self.built = AsBuilt.of(model)
 
     def edits(self, model: Any) -> list[str]:
         """Name what the driver does not see: whatever the builder did not make."""
         assert self.built is not None
-        return self.built.changes(model)
+        variables = model.component_data_objects(pyo.Var, active=True)
+        return [*self.built.additions(model), *self.built.variable_edits(variables)]

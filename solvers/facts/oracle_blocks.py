@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from solvers.box.minimise import Minimum
-from solvers.facts.as_stated import AsStated
-from solvers.facts.structure import Facts, data_of
+from solvers.facts.as_built import AsBuilt, data_of
+from solvers.facts.base import Facts
 from solvers.values import bounds_of
 
 FloatArray = NDArray[np.float64]
@@ -110,14 +110,10 @@ class OracleBlocks(Facts):
     keeps_last: bool = False
     default_solver: str = field(default="alternating", kw_only=True)
     implicit: str = field(default="functions of its structure", kw_only=True)
-    built: AsStated | None = None
 
-    def attach(self, model: pyo.ConcreteModel) -> Self:
-        """Remember objective and variables as they stand, attach this structure to the model; a builder's end."""
-        boxed = data_of(self.boxed)
-        inside = {id(v) for v in boxed}
-        self.built = AsStated.of(model, [v for v in self.variables() if id(v) not in inside], boxed)
-        return super().attach(model)
+    def remember(self, model: pyo.ConcreteModel) -> None:
+        """Take the snapshot of the objective, the rows and the variables."""
+        self.built = AsBuilt.of(model, variables=data_of([*self.components, *self.boxed]), named=(), others=())
 
     def variables(self) -> list[Any]:
         """Return the variables of a point, in order."""
@@ -132,7 +128,8 @@ class OracleBlocks(Facts):
     def edits(self, model: Any) -> list[str]:
         """Name what the steps would not see."""
         assert self.built is not None
-        return self.built.changes(model)
+        changed = self.built.variable_edits(self.built.variables, data_of(self.boxed))
+        return [*self.built.additions(model), *changed]
 
 
 __all__ = ["Inside", "Moved", "OracleBlock", "OracleBlocks"]

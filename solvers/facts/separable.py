@@ -10,9 +10,9 @@ import numpy as np
 import pyomo.environ as pyo
 from scipy import sparse
 
-from solvers.facts.structure import Facts, data_of
+from solvers.facts.as_built import AsBuilt, data_of
+from solvers.facts.base import Facts
 from solvers.model.expressions import variables
-from solvers.values import same, state
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,10 @@ class Separable(Facts):
     lift: Any = None
     lower: np.ndarray | None = None
     default_solver: str = field(default="cutting-plane", kw_only=True)
-    built: AsStated | None = None
 
-    def seal(self, model: pyo.ConcreteModel) -> Separable:
-        """Remember the rows and hidden variables as they stand, attach these facts to the model; a builder's end."""
-        self.built = AsStated.of(self)
-        return self.attach(model)
+    def remember(self, model: pyo.ConcreteModel) -> None:
+        """Take the snapshot of the rows and hidden variables."""
+        self.built = AsBuilt.of(model, rows=data_of(self.rows), variables=data_of(self.hidden), named=(), others=())
 
     def columns(self) -> tuple[Any, np.ndarray]:
         """Return the lift and the least values of its columns."""
@@ -91,10 +89,11 @@ class Separable(Facts):
     def edits(self, model: Any) -> list[str]:
         """Name what is no longer as built in what the separator stands for, and what else holds hidden variables."""
         if self.built is None:
-            self.built = AsStated.of(self)
+            self.remember(model)
+        assert self.built is not None
         if self.certificate is not None and self.certificate.untouched(model):
             return []  # and dense rows need not be walked
-        found = self.built.changes()
+        found = self.own_edits(model)
         mine, inside = {id(row) for row in self.built.rows}, {id(v) for v in self.built.variables}
         for row in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
             if id(row) not in mine and (held := _first(row.body, inside)):
@@ -104,45 +103,10 @@ class Separable(Facts):
                 found.append(f'the objective holds "{held}"')
         return found
 
-
-@dataclass
-class AsStated:
-    """Rows and variables as the builder left them, compared by identity; lists survive ``model.clone()``."""
-
-    rows: list[Any]
-    names: list[str]
-    expressions: list[Any]
-    active: list[bool]
-    variables: list[Any]
-    states: list[tuple[Any, ...]]
-
-    @classmethod
-    def of(cls, facts: Separable) -> AsStated:
-        """Take the snapshot."""
-        rows, variables = data_of(facts.rows), data_of(facts.hidden)
-        return cls(
-            rows,
-            [row.name for row in rows],
-            [row.expr for row in rows],
-            [row.active for row in rows],
-            variables,
-            [state(v) for v in variables],
-        )
-
-    def changes(self) -> list[str]:
-        """Name what differs now."""
-        found = []
-        for row, name, before, active in zip(self.rows, self.names, self.expressions, self.active, strict=True):
-            if row.parent_component() is None or row.parent_component().model() is not self.variables[0].model():
-                found.append(f'row "{name}" was deleted')
-            elif row.expr is not before:
-                found.append(f'row "{name}" was changed')
-            elif row.active != active:
-                found.append(f'row "{name}" was {"deactivated" if active else "activated"}')
-        for v, before in zip(self.variables, self.states, strict=True):
-            if not same(state(v), before):
-                found.append(f'the bounds, domain or fixing of "{v.name}" were changed')
-        return found
+    def own_edits(self, model: Any) -> list[str]:
+        """Name what is no longer as built in what the separator stands for; without a walk over the other rows."""
+        built = self.built
+        return [] if built is None else [*built.row_edits(model), *built.variable_edits(built.variables)]
 
 
 def _first(expression: Any, inside: set[int]) -> str:

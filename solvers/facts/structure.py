@@ -8,26 +8,20 @@ and ``drivers.benders.split`` compares it, by identity, with what the model hold
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
-from solvers.errors import ModelError
-from solvers.facts.certificate import Built, Certificate
-from solvers.facts.change import Change
-from solvers.facts.twin import Twin
-from solvers.model.cloning import Attached
-from solvers.model.expressions import holds, largest_coefficient, terms
+from solvers.facts.as_built import AsBuilt, data_of
+from solvers.facts.base import Facts
+from solvers.model.expressions import holds, terms
 from solvers.model.linear import LinearRows
-from solvers.values import same, state
 
 TINY = 1e-8  # HiGHS drops coefficients below 1e-9
-FACTS = "facts of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
-SOLVED = 1e-9  # what the best of solvers leave of a violation
 
 
 @dataclass(frozen=True)
@@ -141,114 +135,6 @@ class Oracle(Protocol):
 
 
 @dataclass
-class Facts(Attached):
-    """What any model may tell whoever solves it.
-
-    Parameters
-    ----------
-    selected : callable, optional
-        model -> names of what its values select.
-    violation : callable, optional
-        model -> by how much its values miss what the rows mean, where the rows' own numbers hide it.
-    resolution : callable, optional
-        model -> the value of the objective that its arithmetic cannot tell from 0.
-    certificate : Certificate, optional
-        How answers are proven from the data, whatever a solver's tolerances.
-    change : Change, optional
-        A change of variables under which the numbers are of one size; solvers of the whole model see the new ones.
-    twin : Twin, optional
-        The same problem for a decomposition driver, whose proof counts in place of a solver's word; with a
-        certificate.
-    default_solver : str
-        Solver or driver where none is named; "" chooses by the model's class.
-    implicit : str
-        What stands for rows that the model does not state. Not empty: only a driver that asks it may solve the model,
-        and only as built.
-    remedy : str
-        How to build the model with those rows, for the refusal.
-    """
-
-    selected: Callable[[Any], list[str]] | None = field(default=None, kw_only=True)
-    violation: Callable[[Any], float] | None = field(default=None, kw_only=True)
-    resolution: Callable[[Any], float] | None = field(default=None, kw_only=True)
-    certificate: Certificate | None = field(default=None, kw_only=True)
-    change: Change | None = field(default=None, kw_only=True)
-    twin: Twin | None = field(default=None, kw_only=True)
-    default_solver: str = field(default="", kw_only=True)
-    implicit: str = field(default="", kw_only=True)
-    remedy: str = field(default="build the model with all its rows", kw_only=True)
-
-    def attach(self, model: Any) -> Self:
-        """Attach these facts to the model and return them.
-
-        They can be read as ``model.structure`` too, unless the user has that name.
-        """
-        setattr(model, FACTS, self)
-        if isinstance(vars(model).get("structure", self), Facts):
-            model.structure = self
-        return self
-
-    def follow(self, model: Any, clone: Any, copies: dict[int, Any], rows: dict[int, Any]) -> None:
-        """Attach the change of variables to the clone: nothing else here holds of one."""
-        if self.change is not None and facts_of(model) is self:
-            Facts(change=self.change.moved(copies, rows)).attach(clone)
-
-    def check_stated(self, reason: str) -> None:
-        """Refuse what needs all rows where the model does not state them.
-
-        Raises
-        ------
-        ModelError
-            With the reason, what states them instead, and the remedy.
-        """
-        if self.implicit:
-            raise ModelError(
-                f"{reason}, but this model leaves rows to {self.implicit}: a driver must ask it, as built. "
-                f'Use "{self.default_solver}", or {self.remedy} to edit or to solve it whole.'
-            )
-
-
-def facts_of(model: Any) -> Facts | None:
-    """Return the facts attached to a model; None where there are none.
-
-    Facts that a user put at ``model.structure`` count; anything else of that name is the user's own and does not.
-    """
-    for name in ("structure", FACTS):
-        found = getattr(model, name, None)
-        if isinstance(found, Facts):
-            return found
-    return None
-
-
-def built_of(model: Any) -> Built:
-    """Return the model as its builder left it, of one whose builder proves its answers."""
-    facts = facts_of(model)
-    assert facts is not None
-    assert facts.certificate is not None
-    assert facts.certificate.built is not None
-    return facts.certificate.built
-
-
-def told_violation(model: Any) -> float:
-    """Return the violation that a model's facts measure, 0 where they measure none."""
-    facts = facts_of(model)
-    return 0.0 if facts is None or facts.violation is None else facts.violation(model)
-
-
-def resolution_of(model: Any) -> float:
-    """Return the value of the objective that cannot be told from 0: what the facts say, else by its coefficients.
-
-    Solvers satisfy rows to 1e-9 at best, so an objective that is 0 at the optimum comes back as that times a
-    coefficient.
-    """
-    facts = facts_of(model)
-    if facts is not None and facts.resolution is not None:
-        return facts.resolution(model)
-    objective = next(model.component_data_objects(pyo.Objective, active=True), None)
-    return 0.0 if objective is None else SOLVED * largest_coefficient(objective.expr)
-
-
-@dataclass
 class Structure(Facts):
     """Facts about a model that a decomposition into master and subproblem may use.
 
@@ -305,12 +191,18 @@ class Structure(Facts):
     starts: list[np.ndarray] = field(default_factory=list)
     only_as_built: str = ""
     default_solver: str = field(default="benders", kw_only=True)
-    built: AsBuilt | None = None
+    built_coupling: AsBuilt | None = field(default=None, init=False)
+    built_terms: list[Any] = field(default_factory=list, init=False)  # the objective's, of subproblem variables
 
-    def seal(self, model: pyo.ConcreteModel) -> Structure:
-        """Remember the subproblem as it stands, attach this structure to the model and return it; a builder's end."""
-        self.built = AsBuilt.of(model, self)
-        return self.attach(model)
+    def remember(self, model: pyo.ConcreteModel) -> None:
+        """Take the snapshots of the subproblem and of the coupling."""
+        variables = self.variables()
+        sets = [s for c in self.coupling or () if c.ctype is pyo.SOSConstraint for s in c.values()]
+        self.built = AsBuilt.of(model, rows=data_of(self.rows), variables=variables, named=self.terms, others=())
+        coupling = data_of(_coupling_constraints(self))
+        self.built_coupling = AsBuilt.of(model, rows=coupling, variables=(), named=(), others=sets)
+        inside = {id(v) for v in variables}
+        self.built_terms = [t for t in terms(self.built.cost, self.terms) if holds(t, inside, self.terms)]
 
     def variables(self) -> list[Any]:
         """Return the data of every subproblem variable, in order."""
@@ -318,66 +210,7 @@ class Structure(Facts):
 
     def core_intact(self) -> bool:
         """Tell whether the content of ``core`` is still the builder's."""
-        contents = dict(zip(map(id, self.terms), self.built.terms, strict=True)) if self.built else {}
-        return self.core is not None and self.core.expr is contents.get(id(self.core))
-
-
-@dataclass
-class AsBuilt:
-    """The subproblem as the builder left it: objects to be compared by identity, which costs milliseconds.
-
-    Parallel lists and not dictionaries by ``id``: they survive ``model.clone()`` and pickling.
-    """
-
-    rows: list[Any]
-    expressions: list[Any]
-    coupling: list[Any]
-    coupling_expressions: list[Any]
-    variables: list[Any]
-    states: list[tuple[Any, ...]]
-    sense: Any
-    objective: list[Any]  # the terms of the objective that hold subproblem variables
-    terms: list[Any]  # the content of the named expressions
-    sets: list[Any]  # ordered sets of the coupling
-    members: list[tuple[int, list[Any], list[float]]]
-
-    @classmethod
-    def of(cls, model: pyo.ConcreteModel, structure: Structure) -> AsBuilt:
-        """Take the snapshot."""
-        rows = [row for component in structure.rows for row in component.values()]
-        coupling = [row for component in _coupling_constraints(structure) for row in component.values()]
-        variables = structure.variables()
-        objective = next(model.component_data_objects(pyo.Objective, active=True))
-        inside = {id(v) for v in variables}
-        return cls(
-            rows,
-            [row.expr for row in rows],
-            coupling,
-            [row.expr for row in coupling],
-            variables,
-            [state(v) for v in variables],
-            objective.sense,
-            [t for t in terms(objective.expr, structure.terms) if holds(t, inside, structure.terms)],
-            [e.expr for e in structure.terms],
-            (sets := [s for c in structure.coupling or () if c.ctype is pyo.SOSConstraint for s in c.values()]),
-            [members(s) for s in sets],
-        )
-
-    def changed_variables(self) -> list[Any]:
-        """Return the subproblem variables whose bounds, domain or fixing are no longer as built."""
-        return [v for v, before in zip(self.variables, self.states, strict=True) if not same(state(v), before)]
-
-
-def data_of(components: Iterable[Any]) -> list[Any]:
-    """Return the data of components, indexed or not, in order and each once; data stand for themselves."""
-    found = {id(d): d for c in components for d in (c.values() if c.is_indexed() else [c])}
-    return list(found.values())
-
-
-def members(ordered: Any) -> tuple[int, list[Any], list[float]]:
-    """Return what an ordered set says: its level, its variables and their weights."""
-    items = list(ordered.get_items())
-    return ordered.level, [v for v, _ in items], [float(w) for _, w in items]
+        return self.built is not None and any(e is self.core for e in self.built.same_named())
 
 
 def _coupling_constraints(structure: Structure) -> list[Any]:

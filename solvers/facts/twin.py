@@ -25,7 +25,7 @@ from pyomo.core.expr.visitor import replace_expressions
 from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
-from solvers.facts.certificate import Built
+from solvers.facts.as_built import AsBuilt
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.expressions import variables
@@ -60,7 +60,7 @@ class Twin:
         """Return this object, which holds nothing of the model: its clone shares it."""
         return self
 
-    def exact(self, model: Any, built: Built) -> Any:
+    def exact(self, model: Any, built: AsBuilt) -> Any:
         """Return the twin with the user's rows on the choices.
 
         Raises
@@ -75,11 +75,11 @@ class Twin:
             )
         return self._twin(model, built)
 
-    def relaxed(self, model: Any, built: Built) -> Any:
+    def relaxed(self, model: Any, built: AsBuilt) -> Any:
         """Return a relaxation of a model whose points are all points of the model as built."""
         return self._twin(model, built)
 
-    def _edits(self, model: Any, built: Built) -> Iterator[str]:
+    def _edits(self, model: Any, built: AsBuilt) -> Iterator[str]:
         """Yield, in words, what of the user's edits the twin leaves out."""
         choices = {id(v) for v in self.choices(model)}
         if not built.restricted(model):
@@ -96,7 +96,7 @@ class Twin:
             if not self._holds(model, built, row):
                 yield f'Row "{row.name}" is not on sigma alone, or a fraction of it may satisfy it'
 
-    def _twin(self, model: Any, built: Built) -> Any:
+    def _twin(self, model: Any, built: AsBuilt) -> Any:
         twin = self.build(model)
         pairs = list(zip(self.choices(model), self.choices(twin), strict=True))
         for given, chosen in pairs:  # above a bound below 1 there is no 1, and no fraction is above 1
@@ -115,7 +115,7 @@ class Twin:
             twin.own_rows[k] = (row.lower, replace_expressions(row.body, there), row.upper)
         return twin
 
-    def _holds(self, model: Any, built: Built, row: Any) -> bool:
+    def _holds(self, model: Any, built: AsBuilt, row: Any) -> bool:
         """Tell whether a row is on the choices and variables of the user's own, and holds for whole choices too."""
         choices = {id(v): v for v in self.choices(model)}
         inside = {id(v) for v in built.variables} - set(choices)
@@ -125,7 +125,7 @@ class Twin:
         return _rounds_down(row, {id(v) for v in held if id(v) in choices and not v.is_integer() and not v.fixed})
 
 
-def _added(model: Any, built: Built) -> list[Any]:
+def _added(model: Any, built: AsBuilt) -> list[Any]:
     """Return the rows that are not the builder's."""
     known = {id(row) for row in built.rows}
     rows = model.component_data_objects(pyo.Constraint, active=True, descend_into=INSIDE)

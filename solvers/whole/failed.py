@@ -9,7 +9,7 @@ import pyomo.environ as pyo
 from solvers import interrupt
 from solvers.clock import Clock
 from solvers.errors import SolverFailure
-from solvers.facts.structure import facts_of, resolution_of, told_violation
+from solvers.facts.base import facts_of, resolution_of, told_violation
 from solvers.model.classes import single_objective
 from solvers.result import DEFAULT_GAP, Result, SolutionStatus, StopReason, verdict
 

@@ -19,7 +19,7 @@ import pyomo.environ as pyo
 from pyomo.common.modeling import unique_component_name
 from pyomo.repn import generate_standard_repn
 
-from solvers.facts.structure import facts_of
+from solvers.facts.base import facts_of
 from solvers.model.classes import single_objective
 from solvers.model.cloning import clone_of
 from solvers.model.expressions import variables

@@ -28,8 +28,8 @@ from solvers.clock import Clock
 from solvers.drivers.benders.split import Split, is_declared
 from solvers.drivers.benders.subproblem import OracleSubproblem, SwitchedSubproblem, may_be_zero
 from solvers.errors import ModelError, SolverError
+from solvers.facts.base import facts_of
 from solvers.facts.change import Changed
-from solvers.facts.structure import facts_of
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, default_solver, find
 from solvers.interfaces.runner import Answer, Runner, SolveOptions

@@ -15,9 +15,10 @@ from solvers.clock import Clock
 from solvers.drivers.benders.split import Split, split
 from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import ModelError, OptionError, SolverError, SolverFailure
+from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change, Changed
-from solvers.facts.structure import Facts, Structure, facts_of, resolution_of, told_violation
+from solvers.facts.structure import Structure
 from solvers.interfaces.registry import COMMON, SOLVERS, SolverSpec, default_solver, describe, find, names
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, Runner, SolveOptions

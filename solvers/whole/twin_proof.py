@@ -12,7 +12,8 @@ import pyomo.environ as pyo
 from solvers import garbage
 from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import Error
-from solvers.facts.structure import Facts, Structure, built_of
+from solvers.facts.base import Facts, built_of
+from solvers.facts.structure import Structure
 from solvers.result import relative_gap
 from solvers.values import INSIDE, put_back
 

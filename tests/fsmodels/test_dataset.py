@@ -15,16 +15,11 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from fsmodels.datasets import shipped
-from fsmodels.datasets.dataset import (
-    SCALINGS,
-    Dataset,
-    DataWarning,
-    check_known_features,
-    list_datasets,
-    load_dataset,
-    read_costs,
-)
+from fsmodels.datasets.dataset import SCALINGS, Dataset, DataWarning, load_dataset
+from fsmodels.datasets.shipped import list_datasets
+from fsmodels.datasets.tables import read_costs
 from fsmodels.errors import DataError, Error, ParameterError
+from fsmodels.words import check_known_features
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = {  # name: samples, features, positives

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from fsmodels import side_constraints as sides
-from solvers.facts.structure import facts_of
+from solvers.facts.base import facts_of
 from solvers.interfaces.runner import Answer
 from solvers.model.classes import violation
 from solvers.whole.solve import _Whole

@@ -12,11 +12,11 @@ import fsmodels as fs
 from fsmodels import side_constraints as sides
 from fsmodels.models.concave.planes import RobustOn
 from fsmodels.models.proofs.equilibration import Columns
+from solvers import facts_of
 from solvers.drivers.benders.split import split
 from solvers.drivers.tree.branch_and_cut import BranchAndCut
 from solvers.drivers.tree.master import MasterLP
 from solvers.facts.row_bound import RowBound
-from solvers.facts.structure import facts_of
 from solvers.model.linear import LinearRows
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 import fsmodels as fs
-from solvers.facts.structure import facts_of
+from solvers.facts.base import facts_of
 from solvers.whole.ordered_products import products_as_sets
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))

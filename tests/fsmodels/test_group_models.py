@@ -8,7 +8,8 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.models.multivariate import Groups, fsmulti, group_dual, group_primal, groups_of, objective
+from fsmodels.models.multivariate import Groups, fsmulti, objective
+from fsmodels.models.multivariate.groups import group_dual, group_primal, groups_of
 
 CONIC = ["clarabel", "pounce", "gurobi", "scip"]
 TIGHT = 1e-5  # relative: what these solvers agree to; scip and gurobi work to 1e-6 in each row

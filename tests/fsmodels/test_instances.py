@@ -13,8 +13,10 @@ from scipy import sparse
 
 import fsmodels as fs
 from fsmodels import instances
+from fsmodels.datasets.bags import Bags, load_bags
 from fsmodels.datasets.dataset import DataWarning
-from fsmodels.datasets.instances import Bags, closest, embed, list_bags, load_bags
+from fsmodels.datasets.instances import closest, embed
+from fsmodels.datasets.shipped import list_bags
 from fsmodels.errors import DataError, ParameterError
 
 

@@ -15,18 +15,8 @@ from sklearn import metrics
 import fsmodels as fs
 import fsmodels.models.multivariate.measures
 from fsmodels import measures
-from fsmodels.models.multivariate.labellings import Ranked
-from fsmodels.models.multivariate.measures import (
-    Auc,
-    BreakEven,
-    FBeta,
-    Hamming,
-    PrecisionAt,
-    RecallAt,
-    Table,
-    loss,
-    measure,
-)
+from fsmodels.models.multivariate.labellings import Ranked, Table
+from fsmodels.models.multivariate.measures import Auc, BreakEven, FBeta, Hamming, PrecisionAt, RecallAt, loss, measure
 
 LABELLINGS = ["hamming", "f1", "f0.3", "f2", "prbep", "rec@1", "rec@3", "rec@2p", "prec@1", "prec@3", "prec@2p"]
 RANKED = ["prbep", "rec@1", "rec@3", "rec@2p", "rec@0.5p", "prec@1", "prec@3", "prec@2p"]

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsmodels.datasets.synthetic import aytug, data_set_one, data_set_two, ndcc, peleg_meir, weston
+from fsmodels.datasets.synthetic import aytug, ndcc, peleg_meir
+from fsmodels.datasets.synthetic.aytug import data_set_one, data_set_two
+from fsmodels.datasets.synthetic.peleg_meir import weston
 from fsmodels.errors import ParameterError
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from solvers import OptionError, SolverError
-from solvers.box.minimise import METHODS, check_method, minimise, residual
+from solvers.box.minimise import METHODS, check_method, minimise
+from solvers.box.problem import residual
 from solvers.interfaces.registry import SOLVERS
 
 INTERIOR = ["pounce", "cyipopt"]

@@ -8,8 +8,8 @@ import pytest
 
 import solvers
 from solvers import Facts, SolutionStatus
+from solvers.facts.base import facts_of
 from solvers.facts.certificate import Certificate
-from solvers.facts.structure import facts_of
 
 
 def put(model, x):
@@ -37,7 +37,7 @@ def built():
     m.row = pyo.Constraint(expr=m.x + m.y >= 3)
     m.part = pyo.Expression(expr=2 * m.y)
     m.cost = pyo.Objective(expr=m.x + m.part)
-    Facts(certificate=Certificate([m.row], bound, repair, trivial).seal(m)).attach(m)
+    Facts(certificate=Certificate([m.row], bound, repair, trivial)).seal(m)
     return m
 
 
@@ -73,7 +73,7 @@ def test_what_an_edit_leaves_of_the_proof(edit, copied):
 @pytest.mark.parametrize("solver", ["highs", "scip"])
 def test_an_edited_model_is_solved_as_it_is(edit, solver):
     model, plain = built(), built()
-    Facts().attach(plain)
+    Facts().seal(plain)
     for m in (model, plain):
         EDITS[edit][0](m)
     if edit == "a set" and solver == "highs":

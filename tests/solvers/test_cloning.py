@@ -5,8 +5,8 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from solvers import Facts
+from solvers.facts.base import facts_of
 from solvers.facts.change import Change
-from solvers.facts.structure import facts_of
 from solvers.model.cloning import clone_of
 
 
@@ -24,7 +24,7 @@ def dense():
     m.between = pyo.Constraint(expr=(-4.0, body(), 5.0))
     m.priced = pyo.Constraint(expr=m.price * m.x[0] + m.x[1] <= 3)
     m.cost = pyo.Objective(expr=sum(m.x.values()))
-    Facts(change=Change([(m.x[0], 4.0)], rows=[(m.equal, 2.0)])).attach(m)
+    Facts(change=Change([(m.x[0], 4.0)], rows=[(m.equal, 2.0)])).seal(m)
     return m
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import fsmodels as fs
 import solvers
+from solvers.facts.base import Facts, facts_of
 from solvers.facts.blocks import Block, Blocks
-from solvers.facts.structure import Facts, facts_of
 
 DATA = fs.Dataset.from_arrays([[0.0, 1.0], [1.0, 0.5], [2.0, 2.0], [3.0, 2.5]], [-1, -1, 1, 1])
 
@@ -107,7 +107,7 @@ def test_facts_survive_pickle_and_belong_to_the_copy(taken):
     m = foreign()
     if taken:
         m.structure = pyo.Var()
-    Blocks([Block([m.x]), Block([m.y])]).attach(m)
+    Blocks([Block([m.x]), Block([m.y])]).seal(m)
     copy = pickle.loads(pickle.dumps(m))
     assert facts_of(copy).blocks[0].variables[0].model() is copy
     assert solvers.solve(copy, "alternating").objective == pytest.approx(-7.0)
@@ -117,7 +117,7 @@ def test_facts_attached_to_a_model_that_has_the_name_leave_it_alone():
     m = foreign()
     m.structure = pyo.Var()
     own = m.structure
-    Facts(default_solver="highs", selected=lambda m: ["x"]).attach(m)
+    Facts(default_solver="highs", selected=lambda m: ["x"]).seal(m)
     assert m.structure is own
     result = solvers.solve(m)
     assert (result.solver, result.selected) == ("highs", ["x"])

@@ -7,7 +7,8 @@ import pyomo.environ as pyo
 import pytest
 
 from solvers import ModelError, OptionError, SolutionStatus, StopReason, solve
-from solvers.box.minimise import minimise, residual
+from solvers.box.minimise import minimise
+from solvers.box.problem import residual
 from solvers.drivers.alternating.oracle_descent import OracleDescent
 from solvers.facts.blocks import Block
 from solvers.facts.oracle_blocks import Moved, OracleBlock, OracleBlocks
@@ -116,7 +117,7 @@ def oracle(*blocks, at=(0.0, 0.0, 1.0, 1.0), **facts):
         lambda x: float(saddle(x)[0]),
         lambda x, low, up: residual(x, *saddle(x)[:2], low, up, 1.0),
         **{"boxed": [m.x], "settled": lambda a, b, tolerance: bool(np.abs(a - b).max() <= tolerance), **facts},
-    ).attach(m)
+    ).seal(m)
     return m
 
 

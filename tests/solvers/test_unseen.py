@@ -36,7 +36,7 @@ def by_oracle():
     del m.row
     value = lambda x: -x[0] - 2 * x[1]  # noqa: E731
     step = lambda x, inside: Moved(inside.upper.copy(), value(x), value(inside.upper))  # noqa: E731
-    OracleBlocks([m.x, m.y], [OracleBlock("up", step)], value, lambda x, low, up: 0.0, boxed=[m.x, m.y]).attach(m)
+    OracleBlocks([m.x, m.y], [OracleBlock("up", step)], value, lambda x, low, up: 0.0, boxed=[m.x, m.y]).seal(m)
     return m
 
 

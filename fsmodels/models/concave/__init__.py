@@ -92,8 +92,7 @@ from fsmodels.models.proofs.certified import Classified, Point, chosen, weights,
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.svm import class_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
 from fsmodels.weights import column_sizes, used
-from solvers.facts.blocks import Block, Blocks, PenaltyValues
-from solvers.facts.structure import Facts, Structure
+from solvers.facts import Block, Blocks, Facts, PenaltyValues, Structure
 from solvers.facts.twin import Twin
 
 __all__ = ["FORMS", "MU", "fs", "fs_objective", "fsb", "fsl", "fss", "fsv"]
@@ -398,15 +397,12 @@ def _certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.Con
     read = chosen if chooses else weights
     put = partial(_put, _selection(model))
     proof = Classified(columns, data.y, partial(class_shares, data.y), read, put, None)
-    facts.certificate = proof.certificate(model, plane_rows(model), repaired=chooses)
+    facts.certificate = proof.certificate(plane_rows(model), repaired=chooses)
     facts.change = plane_change(
         model, columns, *(part for part in map(model.component, ("v", "u")) if part is not None)
     )
     facts.resolution = partial(plane_resolution, columns.largest)
-    if isinstance(facts, Structure):
-        facts.seal(model)
-    else:
-        facts.attach(model)
+    facts.seal(model)
     return model
 
 

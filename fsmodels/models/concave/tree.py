@@ -39,9 +39,7 @@ from fsmodels.models.concave.planes import Mask, Plane, RobustOn
 from fsmodels.models.proofs.certified import Point
 from fsmodels.models.proofs.equilibration import Columns
 from solvers.clock import Clock
-from solvers.facts import LinearRows
-from solvers.facts.row_bound import RowBound
-from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
+from solvers.facts import Cut, LinearRows, RelaxedAnswer, RowBound, SubAnswer
 
 FloatArray = NDArray[np.float64]
 

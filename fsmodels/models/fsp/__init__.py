@@ -67,13 +67,14 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels.checks import feature_count, positive
 from fsmodels.datasets.checks import dataset
-from fsmodels.datasets.dataset import Dataset, check_known_features
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.models.fsp.forms import FORMS, RMP, selecting_svm, svm_cost, weight_bound, with_structure
 from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.proofs.svm import repaired
 from fsmodels.models.svm import C_MEANING, soft_margin
+from fsmodels.words import check_known_features
 
 VALUE = 1e-6  # relative gap of ``value``
 ROUNDING = 1e-6  # what a solver's multipliers may miss of dual feasibility

@@ -32,8 +32,7 @@ from fsmodels.models.fsp.oracle.relaxation import Rows
 from solvers import Capability as C
 from solvers import either
 from solvers.errors import ModelError
-from solvers.facts import LinearRows
-from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
+from solvers.facts import Cut, LinearRows, RelaxedAnswer, SubAnswer
 from solvers.values import same, state
 
 BORDER = 200  # rows of the master beside which the joint relaxation is still fast

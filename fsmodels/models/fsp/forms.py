@@ -22,8 +22,7 @@ from fsmodels.models.fsp.cuts import Cuts, FastSub, Reweighting, error_rate, sel
 from fsmodels.models.proofs.certified import Classified, Point, chosen, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.svm import equal_shares, feature_weights, half_squares, least_cost, resolution, soft_margin
-from solvers.facts.change import Change
-from solvers.facts.structure import Structure
+from solvers.facts import Change, Structure
 
 NORM, OR = "(FSP) 1/2 sum w_j^2", "(FSP) feature j is selected or w_j = 0"
 FORMS = ["perspective", "bilinear", "big-m", "indicator"]
@@ -174,7 +173,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
         default_solver="branch-and-cut",
     )
     proof = Classified(columns, data.y, partial(equal_shares, len(data.y)), chosen, partial(_put, form), least_cost)
-    structure.certificate = proof.certificate(model, [])
+    structure.certificate = proof.certificate([])
     if form == RMP:
         structure.subproblem = [model.w, model.b, model.eta]
         structure.coupling, structure.implicit = [], 'the cuts of its oracle, by form="rmp"'

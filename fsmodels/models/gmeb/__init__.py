@@ -96,7 +96,7 @@ from fsmodels.datasets.units import as_given
 from fsmodels.models.gmeb.bounds import MarginBound, ScalingBound, bound_with_scaling, bound_without_scaling
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.grid import path
-from fsmodels.models.gmeb.norm import Moments, attach
+from fsmodels.models.gmeb.norm import Moments, separable
 from fsmodels.models.gmeb.proof import Proof, of_dual, of_nonconvex, of_primal, resolution
 from fsmodels.models.gmeb.solution import (
     by_multiplier,
@@ -112,7 +112,7 @@ from fsmodels.models.gmeb.svm import svm_ratio, svm_unsquared
 from fsmodels.models.gmeb.units import dual_change, primal_change, root_size
 from fsmodels.models.proofs.equilibration import powers
 from fsmodels.models.svm import rows_of
-from solvers.facts.structure import Facts
+from solvers.facts import Facts
 
 __all__ = [
     "FORMS",
@@ -216,16 +216,17 @@ def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic")
     model.objective = pyo.Objective(expr=model.loss, doc="(15) sum of slacks")
     proof = _proof(columns)
     factor = powers(proof.sizes(R_plus, R_minus))
-    Facts(
+    facts = Facts(
         selected=partial(by_weight, columns.sizes),
         violation=norm_violation,
         resolution=partial(resolution, len(columns.y)),
-        certificate=of_primal(model, proof, FLOOR if form == "quotient" else 0.0).seal(model),
+        certificate=of_primal(model, proof, FLOOR if form == "quotient" else 0.0),
         change=primal_change(model, columns, factor, (R_plus, R_minus)),
         default_solver="clarabel" if form == "conic" else "pounce",
-    ).attach(model)
+    )
     if form == "conic":
-        attach(model, columns.X, columns.y, proof.moments, factor)
+        facts = separable(model, facts, columns, proof.moments, factor)
+    facts.seal(model)
     return model
 
 
@@ -267,9 +268,9 @@ def nonconvex(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteMo
     Facts(
         selected=partial(by_weight, columns.sizes),
         resolution=partial(resolution, len(columns.y)),
-        certificate=of_nonconvex(model, _proof(columns)).seal(model),
+        certificate=of_nonconvex(model, _proof(columns)),
         default_solver="multi-start",
-    ).attach(model)
+    ).seal(model)
     return model
 
 
@@ -321,7 +322,7 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     n, shares = len(columns.y), [np.sqrt((columns.y > 0).sum()), np.sqrt((columns.y < 0).sum())]
     prices = model.C_plus * shares[0] * model.size_plus + model.C_minus * shares[1] * model.size_minus
     model.objective = pyo.Objective(expr=(model.loss + prices) / n, doc="(10) mean slack and sizes")
-    Facts(selected=partial(by_weight, columns.sizes), default_solver="multi-start").attach(model)
+    Facts(selected=partial(by_weight, columns.sizes), default_solver="multi-start").seal(model)
     return model
 
 
@@ -406,10 +407,10 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
     Facts(
         selected=partial(by_multiplier, columns.sizes),
         resolution=partial(resolution, len(columns.y)),
-        certificate=of_dual(model, proof).seal(model),
+        certificate=of_dual(model, proof),
         change=dual_change(model, columns, R_plus, R_minus),
         default_solver="clarabel",
-    ).attach(model)
+    ).seal(model)
     return model
 
 

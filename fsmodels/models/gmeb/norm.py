@@ -36,10 +36,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import brentq
 
-from solvers.facts.separable import Cuts, Separable, no_cuts
-from solvers.facts.structure import Facts, facts_of
+from fsmodels.models.gmeb.columns import Centred
+from solvers.facts import Cuts, Facts, Separable, no_cuts
 
-__all__ = ["Moments", "Worst", "attach"]
+__all__ = ["Moments", "Worst", "separable"]
 
 FloatArray = NDArray[np.float64]
 
@@ -187,26 +187,28 @@ class Norms:
         return sparse.csr_array(np.concatenate([c, c, np.zeros(1 + n)])[None]), float(np.sqrt(p * R_plus + q * R_minus))
 
 
-def attach(model: pyo.ConcreteModel, X: FloatArray, y: FloatArray, moments: Moments, factor: FloatArray) -> None:
-    """Tell the driver "cutting-plane" that s and t of a conic primal (15), and the rows that hold them, can be spared.
+def separable(
+    model: pyo.ConcreteModel, facts: Facts, columns: Centred, moments: Moments, factor: FloatArray
+) -> Separable:
+    """Return the facts of a conic primal (15) that also tell "cutting-plane" that s, t and their rows can be spared.
 
     Parameters
     ----------
     model : with ``w``, ``offset``, ``xi``, ``s``, ``t``, ``R_plus``, ``R_minus`` and the rows of (15)
-    X : ndarray of shape (n, d), centred
-    y : ndarray of shape (n,)
+    facts : what else is known of it
+    columns : Centred
     moments : Moments
     factor : ndarray of shape (d,)
         Powers of two, w over which is of one size.
     """
-    n, d = X.shape
+    n, d = columns.X.shape
     split = sparse.hstack([sparse.diags_array(factor), -sparse.diags_array(factor)])
-    facts = facts_of(model) or Facts()
-    Separable(
+    norms = Norms(moments, columns.X, columns.y, factor, model.R_plus, model.R_minus, model.s, model.t)
+    return Separable(
         visible=[model.w, model.offset, model.xi],
         hidden=[model.s, model.t],
         rows=[model.cone, model.unit, model.second_plus, model.second_minus],
-        separator=Norms(moments, X, y, factor, model.R_plus, model.R_minus, model.s, model.t),
+        separator=norms,
         lift=sparse.block_diag([split, sparse.eye_array(1 + n)], format="csr"),
         lower=np.concatenate([np.zeros(2 * d), np.full(1 + n, -np.inf)]),
         selected=facts.selected,
@@ -215,4 +217,4 @@ def attach(model: pyo.ConcreteModel, X: FloatArray, y: FloatArray, moments: Mome
         certificate=facts.certificate,
         change=facts.change,
         default_solver=facts.default_solver,
-    ).seal(model)
+    )

@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 
 from fsmodels.models.gmeb.norm import Moments
 from fsmodels.models.proofs.svm import balanced, hinges, repaired
-from solvers.facts.certificate import Certificate
+from solvers.facts import Certificate
 
 __all__ = ["Attained", "Proof", "Proven", "of_dual", "of_nonconvex", "of_primal", "resolution"]
 

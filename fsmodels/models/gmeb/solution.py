@@ -11,7 +11,7 @@ import pyomo.environ as pyo
 from fsmodels.errors import ModelError
 from fsmodels.models.gmeb.norm import Moments
 from fsmodels.weights import FloatArray, used
-from solvers import facts_of
+from solvers.facts import Separable, facts_of
 
 TIGHT = 1e-5  # relative distance at which a cone binds
 
@@ -167,9 +167,10 @@ def norm_violation(model: pyo.ConcreteModel) -> float:
     Where s_j = 0, w_j = 1e-4 satisfies ``w_j^2 <= s_j t_j`` within 1e-8: solvers that are content with that call
     optimal what is below the optimum.
     """
-    stated = getattr(facts_of(model), "built", None)  # no walk over the other rows: they do not change these
+    facts = facts_of(model)
     rows = [model.component(name) for name in ("cone", "unit", "second_plus", "second_minus")]
-    if (stated is not None and stated.changes()) or not all(part.active for part in rows if part is not None):
+    edited = isinstance(facts, Separable) and facts.own_edits(model)
+    if edited or not all(part.active for part in rows if part is not None):
         return 0.0  # the rows mean something else now
     v_plus, v_minus = (np.array(list(part.extract_values().values())) for part in (model.v_plus, model.v_minus))
     w = np.array([pyo.value(weight) for weight in model.w.values()])

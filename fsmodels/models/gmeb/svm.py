@@ -41,7 +41,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.gmeb.solution import by_weight
 from fsmodels.models.svm import feature_weights, rows_of, signed, soft_margin
 from fsmodels.weights import column_sizes
-from solvers.facts.structure import Facts
+from solvers.facts import Facts
 
 __all__ = ["svm_ratio", "svm_unsquared"]
 
@@ -80,7 +80,7 @@ def svm_unsquared(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     squares = pyo.quicksum(w**2 for w in model.w.values())
     model.norm = pyo.Constraint(expr=squares <= model.t**2, doc="(19) ||w|| <= t")
     model.objective = pyo.Objective(expr=0.5 * model.t + model.C * model.loss, doc="(19) norm and slacks")
-    Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="clarabel").attach(model)
+    Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="clarabel").seal(model)
     return model
 
 
@@ -131,5 +131,5 @@ def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     model.objective = pyo.Objective(
         expr=(model.loss + 1 / (2 * model.C)) / model.gamma, doc="(18) loss and complexity over the margin"
     )
-    Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="pounce").attach(model)
+    Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="pounce").seal(model)
     return model

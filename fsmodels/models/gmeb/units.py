@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 from fsmodels.models.gmeb.columns import Centred
 from fsmodels.models.proofs.equilibration import powers
 from fsmodels.weights import FloatArray
-from solvers.facts.change import Change
+from solvers.facts import Change
 
 __all__ = ["dual_change", "primal_change", "root_size"]
 

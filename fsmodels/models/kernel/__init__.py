@@ -85,7 +85,7 @@ from fsmodels.models.kernel.algebra import efs, fs, svm, xfs
 from fsmodels.models.kernel.build import built, by_oracle, share, weights
 from fsmodels.models.kernel.fitted import KernelClassifier, classifier, ranking
 from fsmodels.models.kernel.problem import STOPS, used
-from solvers.facts.oracle_blocks import OracleBlock
+from solvers.facts import OracleBlock
 
 __all__ = [
     "FORMS",

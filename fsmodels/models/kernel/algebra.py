@@ -28,8 +28,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.kernel.build import built, share, weights
 from fsmodels.models.kernel.problem import MARGIN, Problem
-from solvers.facts.blocks import Block, Blocks
-from solvers.facts.structure import Facts
+from solvers.facts import Block, Blocks, Facts
 
 Settled = Callable[[np.ndarray, np.ndarray], bool]  # (weights before a sweep, after it) -> whether it was the last
 
@@ -187,14 +186,14 @@ def _selection(
         start = np.concatenate([coefficients, [b], [v.value for v in model.z.values()], [1.0]])
         model.margin.set_value(float(np.clip(1.0 / np.sqrt(max(problem.objective.norm(start), 1e-300)), *MARGIN)))
         model.objective.set_value(1.0 / (2.0 * model.margin**2) + model.C * model.loss + model.penalty * model.size)
-    Facts(selected=problem.selected, default_solver="pounce").attach(model)
+    Facts(selected=problem.selected, default_solver="pounce").seal(model)
     return model
 
 
 def whole(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """State (7) in all variables, for NLP solvers."""
     _state(model)
-    Facts(selected=model.kernel_problem.selected, default_solver="pounce").attach(model)
+    Facts(selected=model.kernel_problem.selected, default_solver="pounce").seal(model)
     return model
 
 
@@ -233,7 +232,7 @@ def alternating(
         settled=settled,
         sweeps=sweeps,
         keeps_last=algorithm == 3,
-    ).attach(model)
+    ).seal(model)
     return model
 
 

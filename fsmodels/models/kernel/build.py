@@ -10,12 +10,13 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from fsmodels.checks import choice, positive
-from fsmodels.datasets.dataset import Dataset, check_known_features
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.kernel.kernels import FloatArray, as_kernel
 from fsmodels.models.kernel.problem import MARGIN, Problem
-from solvers.facts.oracle_blocks import OracleBlock, OracleBlocks
+from fsmodels.words import check_known_features
+from solvers.facts import OracleBlock, OracleBlocks
 
 STARTS = ["default", "ones"]
 SVMS = ["libsvm", "primal"]
@@ -144,5 +145,5 @@ def by_oracle(model: pyo.ConcreteModel, blocks: list[OracleBlock], **facts: Any)
         remedy='build it with form="algebra"',
         selected=problem.selected,
         **facts,
-    ).attach(model)
+    ).seal(model)
     return model

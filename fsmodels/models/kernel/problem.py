@@ -26,8 +26,9 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.kernel.kernels import FloatArray, Kernel
 from fsmodels.models.kernel.objective import Objective, places
 from fsmodels.models.kernel.value_function import TOLERANCE, ValueFunction, solved
-from solvers.box.minimise import minimise, residual
-from solvers.facts.oracle_blocks import Inside, Moved
+from solvers.box.minimise import minimise
+from solvers.box.problem import residual
+from solvers.facts import Inside, Moved
 
 __all__ = ["MARGIN", "STOPS", "ZERO", "Problem"]
 

@@ -72,9 +72,7 @@ from fsmodels.models.multivariate.measures import Loss
 from fsmodels.models.multivariate.measures import loss as loss_of
 from fsmodels.models.svm import rows_of
 from fsmodels.weights import column_sizes, used
-from solvers.facts.composite import CompositeRisk, RiskRow
-from solvers.facts.k_support import half_norm
-from solvers.facts.structure import Facts
+from solvers.facts import CompositeRisk, Facts, RiskRow, half_norm
 
 __all__ = [
     "FORMS",
@@ -250,7 +248,7 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
     model.objective = pyo.Objective(
         expr=0.5 * pyo.quicksum(model.t.values()) + 0.5 * model.C * loss, doc="(4) Omega and the squared hinge loss"
     )
-    Facts(selected=partial(_used, data), default_solver="clarabel").attach(model)
+    Facts(selected=partial(_used, data), default_solver="clarabel").seal(model)
     return model
 
 
@@ -433,7 +431,7 @@ def _explicit(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -
     model.objective = pyo.Objective(
         expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc="(5) Omega and C times the risk"
     )
-    Facts(selected=partial(_used, data), default_solver="clarabel").attach(model)
+    Facts(selected=partial(_used, data), default_solver="clarabel").seal(model)
     return model
 
 

@@ -44,7 +44,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from fsmodels.checks import positive
 from fsmodels.errors import ModelError, ParameterError
 from solvers import Result
-from solvers.facts.k_support import vertices
+from solvers.facts import vertices
 
 __all__ = ["Groups", "group_dual", "group_primal", "groups_of"]
 

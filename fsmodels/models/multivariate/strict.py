@@ -17,7 +17,7 @@ from fsmodels.models.multivariate.measures import Loss
 from fsmodels.weights import column_sizes
 from solvers import Result, StopReason, SupportFound, SupportSearch, facts_of, solve
 from solvers.clock import Clock, one_clock
-from solvers.facts.composite import CompositeRisk
+from solvers.facts import CompositeRisk
 from solvers.result import DEFAULT_GAP, SolutionStatus, verdict
 
 __all__ = ["build", "run"]

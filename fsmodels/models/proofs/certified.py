@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsmodels.models.proofs.bounds import slacks
 from fsmodels.models.proofs.equilibration import Columns
-from solvers.facts.certificate import Certificate
+from solvers.facts import Certificate
 
 __all__ = ["Classified", "Point"]
 
@@ -63,10 +63,10 @@ class Classified:
         """Return this object, which holds data only: a model's clone shares it."""
         return self
 
-    def certificate(self, model: pyo.ConcreteModel, rows: list[Any], *, repaired: bool = True) -> Certificate:
-        """Return the sealed certificate of a complete model; ``rows`` are the margins, in the samples' order."""
+    def certificate(self, rows: list[Any], *, repaired: bool = True) -> Certificate:
+        """Return the certificate of a model; ``rows`` are the margins, in the samples' order."""
         bound = None if self.lower is None else self.bound
-        return Certificate(rows, bound, self.repair if repaired else None, self.trivial).seal(model)
+        return Certificate(rows, bound, self.repair if repaired else None, self.trivial)
 
     def bound(self, model: Any, alpha: FloatArray | None) -> float:
         """Return what multipliers prove."""

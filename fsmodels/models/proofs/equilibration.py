@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.checks import LARGEST
-from solvers.facts.change import Change
+from solvers.facts import Change
 
 FloatArray = NDArray[np.float64]
 

@@ -45,8 +45,9 @@ from solvers.drivers.base import Driver
 from solvers.drivers.penalty import inexact
 from solvers.drivers.starts import StartsConfig, spread
 from solvers.errors import OptionError
+from solvers.facts.as_built import data_of
+from solvers.facts.base import facts_of
 from solvers.facts.blocks import Blocks, Part, Partition, as_blocks, has_kinks
-from solvers.facts.structure import data_of, facts_of
 from solvers.interfaces.runner import SolveOptions
 from solvers.model.classes import single_objective, violation
 from solvers.model.smooth import SmoothObjective

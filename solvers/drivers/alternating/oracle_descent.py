@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 from solvers.box.minimise import check_method
 from solvers.drivers.base import Driver
 from solvers.errors import ModelError, OptionError
+from solvers.facts.as_built import data_of
+from solvers.facts.base import facts_of
 from solvers.facts.oracle_blocks import Inside, OracleBlock, OracleBlocks
-from solvers.facts.structure import data_of, facts_of
 from solvers.options import Config
 from solvers.result import SolutionStatus, StopReason
 from solvers.values import put_back

@@ -13,7 +13,8 @@ from solvers.drivers.benders.relaxation import Endless, EndlessSubproblem, Whole
 from solvers.drivers.benders.split import Split, implied_structure, is_declared, split
 from solvers.drivers.benders.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
 from solvers.errors import ModelError, OptionError, SolverError
-from solvers.facts.structure import Structure, facts_of
+from solvers.facts.base import facts_of
+from solvers.facts.structure import Structure
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, require
 from solvers.interfaces.runner import Runner, SolveOptions

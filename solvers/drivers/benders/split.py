@@ -18,7 +18,8 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 
 from solvers.errors import ModelError
-from solvers.facts.structure import AsBuilt, Cut, Structure, data_of, members
+from solvers.facts.as_built import AsBuilt, data_of
+from solvers.facts.structure import Cut, Structure
 from solvers.model.classes import single_objective
 from solvers.model.components import named
 from solvers.model.expressions import terms, variables
@@ -101,7 +102,7 @@ def split(model: Any, structure: Structure) -> Split:
         If the model has no single active objective, or was edited where a fact that holds only as built is in use.
     """
     objective = single_objective(model)
-    built = structure.built
+    built, built_coupling = structure.built, structure.built_coupling
     inside = {id(v) for v in structure.variables()}
     complicating = {id(v) for v in structure.complicating}
     parts = Split(structure, 1.0 if objective.sense == pyo.minimize else -1.0)
@@ -113,8 +114,8 @@ def split(model: Any, structure: Structure) -> Split:
         seen.update(fresh)
         parts.master_variables.extend(fresh.values())
 
-    known = dict(zip(map(id, built.rows), built.expressions, strict=True)) if built else {}
-    known_coupling = dict(zip(map(id, built.coupling), built.coupling_expressions, strict=True)) if built else {}
+    known = built.said_by_rows() if built else {}
+    known_coupling = built_coupling.said_by_rows() if built_coupling else {}
     choices = [d for c in structure.coupling or () if c.ctype is Disjunction for d in c.values()]
     written = {id(row) for d in choices for row in _written(d)} if built else set()
     coupling = {id(c) for c in structure.coupling or ()}
@@ -146,10 +147,9 @@ def split(model: Any, structure: Structure) -> Split:
         else:
             parts.mixed.append(f'Row "{row.name}"')
 
-    before = built.terms if built else [None] * len(structure.terms)
-    atoms = [e for e, b in zip(structure.terms, before, strict=True) if e.expr is b]
+    atoms = built.same_named() if built else []
     intact = built is not None and len(atoms) == len(structure.terms)
-    own = {id(t) for t in built.objective} if built and intact else set()
+    own = {id(t) for t in structure.built_terms} if intact else set()
     for term in terms(objective.expr, atoms):
         held = [] if id(term) in own else list(variables(term))
         kind = {id(v) in inside for v in held}
@@ -161,9 +161,10 @@ def split(model: Any, structure: Structure) -> Split:
         else:
             parts.mixed.append(f"Objective term {term}")
 
-    if built:
-        parts.coupling_edits = [*_coupling_edits(built, choices, alive), *_set_edits(model, structure, built)]
-        parts.edits += [*_edits(structure, built, alive), *parts.coupling_edits]
+    if built and built_coupling:
+        coupling_edits, set_edits = _coupling_edits(built_coupling, choices, alive), _set_edits(model, structure)
+        parts.coupling_edits = [*coupling_edits, *set_edits]
+        parts.edits += [*_edits(built, alive), *parts.coupling_edits]
         same = intact and objective.sense == built.sense
         if not (same and sorted(map(id, parts.subproblem_terms)) == sorted(own)):
             parts.edits.append("objective")
@@ -179,7 +180,7 @@ def split(model: Any, structure: Structure) -> Split:
     return parts
 
 
-def _edits(structure: Structure, built: AsBuilt, alive: set[int]) -> Iterator[str]:
+def _edits(built: AsBuilt, alive: set[int]) -> Iterator[str]:
     """Yield, in words, what of the builder's subproblem is gone or changed, the coupling aside."""
     for row in built.rows:
         if id(row) not in alive:
@@ -190,7 +191,7 @@ def _edits(structure: Structure, built: AsBuilt, alive: set[int]) -> Iterator[st
 
 def _coupling_edits(built: AsBuilt, choices: list[Any], alive: set[int]) -> Iterator[str]:
     """Yield, in words, what of the builder's coupling is gone or changed, or has joined it inside a disjunct."""
-    own = set(map(id, built.coupling))
+    own = set(map(id, built.rows))
     for choice in choices:
         switched_off = not choice.active and choice.algebraic_constraint is None
         if switched_off or not all(row.active for row in _written(choice)):
@@ -199,7 +200,7 @@ def _coupling_edits(built: AsBuilt, choices: list[Any], alive: set[int]) -> Iter
             for row in disjunct.component_data_objects(pyo.Constraint):
                 if id(row) not in own and (row.active or disjunct.transformation_block is not None):
                     yield f'row "{row.name}"'
-    for row, expression in zip(built.coupling, built.coupling_expressions, strict=True):
+    for row, expression in zip(built.rows, built.expressions, strict=True):
         disjunct = row.parent_block()
         if disjunct is None or disjunct.ctype is not Disjunct:
             same = id(row) in alive
@@ -211,21 +212,15 @@ def _coupling_edits(built: AsBuilt, choices: list[Any], alive: set[int]) -> Iter
             yield f'row "{row.name}" (changed, deactivated, deleted or replaced)'
 
 
-def _set_edits(model: Any, structure: Structure, built: AsBuilt) -> Iterator[str]:
+def _set_edits(model: Any, structure: Structure) -> Iterator[str]:
     """Yield, in words, what of the coupling's ordered sets is gone, changed or new."""
-    if not any(c.ctype is pyo.SOSConstraint for c in structure.coupling or ()):
+    built = structure.built_coupling
+    if built is None or not any(c.ctype is pyo.SOSConstraint for c in structure.coupling or ()):
         return
-    active = {id(s): s for s in model.component_data_objects(pyo.SOSConstraint, active=True, descend_into=INSIDE)}
-    for ordered, before in zip(built.sets, built.members, strict=True):
-        if id(ordered) not in active or not _same_set(members(ordered), before):
-            yield f'ordered set "{ordered.name}" (changed, deactivated or deleted)'
-    own = set(map(id, built.sets))
-    yield from (f'ordered set "{s.name}"' for key, s in active.items() if key not in own)
-
-
-def _same_set(now: tuple[int, list[Any], list[float]], before: tuple[int, list[Any], list[float]]) -> bool:
-    same = now[0] == before[0] and now[2] == before[2] and len(now[1]) == len(before[1])
-    return same and all(v is w for v, w in zip(now[1], before[1], strict=True))
+    yield from (f'ordered set "{s.name}" (changed, deactivated or deleted)' for s in built.changed_sets(model))
+    active = model.component_data_objects(pyo.SOSConstraint, active=True, descend_into=INSIDE)
+    own = set(map(id, built.others))
+    yield from (f'ordered set "{s.name}"' for s in active if id(s) not in own)
 
 
 def _written(choice: Any) -> list[Any]:

@@ -41,9 +41,9 @@ from solvers.drivers.two_layer.groups import refined
 from solvers.drivers.two_layer.restricted import DIRECT, ByGroups, Columns, Master
 from solvers.drivers.two_layer.working_set import WorkingSet
 from solvers.errors import ModelError, OptionError
+from solvers.facts.base import facts_of
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.k_support import half_conjugate, half_norm, largest
-from solvers.facts.structure import facts_of
 from solvers.options import Config
 from solvers.result import SolutionStatus, StopReason, is_closed
 

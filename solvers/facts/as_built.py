@@ -1,0 +1,195 @@
+"""A model as its builder left it, for facts that hold of it only as it was built."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyomo.environ as pyo
+
+from solvers.model.classes import single_objective
+from solvers.model.unseen import UNSEEN
+from solvers.values import INSIDE, same, state
+
+DOMAIN = 2  # its place in a variable's state
+
+
+@dataclass
+class AsBuilt:
+    """What a builder made, and what it said: objects to be compared by identity, which costs milliseconds.
+
+    All that is active in a model, or the part of it that facts speak of. Parallel lists and not dictionaries by ``id``:
+    they survive ``model.clone()`` and pickling.
+    """
+
+    objective: Any
+    cost: Any
+    sense: Any
+    rows: list[Any]
+    names: list[str]
+    expressions: list[Any]
+    active: list[bool]
+    variables: list[Any]
+    states: list[tuple[Any, ...]]
+    named: list[Any]  # expressions, whose content may be set anew
+    contents: list[Any]
+    others: list[Any]  # components that are no rows: sets and disjunctions, say
+    members: list[Any]  # of those of them that are ordered sets
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        *,
+        rows: Iterable[Any] | None = None,
+        variables: Iterable[Any] | None = None,
+        named: Iterable[Any] | None = None,
+        others: Iterable[Any] | None = None,
+    ) -> AsBuilt:
+        """Take the snapshot, of all that is active in the model but for what is given."""
+        objective = single_objective(model)
+        rows = _data(model, pyo.Constraint) if rows is None else list(rows)
+        variables = _data(model, pyo.Var) if variables is None else list(variables)
+        named = _data(model, pyo.Expression) if named is None else list(named)
+        others = _data(model, tuple(UNSEEN)) if others is None else list(others)
+        return cls(
+            objective,
+            objective.expr,
+            objective.sense,
+            rows,
+            [row.name for row in rows],
+            [row.expr for row in rows],
+            [row.active for row in rows],
+            variables,
+            [state(v) for v in variables],
+            named,
+            [e.expr for e in named],
+            others,
+            [_members(c) for c in others],
+        )
+
+    def untouched(self, model: Any) -> bool:
+        """Tell whether the whole model is as built, nothing added and nothing changed but values of parameters."""
+        counts = [len(_data(model, kind)) for kind in (pyo.Constraint, pyo.Var, pyo.Expression, tuple(UNSEEN))]
+        as_built = [len(parts) for parts in (self.rows, self.variables, self.named, self.others)]
+        return not self.changed_variables() and counts == as_built and self.restricted(model)
+
+    def restricted(self, model: Any) -> bool:
+        """Tell whether every point of the model is one of the whole model as built, with the same objective."""
+        objectives = _data(model, pyo.Objective)
+        now = {id(part) for part in (*_data(model, pyo.Constraint), *_data(model, tuple(UNSEEN)))}
+        return (
+            len(objectives) == 1
+            and objectives[0] is self.objective
+            and self.same_cost()
+            and all(id(part) in now for part in (*self.rows, *self.others))
+            and all(row.expr is before for row, before in zip(self.rows, self.expressions, strict=True))
+            and len(self.same_named()) == len(self.named)
+            and not self.changed_sets(model)
+            and all(_within(v, before) for v, before in zip(self.variables, self.states, strict=True))
+        )
+
+    def same_cost(self) -> bool:
+        """Tell whether the objective's expression and sense are as built."""
+        return self.objective.expr is self.cost and self.objective.sense == self.sense
+
+    def same_named(self) -> list[Any]:
+        """Return the named expressions whose content is as built."""
+        return [e for e, before in zip(self.named, self.contents, strict=True) if e.expr is before]
+
+    def said_by_rows(self) -> dict[int, Any]:
+        """Return each row's expression by the row's id."""
+        return dict(zip(map(id, self.rows), self.expressions, strict=True))
+
+    def changed_variables(self) -> list[Any]:
+        """Return the variables whose bounds, domain or fixing are no longer as built."""
+        return [v for v, before in zip(self.variables, self.states, strict=True) if not same(state(v), before)]
+
+    def changed_sets(self, model: Any) -> list[Any]:
+        """Return the ordered sets that are gone from the model or say something else."""
+        sets = [(c, before) for c, before in zip(self.others, self.members, strict=True) if before is not None]
+        now = {id(s) for s in _data(model, pyo.SOSConstraint)} if sets else set()
+        return [s for s, before in sets if id(s) not in now or not _same_set(_members(s), before)]
+
+    def row_edits(self, model: Any) -> Iterator[str]:
+        """Name the rows that are gone or changed."""
+        for row, name, before, active in zip(self.rows, self.names, self.expressions, self.active, strict=True):
+            if row.parent_component() is None or row.parent_component().model() is not model.model():
+                yield f'row "{name}" was deleted'
+            elif row.expr is not before:
+                yield f'row "{name}" was changed'
+            elif row.active != active:
+                yield f'row "{name}" was {"deactivated" if active else "activated"}'
+
+    def additions(self, model: Any) -> Iterator[str]:
+        """Name rows that are new, and what was done to the objective."""
+        known = {id(row) for row in self.rows}
+        yield from (f'row "{row.name}" was added' for row in _outside_disjuncts(model) if id(row) not in known)
+        objectives = list(model.component_data_objects(pyo.Objective, active=True))
+        if not any(o is self.objective for o in objectives):
+            yield f'the objective "{self.objective.name}" was deactivated or deleted'
+        yield from (f'the objective "{o.name}" was added' for o in objectives if o is not self.objective)
+        if not self.same_cost():
+            yield f'the objective "{self.objective.name}" was changed'
+
+    def variable_edits(self, now: Iterable[Any], boxed: Collection[Any] = ()) -> Iterator[str]:
+        """Name the variables that are not as built; of ``boxed`` ones bounds and fixing may be anything.
+
+        One that was made later, of an index that had none, may be as a builder would have made it: free.
+        """
+        known, loose = (
+            {id(v): before for v, before in zip(self.variables, self.states, strict=True)},
+            set(map(id, boxed)),
+        )
+        for v in now:
+            if id(v) in loose:
+                continue
+            is_now, before = state(v), known.get(id(v))
+            free = before is None and is_now[:2] == (None, None) and not v.fixed and v.domain is pyo.Reals
+            if not free and (before is None or not same(is_now, before)):
+                yield f'the bounds, domain or fixing of "{v.name}" were changed'
+        for v in boxed:
+            if v.domain is not known[id(v)][DOMAIN]:
+                yield f'the domain of "{v.name}" was changed'
+
+
+def data_of(components: Iterable[Any]) -> list[Any]:
+    """Return the data of components, indexed or not, in order and each once; data stand for themselves."""
+    found = {id(d): d for c in components for d in (c.values() if c.is_indexed() else [c])}
+    return list(found.values())
+
+
+def _data(model: Any, kind: Any) -> list[Any]:
+    return list(model.component_data_objects(kind, active=True, descend_into=INSIDE))
+
+
+def _outside_disjuncts(model: Any) -> Iterator[Any]:
+    """Yield the active rows but those of disjuncts, which belong to their disjunction."""
+    yield from model.component_data_objects(pyo.Constraint, active=True)
+
+
+def _members(component: Any) -> tuple[int, list[Any], list[float]] | None:
+    """Return what an ordered set says: its level, its variables and their weights; None for anything else."""
+    if component.ctype is not pyo.SOSConstraint:
+        return None
+    items = list(component.get_items())
+    return component.level, [v for v, _ in items], [float(w) for _, w in items]
+
+
+def _same_set(now: Any, before: tuple[int, list[Any], list[float]]) -> bool:
+    alike = now[0] == before[0] and now[2] == before[2] and len(now[1]) == len(before[1])
+    return alike and all(v is w for v, w in zip(now[1], before[1], strict=True))
+
+
+def _within(v: Any, before: tuple[Any, ...]) -> bool:
+    """Tell whether a variable may take no value now that it could not take before."""
+    if same(state(v), before):
+        return True
+    lower, upper, domain, fixed, _ = before
+    if fixed:
+        return False
+    least, most = pyo.value(lower), pyo.value(upper)
+    above = least is None or (v.lb is not None and v.lb >= least) or (v.fixed and v.value >= least)
+    below = most is None or (v.ub is not None and v.ub <= most) or (v.fixed and v.value <= most)
+    return above and below and (v.domain is domain or domain in (pyo.Reals, pyo.NonNegativeReals))

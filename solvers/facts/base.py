@@ -1,0 +1,138 @@
+"""What any model may tell whoever solves it, and how that is attached to the model and found again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import pyomo.environ as pyo
+
+from solvers.errors import ModelError
+from solvers.facts.as_built import AsBuilt, data_of
+from solvers.facts.certificate import Certificate
+from solvers.facts.change import Change
+from solvers.facts.twin import Twin
+from solvers.model.cloning import Attached
+from solvers.model.expressions import largest_coefficient
+
+FACTS = "facts of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
+SOLVED = 1e-9  # what the best of solvers leave of a violation
+
+
+@dataclass
+class Facts(Attached):
+    """What any model may tell whoever solves it.
+
+    Parameters
+    ----------
+    selected : callable, optional
+        model -> names of what its values select.
+    violation : callable, optional
+        model -> by how much its values miss what the rows mean, where the rows' own numbers hide it.
+    resolution : callable, optional
+        model -> the value of the objective that its arithmetic cannot tell from 0.
+    certificate : Certificate, optional
+        How answers are proven from the data, whatever a solver's tolerances.
+    change : Change, optional
+        A change of variables under which the numbers are of one size; solvers of the whole model see the new ones.
+    twin : Twin, optional
+        The same problem for a decomposition driver, whose proof counts in place of a solver's word; with a
+        certificate.
+    default_solver : str
+        Solver or driver where none is named; "" chooses by the model's class.
+    implicit : str
+        What stands for rows that the model does not state. Not empty: only a driver that asks it may solve the model,
+        and only as built.
+    remedy : str
+        How to build the model with those rows, for the refusal.
+    """
+
+    selected: Callable[[Any], list[str]] | None = field(default=None, kw_only=True)
+    violation: Callable[[Any], float] | None = field(default=None, kw_only=True)
+    resolution: Callable[[Any], float] | None = field(default=None, kw_only=True)
+    certificate: Certificate | None = field(default=None, kw_only=True)
+    change: Change | None = field(default=None, kw_only=True)
+    twin: Twin | None = field(default=None, kw_only=True)
+    default_solver: str = field(default="", kw_only=True)
+    implicit: str = field(default="", kw_only=True)
+    remedy: str = field(default="build the model with all its rows", kw_only=True)
+    built: AsBuilt | None = field(default=None, init=False)
+
+    def seal(self, model: Any) -> Self:
+        """Attach these facts to the model, which they remember as it stands, and return them; a builder's end.
+
+        They can be read as ``model.structure`` too, unless the user has that name.
+        """
+        self.remember(model)
+        if self.certificate is not None:
+            self.certificate.seal(model)
+        setattr(model, FACTS, self)
+        if isinstance(vars(model).get("structure", self), Facts):
+            model.structure = self
+        return self
+
+    def remember(self, model: Any) -> None:
+        """Take the snapshot of what these facts hold of as built only, if there is any."""
+
+    def follow(self, model: Any, clone: Any, copies: dict[int, Any], rows: dict[int, Any]) -> None:
+        """Attach the change of variables to the clone: nothing else here holds of one."""
+        if self.change is not None and facts_of(model) is self:
+            Facts(change=self.change.moved(copies, rows)).seal(clone)
+
+    def check_stated(self, reason: str) -> None:
+        """Refuse what needs all rows where the model does not state them.
+
+        Raises
+        ------
+        ModelError
+            With the reason, what states them instead, and the remedy.
+        """
+        if self.implicit:
+            raise ModelError(
+                f"{reason}, but this model leaves rows to {self.implicit}: a driver must ask it, as built. "
+                f'Use "{self.default_solver}", or {self.remedy} to edit or to solve it whole.'
+            )
+
+
+def facts_of(model: Any) -> Facts | None:
+    """Return the facts attached to a model; None where there are none.
+
+    Facts that a user put at ``model.structure`` count; anything else of that name is the user's own and does not.
+    """
+    for name in ("structure", FACTS):
+        found = getattr(model, name, None)
+        if isinstance(found, Facts):
+            return found
+    return None
+
+
+def built_of(model: Any) -> AsBuilt:
+    """Return the model as its builder left it, of one whose builder proves its answers."""
+    facts = facts_of(model)
+    assert facts is not None
+    assert facts.certificate is not None
+    assert facts.certificate.built is not None
+    return facts.certificate.built
+
+
+def told_violation(model: Any) -> float:
+    """Return the violation that a model's facts measure, 0 where they measure none."""
+    facts = facts_of(model)
+    return 0.0 if facts is None or facts.violation is None else facts.violation(model)
+
+
+def resolution_of(model: Any) -> float:
+    """Return the value of the objective that cannot be told from 0: what the facts say, else by its coefficients.
+
+    Solvers satisfy rows to 1e-9 at best, so an objective that is 0 at the optimum comes back as that times a
+    coefficient.
+    """
+    facts = facts_of(model)
+    if facts is not None and facts.resolution is not None:
+        return facts.resolution(model)
+    objective = next(model.component_data_objects(pyo.Objective, active=True), None)
+    return 0.0 if objective is None else SOLVED * largest_coefficient(objective.expr)
+
+
+__all__ = ["AsBuilt", "Facts", "built_of", "data_of", "facts_of", "resolution_of", "told_violation"]
