@@ -43,16 +43,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.linalg import eigh, lapack
-from scipy.sparse.csgraph import connected_components
+from scipy.linalg import eigh
 
 from solvers.clarabel.body import Affine, Body, Product, affine
 from solvers.errors import ModelError
+from solvers.psd import ROUNDING, blocks, psd_factor
 
-_ROUNDING = (
-    1e-10  # relative size of an eigenvalue or a residual that is rounding in Q, far below any solver's tolerance
-)
 _NOTHING = 1e-12  # a right-hand side this small bounds a sum of squares by nothing: Fx + g = 0
 
 
@@ -92,48 +88,6 @@ class ConicRows:
 def apex(v: np.ndarray, dual: np.ndarray) -> bool:
     """Whether a cone is at its apex, to the accuracy of an interior point (see the module)."""
     return v[0] <= 1e-9 or (v[0] <= 1e-4 and dual[0] - float(np.linalg.norm(dual[1:])) > v[0])
-
-
-def psd_factor(q: np.ndarray) -> np.ndarray | None:
-    """Return F (rank, n) with ``q = F'F`` for a symmetric (n, n) matrix, or None if q is not positive semidefinite.
-
-    Examples
-    --------
-    >>> psd_factor(np.array([[4.0, 2.0], [2.0, 1.0]]))
-    array([[2., 1.]])
-    >>> psd_factor(np.array([[1.0, 2.0], [2.0, 1.0]])) is None
-    True
-    """
-    diagonal = np.diag(q)
-    scale = float(np.abs(diagonal).max(initial=0.0))
-    if diagonal.min(initial=0.0) < -_ROUNDING * scale:
-        return None
-    lower, pivots, rank, _ = lapack.dpstrf(q, lower=1, tol=_ROUNDING * scale)
-    factor = np.zeros((rank, len(q)))
-    factor[:, pivots - 1] = np.tril(lower)[:, :rank].T
-    if np.abs(q - factor.T @ factor).max(initial=0.0) > 100 * _ROUNDING * max(scale, np.finfo(float).tiny):
-        return None
-    return factor
-
-
-def blocks(quad: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Split Q into (columns, dense symmetric matrix) by connected variables; (i, j, v) stands for ``v x_i x_j``."""
-    i, j, v = quad
-    if not len(i):
-        return []
-    cols, inverse = np.unique(np.concatenate((i, j)), return_inverse=True)
-    a, b = inverse[: len(i)], inverse[len(i) :]
-    half = sp.csr_matrix((v, (a, b)), shape=(len(cols), len(cols)))
-    matrix = ((half + half.T) * 0.5).tocsr()
-    matrix.eliminate_zeros()
-    if matrix.nnz == 0:
-        return []
-    _, part = connected_components(matrix, directed=False)
-    order = np.argsort(part, kind="stable")
-    members = np.split(order, np.flatnonzero(np.diff(part[order])) + 1)
-    dense = [(cols[m], matrix[m][:, m].toarray()) for m in members if len(m) > 1]
-    diagonal = matrix.diagonal()
-    return dense + [(cols[m], diagonal[m].reshape(1, 1)) for m in members if len(m) == 1 and diagonal[m[0]] != 0.0]
 
 
 def squares_of(product: Product) -> Affine | None:
@@ -290,7 +244,7 @@ def _complete(
         matrix[place[int(j)], place[int(i)]] += 0.5 * v
     values, vectors = eigh(matrix)
     size = float(np.abs(values).max(initial=0.0))
-    up, down = values > _ROUNDING * size, values < -_ROUNDING * size
+    up, down = values > ROUNDING * size, values < -ROUNDING * size
     factor = np.sqrt(values[up])[:, None] * vectors[:, up].T
     if not down.any() and not square_only:
         return [Affine(cols, row, 0.0) for row in factor], line, None
@@ -404,6 +358,6 @@ def _least_eigenvalue(quad: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
             least = min(least, float(matrix[0, 0]))
         elif psd_factor(matrix) is None:
             values = eigh(matrix, eigvals_only=True)
-            if values[0] < -_ROUNDING * np.abs(values).max():
+            if values[0] < -ROUNDING * np.abs(values).max():
                 least = min(least, float(values[0]))
     return least

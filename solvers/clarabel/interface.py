@@ -57,6 +57,7 @@ from pyomo.opt import SolverResults, SolverStatus, TerminationCondition
 from pyomo.opt.results.solution import Solution
 
 from solvers import interrupt
+from solvers.clarabel.arrays import cones_of
 from solvers.clarabel.options import accepted_as_aim, settings_of
 from solvers.clarabel.program import Program, assemble
 from solvers.clarabel.rows import ConicModel
@@ -299,12 +300,7 @@ class Clarabel:
             engine.update(settings=chosen, **{k: new for k, (old, new) in data.items() if not np.array_equal(old, new)})
             self.updates += 1
         else:
-            kinds = {
-                "zero": clarabel.ZeroConeT,
-                "nonnegative": clarabel.NonnegativeConeT,
-                "second-order": clarabel.SecondOrderConeT,
-            }
-            cones = [kinds[kind](size) for kind, size in program.cones]
+            cones = cones_of(program.cones)
             engine = clarabel.DefaultSolver(program.P, program.q, program.A, program.b, cones, chosen)
             self.setups += 1
         self._engine, self._program = engine, program

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import clarabel
 import numpy as np
 from scipy import sparse
+
+from solvers.clarabel.arrays import solve_qp
 
 Block = tuple[sparse.csr_matrix, np.ndarray]  # A x <= b
 
@@ -35,13 +36,5 @@ def nearest_point(
     ]
     stacked = sparse.vstack([part for part, _ in parts], format="csc")
     sides = np.concatenate([side for _, side in parts])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_threads = 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = ACCURACY
-    solution = clarabel.DefaultSolver(
-        identity, -target, stacked, sides, [clarabel.NonnegativeConeT(len(sides))], settings
-    ).solve()
-    if str(solution.status) not in ("Solved", "AlmostSolved"):
-        return None
-    return np.clip(np.array(solution.x), lower, upper)
+    found = solve_qp(identity, -target, stacked, sides, [("nonnegative", len(sides))], accuracy=ACCURACY)
+    return np.clip(found.x, lower, upper) if found.solved else None

@@ -12,9 +12,9 @@ from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
 from solvers.model.smooth import SmoothObjective
+from solvers.psd import is_psd
 
 INSIDE = (1e-2, 1e-4, 1e-6, 1e-8)  # distances from a bound, of the room between bounds
-CURVATURE = 1e-9  # relative: an eigenvalue not below its negative counts as 0
 
 
 @dataclass
@@ -75,19 +75,13 @@ def is_linear(expression: Any) -> bool:
     return degree is not None and degree <= 1
 
 
-def is_convex(expression: Any, sign: float) -> bool | None:
+def is_convex(expression: Any, sign: float = 1.0) -> bool | None:
     """Tell whether sign times an expression is convex; None where it is not quadratic."""
     parts = generate_standard_repn(expression, compute_values=True, quadratic=True)
     if parts.nonlinear_expr is not None:
         return None
     place: dict[int, int] = {}
-    for pair in parts.quadratic_vars:
-        for v in pair:
-            place.setdefault(id(v), len(place))
-    hessian = np.zeros((len(place), len(place)))
-    for c, (a, b) in zip(parts.quadratic_coefs, parts.quadratic_vars, strict=True):
-        i, j = place[id(a)], place[id(b)]
-        hessian[i, j] += sign * float(c)
-        hessian[j, i] += sign * float(c)
-    values = np.linalg.eigvalsh(hessian) if len(place) else np.zeros(1)
-    return bool(values.min() >= -CURVATURE * max(1e-300, float(np.abs(values).max())))
+    for v in (v for pair in parts.quadratic_vars for v in pair):
+        place.setdefault(id(v), len(place))
+    pairs = np.array([(place[id(v)], place[id(w)]) for v, w in parts.quadratic_vars], dtype=int).reshape(-1, 2)
+    return is_psd((pairs[:, 0], pairs[:, 1], sign * np.array(parts.quadratic_coefs, dtype=float)))

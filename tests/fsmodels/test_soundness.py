@@ -17,8 +17,8 @@ from fsmodels.errors import ModelError
 from fsmodels.models.fsp.oracle import SvmOracle
 from solvers import SolutionStatus, StopReason
 from solvers.drivers.benders.split import split
-from solvers.drivers.tree.cut_pool import KEPT, CutPool
 from solvers.drivers.tree.master import MasterLP
+from solvers.drivers.tree.memory import KEPT, CutPool
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.lp.highs import LpStatus
 

@@ -16,9 +16,9 @@ from scipy.optimize import linprog
 
 import solvers.clarabel.interface
 from solvers import interrupt
-from solvers.clarabel.cones import psd_factor
 from solvers.clarabel.interface import Clarabel
 from solvers.errors import ModelError, OptionError
+from solvers.psd import psd_factor
 
 MIN, MAX = pyo.minimize, pyo.maximize
 

@@ -235,6 +235,10 @@ REFUSED = {
     "not convex": (lambda m: m.add_component("e", pyo.Constraint(expr=m.x * m.y <= 1)), '"e" is quadratic and not'),
     "wrong side": (lambda m: m.add_component("e", pyo.Constraint(expr=m.x**2 >= 1)), '"e" is quadratic and not'),
     "objective": (lambda m: m.sum.set_value(m.x**2), 'Objective "sum" is quadratic and not convex'),
+    "a slightly concave part": (
+        lambda m: m.sum.set_value(m.y**2 - 1e-10 * m.x**2),  # x may be in units of a millionth
+        'Objective "sum" is quadratic and not convex',
+    ),
     "no objective": (lambda m: m.sum.deactivate(), "exactly one active objective"),
 }
 

@@ -9,7 +9,8 @@ import pytest
 
 import fsmodels as fs
 from fsmodels import SolutionStatus
-from solvers.drivers.benders.split import Master, split
+from solvers.drivers.benders.master import Master
+from solvers.drivers.benders.split import split
 from solvers.errors import ModelError
 from solvers.facts.structure import Cut
 from solvers.interfaces.registry import SOLVERS

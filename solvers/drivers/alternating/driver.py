@@ -38,6 +38,7 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from solvers.drivers.alternating.oracle_descent import ENDLESS, OracleDescent, takes_oracles
+from solvers.drivers.alternating.partition import Part, Partition, as_blocks, has_kinks
 from solvers.drivers.alternating.problems import Maker, Step
 from solvers.drivers.alternating.starts import Run, base_point, check_constants, starting_points, table
 from solvers.drivers.alternating.steps import Work, clash, rest_holds
@@ -47,7 +48,7 @@ from solvers.drivers.starts import StartsConfig, spread
 from solvers.errors import OptionError
 from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of
-from solvers.facts.blocks import Blocks, Part, Partition, as_blocks, has_kinks
+from solvers.facts.blocks import Blocks
 from solvers.interfaces.runner import SolveOptions
 from solvers.model.classes import single_objective, violation
 from solvers.model.smooth import SmoothObjective

@@ -19,8 +19,8 @@ from pyomo.common.numeric_types import native_numeric_types
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.visitor import identify_mutable_parameters
 
+from solvers.drivers.alternating.partition import Part, Partition
 from solvers.errors import ModelError, SolverError
-from solvers.facts.blocks import Part, Partition
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, default_solver, find, names, require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
+from solvers.drivers.alternating.partition import Partition
 from solvers.drivers.starts import draw
 from solvers.errors import ModelError
-from solvers.facts.blocks import Partition
 from solvers.model.classes import violation
 from solvers.model.expressions import variables
 from solvers.model.smooth import SmoothObjective, curved_variables

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from solvers.drivers.alternating.partition import Part, Partition
 from solvers.drivers.alternating.problems import BlockProblem, Step
 from solvers.drivers.alternating.starts import rows_only
 from solvers.errors import ModelError
-from solvers.facts.blocks import Part, Partition
 from solvers.interfaces.registry import default_solver
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.classes import needs, violation

@@ -24,7 +24,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from solvers.drivers.benders.base import DecompositionConfig, DecompositionDriver
-from solvers.drivers.benders.split import Master
+from solvers.drivers.benders.master import Master
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import require

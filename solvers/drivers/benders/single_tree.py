@@ -33,8 +33,8 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.numvalue import is_fixed
 
 from solvers.drivers.benders.lazy_tree import LazyTree, LicenceError, Verdict
+from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.multi_tree import Benders, BendersConfig
-from solvers.drivers.benders.split import Master
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import require

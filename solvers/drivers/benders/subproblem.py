@@ -26,9 +26,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr import replace_expressions
-from pyomo.repn import generate_standard_repn
 
-from solvers.clarabel.cones import blocks, psd_factor
 from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import Split
 from solvers.errors import ModelError, SolverError, SolverFailure
@@ -37,6 +35,7 @@ from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import names
 from solvers.interfaces.runner import Answer, Runner
+from solvers.model.convexity import is_convex
 from solvers.model.linear import LinearRows
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import INSIDE, fixed, give_values, put_back
@@ -269,14 +268,7 @@ class FixingSubproblem(_Declarative):
         ------
         ModelError
         """
-        repn = generate_standard_repn(self._objective(), compute_values=True, quadratic=True)
-        column: dict[int, int] = {}
-        for v in [v for pair in repn.quadratic_vars for v in pair]:
-            column.setdefault(id(v), len(column))
-        pairs = np.array([(column[id(v)], column[id(w)]) for v, w in repn.quadratic_vars], dtype=int).reshape(-1, 2)
-        quadratic = pairs[:, 0], pairs[:, 1], np.array(repn.quadratic_coefs, dtype=float)
-        convex = all(psd_factor(matrix) is not None for _, matrix in blocks(quadratic))
-        if repn.nonlinear_expr is not None or not convex:
+        if not is_convex(self._objective()):
             raise ModelError(
                 "The objective of the subproblem is not convex quadratic, and then no multipliers give a cut. Solve "
                 f"the whole model by name: {', '.join(names(C.MIQCP | C.NONCONVEX))}."

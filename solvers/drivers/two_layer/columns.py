@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import clarabel
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from solvers.clarabel.arrays import solve_qp
 
 FloatArray = NDArray[np.float64]
 
@@ -89,14 +90,12 @@ def solve_columns(
         shape=(3 * F, 3 * F + 1),
     )
     b = np.r_[-q / top, np.ones(F), float(budget), 0.0, np.zeros(3 * F)]
-    kinds = [clarabel.NonnegativeConeT(K + F + 2), *([clarabel.SecondOrderConeT(3)] * F)]
+    kinds = [("nonnegative", K + F + 2), *([("second-order", 3)] * F)]
     A = sparse.vstack([linear, cones], format="csc")
-    no_curvature = sparse.csc_array((3 * F + 1, 3 * F + 1))
-    run = clarabel.DefaultSolver(no_curvature, cost, A, b, kinds, settings(accuracy, time_limit)).solve()
-    x, z = np.array(run.x), np.array(run.z)
-    if not (np.all(np.isfinite(x)) and np.all(np.isfinite(z))):
+    found = solve_qp(None, cost, A, b, kinds, accuracy=accuracy, time_limit=time_limit)
+    if not found.finite:
         return None
-    return Restricted(weighed(C * z[:K], C), unit * x[:F], np.clip(x[F : 2 * F], 0.0, 1.0))
+    return Restricted(weighed(C * found.z[:K], C), unit * found.x[:F], np.clip(found.x[F : 2 * F], 0.0, 1.0))
 
 
 def without_slopes(q: FloatArray, C: float, size: float) -> FloatArray | None:
@@ -120,13 +119,3 @@ def weighed(alpha: FloatArray, C: float) -> FloatArray:
     alpha = np.maximum(alpha, 0.0)
     total = float(alpha.sum())
     return alpha * (C / total) if total > C else alpha
-
-
-def settings(accuracy: float, time_limit: float | None) -> clarabel.DefaultSettings:
-    """Return Clarabel's settings."""
-    chosen = clarabel.DefaultSettings()
-    chosen.verbose, chosen.max_threads = False, 1
-    chosen.tol_gap_abs = chosen.tol_gap_rel = chosen.tol_feas = accuracy
-    if time_limit is not None:
-        chosen.time_limit = max(time_limit, 1e-3)
-    return chosen

@@ -21,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import clarabel
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from solvers.drivers.two_layer.columns import largest_row, settings, weighed, without_slopes
+from solvers.clarabel.arrays import solve_qp
+from solvers.drivers.two_layer.columns import largest_row, weighed, without_slopes
 
 FloatArray = NDArray[np.float64]
 Groups = Sequence[NDArray[np.intp]]
@@ -91,13 +91,12 @@ def solve_groups(
     n = W + T + 2
     hessian = sparse.csc_array((np.array([unit / price]), ([n - 2], [n - 2])), shape=(n, n))
     cost = np.r_[np.zeros(n - 1), C * top / price]
-    kinds = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(K + 1), *(clarabel.SecondOrderConeT(k + 1) for k in tall)]
-    run = clarabel.DefaultSolver(hessian, cost, A, b, kinds, settings(ACCURACY, time_limit)).solve()
-    x, z = np.array(run.x), np.array(run.z)
-    if not (np.all(np.isfinite(x)) and np.all(np.isfinite(z))):
+    kinds = [("zero", 1), ("nonnegative", K + 1), *(("second-order", int(k) + 1) for k in tall)]
+    found = solve_qp(hessian, cost, A, b, kinds, accuracy=ACCURACY, time_limit=time_limit)
+    if not found.finite:
         return None
-    norms = np.sqrt(np.add.reduceat(x[:W] ** 2, np.concatenate([[0], np.cumsum(tall)])[:-1]))
-    return feasible(z[1 : 1 + K] * (price / top), norms, C)
+    norms = np.sqrt(np.add.reduceat(found.x[:W] ** 2, np.concatenate([[0], np.cumsum(tall)])[:-1]))
+    return feasible(found.z[1 : 1 + K] * (price / top), norms, C)
 
 
 def refined(P: FloatArray, q: FloatArray, d: FloatArray, C: float, time_limit: float | None = None) -> FloatArray:
@@ -122,9 +121,8 @@ def refined(P: FloatArray, q: FloatArray, d: FloatArray, C: float, time_limit: f
     A = sparse.csc_array(np.vstack([np.c_[slopes / size, np.full(K, -1.0)], np.r_[np.zeros(F), -1.0][None]]))
     hessian = sparse.dia_array((np.r_[np.full(F, unit**2 / price), 0.0][None], [0]), shape=(F + 1, F + 1)).tocsc()
     cost, b = np.r_[np.zeros(F), C * top / price], np.r_[-q / top, 0.0]
-    kinds = [clarabel.NonnegativeConeT(K + 1)]
-    run = clarabel.DefaultSolver(hessian, cost, A, b, kinds, settings(ACCURACY, time_limit)).solve()
-    point = np.array(run.x[:F])
+    found = solve_qp(hessian, cost, A, b, [("nonnegative", K + 1)], accuracy=ACCURACY, time_limit=time_limit)
+    point = found.x[:F]
     if np.all(np.isfinite(point)):
         w[use] = root * point * unit
     return w

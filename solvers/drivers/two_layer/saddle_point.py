@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import clarabel
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from solvers.drivers.two_layer.columns import Restricted, largest_row, settings, weighed
+from solvers.clarabel.arrays import solve_qp
+from solvers.drivers.two_layer.columns import Restricted, largest_row, weighed
 
 FloatArray = NDArray[np.float64]
 
@@ -139,9 +139,7 @@ def _all_columns(P: FloatArray, q: FloatArray, C: float, size: float, top: float
     hessian = sparse.csc_array(np.triu(P @ P.T) * (unit / top))
     A = sparse.csc_array(np.vstack([-np.eye(K), np.ones(K)[None]]))
     b = np.r_[np.zeros(K), C / unit]
-    kinds = [clarabel.NonnegativeConeT(K + 1)]
-    run = clarabel.DefaultSolver(hessian, -q / top, A, b, kinds, settings(accuracy, None)).solve()
-    found = unit * np.array(run.x)
+    found = unit * solve_qp(hessian, -q / top, A, b, [("nonnegative", K + 1)], accuracy=accuracy).x
     if not np.all(np.isfinite(found)):
         return None
     alpha = weighed(found, C)

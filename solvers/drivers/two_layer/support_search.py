@@ -19,15 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import clarabel
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from solvers.clarabel.arrays import solve_qp
 from solvers.clock import Clock
-from solvers.drivers.two_layer.columns import largest_row, settings, weighed, without_slopes
+from solvers.drivers.two_layer.columns import largest_row, weighed, without_slopes
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.result import StopReason, is_closed
 
@@ -277,7 +276,6 @@ def _solved(P: FloatArray, q: FloatArray, C: float, time_limit: float | None) ->
     curvature = sparse.csc_array(sparse.diags_array(np.r_[np.full(F, unit**2 / (C * top)), 0.0]))
     A = sparse.csc_array(np.vstack([np.c_[P * (unit / top), np.full(K, -1.0)], np.r_[np.zeros(F), -1.0]]))
     cost, b = np.r_[np.zeros(F), 1.0], np.r_[-q / top, 0.0]
-    kinds: list[Any] = [clarabel.NonnegativeConeT(K + 1)]
-    run = clarabel.DefaultSolver(curvature, cost, A, b, kinds, settings(1e-10, time_limit)).solve()
-    x, z = (np.where(np.isfinite(v), v, 0.0) for v in (np.array(run.x), np.array(run.z)))
+    found = solve_qp(curvature, cost, A, b, [("nonnegative", K + 1)], accuracy=1e-10, time_limit=time_limit)
+    x, z = (np.where(np.isfinite(v), v, 0.0) for v in (found.x, found.z))
     return weighed(C * z[:K], C), unit * x[:F]

@@ -1,0 +1,164 @@
+"""A model's rows and variables sorted by its blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import AbsExpression, Expr_ifExpression, MaxExpression, MinExpression
+
+from solvers.errors import OptionError
+from solvers.facts.as_built import data_of
+from solvers.facts.blocks import Block
+from solvers.model.components import flat
+from solvers.model.expressions import variables
+from solvers.values import INSIDE, put_back
+
+KINKS = (AbsExpression, MaxExpression, MinExpression, Expr_ifExpression)
+
+
+@dataclass
+class Part:
+    """A block as its model stands: its free variables in use, and the rows that hold any of them.
+
+    Attributes
+    ----------
+    places : positions of the variables in the partition's space
+    others : all other variables of the rows, fixed ones too
+    closed : whether none of these is free: what its rows say is then a fact about the block alone
+    """
+
+    block: Block
+    name: str
+    variables: list[Any]
+    places: np.ndarray
+    rows: list[Any]
+    others: list[Any]
+    closed: bool
+
+
+@dataclass
+class Partition:
+    """The rows and variables of a model, sorted by blocks.
+
+    Attributes
+    ----------
+    space : every free variable in use, those of no block too
+    uncovered : those of no block, which stay constant
+    idle : rows without any variable of a block
+    coupling : rows that do not separate: two of their variables are not in the same blocks
+    constants : every fixed variable of the model
+    """
+
+    space: list[Any]
+    parts: list[Part]
+    uncovered: list[Any]
+    idle: list[Any]
+    coupling: list[Any]
+    constants: list[Any]
+
+    @classmethod
+    def of(cls, model: Any, blocks: Sequence[Block], objectives: Sequence[Any]) -> Partition:
+        """Sort the active rows of a model; ``objectives`` are all the expressions to be minimised."""
+        data = [data_of(block.variables) for block in blocks]
+        member: dict[int, int] = {}  # a bit for each block
+        for k, held_by_block in enumerate(data):
+            for v in held_by_block:
+                member[id(v)] = member.get(id(v), 0) | 1 << k
+        rows: list[list[Any]] = [[] for _ in blocks]
+        around: list[dict[int, Any]] = [{} for _ in blocks]
+        used: dict[int, Any] = {}
+        idle, coupling = [], []
+        for row in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
+            held = {id(v): v for v in variables(row.body)}
+            used.update(held)
+            masks = {member.get(key, 0) for key, v in held.items() if not v.fixed}
+            if not any(masks):
+                idle.append(row)
+            if len(masks - {0}) > 1:
+                coupling.append(row)
+            for k in range(len(blocks)):
+                if any(mask >> k & 1 for mask in masks):
+                    rows[k].append(row)
+                    around[k].update(held)
+        for expression in objectives:
+            used.update({id(v): v for v in variables(expression)})
+        space = [v for v in used.values() if not v.fixed]
+        place = {id(v): k for k, v in enumerate(space)}
+        parts = []
+        for k, block in enumerate(blocks):
+            mine = [v for v in data[k] if id(v) in place]
+            ids = {id(v) for v in mine}
+            others = [v for key, v in around[k].items() if key not in ids]
+            closed = all(v.fixed for v in others)
+            places = np.array([place[id(v)] for v in mine], dtype=int)
+            parts.append(Part(block, block.name or _names(data[k]), mine, places, rows[k], others, closed))
+        return cls(
+            space,
+            [part for part in parts if part.variables],
+            [v for v in space if id(v) not in member],
+            idle,
+            coupling,
+            [v for v in model.component_data_objects(pyo.Var, descend_into=INSIDE) if v.fixed],
+        )
+
+    def read(self) -> np.ndarray:
+        """Return the values of the space."""
+        return np.array([v.value for v in self.space], dtype=float)
+
+    def apply(self, move: Callable[[Any], None], model: Any) -> np.ndarray:
+        """Let a model's own function set values, but those of constants; return the point."""
+        before = [(v, v.value) for v in self.constants]
+        move(model)
+        put_back(before)
+        return self.read()
+
+    def write(self, x: np.ndarray, places: np.ndarray | None = None) -> None:
+        """Put the values of a point, or those at some places of it, on the model."""
+        where = range(len(self.space)) if places is None else places.tolist()
+        for k, value in zip(where, (x if places is None else x[places]).tolist(), strict=True):
+            self.space[k].set_value(value, skip_validation=True)
+
+
+def as_blocks(given: Any, model: Any) -> list[Block]:
+    """Return blocks from what a user may give: Blocks, lists of Vars, or Vars.
+
+    Raises
+    ------
+    OptionError
+        For no block, an empty one, or what is no variable of this model.
+    """
+    if isinstance(given, str | Block) or not isinstance(given, Sequence) or not given:
+        raise OptionError(f"blocks={given!r} is not allowed: give a list with one list of Vars a block.")
+    plain = (b if isinstance(b, Block) else Block([b]) for b in given)
+    blocks = [replace(b, variables=list(flat(b.variables))) for b in plain]
+    for k, block in enumerate(blocks, 1):
+        for v in block.variables:
+            if getattr(v, "ctype", None) is not pyo.Var:
+                raise OptionError(
+                    f'Block {k} holds "{v}", which is no Var: give lists of Vars, [[model.x], [model.y]].'
+                )
+            if v.model() is not model.model():
+                raise OptionError(f'Block {k} holds "{v.name}" of another model: give variables of this one.')
+        if not data_of(block.variables):
+            raise OptionError(f"Block {k} is empty: give it at least one variable, or leave it out.")
+    return blocks
+
+
+def has_kinks(expression: Any) -> bool:
+    """Tell whether an expression holds abs, min, max, a condition or a step: a partial optimum may lie in its kink."""
+    left = [expression]
+    while left:
+        node = left.pop()
+        if type(node) in KINKS or getattr(node, "name", "") in ("ceil", "floor"):
+            return True
+        if getattr(node, "is_expression_type", lambda: False)():
+            left.extend(node.args)
+    return False
+
+
+def _names(data: Sequence[Any]) -> str:
+    return ", ".join(dict.fromkeys(v.parent_component().name for v in data))

@@ -1,0 +1,174 @@
+"""The master as a model: references to the user's rows and variables, ``eta``, and the cuts on it, in fit units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+
+from solvers.drivers.benders.split import Split
+from solvers.facts.structure import Cut
+from solvers.model.linear import LinearRows
+from solvers.model.scaling import power_of_two
+from solvers.values import give_values
+
+IN_SCALE = (10.0, 1e5)  # objectives beside which tolerances of 1e-6 are small, and which are no large numbers
+REDUCED_COSTS = 1e-9  # what they may miss in ``tight`` solvers
+PRINTED = 1e-7  # relative: what is lost where numbers are printed (cbc: eight digits)
+MOST = 1e6  # of the master's units: cuts that say more are lowered, lest 1e-9 off the integers hide the objective
+
+
+class Master:
+    """The master as a model of its own: references to the user's rows and variables, ``eta``, and the cuts.
+
+    ``model.eta`` bounds the subproblem's value from below; ``model.cuts`` grow. Objective, ``eta`` and the cuts on it
+    are in units of ``unit``, a power of two: solvers hold rows to 1e-6 whatever their size, and stop at absolute gaps.
+    """
+
+    def __init__(self, parts: Split, floor: float | None) -> None:
+        self.parts = parts
+        self.point_variables = parts.structure.complicating
+        self.unit = 1.0
+        model = self.model = pyo.ConcreteModel(name="master")
+        model.variables = pyo.Reference(dict(enumerate(parts.master_variables)), ctype=pyo.Var)
+        model.rows = pyo.Reference(dict(enumerate(self._well_scaled())), ctype=pyo.Constraint)
+        model.eta = pyo.Var(doc="value of the subproblem, at least, in the master's units")
+        model.cuts = pyo.ConstraintList(doc="optimality and feasibility cuts")
+        self._cost = parts.sign * pyo.quicksum(parts.master_terms) if parts.master_terms else 0.0
+        model.objective = pyo.Objective(expr=model.eta + self._cost)
+        self._bound_below = floor
+        model.eta.setlb(floor)
+        self._has_floor = floor is not None
+        self._floor = floor if all(v.is_binary() for v in self.point_variables) else None
+        self._objective_floor: float | None = None
+        # Reduced costs of the wrong sign, each up to the tolerance, raise an LP's optimum by that times their range.
+        ranges = [v.ub - v.lb for v in parts.master_variables if not v.fixed and None not in v.bounds]
+        self.hidden = REDUCED_COSTS * (1.0 + sum(ranges))
+        self._added: list[tuple[Cut, bool]] = []  # in the subproblem's units, by position in ``model.cuts``
+        if floor is None:
+            model.eta.fix(0.0)  # nothing bounds eta before the first cut
+
+    def _well_scaled(self) -> list[Any]:
+        """Return the user's rows, in place of an ill-scaled one the same in other units.
+
+        Raises
+        ------
+        ModelError
+            Naming a row that has no units in which a solver can hold it.
+        """
+        rows, model = list(self.parts.master_rows), self.model
+        linear = [k for k, row in enumerate(rows) if row.body.polynomial_degree() in (0, 1)]
+        given = LinearRows.of([rows[k] for k in linear], self.parts.master_variables, [], 1.0)
+        scaled = given.scaled()
+        model.scaled = pyo.Constraint(pyo.Any, doc="the user's rows in other units")
+        for r in np.flatnonzero(scaled.units != 1.0).tolist():
+            here = slice(scaled.matrix.indptr[r], scaled.matrix.indptr[r + 1])
+            held = [given.variables[k] for k in scaled.matrix.indices[here]]
+            body = LinearExpression(linear_coefs=scaled.matrix.data[here].tolist(), linear_vars=held)
+            low, up = (float(side) if np.isfinite(side) else None for side in (scaled.lower[r], scaled.upper[r]))
+            model.scaled[r] = (body, low) if low == up else (low, body, up)
+            rows[linear[r]] = model.scaled[r]
+        return rows
+
+    def ill_scaled(self, objective: float, value: float, room: float = 1.0) -> bool:
+        """Tell whether an objective, with this value of the subproblem in it, is out of the scale of tolerances.
+
+        ``room`` widens what is in scale, for where another unit costs much.
+        """
+        size = self._size(objective, value) / self.unit
+        return size > 0.0 and not IN_SCALE[0] / room <= size <= IN_SCALE[1] * room
+
+    def rescale(self, objective: float, value: float) -> None:
+        """Take units in which this objective is about 64; all cuts are written anew."""
+        model, self.unit = self.model, power_of_two(self._size(objective, value) / 64.0)
+        model.eta.setlb(None if self._bound_below is None else self._bound_below / self.unit)
+        model.objective.set_value(model.eta + self._cost / self.unit)
+        if self._objective_floor is not None:
+            model.del_component("floor")
+            self.add_floor(self._objective_floor)
+        for k, (cut, with_eta) in enumerate(self._added):
+            model.cuts[k + 1].set_value(self._row(cut, with_eta))
+
+    def _size(self, objective: float, value: float) -> float:
+        """Return what tolerances are to be small against, not below the rounding of terms that cancel, or of cuts."""
+        steep = 0.0
+        if self._floor is None:  # no cut can be lowered
+            steep = max((float(np.abs(cut.coefficients).max(initial=0.0)) for cut, on in self._added if on), default=0)
+        return max(abs(objective), 1e-6 * abs(value), 1e-6 * steep)
+
+    def proven(self, bound: float | None, *, of_point: bool = False) -> float | None:
+        """Return what a solver's bound proves of the objective: less what its tolerances can hide.
+
+        ``of_point``: the bound is the objective at the point now on the model, which has come by way of a printed file.
+        """
+        if bound is None:
+            return None
+        hidden = self.hidden
+        if of_point:
+            costs = sum(abs(float(pyo.value(term))) for term in self.parts.master_terms)
+            hidden += PRINTED * (abs(self.model.eta.value) + costs / self.unit)
+        return self.unit * (bound - hidden)
+
+    def add_floor(self, floor: float) -> None:
+        """Bound the objective itself from below."""
+        self._free_eta()
+        self._objective_floor = floor
+        row = self.model.eta + self._cost / self.unit >= floor / self.unit
+        self.model.floor = pyo.Constraint(expr=row, doc="proven for every solution")
+
+    def _free_eta(self) -> None:
+        if not self._has_floor:
+            self.model.eta.unfix()
+            self._has_floor = True
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the master's optimum bounds the model's."""
+        return self._has_floor
+
+    def cost(self) -> float:
+        """Return the master's own objective terms at the values on the model."""
+        return float(pyo.value(self._cost))
+
+    def clear_values(self) -> None:
+        """Take the values off the variables: one that no solver sees would keep what it had, allowed or not."""
+        for v in self.parts.master_variables:
+            if not v.fixed:
+                v.set_value(None)
+
+    def point(self) -> np.ndarray:
+        """Return the complicating variables' values, discrete ones rounded, and put the rounded ones on the model."""
+        give_values(self.parts.master_variables)
+        for v in self.parts.master_variables:
+            if not v.is_continuous() and not v.fixed:
+                v.set_value(round(v.value), skip_validation=True)
+        return np.array([pyo.value(v) for v in self.point_variables], dtype=float)
+
+    def add_cut(self, cut: Cut) -> Any:
+        """Add ``eta >= constant + coefficients . x``; return the row."""
+        self._free_eta()
+        return self._add(cut, with_eta=True)
+
+    def add_feasibility_cut(self, cut: Cut) -> Any:
+        """Add ``0 >= constant + coefficients . x``: there the subproblem has a solution; return the row."""
+        return self._add(cut, with_eta=False)
+
+    def _add(self, cut: Cut, *, with_eta: bool) -> Any:
+        self._added.append((cut, with_eta))
+        return self.model.cuts.add(self._row(cut, with_eta))
+
+    def _row(self, cut: Cut, with_eta: bool) -> Any:
+        if with_eta and self._floor is not None:
+            cut = cut.lowered(self._floor, self._floor + MOST * self.unit).clipped(self._floor)
+        unit = self.unit if with_eta else power_of_two(float(np.abs(cut.coefficients).max(initial=0.0)) or 1.0)
+        bounds = np.array([[np.nan if x is None else x for x in v.bounds] for v in self.point_variables])
+        cut = cut.over(unit).without_tiny(bounds[:, 0], bounds[:, 1])
+        where = np.flatnonzero(cut.coefficients)
+        coefs, held = (-cut.coefficients[where]).tolist(), [self.point_variables[k] for k in where]
+        if with_eta:
+            coefs, held = [1.0, *coefs], [self.model.eta, *held]
+        if not held:  # no choice has a solution: a row that no point satisfies
+            coefs, held = [0.0], [self.model.eta]
+        return (float(cut.constant), LinearExpression(linear_coefs=coefs, linear_vars=held), None)
