@@ -237,3 +237,39 @@ class Result:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def reread(result: Result, objective: float, *, doubt: str = "", moved: bool = False) -> Verdict:
+    """Say what stands of a result where a reader has recomputed the objective of its point: never more than it says.
+
+    Parameters
+    ----------
+    result : Result
+    objective : float
+        Recomputed from the data that the model was made of.
+    doubt : str
+        Why that is not the objective that the solver proved something about, "" where it is.
+    moved : bool
+        Whether the reader holds another point, which is not stationary.
+
+    Examples
+    --------
+    >>> proven = Result(SolutionStatus.OPTIMAL, StopReason.CONVERGED, objective=1.0, bound=0.99995)
+    >>> reread(proven, 1.0 + 1e-9).status.value, reread(proven, 1.5, doubt="another number").status.value
+    ('optimal', 'feasible')
+    """
+    bound, claim = result.bound, result.status
+    if bound is not None and not doubt:  # attained, so any excess of the bound is the solver's rounding
+        bound = min(bound, objective) if result.minimize else max(bound, objective)
+    if claim is not SolutionStatus.OPTIMAL:
+        return Verdict(SolutionStatus.FEASIBLE if moved else claim, bound)
+    gap = result.options.get("gap")
+    return verdict(
+        objective,
+        bound,
+        minimize=result.minimize,
+        gap=(DEFAULT_GAP if gap is None else gap) + TOLERANCE,  # both objectives are good to that
+        resolution=result.resolution,
+        doubt=doubt,
+        claim=claim,
+    )

@@ -101,6 +101,9 @@ def _run(words: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from fsmodels.selection.parameters import PARAMETERS
+    from fsmodels.selection.recipes import MODELS
+
     parser = argparse.ArgumentParser(
         prog="fsmodels", description="Feature selection for support vector machines, with proofs of optimality."
     )
@@ -134,34 +137,11 @@ def _parser() -> argparse.ArgumentParser:
         "--scale", metavar="HOW", help=f"{', '.join(SCALES)} (default standard; none for libsvm-format files)"
     )
     group = select.add_argument_group("parameters of the model")
-    group.add_argument("--max-features", type=int, metavar="K", help="the most features to select")
-    group.add_argument(
-        "-C", type=float, metavar="X", help="weight of the sum of slacks (default 1; the kernel models ask for it)"
-    )
-    group.add_argument(
-        "--penalty",
-        action="append",
-        default=[],
-        metavar="X",
-        help="price of a feature in the objective, or of a unit of its kernel weight (mu): a number; for fsp-lambda "
-        "also FEATURE=NUMBER, or a CSV file with the header feature,cost; may be repeated",
-    )
-    group.add_argument("--R-plus", type=float, metavar="X", help="bound on the second moments of class +1 (gmeb)")
-    group.add_argument("--R-minus", type=float, metavar="X", help="bound on the second moments of class -1 (gmeb)")
-    group.add_argument(
-        "--loss", metavar="NAME", help="f1, f0.5, prbep, rec@10, rec@2p, prec@10, hamming or auc (fsmulti; default f1)"
-    )
-    group.add_argument(
-        "--budget-features",
-        type=int,
-        metavar="B",
-        help="the sum of shares that more features may have (fsmulti), instead of --max-features",
-    )
+    for parameter in PARAMETERS.values():
+        group.add_argument(parameter.flag, help=parameter.help, **parameter.words)
     group.add_argument("--strict", action=_Gone, nargs=0, help=argparse.SUPPRESS)
-    group.add_argument(
-        "--offset", action="store_true", default=None, help="a column of ones takes part, its weight the bias (fsmulti)"
-    )
-    group = select.add_argument_group("side constraints (models fsp-m, fsp-lambda, fs, fsl); each may be repeated")
+    able = ", ".join(name for name, recipe in MODELS.items() if recipe.selects)
+    group = select.add_argument_group(f"side constraints (models {able}); each may be repeated")
     group.add_argument(
         "--budget",
         action="append",
@@ -238,6 +218,7 @@ def _console() -> Console:
 def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
     from fsmodels.cli import arguments, hints, loading
     from fsmodels.selection import report
+    from fsmodels.selection.parameters import PARAMETERS
     from fsmodels.selection.recipes import MODELS
     from fsmodels.selection.select import select
     from solvers import interrupt
@@ -253,21 +234,16 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
     _show_warnings(caught)
     if not asked.quiet:
         console.print(_describe(data) if embedding is None else repr(embedding), soft_wrap=True)
-    parameters = {"max_features": asked.max_features, "C": asked.C}
-    parameters |= {
-        "R_plus": asked.R_plus,
-        "R_minus": asked.R_minus,
-        "loss": asked.loss,
-        "offset": asked.offset,
-    }
-    parameters["penalty"] = arguments.penalty(asked.penalty, data.features)
+    parameters = {name: getattr(asked, p.given_as) for name, p in PARAMETERS.items()}
+    parameters["penalty"] = arguments.penalty(parameters["penalty"], data.features)
+    shares = parameters.pop("budget")
     sides = {
-        "budget": arguments.budgets(asked.budget, asked.budget_features, data.features),
+        "budget": arguments.budgets(asked.budget, shares, data.features),
         "requires": [arguments.pair(text, data.features, "--requires") for text in asked.requires],
         "excludes": [arguments.pair(text, data.features, "--excludes") for text in asked.excludes],
         "force_in": asked.force_in,
     }
-    runs_solver = asked.model not in MODELS or MODELS[asked.model].objective is not None
+    runs_solver = asked.model not in MODELS or MODELS[asked.model].runs_solver
     options = _options(asked, words, runs_solver)
     if not asked.quiet and runs_solver:
         limit = "" if options.get("time_limit") is None else f" for at most {options['time_limit']:g} s"
@@ -359,7 +335,8 @@ def _list() -> int:
     from rich.text import Text
 
     from fsmodels.datasets.shipped import list_bags, list_datasets
-    from fsmodels.selection.recipes import MODELS, PARAMETERS
+    from fsmodels.selection.parameters import PARAMETERS
+    from fsmodels.selection.recipes import MODELS
     from solvers import available
 
     console = _console()
@@ -381,7 +358,7 @@ def _list() -> int:
     models = table("Models", "name", "parameters", "what it is")
     for name, recipe in MODELS.items():
         flags = [
-            PARAMETERS[p][0] if required else f"[{PARAMETERS[p][0]}]"
+            PARAMETERS[p].flag if required else f"[{PARAMETERS[p].flag}]"
             for p, required in sorted(recipe.parameters.items(), key=lambda item: not item[1])
             if p in PARAMETERS
         ]

@@ -139,7 +139,7 @@ def solver_options(words: Sequence[str]) -> dict[str, Any]:
     OptionError
         A word without ``=``, an option given twice, or one of what is no option of a solver.
     """
-    from fsmodels.selection.recipes import PARAMETERS
+    from fsmodels.selection.parameters import PARAMETERS
     from fsmodels.selection.select import select
 
     words_of_ours = {*inspect.signature(select).parameters, *PARAMETERS}
@@ -152,7 +152,7 @@ def solver_options(words: Sequence[str]) -> dict[str, Any]:
         if name in options:
             raise OptionError(f'--solver-option "{name}" is given twice: keep one of them.')
         if name in words_of_ours:
-            flag = PARAMETERS[name][0] if name in PARAMETERS else FLAGS.get(name)
+            flag = PARAMETERS[name].flag if name in PARAMETERS else FLAGS.get(name)
             instead = f"give {flag} instead" if flag else "it is for Python only"
             raise OptionError(f'--solver-option "{name}" is no option of a solver: {instead}.')
         options[name] = _typed(value.strip())

@@ -8,15 +8,18 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fsmodels.selection.recipes import MODELS, PARAMETERS
+from fsmodels.selection.parameters import PARAMETERS
+from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.report import weighs_kernel
 from solvers import DRIVERS, SOLVERS, SolutionStatus, StopReason
 from solvers.facts import Structure, facts_of
 
 if TYPE_CHECKING:
+    from fsmodels.models.recipe import Recipe
     from fsmodels.selection.selection import Selection
 
 CLOSERS = ["branch-and-cut", "scip"]  # what closes gaps fastest, best first
-SWITCHES = ["--offset", "--quiet", "--force"]  # options without a value
+SWITCHES = [*(p.flag for p in PARAMETERS.values() if p.is_switch), "--quiet", "--force"]  # options without a value
 
 
 def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
@@ -24,7 +27,7 @@ def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
     steps: list[tuple[str, list[str]]] = []
     recipe = MODELS[found.name]
     limit = found.result.options.get("time_limit")
-    if recipe.objective is not None and found.status is not SolutionStatus.OPTIMAL:
+    if recipe.runs_solver and found.status is not SolutionStatus.OPTIMAL:
         closers = CLOSERS if isinstance(facts_of(found.model), Structure) else CLOSERS[1:]
         others = [name for name in closers if name in DRIVERS or SOLVERS[name].version()]
         others = [name for name in others if name != found.result.solver] if recipe.selects else []
@@ -37,27 +40,33 @@ def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
         steps.append(("One feature more", changed(words, "--max-features", str(k + 1))))
     elif isinstance(found.parameters.get("penalty"), float) and found.parameters["penalty"] > 0:
         price = found.parameters["penalty"]
-        if recipe.kind == "kernel" and len(found.selected) == found.data.n_features:
+        if weighs_kernel(found) and len(found.selected) == found.data.n_features:
             steps.append(("A higher price for fewer features", changed(words, "--penalty", f"{2 * price:g}")))
         else:
             steps.append(("A lower price for more features", changed(words, "--penalty", f"{price / 2:g}")))
-    if recipe.fs and not recipe.selects and found.parameters.get("penalty") is not None:
-        steps.append(("The best trade of error for features, with a proof", changed(words, "--model", "fs")))
-    elif not recipe.selects:
-        best = max(1, min(len(found.selected), found.data.n_features, 5))
-        plain = without(without(words, "--solver"), "--solver-option")
-        for name, (flag, _) in PARAMETERS.items():
-            plain = plain if name in MODELS["fsp-m"].parameters else without(plain, flag)
-        exact = changed(changed(plain, "--model", "fsp-m"), "--max-features", str(best))
-        what = "The best selection of that size, with a proof" if k else "The best few features"
-        if recipe.kind == "kernel":
-            what = "The best few features of a linear classifier, with a proof"
-        steps.append((what, exact))
+    if not recipe.selects:
+        steps.append(_exact(found, recipe, words))
     if "--json" not in words and not any(word.startswith("--json=") for word in words):
         steps.append(("The result as a file", changed(words, "--json", "result.json")))
     if not steps:
         return []
     return ["", "What to try next", *(f"  {why}:\n    {_line(command)}" for why, command in steps)]
+
+
+def _exact(found: Selection, recipe: Recipe, words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the model that finds with a proof what this one seeks."""
+    if recipe.exact == "fs" and found.parameters.get("penalty") is not None:
+        return "The best trade of error for features, with a proof", changed(words, "--model", "fs")
+    best = max(1, min(len(found.selected), found.data.n_features, 5))
+    plain = without(without(words, "--solver"), "--solver-option")
+    for name, parameter in PARAMETERS.items():
+        plain = plain if name in MODELS["fsp-m"].parameters else without(plain, parameter.flag)
+    what = "The best few features"
+    if weighs_kernel(found):
+        what = "The best few features of a linear classifier, with a proof"
+    elif found.parameters.get("max_features"):
+        what = "The best selection of that size, with a proof"
+    return what, changed(changed(plain, "--model", "fsp-m"), "--max-features", str(best))
 
 
 def changed(words: Sequence[str], option: str, value: str) -> list[str]:

@@ -34,8 +34,9 @@ from scipy import sparse
 from fsmodels.checks import positive, share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.svm import robust_lp
-from solvers import Result, SolutionStatus, solve
+from solvers import Result, solve
 from solvers.clock import one_clock
+from solvers.result import reread
 
 __all__ = ["derivatives", "suppress"]
 __dir__ = __all__.copy  # what <TAB> offers
@@ -109,10 +110,11 @@ def suppress(
         first.stop_reason, first.details = second.stop_reason, first.details | details | {"suppressed": []}
         return first
     if dropped:
-        second.bound = first.bound
-        closed = second.gap is not None and second.gap <= options.get("gap", 1e-4)
-        if second.status is SolutionStatus.OPTIMAL and not closed:
-            second.status = SolutionStatus.FEASIBLE
+        claimed, second.bound = second.status, first.bound
+        assert second.objective is not None
+        judged = reread(second, second.objective)
+        second.status, second.bound = judged.status, judged.bound
+        if judged.status is not claimed:
             second.message = "A heuristic: the bound is that of all features."
     second.selected = [j for j in data.features if j not in dropped and model.w[j].value]
     second.details |= details

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,29 +11,18 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
-from fsmodels.checks import feature_count, positive, share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ParameterError
-from fsmodels.models.concave import MEANING
 from fsmodels.models.fsp import penalties
-from fsmodels.models.svm import C_MEANING
+from fsmodels.models.recipe import Recipe
 from fsmodels.selection.recipes import find
 from fsmodels.selection.select import Pairs, Prepared, prepared
 from fsmodels.selection.selection import Selection
-from solvers import Memory, SolutionStatus, StopReason, interrupt
-from solvers.result import relative_gap
+from solvers import Memory, StopReason, interrupt
+from solvers.result import relative_gap, verdict
 
 __all__ = ["path"]
-
-# How the optimal objective moves as a parameter grows: more features allow more, a higher price costs more.
-DIRECTION = {"max_features": -1, "budget": -1, "C": 1, "penalty": 1}
-CHECKS: dict[str, Callable[[Any, Dataset], Any]] = {
-    "max_features": lambda value, data: feature_count(value, len(data.features)),
-    "budget": lambda value, data: feature_count(value, len(data.features), name="budget"),
-    "C": lambda value, data: positive("C", value, C_MEANING),
-    "penalty": lambda value, data: penalties(data, value),
-}
 
 
 def path(
@@ -105,12 +94,7 @@ def path(
     sides: dict[str, Any] = {"budget": budget, "requires": requires, "excludes": excludes, "force_in": force_in}
     if "budget" in recipe.parameters:
         given["budget"] = None if sides.pop("budget") == () else budget
-    checks = dict(CHECKS)
-    if recipe.fs:
-        checks["penalty"] = lambda value, _: share("penalty", value, MEANING)
-    elif recipe.kind == "kernel":
-        checks["penalty"] = lambda value, _: positive("penalty", value, "mu is the price of a unit of feature weight")
-    grid = {name: _values(name, value, data, checks[name]) for name, value in given.items() if _is_grid(value)}
+    grid = {name: _values(name, value, data, recipe) for name, value in given.items() if _is_grid(value)}
     if not grid:
         raise ParameterError(
             "path needs several values of at least one parameter: give for example max_features=[1, 2, 5], "
@@ -126,8 +110,7 @@ def path(
     task: Prepared | None = None
     with interrupt.run(), _keeping(rows):
         for point in points:
-            if task is None or task.model is None or recipe.kind == "kernel":
-                # A baseline has no model to change; of a kernel, weights that the last point left at 0 would stay.
+            if task is None or not recipe.keeps_model:
                 with interrupt.raising():
                     task = built(point)
                 if task.takes("memory"):
@@ -141,8 +124,8 @@ def path(
                 rows.append(_label(point) | _row(found, validation))
             if found.stop_reason is StopReason.INTERRUPTED or interrupt.pressed():
                 break
-    if not (recipe.fs and "penalty" in grid):  # there a higher lambda may cost less: it weighs the error down
-        _share_bounds(rows, grid)
+    if set(grid) <= set(recipe.direction):
+        _share_bounds(rows, grid, recipe.direction)
     return pd.DataFrame(rows).set_index(list(grid))
 
 
@@ -160,13 +143,13 @@ def _is_grid(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | Mapping)
 
 
-def _values(name: str, given: Any, data: Dataset, check: Callable[[Any, Dataset], Any]) -> list[Any]:
+def _values(name: str, given: Any, data: Dataset, recipe: Recipe) -> list[Any]:
     """Return the values in ascending order, so that incumbents carry over, mappings in the order given."""
     values = [v.item() if isinstance(v, np.generic) else v for v in given]
     if not values:
         raise ParameterError(f"{name} has no values: give at least one.")
     for value in values:
-        check(value, data)
+        recipe.check(name, value, data)
     if any(isinstance(value, Mapping) for value in values):
         return values
     if len(set(values)) < len(values):
@@ -195,8 +178,7 @@ def _row(found: Selection, validation: Dataset | None) -> dict[str, Any]:
         "objective": found.objective,
         "bound": found.bound,
         "gap": found.gap,
-        **({"fs_objective": found.fs_objective} if find(found.name).fs else {}),
-        **({"fsp_objective": found.fsp_objective} if find(found.name).rival else {}),
+        **{name: getattr(found, name) for name in find(found.name).compared},
         "status": found.status.value,
         "n_selected": len(found.selected),
         "selected": list(found.selected),
@@ -211,7 +193,7 @@ def _row(found: Selection, validation: Dataset | None) -> dict[str, Any]:
     return row | {"seconds": found.seconds}
 
 
-def _share_bounds(rows: list[dict[str, Any]], grid: dict[str, list[Any]]) -> None:
+def _share_bounds(rows: list[dict[str, Any]], grid: dict[str, list[Any]], direction: Mapping[str, int]) -> None:
     """Raise each bound to those of points whose optimum cannot be larger."""
     if any(isinstance(value, Mapping) for values in grid.values() for value in values):
         return
@@ -222,10 +204,11 @@ def _share_bounds(rows: list[dict[str, Any]], grid: dict[str, list[Any]]) -> Non
         below = [
             bound
             for other, bound in zip(rows, proven, strict=True)
-            if bound is not None and all(DIRECTION[name] * (row[name] - other[name]) >= 0 for name in grid)
+            if bound is not None and all(direction[name] * (row[name] - other[name]) >= 0 for name in grid)
         ]
         if below and (row["bound"] is None or max(below) > row["bound"]):
-            row["bound"] = min(max(below), row["objective"])
+            judged = verdict(row["objective"], min(max(below), row["objective"]), gap=0.0)
+            row["bound"] = judged.bound
             row["gap"] = relative_gap(row["objective"], row["bound"])
             if row["gap"] == 0.0:
-                row["status"] = SolutionStatus.OPTIMAL.value
+                row["status"] = judged.status.value

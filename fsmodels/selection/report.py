@@ -53,7 +53,7 @@ def contract(found: Selection) -> dict[str, Any]:
         "bias": found.bias,
         "weights_original": found.weights_original if solved else None,
         "bias_original": found.bias_original,
-        "kernel": None if found.machine is None else found.machine.kernel,
+        "kernel": None if found.machine is None else found.machine.inside,
         "refit": None if found.refit is None else _refit(found.refit),
         "training_error": found.training_error,
         "validation_error": found.validation_error,
@@ -223,7 +223,7 @@ def rows_of_weights(found: Selection) -> list[tuple[str, str, str]]:
 
 def weighs_kernel(found: Selection) -> bool:
     """Tell whether the weights are those of features inside a kernel."""
-    return found.machine is not None and found.machine.kernel is not None
+    return found.machine is not None and found.machine.inside is not None
 
 
 def word_for_weights(found: Selection) -> str:

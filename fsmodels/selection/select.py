@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import pyomo.environ as pyo
@@ -15,21 +15,18 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.models import side_constraints
-from fsmodels.selection import kernel, linear
-from fsmodels.selection.machines import LinearMachine
-from fsmodels.selection.recipes import LARGE, MODELS, PARAMETERS, Recipe, find, used_parameters
+from fsmodels.models.recipe import Recipe
+from fsmodels.selection.parameters import PARAMETERS, flag
+from fsmodels.selection.recipes import MODELS, find, used_parameters
 from fsmodels.selection.selection import Selection
 from fsmodels.words import as_names, listed
-from solvers import DRIVERS, Result, SolutionStatus, StopReason, facts_of, interrupt, solve
+from solvers import DRIVERS, StopReason, facts_of, interrupt
 from solvers.clock import Clock, one_clock
 from solvers.garbage import put_off
 
 __all__ = ["Prepared", "prepared", "select"]
 
 Pairs = Iterable[tuple[str, str]]
-
-# Kind of a recipe -> how its classifier is read off the solved model, and its objective recomputed.
-READERS = {"linear": linear.recomputed, "kernel": kernel.recomputed}
 
 
 def select(
@@ -138,7 +135,6 @@ class Prepared:
         The decomposition driver that will run, where one will.
     """
 
-    name: str
     recipe: Recipe
     data: Dataset
     parameters: dict[str, Any]
@@ -165,28 +161,25 @@ class Prepared:
             return self._run(validation, by_error)
 
     def _run(self, validation: Dataset | None, by_error: bool) -> Selection:
-        if self.model is None:
-            with interrupt.raising():
-                return _by_baseline(
-                    self.name, self.recipe, self.data, self.parameters, validation, self.solver, self.options
-                )
         options = self.options
-        if validation is not None:
+        if validation is not None and self.recipe.runs_solver:
             validation = self.data.apply_scale_to(validation)
         if by_error:
             options = {**options, "choose_by": "validation", "validation": validation}
-        if self.recipe.procedure is not None:
-            result = self.recipe.procedure(self.model, self.data, self.parameters, self.solver, options)
-        else:
-            result = solve(self.model, self.solver, **options)
-        parameters = self.parameters | self.stated
-        parameters |= {name: float(pyo.value(self.model.component(name))) for name in self.recipe.found}
-        with interrupt.finishing():
-            found = _read(self.name, self.recipe, self.data, parameters, self.model, result)
+        result, reading = self.recipe.answer(self.model, self.data, self.parameters, self.solver, options)
+        parameters = self.parameters | self.stated | self.recipe.settings(self.model)
+        found = Selection(
+            self.recipe.name, self.data, parameters, (), None, None, result.bound, result.status, result.stop_reason,
+            result, result.message, model=self.model,
+        )  # fmt: skip
+        if reading is not None:
+            told = {part.name: getattr(reading, part.name) for part in fields(reading) if part.name != "classifier"}
+            found = replace(found, selected=reading.classifier.selected, machine=reading.classifier, **told)
         if self.recipe.refit and found.selected:
-            found = _refitted(found, parameters, validation, options.get("time_limit"))
-        with interrupt.finishing():
-            found = _scored(found, validation)
+            found = _refitted(found, self.recipe.refit, validation, options.get("time_limit"))
+        if validation is not None and found.has_solution:
+            with interrupt.finishing():
+                found = replace(found, validation_error=found.error(validation))
         return replace(found, chosen_by="validation") if by_error and found.has_solution else found
 
     def takes(self, option: str) -> bool:
@@ -211,43 +204,36 @@ def prepared(
     if not isinstance(progress, bool):
         raise ParameterError(f"progress is {type(progress).__name__}: give True or False.")
     recipe = find(model)
-    for word, instead in recipe.gone:
-        if word in given:
-            raise ParameterError(f'Model "{model}" takes no {word}: {instead}.')
+    recipe.refuse(given)
     budget = () if budget is None else budget
     if isinstance(budget, numbers.Number):
         if "budget" not in recipe.parameters:
             raise ParameterError(
-                f"budget got {type(budget).__name__} {budget!r}, which is for fsmulti ({PARAMETERS['budget'][0]}): "
+                f"budget got {type(budget).__name__} {budget!r}, which is for fsmulti ({flag('budget')}): "
                 f'model "{model}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.'
             )
         given, budget = {**given, "budget": budget}, ()
-    sides = _side_constraints(model, recipe, budget, requires, excludes, force_in)
+    sides = _side_constraints(recipe, budget, requires, excludes, force_in)
     known = {*recipe.parameters, *PARAMETERS}
     options = {name: value for name, value in given.items() if name not in known}
     wanted = {name: value for name, value in given.items() if name in known}
-    parameters = used_parameters(model, recipe, wanted, others=options)
-    if recipe.objective is None:
-        return Prepared(model, recipe, data, parameters, {}, None, solver, None, options)
-    if solver is not None and not (isinstance(solver, str) and solver in DRIVERS):
-        parameters = {**recipe.whole, **parameters}
-    elif data.X.shape[0] * data.X.shape[1] > LARGE and not {"oracle", "sub_solver"} & set(options):
-        parameters = {**recipe.large, **parameters}
-    built = recipe.built(data, parameters)
+    parameters = used_parameters(recipe, wanted, others=options)
+    parameters = recipe.suited(parameters, data, solver, options)
+    built = recipe.model(data, parameters)
+    if built is None:
+        return Prepared(recipe, data, parameters, {}, None, solver, None, options)
     stated = _state(built, sides)
     chosen = getattr(facts_of(built), "default_solver", None) if solver is None else solver
     driver = DRIVERS.get(chosen) if isinstance(chosen, str) else None
     if driver is not None and progress:
         options = {"tee": True, **options}
-    return Prepared(model, recipe, data, parameters, stated, built, solver, driver, options)
+    return Prepared(recipe, data, parameters, stated, built, solver, driver, options)
 
 
 Sides = list[tuple[str, str, tuple[Any, ...]]]  # function of side_constraints, name on the model, arguments
 
 
-def _side_constraints(
-    model: str, recipe: Recipe, budget: Any, requires: Pairs, excludes: Pairs, force_in: Iterable[str]
-) -> Sides:
+def _side_constraints(recipe: Recipe, budget: Any, requires: Pairs, excludes: Pairs, force_in: Iterable[str]) -> Sides:
     single = isinstance(budget, tuple) and budget and isinstance(budget[0], Mapping)
     sides: Sides = []
     for pair in [budget] if single else _several("budget", budget, '({"a": 2.5}, 4)'):
@@ -266,7 +252,7 @@ def _side_constraints(
     if sides and not recipe.selects:
         able = [name for name, r in MODELS.items() if r.selects]
         raise ModelError(
-            f'Model "{model}" has no sigma to constrain, so it cannot take {sides[0][0]}. '
+            f'Model "{recipe.name}" has no sigma to constrain, so it cannot take {sides[0][0]}. '
             f"Models that can: {', '.join(able)}."
         )
     return sides
@@ -299,28 +285,8 @@ def _state(model: pyo.ConcreteModel, sides: Sides) -> dict[str, Any]:
     return stated
 
 
-def _read(
-    name: str,
-    recipe: Recipe,
-    data: Dataset,
-    parameters: dict[str, Any],
-    model: pyo.ConcreteModel,
-    result: Result,
-) -> Selection:
-    """Read the classifier off the model and recompute its objective from data."""
-    found = Selection(
-        name, data, parameters, (), None, None, result.bound, result.status, result.stop_reason, result,
-        result.message, model=model,
-    )  # fmt: skip
-    if result.has_solution and recipe.objective is not None:
-        found = READERS[recipe.kind](found, recipe)
-    return found
-
-
-def _refitted(
-    found: Selection, parameters: Mapping[str, Any], validation: Dataset | None, time_limit: float | None
-) -> Selection:
-    """Solve the robust LP on the selected features, as Bradley, Mangasarian and Street do after every selection.
+def _refitted(found: Selection, model: str, validation: Dataset | None, time_limit: float | None) -> Selection:
+    """Solve another model on the selected features, as Bradley, Mangasarian and Street do after every selection.
 
     A run that was stopped is not made longer by it.
     """
@@ -328,56 +294,8 @@ def _refitted(
         data = found.data.select_features(found.selected)
         if validation is not None:
             validation = validation.select_features(found.selected)
-        again = prepared(data, "robust-lp", penalty=parameters["penalty"], time_limit=time_limit).run(validation)
+        again = prepared(data, model, penalty=found.parameters["penalty"], time_limit=time_limit).run(validation)
         if again.has_solution:
             return replace(found, refit=again)
     words = "The weights are the model's own: the run was stopped before they were fitted on the selected features."
     return replace(found, message=f"{found.message} {words}".strip())
-
-
-def _by_baseline(
-    name: str,
-    recipe: Recipe,
-    data: Dataset,
-    parameters: dict[str, Any],
-    validation: Dataset | None,
-    solver: Any,
-    options: dict[str, Any],
-) -> Selection:
-    unused = [*(["solver"] if solver is not None else []), *options]
-    if unused:
-        raise ParameterError(
-            f'Model "{name}" is a baseline of its own and runs no solver, so it does not use {listed(unused)}: '
-            f"it takes {listed(recipe.parameters)}."
-        )
-    answer = recipe.built(data, parameters)
-    weights = dict(zip(data.features, answer.weights.tolist(), strict=True))
-    result = Result(
-        SolutionStatus.FEASIBLE,
-        StopReason.CONVERGED,
-        selected=list(answer.selected),
-        seconds=answer.seconds,
-        solver=answer.library,
-        message="A heuristic: nothing is proven about this selection.",
-    )
-    found = Selection(
-        name,
-        data,
-        parameters,
-        tuple(answer.selected),
-        LinearMachine(data, {j: x for j, x in weights.items() if j in answer.selected or x}, answer.bias),
-        None,
-        None,
-        result.status,
-        result.stop_reason,
-        result,
-        result.message,
-        ranking=answer.ranking,
-    )
-    return _scored(found, validation)
-
-
-def _scored(found: Selection, validation: Dataset | None) -> Selection:
-    if validation is None or not found.has_solution:
-        return found
-    return replace(found, validation_error=found.error(validation))

@@ -17,9 +17,10 @@ from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError
 from fsmodels.models import fsp
+from fsmodels.models.classifier import LinearClassifier
+from fsmodels.models.kernel.fitted import KernelClassifier
 from fsmodels.models.multivariate import measures
 from fsmodels.selection import report
-from fsmodels.selection.machines import Machine
 from fsmodels.selection.recipes import find
 from fsmodels.words import listed
 from solvers import Result, SolutionStatus, StopReason
@@ -46,7 +47,7 @@ class Selection:
     selected : tuple of str
         sigma = 1 where the model has a sigma; else ``|w_j| max_i |x_ij|`` above 1e-6 of the largest; of a kernel,
         weights of at least 0.01 of the largest, and the others are set to 0. In order.
-    machine : LinearMachine, KernelMachine or None
+    machine : LinearClassifier, KernelClassifier or None
         What decides, on ``data`` as scaled.
     objective, bound : float or None
         The formulation's objective, recomputed from ``data`` and ``machine`` without the solver, and a
@@ -76,7 +77,7 @@ class Selection:
     data: Dataset
     parameters: dict[str, Any]
     selected: tuple[str, ...]
-    machine: Machine | None
+    machine: LinearClassifier | KernelClassifier | None
     objective: float | None
     bound: float | None
     status: SolutionStatus
@@ -108,7 +109,7 @@ class Selection:
         Of models that select for an SVM by other means, so that they can be compared; None where it cannot be certified
         within half a minute. Not the objective of ``machine``, whose weights may have another origin.
         """
-        if not (self.has_solution and find(self.name).rival):
+        if not (self.has_solution and "fsp_objective" in find(self.name).compared):
             return None
         return fsp.value(self.data, self.selected, C=self.parameters["C"], time_limit=FSP_SECONDS)
 

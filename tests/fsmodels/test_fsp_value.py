@@ -20,7 +20,7 @@ def options(model):
 
 
 def test_these_are_the_rivals():
-    assert {name for name, recipe in MODELS.items() if recipe.rival} == set(RIVALS)
+    assert {name for name, recipe in MODELS.items() if "fsp_objective" in recipe.compared} == set(RIVALS)
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 50.0])

@@ -10,7 +10,8 @@ import pytest
 import fsmodels as fs
 from fsmodels import fsp
 from fsmodels.models.fsp.oracle import SvmOracle
-from fsmodels.selection.recipes import MODELS, Recipe
+from fsmodels.models.recipe import Linear
+from fsmodels.selection.recipes import MODELS, ROOMS
 
 N = 7
 COSTS = {"x1": 4.0, "x2": 3.0, "x3": 2.0, "x4": 2.5, "x5": 1.0, "x6": 5.0}  # x7 is free
@@ -75,7 +76,8 @@ def test_the_constraints_bind_in_these_tests(value_of):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_of_the_table_runs_and_can_be_recomputed(model, data):
-    values = {"max_features": 2, "penalty": 0.05 if MODELS[model].fs else 1.5, "R_plus": 3.0, "R_minus": 2.0, "C": 2.0}
+    penalty = 0.05 if MODELS[model].exact == "fs" else 1.5
+    values = {"max_features": 2, "penalty": penalty, "R_plus": 3.0, "R_minus": 2.0, "C": 2.0}
     parameters = {name: values[name] for name, required in MODELS[model].parameters.items() if required}
     if "C" in MODELS[model].parameters:
         parameters["C"] = 2.0
@@ -83,7 +85,7 @@ def test_every_model_of_the_table_runs_and_can_be_recomputed(model, data):
     found = fs.select(scaled, model, **parameters)
     content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
 
-    if MODELS[model].kind == "kernel":  # test_select_kernel.py recomputes these
+    if content["kernel"] is not None:  # test_select_kernel.py recomputes these
         assert content["training_error"] == np.mean(found.predict(data) != data.y)
         assert found.result.objective == pytest.approx(content["objective"], rel=1e-6)
         assert content["objective"] >= 1.5 * sum(content["weights"].values())
@@ -94,12 +96,12 @@ def test_every_model_of_the_table_runs_and_can_be_recomputed(model, data):
     assert content["training_error"] == pytest.approx(np.mean(margin <= 0))
     w_original = np.array([content["weights_original"].get(name, 0.0) for name in data.features])
     assert data.X @ w_original + content["bias_original"] == pytest.approx(scaled.X @ w + content["bias"])
-    if MODELS[model].objective is None:
+    if not MODELS[model].runs_solver:
         assert content["objective"] is content["bound"] is content["gap"] is None
         assert content["status"] == "feasible"
         return
     assert found.result.objective == pytest.approx(content["objective"], rel=1e-6)
-    if MODELS[model].fs:  # test_select_concave.py recomputes these
+    if MODELS[model].exact == "fs":  # test_select_concave.py recomputes these
         return
     if model.startswith("gmeb"):
         assert content["objective"] == pytest.approx(np.maximum(0.0, 1.0 - margin).sum(), rel=1e-5)
@@ -127,12 +129,19 @@ def test_a_new_formulation_is_one_new_entry(monkeypatch, data):
     def half(data, *, max_features, C=1.0):
         return fsp.fsp_m(data, max_features=max_features, C=C / 2)
 
-    entry = Recipe("FSP-M at half C", half, lambda c: 0.5 * c.w @ c.w + c.parameters["C"] / 2 * c.loss, selects=True)
+    def cost(c, given, model):
+        return 0.5 * c.w @ c.w + given["C"] / 2 * c.loss
+
+    entry = Linear("fsp-half", "FSP-M at half C", half, cost, selects=True)
     monkeypatch.setitem(MODELS, "fsp-half", entry)
     half_c = fs.select(data, "fsp-half", max_features=2, C=1.0, requires=[("x1", "x2")])
     assert half_c.objective == pytest.approx(
         fs.select(data, "fsp-m", max_features=2, C=0.5, requires=[("x1", "x2")]).objective, rel=1e-4
     )
+
+
+def test_no_name_is_declared_twice():
+    assert [recipe.name for room in ROOMS for recipe in room.RECIPES] == list(MODELS)
 
 
 def test_json_keys_are_those_of_the_contract(data):
@@ -241,10 +250,11 @@ def test_a_rule_that_cannot_be_followed_is_refused(data):
 
 
 def test_an_objective_that_does_not_recompute_is_not_called_optimal(monkeypatch, data):
-    monkeypatch.setitem(MODELS, "fsp-m", Recipe("wrong", fsp.fsp_m, lambda c: 1.0, selects=True))
+    monkeypatch.setitem(MODELS, "fsp-m", Linear("fsp-m", "wrong", fsp.fsp_m, lambda *_: 1.0, selects=True))
     found = fs.select(data, max_features=2)
     assert found.status is fs.SolutionStatus.FEASIBLE
     assert "its weights give 1" in found.message
+    assert found.bound is None  # it lies above what is said to be attained
 
 
 @pytest.mark.filterwarnings("ignore:Data")

@@ -10,10 +10,11 @@ import pytest
 
 import fsmodels as fs
 from fsmodels import cli
+from fsmodels.models.kernel.recipes import Kernel
 from fsmodels.selection.recipes import MODELS
 from solvers import SolutionStatus, StopReason
 
-KERNELS = [name for name, recipe in MODELS.items() if recipe.kind == "kernel"]
+KERNELS = [name for name, recipe in MODELS.items() if isinstance(recipe, Kernel)]
 FACTOR, SHIFT = np.array([1, 20, 0.5, 1, 3, 0.1]), np.array([0, 1, 0, -2, 0, 5])
 
 
@@ -197,7 +198,7 @@ def point(model):
 
 
 def test_a_point_that_small_weights_moved_is_called_stationary_only_where_it_is(scaled, monkeypatch):
-    from fsmodels.selection import kernel
+    from fsmodels.models.kernel import recipes as kernel
 
     values = parameters("full-fs")
     whole = fs.select(scaled, "full-fs", form="reduced", **values)

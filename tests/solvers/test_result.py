@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import solvers
 from solvers import Result, SolutionStatus, StopReason
-from solvers.result import relative_gap, verdict
+from solvers.result import relative_gap, reread, verdict
 
 FINITE = st.floats(-1e6, 1e6)
 
@@ -80,6 +80,31 @@ def test_status_bound_and_gap_of_a_verdict_agree(objective, bound, gap, resoluti
     assert (judged.status is SolutionStatus.OPTIMAL) == (left is not None and left <= max(gap, 1e-9))
     if judged.bound is not None:
         assert judged.bound <= objective if minimize else judged.bound >= objective
+
+
+@pytest.mark.parametrize(
+    ("status", "objective", "said", "expected", "bound"),
+    [
+        ("optimal", 1.0 - 2e-9, {}, "optimal", 1.0 - 2e-9),  # attained: the bound is above it by rounding
+        ("optimal", 1.0 + 9e-7, {}, "optimal", 1.0 - 1e-9),
+        ("optimal", 1.1, {}, "feasible", 1.0 - 1e-9),  # the bound does not prove that
+        ("optimal", 1.1, {"doubt": "another number"}, "feasible", 1.0 - 1e-9),
+        ("optimal", 0.5, {"doubt": "another number"}, "feasible", None),  # one of the two is wrong
+        ("stationary", 1.0, {}, "stationary", 1.0 - 1e-9),
+        ("stationary", 1.1, {"doubt": "another number"}, "stationary", 1.0 - 1e-9),
+        ("stationary", 1.0, {"moved": True}, "feasible", 1.0 - 1e-9),
+        ("feasible", 1.0, {}, "feasible", 1.0 - 1e-9),  # the solver knew why, though the gap is closed
+    ],
+)
+@pytest.mark.parametrize("minimize", [True, False])
+def test_a_reader_never_says_more_than_the_solver(status, objective, said, expected, bound, minimize):
+    sign = 1.0 if minimize else -1.0
+    result = Result(
+        SolutionStatus(status), StopReason.CONVERGED, objective=sign, bound=sign * (1.0 - 1e-9), minimize=minimize
+    )
+    judged = reread(result, sign * objective, **said)
+    assert judged.status.value == expected
+    assert judged.bound == (None if bound is None else sign * bound)
 
 
 def test_the_gap_of_an_unknown_is_unknown():

@@ -19,6 +19,7 @@ from fsmodels.words import check_known_features
 from solvers.facts import OracleBlock, OracleBlocks
 
 STARTS = ["default", "ones"]
+MU_MEANING = "mu is the price of a unit of feature weight"
 SVMS = ["libsvm", "primal"]
 
 
@@ -45,7 +46,7 @@ def built(
         if not (data.y == sign).any():
             raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")
     C = positive("C", C, "C weighs the sum of losses")
-    mu = positive("penalty", penalty, "mu is the price of a unit of feature weight")
+    mu = positive("penalty", penalty, MU_MEANING)
     if not (hinge and isinstance(eps, int | float) and not isinstance(eps, bool) and eps == 0):
         eps = positive("eps", eps, "eps smooths the hinge over [1 - 2 eps, 1]")
     choice("svm", svm, SVMS)

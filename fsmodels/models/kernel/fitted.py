@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
+from scipy import sparse
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError
@@ -42,6 +44,21 @@ class KernelClassifier:
     b: float
 
     @property
+    def weights(self) -> dict[str, float]:
+        """The weights z by feature, where they are not 0."""
+        return {name: z for name, z in zip(self.data.features, self.z.tolist(), strict=True) if z}
+
+    @property
+    def selected(self) -> tuple[str, ...]:
+        """Features whose weight is not 0."""
+        return tuple(self.weights)
+
+    @property
+    def bias(self) -> float:
+        """The offset b of the SVM."""
+        return self.b
+
+    @property
     def vectors(self) -> FloatArray:
         """The support vectors, shape (m, d)."""
         return np.asarray(self.data.X[self.rows])
@@ -50,6 +67,19 @@ class KernelClassifier:
     def is_constant(self) -> bool:
         """Whether all weights are 0: every sample then gets the label of the larger class."""
         return not self.z.any()
+
+    @property
+    def values(self) -> FloatArray:
+        """Decision values K a + b of the SVM on its training data, shape (n,), even where all weights are 0."""
+        if self.is_constant:
+            return np.full(len(self.data), float(self.kernel.entries(np.zeros((1, 1)))[0, 0]) * self.a.sum() + self.b)
+        return self.decision(self.data.X)
+
+    def scores(self, X: Any) -> FloatArray:
+        """Return decision values of shape (n,) for the columns of ``weights``, in order and as scaled."""
+        whole = np.zeros((X.shape[0], len(self.z)))
+        whole[:, np.flatnonzero(self.z)] = X.toarray() if sparse.issparse(X) else X
+        return self.decision(whole)
 
     def decision(self, X: Any) -> FloatArray:
         """Return f of shape (n,) for a Dataset, whose columns are taken by name, or an array (n, d) scaled as ``data``.
@@ -85,6 +115,33 @@ class KernelClassifier:
     def error(self, data: Dataset) -> float:
         """Return the share of samples with the wrong label."""
         return float(np.mean(self.predict(data) != data.y))
+
+    def original(self) -> tuple[dict[str, float] | None, float | None]:
+        """Return z times the factors of the scaling, if the kernel does not see its shifts, and b as it is."""
+        scale = self.data.scale
+        if not (self.kernel.shift_invariant or not scale.shift[self.z != 0].any()):
+            return None, None
+        original = dict(zip(self.data.features, (self.z * scale.factor).tolist(), strict=True))
+        return {name: original[name] for name in self.weights}, self.b
+
+    @property
+    def inside(self) -> dict[str, Any] | None:
+        """Return the kernel, support vectors as rows of the data from 0, a_i = y_i u_i, and the class of z = 0."""
+        constant = float(self.scores(np.empty((1, 0)))[0]) if self.is_constant else None
+        return {**_named(self.kernel), "support_vectors": self.rows, "coefficients": self.a, "constant": constant}
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """The kernel, and how many samples carry it."""
+        named = _named(self.kernel)
+        name = " ".join([named.pop("name"), *(f"{key} {value:g}" for key, value in named.items())])
+        return {"Kernel": f"{name}, {len(self.rows)} support vectors of {self.data.n_samples} samples"}
+
+
+def _named(kernel: Kernel) -> dict[str, Any]:
+    """Return name and parameters of a kernel; the linear one is the polynomial of degree 1 and offset 0."""
+    parameters = {key: value for key, value in vars(kernel).items() if key != "shift_invariant"}
+    return {"name": type(kernel).__name__.lower(), **parameters}
 
 
 def classifier(model: pyo.ConcreteModel) -> KernelClassifier:

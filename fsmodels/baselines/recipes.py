@@ -1,0 +1,62 @@
+"""The baselines by name: they run no solver, and nothing is proven about what they select."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+from fsmodels import baselines
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import ParameterError
+from fsmodels.models.classifier import LinearClassifier
+from fsmodels.models.recipe import Given, Reading, Recipe
+from fsmodels.words import listed
+from solvers import Result, SolutionStatus, StopReason, interrupt
+
+__all__ = ["RECIPES"]
+
+
+@dataclass(frozen=True)
+class OfBaseline(Recipe):
+    """A baseline, whose ``build`` answers at once."""
+
+    _: KW_ONLY
+    compared: tuple[str, ...] = ("fsp_objective",)
+
+    runs_solver: ClassVar[bool] = False
+    keeps_model: ClassVar[bool] = False
+
+    def model(self, data: Dataset, parameters: Given) -> None:
+        """There is none."""
+
+    def answer(
+        self, model: Any, data: Dataset, parameters: Given, solver: Any, options: Given
+    ) -> tuple[Result, Reading]:
+        """Run it; refuse what only a solver could use."""
+        unused = [*(["solver"] if solver is not None else []), *options]
+        if unused:
+            raise ParameterError(
+                f'Model "{self.name}" is a baseline of its own and runs no solver, so it does not use '
+                f"{listed(unused)}: it takes {listed(self.parameters)}."
+            )
+        with interrupt.raising():
+            found = self.build(data, **parameters)
+        message = "A heuristic: nothing is proven about this selection."
+        result = Result(
+            SolutionStatus.FEASIBLE,
+            StopReason.CONVERGED,
+            selected=list(found.selected),
+            seconds=found.seconds,
+            solver=found.library,
+            message=message,
+        )
+        c = LinearClassifier(data, found.weights, found.bias, tuple(found.selected))
+        return result, Reading(c, None, None, result.status, message, ranking=found.ranking)
+
+
+RECIPES = [
+    OfBaseline("rfe", "recursive feature elimination, heuristic", baselines.rfe),
+    OfBaseline("information-gain", "filter by information gain, heuristic", baselines.information_gain),
+    OfBaseline("mutual-information", "filter by mutual information, heuristic", baselines.mutual_information),
+    OfBaseline("relief", "filter by Relief, heuristic", baselines.relief),
+]

@@ -1,0 +1,121 @@
+"""The models by name of Bradley, Mangasarian, Street 1998: the robust LP, FS and its smoothings, and brain damage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pyomo.environ as pyo
+
+from fsmodels.checks import share
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.models import concave, obd, svm
+from fsmodels.models.classifier import LinearClassifier
+from fsmodels.models.recipe import AGREEMENT, FloatArray, Given, Linear, Objective
+from solvers import Result
+
+__all__ = ["RECIPES"]
+
+
+@dataclass(frozen=True)
+class FsFamily(Linear):
+    """A model of the family of FS: ``penalty`` is lambda in [0, 1), and (7) is reported beside the objective."""
+
+    _: KW_ONLY
+    compared: tuple[str, ...] = ("fs_objective",)
+
+    exact: ClassVar[str] = "fs"
+    # A higher lambda may cost less: it weighs the error down.
+    direction: ClassVar[Mapping[str, int]] = {key: sign for key, sign in Linear.direction.items() if key != "penalty"}
+
+    def refuse(self, words: Given) -> None:
+        """Refuse a lambda outside [0, 1)."""
+        if words.get("penalty") is not None:
+            share("penalty", words["penalty"], concave.MEANING)
+
+    def check(self, parameter: str, value: Any, data: Dataset) -> None:
+        """Refuse a lambda too."""
+        if parameter == "penalty":
+            share("penalty", value, concave.MEANING)
+        super().check(parameter, value, data)
+
+    def chosen(
+        self, data: Dataset, w: FloatArray, b: float, sizes: FloatArray, result: Result
+    ) -> tuple[LinearClassifier, str]:
+        """Return the classifier without weights of rounding, unless they matter; without weights the larger class."""
+        c, _ = super().chosen(data, w, b, sizes, result)
+        if not self.selects:
+            selected = set(c.selected)
+            fewer = replace(c, w=np.array([x if j in selected else 0.0 for j, x in zip(data.features, w, strict=True)]))
+            if abs(fewer.error - c.error) <= AGREEMENT:
+                c = fewer
+            else:
+                c = replace(c, selected=tuple(j for j, x in zip(data.features, w, strict=True) if x))
+        if c.w.any():
+            return c, ""
+        b = 1.0 if (data.y > 0).sum() >= (data.y < 0).sum() else -1.0  # w = 0 costs the same with gamma in [-1, 1]
+        return replace(c, b=b), "No feature is used: every sample gets the label of the larger class."
+
+    def fs_objective(self, c: LinearClassifier, given: Given) -> float:
+        """Return (7)."""
+        return concave.fs_objective(c.w, c.error, _lambda(given))
+
+
+@dataclass(frozen=True)
+class Obd(FsFamily):
+    """The robust LP in two solves; ``penalty`` is nu."""
+
+    def solve(self, model: Any, data: Dataset, parameters: Given, solver: Any, options: Given) -> Result:
+        """Drop features between two solves."""
+        return obd.run(model, data, parameters, solver, options)
+
+
+def _robust_lp(data: Dataset, *, penalty: float | None = None) -> pyo.ConcreteModel:
+    """Build the robust LP; only the report needs ``penalty``, for (7)."""
+    return svm.robust_lp(data)
+
+
+def _lambda(given: Given) -> float:
+    return float(given.get("penalty") or 0.0)
+
+
+def _error(c: LinearClassifier, given: Given, model: Any) -> float:
+    return c.error
+
+
+def _weighed(steps: Objective) -> Objective:
+    """Return (1 - lambda) E + lambda times a sum of steps."""
+    return lambda c, given, model: (1 - _lambda(given)) * c.error + _lambda(given) * steps(c, given, model)
+
+
+def _exponentials(c: LinearClassifier, given: Given, model: Any) -> float:
+    return float((1 - np.exp(-given["alpha"] * np.abs(c.w))).sum())
+
+
+def _sigmoids(c: LinearClassifier, given: Given, model: Any) -> float:
+    return float((1 / (1 + np.exp(-given["alpha"] * np.abs(c.w)))).sum())
+
+
+def _bilinear(c: LinearClassifier, given: Given, model: Any) -> float:
+    """(14) with the best r for v = u = |w|."""
+    mu, v = given["mu"], np.abs(c.w)
+    steps = np.minimum(0.0, (1 - mu) * _lambda(given) - mu * v)
+    return float((1 - mu) * (1 - _lambda(given)) * c.error + steps.sum() + mu * v.sum())
+
+
+_FS = _weighed(lambda c, given, model: len(c.selected))
+_SMOOTH: dict[str, Any] = {"refit": "robust-lp", "settled": ("alpha",)}
+
+RECIPES = [
+    FsFamily("robust-lp", "robust linear program, on all features", _robust_lp, _error),
+    FsFamily("fs", "least error and fewest features, exact for few features", concave.fs, _FS, selects=True),
+    FsFamily(
+        "fsl", "the same as a linear program with complementarity", concave.fsl, _FS, selects=True, refit="robust-lp"
+    ),
+    FsFamily("fsv", "the same with a concave exponential", concave.fsv, _weighed(_exponentials), **_SMOOTH),
+    FsFamily("fss", "the same with a sigmoid", concave.fss, _weighed(_sigmoids), **_SMOOTH),
+    FsFamily("fsb", "the same as a bilinear program", concave.fsb, _bilinear, refit="robust-lp", settled=("mu",)),
+    Obd("obd", "robust LP without the features it hardly needs, heuristic", obd.build, _error),
+]

@@ -1,0 +1,55 @@
+"""The models by name of Peleg, Meir 2005."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyomo.environ as pyo
+
+from fsmodels.models import gmeb
+from fsmodels.models.classifier import LinearClassifier
+from fsmodels.models.recipe import FloatArray, Given, Linear
+
+__all__ = ["RECIPES"]
+
+
+@dataclass(frozen=True)
+class Gmeb(Linear):
+    """A form of the primal."""
+
+    def weights(self, model: Any) -> tuple[FloatArray, float]:
+        """Return (w, b) for the data as given, whose columns the model centres."""
+        return gmeb.classifier(model)
+
+
+@dataclass(frozen=True)
+class GmebDual(Linear):
+    """The dual, whose multipliers are the classifier."""
+
+    def weights(self, model: Any) -> tuple[FloatArray, float]:
+        """Return the multipliers, shrunk until they satisfy (15)."""
+        return gmeb.feasible_classifier(model)
+
+    def remark(self, c: LinearClassifier, given: Given, model: Any) -> str:
+        """Return what the classifier costs in the primal."""
+        if not gmeb.has_multipliers(model):
+            return "The classifier is the dual's multipliers, and there are none: its weights are 0."
+        gap = gmeb.duality_gap(c.loss, _own(c, given, model))
+        return f"The classifier is the dual's multipliers; its loss is {c.loss:.9g}, a duality gap of {gap:.2g}."
+
+
+def _loss(c: LinearClassifier, given: Given, model: Any) -> float:
+    return c.loss
+
+
+def _own(c: LinearClassifier, given: Given, model: Any) -> float:
+    """Return the dual's objective, which the classifier alone does not tell."""
+    return float(pyo.value(model.objective))
+
+
+RECIPES = [
+    Gmeb("gmeb", "least loss under bounds on both classes' scaled moments, exact", gmeb.primal, _loss),
+    GmebDual("gmeb-dual", "the same by its conic dual", gmeb.dual, _own),
+    Gmeb("gmeb-nonconvex", "the same before its change of variables", gmeb.nonconvex, _loss),
+]

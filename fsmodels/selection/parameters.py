@@ -1,0 +1,103 @@
+"""The one table of the parameters of models: their options on the command line, and what they are, in words.
+
+The command line makes its options of it, refusals and hints name them by it. Which of them a model takes, its builder's
+signature says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["PARAMETERS", "Parameter", "flag"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter.
+
+    Attributes
+    ----------
+    flag : str
+        Its option.
+    what : str
+        What it is, for a refusal.
+    help : str
+        What the option's help says.
+    words : mapping
+        Further arguments of ``argparse.ArgumentParser.add_argument``.
+    """
+
+    flag: str
+    what: str
+    help: str
+    words: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def given_as(self) -> str:
+        """What argparse calls the option's value."""
+        return self.flag.lstrip("-").replace("-", "_")
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether the option stands without a value."""
+        return self.words.get("action") == "store_true"
+
+
+PARAMETERS = {
+    "max_features": Parameter(
+        "--max-features",
+        "the most features to select, a whole number",
+        "the most features to select",
+        {"type": int, "metavar": "K"},
+    ),
+    "C": Parameter(
+        "-C",
+        "the weight of the sum of slacks, a number above 0",
+        "weight of the sum of slacks (default 1; the kernel models ask for it)",
+        {"type": float, "metavar": "X"},
+    ),
+    "penalty": Parameter(
+        "--penalty",
+        "the price of a feature, one number or one for each; lambda in [0, 1) of the fs family, mu of the kernels",
+        "price of a feature in the objective, or of a unit of its kernel weight (mu): a number; for fsp-lambda "
+        "also FEATURE=NUMBER, or a CSV file with the header feature,cost; may be repeated",
+        {"action": "append", "default": [], "metavar": "X"},
+    ),
+    "R_plus": Parameter(
+        "--R-plus",
+        "the most the second moments of class +1 may weigh, a number above 0",
+        "bound on the second moments of class +1 (gmeb)",
+        {"type": float, "metavar": "X"},
+    ),
+    "R_minus": Parameter(
+        "--R-minus",
+        "the same for class -1",
+        "bound on the second moments of class -1 (gmeb)",
+        {"type": float, "metavar": "X"},
+    ),
+    "loss": Parameter(
+        "--loss",
+        "f1, prbep, rec@10, rec@2p, prec@10, hamming or auc",
+        "f1, f0.5, prbep, rec@10, rec@2p, prec@10, hamming or auc (fsmulti; default f1)",
+        {"metavar": "NAME"},
+    ),
+    "budget": Parameter(
+        "--budget-features",
+        "B, the sum of the features' shares of a budget, a whole number",
+        "the sum of shares that more features may have (fsmulti), instead of --max-features",
+        {"type": int, "metavar": "B"},
+    ),
+    "offset": Parameter(
+        "--offset",
+        "a column of ones takes part",
+        "a column of ones takes part, its weight the bias (fsmulti)",
+        {"action": "store_true", "default": None},
+    ),
+}
+
+
+def flag(name: str) -> str:
+    """Return the option of a parameter, of one outside the table as it would be called."""
+    return PARAMETERS[name].flag if name in PARAMETERS else f"--{name.replace('_', '-')}"
