@@ -40,7 +40,7 @@ def title(path: Path) -> str:
     return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
 
 
-class _Lines:
+class _CountedLines:
     """The lines of a binary stream without a byte-order mark, and where the reader is."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -128,7 +128,7 @@ def _parsed(path: Path) -> tuple[Any, NDArray[np.float64]]:
 
     try:
         with _opened(path) as stream:
-            lines = _Lines(stream)
+            lines = _CountedLines(stream)
             try:
                 X, labels = load_svmlight_file(lines, zero_based=True)
             except (ValueError, OverflowError) as error:
@@ -144,7 +144,7 @@ def _opened(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
-def _refusal(path: Path, lines: _Lines, error: Exception) -> DataError:
+def _refusal(path: Path, lines: _CountedLines, error: Exception) -> DataError:
     """Build the error for the line at which scikit-learn stopped."""
     fault = _fault(lines.line)
     if fault is None:
@@ -207,7 +207,7 @@ def _shown(word: bytes) -> str:
 def _line_of(path: Path, row: int) -> int:
     """Line number of a row counted from 0; blank lines and comments are no rows."""
     with _opened(path) as stream:
-        lines = _Lines(stream)
+        lines = _CountedLines(stream)
         rows = (lines.number for line in lines if _content(line))
         return next(number for k, number in enumerate(rows) if k == row)
 

@@ -30,7 +30,7 @@ def _plain() -> type:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVC
 
-    class Machine(SVC):  # type: ignore[misc, unused-ignore]
+    class Quiet(SVC):  # type: ignore[misc, unused-ignore]
         """An SVC that says nothing of its limit."""
 
         def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -38,7 +38,7 @@ def _plain() -> type:
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 return super().fit(X, y, sample_weight)
 
-    return Machine
+    return Quiet
 
 
 @cache

@@ -90,7 +90,7 @@ _DECISIVE = ("Solved", "PrimalInfeasible", "DualInfeasible", "MaxTime", "MaxIter
 
 
 @dataclass
-class _Run:
+class _Ending:
     """What Clarabel answered."""
 
     status: str
@@ -256,17 +256,17 @@ class Clarabel:
 
     # ------------------------------------------------------------------------------------------ Clarabel
 
-    def _run(self, program: Program, settings: dict[str, Any], deadline: float) -> _Run:
+    def _run(self, program: Program, settings: dict[str, Any], deadline: float) -> _Ending:
         """Solve; where the answer is not decisive, try again: from a fresh start, with other scaling, with less an aim.
 
         Past what the arithmetic of an instance allows the iterates get worse, so the aim is then what is accepted.
         """
-        none = _Run("PrimalInfeasible", np.zeros(program.A.shape[1]), np.zeros(program.A.shape[0]))
+        none = _Ending("PrimalInfeasible", np.zeros(program.A.shape[1]), np.zeros(program.A.shape[0]))
         if program.contradiction:
             return none
         if program.A.shape[1] == 0:  # nothing to decide
             wrong = bool(np.any(np.abs(program.b) > 1e-8)) if len(program.b) else False
-            return none if wrong else _Run("Solved", none.x, none.z)
+            return none if wrong else _Ending("Solved", none.x, none.z)
         run = self._attempt(program, settings, deadline, keep=True)
         if run.status not in _DECISIVE:
             logger.debug("Clarabel answered %s; trying again.", run.status)
@@ -284,10 +284,10 @@ class Clarabel:
             self._engine = None
         return run
 
-    def _attempt(self, program: Program, settings: dict[str, Any], deadline: float, *, keep: bool) -> _Run:
+    def _attempt(self, program: Program, settings: dict[str, Any], deadline: float, *, keep: bool) -> _Ending:
         left = deadline - time.perf_counter()
         if left <= 0:
-            return _Run("MaxTime", np.zeros(program.A.shape[1]), np.zeros(program.A.shape[0]))
+            return _Ending("MaxTime", np.zeros(program.A.shape[1]), np.zeros(program.A.shape[0]))
         chosen = clarabel.DefaultSettings()
         chosen.presolve_enable = False  # data updates need every row where it was
         for key, value in settings.items():
@@ -309,7 +309,7 @@ class Clarabel:
             solution = engine.solve()
         if pressed.is_set():
             raise KeyboardInterrupt
-        return _Run(
+        return _Ending(
             _ALMOST.get(str(solution.status), str(solution.status)),
             np.array(solution.x),
             np.array(solution.z),
@@ -319,7 +319,7 @@ class Clarabel:
 
     # ------------------------------------------------------------------------------------------- Pyomo
 
-    def _results(self, program: Program, run: _Run) -> SolverResults:
+    def _results(self, program: Program, run: _Ending) -> SolverResults:
         unbounded = (SolverStatus.warning, TerminationCondition.unbounded)
         status, condition = unbounded if run.status == "Unbounded" else _MEANING.get(run.status, _UNPROVEN)
         results = SolverResults()
@@ -342,7 +342,7 @@ class Clarabel:
             problem.lower_bound, problem.upper_bound = ends if program.sense > 0 else ends[::-1]
         return results
 
-    def _load(self, program: Program, run: _Run, results: SolverResults) -> None:
+    def _load(self, program: Program, run: _Ending, results: SolverResults) -> None:
         if run.status != "Solved":
             logger.warning(
                 'No solution was loaded into "%s": %s (%s).',
@@ -365,7 +365,7 @@ class Clarabel:
                 suffix.clear()
                 suffix.update(ComponentMap((variables[col], c) for col, c in program.reduced_costs(run.z).items()))
 
-    def _attach(self, program: Program, run: _Run, results: SolverResults) -> None:
+    def _attach(self, program: Program, run: _Ending, results: SolverResults) -> None:
         """Put the solution into the results, in the words of Pyomo's older solvers."""
         model, variables, solution, names = self._model.model, self._model.walker.variables, Solution(), SymbolMap()
         values, costs = program.values(run.x), program.reduced_costs(run.z)

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from solvers.clarabel.body import Affine, Body, affine
 from solvers.clarabel.cones import ConicRows, apex, conic_rows, objective_parts
-from solvers.clarabel.rows import BoundProver, Columns, ConicModel, LinearRows, Row, label
+from solvers.clarabel.rows import BoundProver, Bounds, ConicModel, Row, Triplets, label
 from solvers.errors import ModelError
 
 
@@ -51,9 +51,9 @@ class Program:
     const: float
     sense: float  # +1 minimise, -1 maximise
     free: np.ndarray  # columns of the model that move
-    columns: Columns
+    columns: Bounds
     used: np.ndarray
-    linear: LinearRows
+    linear: Triplets
     equal: np.ndarray  # row of A of each linear row, -1 where it has none
     above: np.ndarray
     below: np.ndarray
@@ -188,7 +188,7 @@ def _sides(row: Row, body: Body, lo: float, hi: float, prover: BoundProver) -> l
 
 
 def _nonlinear(
-    model: ConicModel, columns: Columns, prover: BoundProver
+    model: ConicModel, columns: Bounds, prover: BoundProver
 ) -> tuple[list[tuple[Row, float, ConicRows, int]], list[tuple[Row, Affine, float, float]], int]:
     """Restate the nonlinear rows: cones with their first auxiliary variable, rows now linear, number of auxiliaries."""
     pinned, values = columns.pinned, columns.values
@@ -362,12 +362,12 @@ def assemble(model: ConicModel) -> Program:
     )
 
 
-def _extended(linear: LinearRows, extra: list[tuple[Row, Affine, float, float]]) -> LinearRows:
+def _extended(linear: Triplets, extra: list[tuple[Row, Affine, float, float]]) -> Triplets:
     if not extra:
         return linear
     count = len(linear.lower)
     sizes = [len(line.cols) for _, line, _, _ in extra]
-    return LinearRows(
+    return Triplets(
         linear.owners + [row for row, _, _, _ in extra],
         np.concatenate((linear.index, np.repeat(np.arange(count, count + len(extra)), sizes))),
         np.concatenate((linear.cols, *(line.cols for _, line, _, _ in extra))),
@@ -378,7 +378,7 @@ def _extended(linear: LinearRows, extra: list[tuple[Row, Affine, float, float]])
     )
 
 
-def _contradiction(linear: LinearRows, lower: np.ndarray, upper: np.ndarray, some: np.ndarray) -> str:
+def _contradiction(linear: Triplets, lower: np.ndarray, upper: np.ndarray, some: np.ndarray) -> str:
     """Name a row that has no variable left and is false."""
     with np.errstate(invalid="ignore"):
         scale = 1e-8 * (1.0 + np.abs(np.where(np.isfinite(linear.lower), linear.lower, 0.0)))

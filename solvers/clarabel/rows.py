@@ -72,7 +72,7 @@ class Row:
 
 
 @dataclass
-class Columns:
+class Bounds:
     """The variables now: bounds, and the values of those that cannot move."""
 
     lower: np.ndarray
@@ -82,7 +82,7 @@ class Columns:
 
 
 @dataclass
-class LinearRows:
+class Triplets:
     """Linear rows in coordinates: ``lower <= sum coefs x[cols] + const <= upper``, entry k in row ``index[k]``."""
 
     owners: list[Row]
@@ -114,7 +114,7 @@ class ConicModel:
         self.walker = Walker()
         self.rows: dict[int, Row] = {}
         self.objective: Row | None = None
-        self._linear: LinearRows | None = None
+        self._linear: Triplets | None = None
         self.nonlinear: list[Row] = []
         self._domains: list[Any] = []
         self._continuous = np.empty(0, dtype=bool)
@@ -184,7 +184,7 @@ class ConicModel:
         parts = [row.body.linear for row in linear]
         sizes = np.array([len(part.cols) for part in parts], dtype=np.intp)
         cols, coefs, _ = _NO_VALUES
-        self._linear = LinearRows(
+        self._linear = Triplets(
             linear,
             np.repeat(np.arange(len(parts)), sizes),
             np.concatenate([part.cols for part in parts]) if parts else cols,
@@ -199,7 +199,7 @@ class ConicModel:
             msg = f"{label(linear[k].owner)} has a coefficient that is not finite."
             raise ModelError(msg)
 
-    def linear(self) -> LinearRows:
+    def linear(self) -> Triplets:
         """Return the linear rows with the right-hand sides of now."""
         rows = self._linear
         assert rows is not None
@@ -211,7 +211,7 @@ class ConicModel:
                 raise ModelError(msg)
         return rows
 
-    def columns(self) -> Columns:
+    def columns(self) -> Bounds:
         """Return bounds and fixings of now.
 
         Raises
@@ -238,7 +238,7 @@ class ConicModel:
         values[near] = np.clip(values[near], lower[near], upper[near])
         values[pinned & ~fixed] = lower[pinned & ~fixed]
         self._refuse_integers(pinned)
-        return Columns(lower, upper, pinned, values)
+        return Bounds(lower, upper, pinned, values)
 
     def used(self) -> np.ndarray:
         """Tell which columns occur in an active row or the objective."""
@@ -274,7 +274,7 @@ def _number(bound: Any, default: float) -> float:
 class BoundProver:
     """Proves ``a'x + alpha >= 0`` from bounds and linear rows (the ``Prover`` of ``cones``)."""
 
-    def __init__(self, columns: Columns, rows: LinearRows, variables: list[Any]) -> None:
+    def __init__(self, columns: Bounds, rows: Triplets, variables: list[Any]) -> None:
         self.lower, self.upper = columns.lower.copy(), columns.upper.copy()
         self.asked_rows = False
         self._rows, self._variables = rows, variables

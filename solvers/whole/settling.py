@@ -25,7 +25,7 @@ from pyomo.common.modeling import unique_component_name
 from pyomo.repn import generate_standard_repn
 
 from solvers.clock import Clock
-from solvers.drivers.benders.split import Split, is_declared
+from solvers.drivers.benders.split import SplitModel, is_declared
 from solvers.drivers.benders.subproblem import OracleSubproblem, SwitchedSubproblem, may_be_zero
 from solvers.errors import ModelError, SolverError
 from solvers.facts.base import facts_of
@@ -77,14 +77,14 @@ def cut_off(seen: Visible, cuts: Sequence[Settled]) -> Iterator[None]:
         seen.model.del_component(rows)
 
 
-def never_off(parts: Split | None) -> list[Settled]:
+def never_off(parts: SplitModel | None) -> list[Settled]:
     """Return what the bounds of switched variables say of their binaries: with one that excludes 0, it is 1."""
     if parts is None or parts.coupling_edits:
         return []
     return [Settled(cut=[(1.0, b)]) for b, v in parts.structure.switches if not b.fixed and not may_be_zero(v)]
 
 
-def settle(model: Any, seen: Visible, parts: Split | None, spec: SolverSpec, clock: Clock) -> Settled:
+def settle(model: Any, seen: Visible, parts: SplitModel | None, spec: SolverSpec, clock: Clock) -> Settled:
     """Solve again, on the model, what follows from the choice in the values that it holds.
 
     Parameters
@@ -117,7 +117,7 @@ def _not_whole(chosen: Sequence[Any]) -> Settled | None:
     return Settled(f"its integers are off by {off:.1e}") if off > WHOLE else None
 
 
-def _by_subproblem(model: Any, parts: Split, clock: Clock) -> Settled | None:
+def _by_subproblem(model: Any, parts: SplitModel, clock: Clock) -> Settled | None:
     """Settle by the subproblem alone; None where that is not enough."""
     structure = parts.structure
     point = np.array([round(v.value) for v in structure.complicating], dtype=float)
@@ -144,7 +144,7 @@ def _by_subproblem(model: Any, parts: Split, clock: Clock) -> Settled | None:
     return None
 
 
-def _switched_off(seen: Visible, parts: Split) -> list[Any]:
+def _switched_off(seen: Visible, parts: SplitModel) -> list[Any]:
     """Return the variables that are 0 at the choice: by their switches, or by an edited row c w^2 <= 0."""
     if not parts.coupling_edits:
         return [seen.copy_of(v) for binary, v in parts.structure.switches if round(binary.value) == 0]

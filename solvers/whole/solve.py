@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 
 from solvers import interrupt
 from solvers.clock import Clock
-from solvers.drivers.benders.split import Split, split
+from solvers.drivers.benders.split import SplitModel, split
 from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import ModelError, OptionError, SolverError, SolverFailure
 from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
@@ -73,7 +73,7 @@ class _Whole:
     seen: Visible
     needed: list[C]
     structure: Facts | None
-    parts: Split | None
+    parts: SplitModel | None
     multipliers: Multipliers | None  # that the user wants
     most: float | None = None  # what the optimum is known not to be above, where the model does not say it as sharply
     proofs: list[Proof] = field(default_factory=list)  # what the twin proves, once it has been asked

@@ -10,7 +10,7 @@ from scipy import sparse
 import fsmodels as fs
 from fsmodels import gmeb
 from fsmodels.models.gmeb.norm import Moments
-from fsmodels.models.gmeb.proof import Proof
+from fsmodels.models.gmeb.proof import MomentProof
 from solvers import facts_of
 from solvers.model.classes import violation
 
@@ -198,7 +198,7 @@ def test_any_multipliers_bound_the_optimum_and_any_weights_attain_a_loss(seed):
     X, y, R_plus, R_minus = nasty(seed)
     data = fs.Dataset.from_arrays(X, y)
     columns, rng = gmeb.centred(data), np.random.default_rng(seed)
-    proof = Proof(Moments(columns.v_plus, columns.v_minus), columns.X, y)
+    proof = MomentProof(Moments(columns.v_plus, columns.v_minus), columns.X, y)
     truth, n = reference(X, y, R_plus, R_minus), len(y)
     near = 1e-6 * n
     given = [None, np.full(n, np.nan), np.zeros(n), np.ones(n), *(rng.normal(0.5, 1, n) for _ in range(20))]

@@ -15,7 +15,7 @@ The cut of an edited SUB
 
     each minimum over the variable's bounds. Without edits this is Aytug's (10): A'r on w is v, the minimum is
     -1/2 v_j^2, and the minima over b and xi are 0 exactly when y'alpha = 0 and alpha <= C. A solver's multipliers meet
-    these two only nearly, so ``Cuts`` moves multipliers towards 0, which it may do at will, until they hold exactly.
+    these two only nearly, so ``RowCut`` moves multipliers towards 0, which it may do at will, until they hold exactly.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _one_sided(master: LinearRows) -> Rows | None:
     )
 
 
-class Cuts:
+class RowCut:
     """The cut of SUB with any linear rows, from their multipliers; the module's text derives it."""
 
     def __init__(self, w: list[Any], auxiliary: list[Any]) -> None:

@@ -18,7 +18,7 @@ from pyomo.gdp import Disjunct, Disjunction
 
 from fsmodels.checks import choice
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.fsp.cuts import Cuts, FastSub, Reweighting, error_rate, selected
+from fsmodels.models.fsp.cuts import FastSub, Reweighting, RowCut, error_rate, selected
 from fsmodels.models.proofs.certified import Classified, Point, chosen, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.svm import equal_shares, feature_weights, half_squares, least_cost, resolution, soft_margin
@@ -183,7 +183,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
     structure.subproblem = [model.w, model.b, model.xi, *auxiliary]
     structure.rows, structure.terms, structure.core = [model.margin], [model.norm, model.loss], model.norm
     structure.coupling = [getattr(model, name) for name in _COUPLING[form]]
-    structure.cut = Cuts(w, [v for component in auxiliary for v in component.values()])
+    structure.cut = RowCut(w, [v for component in auxiliary for v in component.values()])
     structure.change = _change(model, columns, form)
     if form != "perspective":
         structure.only_as_built = f'the bound |w_j| <= sqrt(2 C min(l+, l-)) of form="{form}"'

@@ -97,7 +97,7 @@ from fsmodels.models.gmeb.bounds import MarginBound, ScalingBound, bound_with_sc
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.grid import path
 from fsmodels.models.gmeb.norm import Moments, separable
-from fsmodels.models.gmeb.proof import Proof, of_dual, of_nonconvex, of_primal, resolution
+from fsmodels.models.gmeb.proof import MomentProof, of_dual, of_nonconvex, of_primal, resolution
 from fsmodels.models.gmeb.solution import (
     by_multiplier,
     by_weight,
@@ -414,8 +414,8 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
     return model
 
 
-def _proof(columns: Centred) -> Proof:
-    return Proof(Moments(columns.v_plus, columns.v_minus), columns.X, columns.y)
+def _proof(columns: Centred) -> MomentProof:
+    return MomentProof(Moments(columns.v_plus, columns.v_minus), columns.X, columns.y)
 
 
 def _centred_model(name: str, data: Dataset) -> tuple[pyo.ConcreteModel, Centred]:

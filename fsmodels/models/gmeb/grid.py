@@ -35,7 +35,7 @@ from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ParameterError
 from fsmodels.models.gmeb.columns import centred
 from fsmodels.models.gmeb.norm import STARTS, VIOLATED, Moments
-from fsmodels.models.gmeb.proof import Attained, Proof, resolution
+from fsmodels.models.gmeb.proof import Attained, MomentProof, resolution
 from fsmodels.models.proofs.equilibration import powers
 from solvers import SolverError, interrupt
 from solvers.lp.highs import HighsLP, LpAnswer, LpStatus
@@ -124,7 +124,7 @@ def path(
     start = time.perf_counter()
     factor = powers(np.sqrt(columns.v_plus + columns.v_minus))
     moments = Moments(columns.v_plus * factor**2, columns.v_minus * factor**2)
-    line = _Line(Proof(moments, columns.X * factor, columns.y), lp_solver)
+    line = _Line(MomentProof(moments, columns.X * factor, columns.y), lp_solver)
     rows: list[dict[str, Any]] = []
     with interrupt.run(), suppress(KeyboardInterrupt), interrupt.raising():
         for pair in _snake(*grid):
@@ -192,7 +192,7 @@ class _Point:
 class _Line:
     """The linear program: columns offset, xi, then w+_j and w-_j of each feature that has joined."""
 
-    proof: Proof
+    proof: MomentProof
     lp_solver: str
     joined: NDArray[np.intp] = field(init=False)
     family: list[tuple[float, float]] = field(init=False, default_factory=list)  # (p, q) of the rows, p + q = 1

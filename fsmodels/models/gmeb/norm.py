@@ -39,7 +39,7 @@ from scipy.optimize import brentq
 from fsmodels.models.gmeb.columns import Centred
 from solvers.facts import Cuts, Facts, Separable, no_cuts
 
-__all__ = ["Moments", "Worst", "separable"]
+__all__ = ["Moments", "WorstRatio", "separable"]
 
 FloatArray = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ STARTS = ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5))  # (p, q) of the first rows
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstRatio:
     """The row with the largest ratio of left to right side: the ratio, and p and q with p R+ + q R- = 1."""
 
     ratio: float
@@ -75,7 +75,7 @@ class Moments:
         """Return the weights of the 1-norm, shape (d,)."""
         return np.asarray(np.sqrt(p * self.v_plus + q * self.v_minus))
 
-    def worst(self, w: FloatArray, R_plus: float, R_minus: float) -> Worst:
+    def worst(self, w: FloatArray, R_plus: float, R_minus: float) -> WorstRatio:
         """Return the row that w of shape (d,) violates most; where w is 0, any row, with ratio 0.
 
         Examples
@@ -100,7 +100,7 @@ class Moments:
         else:
             angle = brentq(rise, low, high, xtol=1e-15, rtol=1e-14)
         c, s = np.cos(angle) ** 2, np.sin(angle) ** 2
-        return Worst(float(size @ np.sqrt(start * c + end * s)), c / R_plus, s / R_minus)
+        return WorstRatio(float(size @ np.sqrt(start * c + end * s)), c / R_plus, s / R_minus)
 
     def _used(self, w: FloatArray) -> NDArray[np.intp]:
         """Return where w is not 0, but for columns that do not vary, which no row holds."""

@@ -48,7 +48,7 @@ from fsmodels.models.gmeb.norm import Moments
 from fsmodels.models.proofs.svm import balanced, hinges, repaired
 from solvers.facts import Certificate
 
-__all__ = ["Attained", "Proof", "Proven", "of_dual", "of_nonconvex", "of_primal", "resolution"]
+__all__ = ["Attained", "MomentProof", "Proven", "of_dual", "of_nonconvex", "of_primal", "resolution"]
 
 FloatArray = NDArray[np.float64]
 
@@ -77,7 +77,7 @@ class Attained(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Proof:
+class MomentProof:
     """The data of one instance.
 
     Attributes
@@ -92,7 +92,7 @@ class Proof:
     X: FloatArray
     y: FloatArray
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Proof:
+    def __deepcopy__(self, memo: dict[int, Any]) -> MomentProof:
         """Return this object, which holds data only: a model's clone shares it."""
         return self
 
@@ -101,7 +101,7 @@ class Proof:
 
         Examples
         --------
-        >>> proof = Proof(Moments(np.ones(1), np.ones(1)), np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]))
+        >>> proof = MomentProof(Moments(np.ones(1), np.ones(1)), np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]))
         >>> proof.bound(np.array([1.0, 1.0]), 0.25, 0.25).value  # |w| <= 0.5
         1.0
         """
@@ -123,7 +123,7 @@ class Proof:
 
         Examples
         --------
-        >>> proof = Proof(Moments(np.ones(1), np.ones(1)), np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]))
+        >>> proof = MomentProof(Moments(np.ones(1), np.ones(1)), np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]))
         >>> proof.classifier(np.array([7.0]), 0.25, 0.25).loss
         1.0
         """
@@ -154,19 +154,19 @@ def resolution(samples: int, model: Any = None) -> float:
     return 8 * EPS * samples
 
 
-def of_primal(model: pyo.ConcreteModel, proof: Proof, floor: float = 0.0) -> Certificate:
+def of_primal(model: pyo.ConcreteModel, proof: MomentProof, floor: float = 0.0) -> Certificate:
     """Return how answers of (15) are proven; ``floor`` is the least ``(v+_j / R+ + v-_j / R-) s_j``."""
     part = _Primal(proof, floor)
     return Certificate([model.margin], part.bound, part.repair, part.trivial)
 
 
-def of_nonconvex(model: pyo.ConcreteModel, proof: Proof) -> Certificate:
+def of_nonconvex(model: pyo.ConcreteModel, proof: MomentProof) -> Certificate:
     """Return how points of (11) are put on its rows; its solvers are local, and prove nothing."""
     part = _Nonconvex(proof)
     return Certificate([], None, part.repair, part.trivial)
 
 
-def of_dual(model: pyo.ConcreteModel, proof: Proof) -> Certificate:
+def of_dual(model: pyo.ConcreteModel, proof: MomentProof) -> Certificate:
     """Return how answers of (16) are proven: its multipliers are a classifier, whose loss is a bound."""
     part = _Dual(proof)
     return Certificate([model.weight], part.bound, part.repair, part.trivial)
@@ -174,7 +174,7 @@ def of_dual(model: pyo.ConcreteModel, proof: Proof) -> Certificate:
 
 @dataclass(frozen=True)
 class _Primal:
-    proof: Proof
+    proof: MomentProof
     floor: float = 0.0
 
     def bound(self, model: Any, multipliers: FloatArray | None) -> float:
@@ -204,7 +204,7 @@ class _Primal:
 
 @dataclass(frozen=True)
 class _Nonconvex:
-    proof: Proof
+    proof: MomentProof
 
     def repair(self, model: Any) -> None:
         self._put(model, self.proof.classifier(_numbers(model.w), *_limits(model)))
@@ -222,7 +222,7 @@ class _Nonconvex:
 
 @dataclass(frozen=True)
 class _Dual:
-    proof: Proof
+    proof: MomentProof
 
     def bound(self, model: Any, multipliers: FloatArray | None) -> float:
         w = np.zeros(self.proof.X.shape[1])
@@ -298,6 +298,6 @@ def _put(variables: Any, values: Iterable[float]) -> None:
             v.set_value(float(value), skip_validation=True)
 
 
-def _put_classifier(model: Any, proof: Proof, found: Attained) -> None:
+def _put_classifier(model: Any, proof: MomentProof, found: Attained) -> None:
     _put(model.offset, [found.offset])
     _put(model.xi, proof.slacks(found))

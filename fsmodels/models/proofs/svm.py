@@ -30,7 +30,7 @@ class Represented(Protocol):
         ...
 
 
-class Point(NamedTuple):
+class PrimalDual(NamedTuple):
     """An iterate of the interior point with its objectives (1) and (3); ``u`` as its system represents it."""
 
     value: float
@@ -39,7 +39,7 @@ class Point(NamedTuple):
     alpha: Array
 
 
-class Proof:
+class SvmProof:
     """Best point and best bound for one sigma, evaluated on the data; starts from w = 0 and the alpha of k = 0."""
 
     def __init__(self, columns: Array, root: Array, y: Array, C: float) -> None:
@@ -48,14 +48,14 @@ class Proof:
         self.try_u(np.zeros(root.size))
         self.at_zero = self.value  # of w = 0, the largest that a value can be
         self.try_alpha(C * balanced(y))
-        self._estimates, self._offered = (math.inf, -math.inf), dict[str, Point]()
+        self._estimates, self._offered = (math.inf, -math.inf), dict[str, PrimalDual]()
 
     @property
     def gap(self) -> float:
         """Certified relative gap."""
         return relative(self.value, self.bound)
 
-    def offer(self, point: Point) -> float:
+    def offer(self, point: PrimalDual) -> float:
         """Keep the better sides of an iterate, and return the relative gap so far by the iterates' own numbers."""
         upper, lower = self._estimates
         if point.value < upper:

@@ -10,7 +10,7 @@ from pyomo.gdp import Disjunction
 
 from solvers.drivers.base import Driver
 from solvers.drivers.benders.relaxation import Endless, EndlessSubproblem, WholeRelaxation, relax_whole
-from solvers.drivers.benders.split import Split, implied_structure, is_declared, split
+from solvers.drivers.benders.split import SplitModel, implied_structure, is_declared, split
 from solvers.drivers.benders.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.facts.base import facts_of
@@ -56,7 +56,7 @@ class DecompositionDriver(Driver):
 
     asks = Structure
     config: DecompositionConfig
-    parts: Split
+    parts: SplitModel
     asks_within: ClassVar[bool] = True  # whether all points that it asks at are solutions of the master
     _any_point = False  # any solution will do: the model is unbounded if it has one
 
@@ -211,7 +211,7 @@ class DecompositionDriver(Driver):
         return FixingSubproblem(self.parts, Runner(require(c.sub_solver or default, needed), options))
 
 
-def _linear(parts: Split) -> bool:
+def _linear(parts: SplitModel) -> bool:
     return all(t.polynomial_degree() in (0, 1) for t in parts.subproblem_terms if hasattr(t, "polynomial_degree"))
 
 

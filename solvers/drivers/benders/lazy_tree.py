@@ -29,7 +29,7 @@ class LicenceError(SolverError):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Judgement:
     """What is said of an integer point.
 
     Attributes
@@ -56,7 +56,7 @@ class LazyTree:
         Of a solver with lazy cuts.
     model : pyo.ConcreteModel
     candidate : callable
-        Called with the tree's bound when it has found an integer point, which is on the model; returns a ``Verdict``.
+        Called with the tree's bound when it has found an integer point, which is on the model; returns a ``Judgement``.
     progress : callable
         Called with the tree's bound (-inf: none yet) and number of nodes many times a second; True ends the tree.
     """
@@ -65,7 +65,7 @@ class LazyTree:
         self,
         runner: Runner,
         model: Any,
-        candidate: Callable[[float], Verdict],
+        candidate: Callable[[float], Judgement],
         progress: Callable[[float, float], bool],
     ) -> None:
         self.runner, self.model = runner, model

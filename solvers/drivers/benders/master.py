@@ -8,7 +8,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from solvers.drivers.benders.split import Split
+from solvers.drivers.benders.split import SplitModel
 from solvers.facts.structure import Cut
 from solvers.model.linear import LinearRows
 from solvers.model.scaling import power_of_two
@@ -27,7 +27,7 @@ class Master:
     are in units of ``unit``, a power of two: solvers hold rows to 1e-6 whatever their size, and stop at absolute gaps.
     """
 
-    def __init__(self, parts: Split, floor: float | None) -> None:
+    def __init__(self, parts: SplitModel, floor: float | None) -> None:
         self.parts = parts
         self.point_variables = parts.structure.complicating
         self.unit = 1.0

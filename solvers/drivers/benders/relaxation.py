@@ -23,7 +23,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr import replace_expressions
 
-from solvers.drivers.benders.split import Split
+from solvers.drivers.benders.split import SplitModel
 from solvers.errors import SolverError
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner
@@ -52,7 +52,7 @@ class WholeRelaxation:
     point: np.ndarray | None = None
 
 
-def relax_whole(parts: Split, runner: Runner, time_limit: float | None) -> WholeRelaxation:
+def relax_whole(parts: SplitModel, runner: Runner, time_limit: float | None) -> WholeRelaxation:
     """Solve the continuous relaxation of the whole model.
 
     Raises
@@ -89,7 +89,7 @@ def relax_whole(parts: Split, runner: Runner, time_limit: float | None) -> Whole
     return WholeRelaxation(SolutionStatus.NO_SOLUTION)
 
 
-def _floor(parts: Split, model: pyo.ConcreteModel) -> WholeRelaxation:
+def _floor(parts: SplitModel, model: pyo.ConcreteModel) -> WholeRelaxation:
     """Return what the relaxation's optimum, now on the model, says."""
     give_values([*model.copy.values(), *model.inside.values()])
     value = float(pyo.value(model.objective))

@@ -32,7 +32,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.numvalue import is_fixed
 
-from solvers.drivers.benders.lazy_tree import LazyTree, LicenceError, Verdict
+from solvers.drivers.benders.lazy_tree import Judgement, LazyTree, LicenceError
 from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.multi_tree import Benders, BendersConfig
 from solvers.facts.structure import SubAnswer
@@ -160,22 +160,22 @@ class SingleTree(Benders):
         self._stop = StopReason.CONVERGED if self.closed(self.config.gap) else self.stopped()  # 4
         return self._stop is not None
 
-    def _candidate(self, bound: float) -> Verdict:
+    def _candidate(self, bound: float) -> Judgement:
         """Judge the point that the tree has found."""
         if self._progress(bound, 0.0):
-            return Verdict(stop=True)
+            return Judgement(stop=True)
         before = self.best
         row, value = self._visit()
         # A cut that frees eta, or whose variables are all fixed, is none that the solver takes inside a tree.
         self._again = row is not None and (self._bounded != self._master.bounded or is_fixed(row.body))
         self._again = self._again or self._ill_scaled(ROOM)
         if self._again:
-            return Verdict(stop=True)
+            return Judgement(stop=True)
         unit = self._master.unit
         instead = (
             [(self.master.eta, value / unit)] if row is not None and value is not None and self.best != before else None
         )
-        return Verdict(self._stop is not None, row, instead)
+        return Judgement(self._stop is not None, row, instead)
 
     def _visit(self) -> tuple[Any, float | None]:
         """Ask at the master's point; return the cut that it violates, if it does, and the subproblem's value."""

@@ -25,7 +25,7 @@ from solvers.values import INSIDE
 
 
 @dataclass
-class Split:
+class SplitModel:
     """A model in two parts, and how its subproblem differs from what the builder made.
 
     ``sign`` is -1 for a model that maximises: both parts then minimise the negative. ``edits`` names what changed in
@@ -82,7 +82,7 @@ def is_declared(structure: Structure, component: Any) -> bool:
     return id(component) in own
 
 
-def split(model: Any, structure: Structure) -> Split:
+def split(model: Any, structure: Structure) -> SplitModel:
     """Sort the active rows and objective terms of a model.
 
     Rows that are still the builder's own objects are not walked, however dense.
@@ -96,7 +96,7 @@ def split(model: Any, structure: Structure) -> Split:
     built, built_coupling = structure.built, structure.built_coupling
     inside = {id(v) for v in structure.variables()}
     complicating = {id(v) for v in structure.complicating}
-    parts = Split(structure, 1.0 if objective.sense == pyo.minimize else -1.0)
+    parts = SplitModel(structure, 1.0 if objective.sense == pyo.minimize else -1.0)
     parts.master_variables = list(structure.complicating)
     seen = set(complicating)
 

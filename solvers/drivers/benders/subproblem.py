@@ -28,7 +28,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr import replace_expressions
 
 from solvers.drivers.benders.relaxation import EndlessSubproblem
-from solvers.drivers.benders.split import Split
+from solvers.drivers.benders.split import SplitModel
 from solvers.errors import ModelError, SolverError, SolverFailure
 from solvers.facts.change import Changed
 from solvers.facts.structure import Cut, SubAnswer
@@ -60,7 +60,7 @@ class OracleSubproblem:
     model = None
     fractional = True
 
-    def __init__(self, parts: Split) -> None:
+    def __init__(self, parts: SplitModel) -> None:
         assert parts.structure.oracle is not None
         self._oracle = parts.structure.oracle
 
@@ -72,7 +72,7 @@ class OracleSubproblem:
 class _Declarative:
     """What both declarative subproblems share: a model of references, solved by name."""
 
-    def __init__(self, parts: Split, runner: Runner) -> None:
+    def __init__(self, parts: SplitModel, runner: Runner) -> None:
         self.parts, self.runner = parts, runner
         self.variables = parts.structure.variables()
         for v in self.variables:
@@ -121,7 +121,7 @@ class SwitchedSubproblem(_Declarative):
 
     fractional = False
 
-    def __init__(self, parts: Split, runner: Runner) -> None:
+    def __init__(self, parts: SplitModel, runner: Runner) -> None:
         super().__init__(parts, runner)
         if parts.coupling_edits:
             raise ModelError(
@@ -233,7 +233,7 @@ class FixingSubproblem(_Declarative):
 
     fractional = True
 
-    def __init__(self, parts: Split, runner: Runner) -> None:
+    def __init__(self, parts: SplitModel, runner: Runner) -> None:
         super().__init__(parts, runner)
         complicating = parts.structure.complicating
         for row in [*parts.subproblem_rows, *parts.coupling_rows]:

@@ -33,7 +33,7 @@ from solvers.drivers.benders.subproblem import OracleSubproblem
 from solvers.drivers.tree.branching import Node, Tree
 from solvers.drivers.tree.incumbents import TIGHT, IncumbentSearch
 from solvers.drivers.tree.level_bundle import Root, solve_relaxation
-from solvers.drivers.tree.master import MasterLP, Relaxed
+from solvers.drivers.tree.master import MasterLP, MasterOptimum
 from solvers.drivers.tree.memory import Memory
 from solvers.errors import SolverError
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
@@ -93,7 +93,7 @@ class BranchAndCut(IncumbentSearch):
         self._excluded = np.inf  # least bound of what was pruned or fixed away
         self._nodes = 0
         self._tried = self._paid = 0
-        self._bound_of_root: Relaxed | None = None
+        self._bound_of_root: MasterOptimum | None = None
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
@@ -144,7 +144,7 @@ class BranchAndCut(IncumbentSearch):
         if status is not None or self.stopped():
             return status or (self.stopped() or StopReason.TIME_LIMIT, None)
         if self._bound_of_root is None:  # without a cut that bounds eta the tree begins with nothing
-            self._bound_of_root = Relaxed(-np.inf, self._centre, -np.inf, np.zeros(lp.size), lp.lower, lp.upper)
+            self._bound_of_root = MasterOptimum(-np.inf, self._centre, -np.inf, np.zeros(lp.size), lp.lower, lp.upper)
         self._round(self._centre)
         self._recall()
         self._exchange()
@@ -164,7 +164,7 @@ class BranchAndCut(IncumbentSearch):
         lp.add(SubAnswer(answer.bound, answer.bound, answer.cut, lambda: None))
         eta = answer.bound - lp.value(answer.point)
         self._centre = answer.point
-        self._bound_of_root = Relaxed(
+        self._bound_of_root = MasterOptimum(
             answer.bound, answer.point, eta, answer.reduced_costs, lp.lower.copy(), lp.upper.copy()
         )
         for choice in answer.choices:
@@ -267,7 +267,7 @@ class BranchAndCut(IncumbentSearch):
         if relaxed is LpStatus.UNBOUNDED:
             self._bound_lp()
             relaxed = self._solve_lp(lp.lower, lp.upper)
-        if isinstance(relaxed, Relaxed):
+        if isinstance(relaxed, MasterOptimum):
             self._bound_of_root = relaxed
             self.raise_bound(relaxed.bound)
         return None
@@ -450,13 +450,13 @@ class BranchAndCut(IncumbentSearch):
             return False
         return self._tried < 20 or self._paid > PAYS * self._tried or self._nodes % 10 == 0
 
-    def _violated(self, cut: Cut | None, relaxed: Relaxed, tolerance: float) -> bool:
+    def _violated(self, cut: Cut | None, relaxed: MasterOptimum, tolerance: float) -> bool:
         if cut is None:
             return False
         value = cut.at(relaxed.point[: self._lp.n])
         return value > relaxed.eta + tolerance * max(1.0, abs(value))
 
-    def _solve_lp(self, lower: np.ndarray, upper: np.ndarray) -> Relaxed | LpStatus:
+    def _solve_lp(self, lower: np.ndarray, upper: np.ndarray) -> MasterOptimum | LpStatus:
         if self._lp.cuts > ROWS + self._lp.size:
             self._lp.drop_slack_cuts(keep_last=100)
         return self._timed("master", lambda: self._lp.solve(lower, upper, self.clock.left))

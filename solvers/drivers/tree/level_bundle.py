@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
-from solvers.drivers.tree.master import MasterLP, Relaxed
+from solvers.drivers.tree.master import MasterLP, MasterOptimum
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.lp.highs import LpStatus
 from solvers.lp.projection import nearest_point
@@ -42,7 +42,7 @@ class Root:
 
     centre: np.ndarray
     value: float = np.inf
-    relaxed: Relaxed | None = None
+    relaxed: MasterOptimum | None = None
     status: LpStatus = LpStatus.OPTIMAL
     cuts: list[tuple[Cut, bool]] = field(default_factory=list)  # and whether it bounds eta
     suggesting: bool = False  # whether points are still the structure's
@@ -126,7 +126,7 @@ def _suggested(lp: MasterLP, root: Root, suggest: Suggest | None, answer: SubAns
     return point if lp.within(point) else None
 
 
-def _next_point(lp: MasterLP, root: Root, relaxed: Relaxed) -> np.ndarray:
+def _next_point(lp: MasterLP, root: Root, relaxed: MasterOptimum) -> np.ndarray:
     nearest = None
     if np.isinf(root.value):  # nothing is known of the centre but that it is no solution
         return relaxed.point

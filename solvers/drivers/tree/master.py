@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from solvers.drivers.benders.split import Split
+from solvers.drivers.benders.split import SplitModel
 from solvers.facts.structure import SubAnswer
 from solvers.lp.highs import LinearProgram, LpStatus
 from solvers.lp.projection import nearest_point
@@ -23,7 +23,7 @@ RESTORED, VIOLATED = 10, 1e-5  # dropped cuts that return at once, and what they
 
 
 @dataclass(frozen=True)
-class Relaxed:
+class MasterOptimum:
     """An optimum of the relaxed master: its value, the variables, eta, reduced costs, and the bounds it held."""
 
     bound: float
@@ -35,7 +35,7 @@ class Relaxed:
 
 
 @dataclass
-class Cuts:
+class CutRows:
     """Rows ``coefficients . z + share eta >= side`` in the LP's units; share is 0 for feasibility cuts."""
 
     coefficients: np.ndarray
@@ -43,18 +43,18 @@ class Cuts:
     shares: np.ndarray
 
     @classmethod
-    def none(cls, size: int) -> Cuts:
+    def none(cls, size: int) -> CutRows:
         """Return no cuts over ``size`` variables."""
         return cls(np.empty((0, size)), np.empty(0), np.empty(0))
 
     def __len__(self) -> int:
         return len(self.sides)
 
-    def __getitem__(self, which: np.ndarray) -> Cuts:
-        return Cuts(self.coefficients[which], self.sides[which], self.shares[which])
+    def __getitem__(self, which: np.ndarray) -> CutRows:
+        return CutRows(self.coefficients[which], self.sides[which], self.shares[which])
 
-    def __add__(self, other: Cuts) -> Cuts:
-        return Cuts(
+    def __add__(self, other: CutRows) -> CutRows:
+        return CutRows(
             np.vstack([self.coefficients, other.coefficients]),
             np.append(self.sides, other.sides),
             np.append(self.shares, other.shares),
@@ -71,7 +71,7 @@ class MasterLP:
     ``lp_solver`` solves it: "highs", or any solver by name that ``require_lp_solver`` takes.
     """
 
-    def __init__(self, parts: Split, floor: float | None, *, seed: int = 0, lp_solver: str = "highs") -> None:
+    def __init__(self, parts: SplitModel, floor: float | None, *, seed: int = 0, lp_solver: str = "highs") -> None:
         require_lp_solver(lp_solver)
         rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
         self.variables = parts.master_variables
@@ -87,7 +87,7 @@ class MasterLP:
         self._binary = bool(np.all(self.integer[: self.n] & (self.lower[: self.n] >= 0) & (self.upper[: self.n] <= 1)))
         self._fixed_rows = len(rows.rows)
         self.added = 0
-        self._cuts = self._dropped = Cuts.none(self.size)  # in the LP, and out of it
+        self._cuts = self._dropped = CutRows.none(self.size)  # in the LP, and out of it
         self._unclipped: list[SubAnswer] = []
         self._lp: LinearProgram | None = None
         self._columns = np.arange(self.size)  # in the LP
@@ -100,7 +100,7 @@ class MasterLP:
     def start(self, scale: float) -> None:
         """Build the LP with ``eta`` in units of ``scale``."""
         self._scale = max(abs(scale), 1e-6)
-        self._cuts = self._dropped = Cuts.none(self.size)
+        self._cuts = self._dropped = CutRows.none(self.size)
         self._bounded = self._floor is not None
         self._build(np.arange(self.size))
         if self._objective_floor is not None:
@@ -118,7 +118,7 @@ class MasterLP:
             self.start(floor)
             return
         self._free_eta()
-        row = Cuts(self.cost[None] / self._scale, np.array([(floor - self.constant) / self._scale]), np.ones(1))
+        row = CutRows(self.cost[None] / self._scale, np.array([(floor - self.constant) / self._scale]), np.ones(1))
         self._enter(row)
         self._cuts = self._cuts + row
 
@@ -151,7 +151,7 @@ class MasterLP:
         if len(self._cuts):
             self._enter(self._cuts)
 
-    def _enter(self, cuts: Cuts) -> None:
+    def _enter(self, cuts: CutRows) -> None:
         assert self._lp is not None
         matrix = np.column_stack([cuts.coefficients[:, self._columns], cuts.shares])
         self._lp.add_rows(matrix, cuts.missing(self._held), np.full(len(cuts), np.inf))
@@ -196,7 +196,7 @@ class MasterLP:
         scale = self._scale if eta else float(np.abs(cut.coefficients).max(initial=0.0)) or 1.0
         cut = cut.over(scale).without_tiny(self.lower[: self.n], self.upper[: self.n])
         row = np.concatenate([-cut.coefficients, np.zeros(self.size - self.n)])
-        fresh = Cuts(row[None], np.array([cut.constant]), np.array([eta]))
+        fresh = CutRows(row[None], np.array([cut.constant]), np.array([eta]))
         self._enter(fresh)
         self._cuts = self._cuts + fresh
         self.added += 1
@@ -242,7 +242,7 @@ class MasterLP:
         self._dropped = self._dropped + self._cuts[out]
         self._cuts = self._cuts[np.setdiff1d(np.arange(len(self._cuts)), out)]
 
-    def restore_violated(self, relaxed: Relaxed) -> bool:
+    def restore_violated(self, relaxed: MasterOptimum) -> bool:
         """Return the dropped cuts that an optimum violates most to the LP; tell whether there were any."""
         if not len(self._dropped):
             return False
@@ -256,7 +256,7 @@ class MasterLP:
             self._dropped = self._dropped[np.setdiff1d(np.arange(len(self._dropped)), worst)]
         return len(worst) > 0
 
-    def solve(self, lower: np.ndarray, upper: np.ndarray, time_limit: float | None) -> Relaxed | LpStatus:
+    def solve(self, lower: np.ndarray, upper: np.ndarray, time_limit: float | None) -> MasterOptimum | LpStatus:
         """Solve with these bounds on the master's variables; a status where there is no optimum."""
         assert self._lp is not None
         columns = self._columns
@@ -268,7 +268,7 @@ class MasterLP:
         bound, reduced_costs = self._proven(answer.multipliers, lower, upper)
         point = self._held.copy()
         point[columns] = answer.point[:-1]
-        return Relaxed(bound, np.clip(point, lower, upper), eta, reduced_costs, lower.copy(), upper.copy())
+        return MasterOptimum(bound, np.clip(point, lower, upper), eta, reduced_costs, lower.copy(), upper.copy())
 
     def _proven(self, multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the Lagrangian bound of the LP's multipliers, and the reduced costs that go with it.

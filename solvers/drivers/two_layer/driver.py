@@ -38,7 +38,7 @@ from scipy.optimize import minimize_scalar
 from solvers.drivers.base import Driver
 from solvers.drivers.two_layer.columns import Restricted
 from solvers.drivers.two_layer.groups import refined
-from solvers.drivers.two_layer.restricted import DIRECT, ByGroups, Columns, Master
+from solvers.drivers.two_layer.restricted import DIRECT, ByColumns, ByGroups, RestrictedSolver
 from solvers.drivers.two_layer.working_set import WorkingSet
 from solvers.errors import ModelError, OptionError
 from solvers.facts.base import facts_of
@@ -91,7 +91,7 @@ class TwoLayerConfig(Config):
 
 
 @dataclass
-class Point:
+class Evaluated:
     """Weights of the columns in use, their scores X w, the worst row there, and the objective."""
 
     w: FloatArray
@@ -136,7 +136,7 @@ class TwoLayer(Driver):
         self.sign, self.facts, c = 1.0, facts, self.config
         self.budget, self.C = int(pyo.value(facts.budget)), float(pyo.value(facts.weight))
         by_groups = not c.stabilised or c.sub_solver != DIRECT
-        self._master: Master = ByGroups(c.sub_solver, facts.group_model, c) if by_groups else Columns()
+        self._master: RestrictedSolver = ByGroups(c.sub_solver, facts.group_model, c) if by_groups else ByColumns()
         self.work = WorkingSet(facts.matrix, facts.scale, by_groups=by_groups)
         self._patience, self._since, self._gap_then = IDLE, 0, np.inf
         self._d: FloatArray = np.zeros(0)
@@ -191,7 +191,7 @@ class TwoLayer(Driver):
 
     # The steps.
 
-    def _grow(self, point: Point, rows: list[RiskRow], dual: Dual) -> bool:
+    def _grow(self, point: Evaluated, rows: list[RiskRow], dual: Dual) -> bool:
         """Add rows, and columns where they lag; say whether anything is new."""
         work, B = self.work, self.budget
         restricted = dual.gain - self._conjugate_in_use(dual.slopes)  # the value of the problem of step 1
@@ -249,7 +249,7 @@ class TwoLayer(Driver):
             return half_conjugate(inside, self.budget)
         return max(half_conjugate(inside[t], len(t)) for t in self.work.groups)
 
-    def _search(self, answer: Restricted) -> tuple[Point, list[RiskRow]]:
+    def _search(self, answer: Restricted) -> tuple[Evaluated, list[RiskRow]]:
         """Return the master's point, and rows there and on the way from the best point to it."""
         there = self._point(answer.w)
         between = self._line(self.here, there) if self.config.stabilised else []
@@ -260,7 +260,7 @@ class TwoLayer(Driver):
         way = there.scores - best.scores
         return there, [there.row, self.facts.worst(best.scores + AHEAD * way), *(p.row for p in between)]
 
-    def _line(self, start: Point, end: Point) -> list[Point]:
+    def _line(self, start: Evaluated, end: Evaluated) -> list[Evaluated]:
         """Return points between two, better and better: Omega as it is, the risk by the rows met so far."""
         step, along = end.w - start.w, end.scores - start.scores
         h, found = self.facts.scale, []
@@ -318,16 +318,16 @@ class TwoLayer(Driver):
 
     # Points.
 
-    def _point(self, w: FloatArray) -> Point:
+    def _point(self, w: FloatArray) -> Evaluated:
         scores = np.asarray(self.work.XF @ w, dtype=float) if len(w) else np.zeros(self.work.X.shape[0])
         return self._at(w, scores)
 
-    def _at(self, w: FloatArray, scores: FloatArray) -> Point:
+    def _at(self, w: FloatArray, scores: FloatArray) -> Evaluated:
         row = self.facts.worst(scores)
         risk = max(0.0, self.facts.scale * (row.side - _dot(row, scores)))
-        return Point(w, scores, row, risk, half_norm(w, self.budget)[0] + self.C * risk)
+        return Evaluated(w, scores, row, risk, half_norm(w, self.budget)[0] + self.C * risk)
 
-    def _offer(self, point: Point) -> None:
+    def _offer(self, point: Evaluated) -> None:
         columns, facts = self.work.columns, self.facts
         used = np.flatnonzero(point.w)
 

@@ -25,7 +25,7 @@ FloatArray = NDArray[np.float64]
 DIRECT = "clarabel"
 
 
-class Master(Protocol):
+class RestrictedSolver(Protocol):
     """Solves the restricted problem of a working set, for a budget B and a weight C."""
 
     def solve(
@@ -35,7 +35,7 @@ class Master(Protocol):
         ...
 
 
-class Columns:
+class ByColumns:
     """(5) over all columns in use."""
 
     def solve(

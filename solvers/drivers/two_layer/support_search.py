@@ -31,7 +31,7 @@ from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.result import StopReason, is_closed
 
 FloatArray = NDArray[np.float64]
-Columns = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 ACCURACY = 1e-7  # relative, of a fit
 LOOSE = 1e-3  # the same while columns are dropped
@@ -48,7 +48,7 @@ MOST = 400  # columns looked at
 class Fit:
     """The best weights on some of the columns looked at, and the multipliers of the rows ``used``."""
 
-    columns: Columns
+    columns: Indices
     w: FloatArray
     risk: float
     value: float
@@ -60,7 +60,7 @@ class Fit:
 class SupportFound:
     """What a search ends with; ``local`` tells that no exchange of single columns is better."""
 
-    columns: Columns
+    columns: Indices
     w: FloatArray
     risk: float
     value: float
@@ -93,7 +93,7 @@ class SupportSearch:
         most: int,
         C: float,
         slopes: FloatArray,
-        starts: Sequence[Columns],
+        starts: Sequence[Indices],
         clock: Clock,
         *,
         locked: Sequence[int] = (),
@@ -145,7 +145,7 @@ class SupportSearch:
 
     # Step 0.
 
-    def _fewer(self, start: Columns) -> Columns:
+    def _fewer(self, start: Indices) -> Indices:
         """Drop columns of least weight until K are left, a tenth of what is too much at a time."""
         support = start
         while len(support) > self.most:
@@ -176,7 +176,7 @@ class SupportSearch:
                 self.exchanges += 1
         return False
 
-    def _promising(self, here: Fit, tried: set[frozenset[int]]) -> Columns | None:
+    def _promising(self, here: Fit, tried: set[frozenset[int]]) -> Indices | None:
         """Return the neighbour of least bound that was not tried, if that is below the value here."""
         inside = here.columns
         outside = np.setdiff1d(np.arange(len(self.columns)), inside)
@@ -203,7 +203,7 @@ class SupportSearch:
 
     # Step 1.
 
-    def _fit(self, columns: Columns, ceiling: float, accuracy: float = ACCURACY, *, keep: bool = True) -> Fit | None:
+    def _fit(self, columns: Indices, ceiling: float, accuracy: float = ACCURACY, *, keep: bool = True) -> Fit | None:
         """Return the best weights on some columns; None where they cannot be below ``ceiling``."""
         X, used = self.X[:, columns], self._first_rows(columns)
         best: Fit | None = None
@@ -233,7 +233,7 @@ class SupportSearch:
             self.best = best
         return None if low >= ceiling else best
 
-    def _first_rows(self, columns: Columns) -> list[int]:
+    def _first_rows(self, columns: Indices) -> list[int]:
         """Return rows that carried the best fit so far, or the worst one at w = 0."""
         if self.best is not None:
             order = np.argsort(-self.best.alpha, kind="stable")[:AGAIN]

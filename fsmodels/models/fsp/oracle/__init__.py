@@ -43,7 +43,7 @@ from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.models.fsp.oracle import gram, interior_point, relaxation
 from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows
 from fsmodels.models.fsp.oracle.screening import Screen
-from fsmodels.models.proofs.svm import Array, Proof
+from fsmodels.models.proofs.svm import Array, SvmProof
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
@@ -175,7 +175,7 @@ class SvmOracle:
         support = np.flatnonzero(sigma)
         root = np.sqrt(sigma[support])
         columns = self._columns(support)
-        proof = Proof(columns, root, self._y, self._C)
+        proof = SvmProof(columns, root, self._y, self._C)
         iterations, method = 0, "closed-form"
         if support.size and gram.worth_trying(self._y.size, support.size, tolerance) and self._gram.due():
             method = gram.METHOD

@@ -2,7 +2,7 @@ r"""Sequential minimal optimisation (libsvm) for the SVM of a large support, on 
 
 An interior point costs O(l k^2) at every iteration; K = Z Z' costs O(l^2 k) once, and half of that in single precision.
 From about k = l/8 on this is faster: at l = 1000 and k = 800 20 ms for 150, at 5000 and 10,000 4 s for 20. libsvm stops
-anywhere with 0 <= alpha <= C and y'alpha = 0, so that ``Proof`` certifies its answer like any other. What single
+anywhere with 0 <= alpha <= C and y'alpha = 0, so that ``SvmProof`` certifies its answer like any other. What single
 precision or hard data leave open is for the interior point.
 """
 
@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 from scipy.linalg.blas import ssyrk
 
-from fsmodels.models.proofs.svm import Array, Proof
+from fsmodels.models.proofs.svm import Array, SvmProof
 
 METHOD = "libsvm-gram"
 PRECISION = 1e-6  # relative gaps below this are out of reach in single precision
@@ -44,7 +44,7 @@ def worth_trying(samples: int, features: int, tolerance: float) -> bool:
     return tolerance >= PRECISION and features >= max(samples / 8, 6 * math.sqrt(samples))
 
 
-def improve(proof: Proof, columns: Array, root: Array, tolerance: float) -> int:
+def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float) -> int:
     """Offer libsvm's answer to the proof; return its iterations.
 
     Parameters

@@ -35,7 +35,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from fsmodels.models.proofs.svm import Array, Point, Proof, balanced, hinges
+from fsmodels.models.proofs.svm import Array, PrimalDual, SvmProof, balanced, hinges
 
 ITERATION_LIMIT = 200  # measured: 5-35 on all data tried, badly scaled and degenerate ones included
 PATIENCE = 15  # iterations without a better gap before a run counts as stalled
@@ -159,7 +159,7 @@ def _cholesky(H: Array) -> Array | None:
     return None
 
 
-def improve(proof: Proof, columns: Array, root: Array, tolerance: float, deadline: float) -> tuple[int, str]:
+def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float, deadline: float) -> tuple[int, str]:
     """Run until the proof is good enough or a limit strikes; return the iterations and the last form's name.
 
     Parameters
@@ -181,7 +181,7 @@ def improve(proof: Proof, columns: Array, root: Array, tolerance: float, deadlin
     return iterations, method
 
 
-def _run(proof: Proof, system: System, tolerance: float, deadline: float) -> int:
+def _run(proof: SvmProof, system: System, tolerance: float, deadline: float) -> int:
     """Run the interior point until the proof is good enough or a limit strikes; return the iterations."""
     smallest, patience, iterations = math.inf, PATIENCE, 0
     for point in _interior_point(system, proof.y, proof.C):
@@ -218,7 +218,7 @@ def _within_neighbourhood(move: tuple[Any, ...], alpha: Array, beta: Array, s: A
     return t
 
 
-def _interior_point(system: System, y: Array, C: float) -> Iterator[Point]:
+def _interior_point(system: System, y: Array, C: float) -> Iterator[PrimalDual]:
     """Yield iterates until rounding ends the run; the caller decides when they are good enough.
 
     The start takes for u the best multiple of the difference of the class centroids, s and xi of order 1 around its
@@ -240,7 +240,7 @@ def _interior_point(system: System, y: Array, C: float) -> Iterator[Point]:
         short = 1 - system.image(u) - y * b  # afresh, like lift: updates along the steps drift on badly scaled data
         value = system.half_square(u) + C * float(np.maximum(short, 0.0).sum())
         lifted = system.lift(alpha)
-        yield Point(value, float(alpha.sum()) - system.half_square(lifted), u, alpha)
+        yield PrimalDual(value, float(alpha.sum()) - system.half_square(lifted), u, alpha)
 
         alpha_s, beta_xi = alpha * s, beta * xi
         mu = float(alpha_s.sum() + beta_xi.sum()) / (2 * y.size)

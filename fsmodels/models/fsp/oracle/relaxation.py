@@ -42,8 +42,8 @@ from typing import Any
 
 import numpy as np
 
-from fsmodels.models.fsp.oracle.screening import Part
-from fsmodels.models.fsp.oracle.systems import Features, Samples
+from fsmodels.models.fsp.oracle.screening import Screened
+from fsmodels.models.fsp.oracle.systems import FeatureSystem, SampleSystem
 from fsmodels.models.proofs.svm import TINY, Array, balanced, hinges, repaired
 
 ITERATION_LIMIT = 60
@@ -91,7 +91,7 @@ def minimise(
     accuracy: float,
     enough: float,
     deadline: float,
-    part: Part | None = None,
+    part: Screened | None = None,
 ) -> Relaxed | None:
     """Minimise over x; None where the interior point breaks down or does not converge.
 
@@ -109,10 +109,10 @@ def minimise(
         A proven bound at which to stop.
     deadline : float
         In ``time.perf_counter``'s seconds.
-    part : Part, optional
+    part : Screened, optional
         The samples to work with. The bound is proven all the same; the gap tells whether they were enough.
     """
-    run = _Run(columns, where, y, C, cost, rows, lower, upper, part)
+    run = _Iterates(columns, where, y, C, cost, rows, lower, upper, part)
     smallest, patience = math.inf, PATIENCE
     for iteration in range(ITERATION_LIMIT):
         gap = run.gap()
@@ -129,7 +129,7 @@ def minimise(
     return None
 
 
-class _Run:
+class _Iterates:
     """The iterates; names are those of the module's text."""
 
     def __init__(
@@ -142,7 +142,7 @@ class _Run:
         rows: Rows,
         lower: Array,
         upper: Array,
-        part: Part | None,
+        part: Screened | None,
     ) -> None:
         self.C, self.cost, self.rows, self.lower, self.upper = C, cost, rows, lower, upper
         self.columns, self.all_y, self.part, self.where = columns, y, part, where
@@ -174,7 +174,9 @@ class _Run:
         self.rounding = EPSILON * (10 + self.b.size)
         self.at_fixed = float(cost[fixed] @ lower[fixed])
         self.fixed = np.flatnonzero((lower == upper)[where])  # their columns
-        self.form: Features | Samples = (Features if where.size <= self.y.size else Samples)(self.Z, self.y)
+        self.form: FeatureSystem | SampleSystem = (FeatureSystem if where.size <= self.y.size else SampleSystem)(
+            self.Z, self.y
+        )
         self._start()
 
     def _start(self) -> None:

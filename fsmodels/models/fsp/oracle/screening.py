@@ -19,7 +19,7 @@ NARROWER, WIDER = 0.95, 1.2  # the share of samples that stays, after a right gu
 
 
 @dataclass(frozen=True)
-class Part:
+class Screened:
     """Positions of the samples that stay, and of those with alpha = C; the others have alpha = 0. And a start."""
 
     kept: Array
@@ -35,7 +35,7 @@ class Screen:
         self._margins: Array | None = None
         self._share = 0.4
 
-    def part(self, y: Array, at_most: int) -> Part | None:
+    def part(self, y: Array, at_most: int) -> Screened | None:
         """Return a guess of at most so many samples; None where nothing is known to guess from, or nothing to gain."""
         most = min(max(LEAST, int(self._share * y.size)), at_most)
         whole = at_most >= y.size and (self._share > MOST or most >= y.size)
@@ -45,7 +45,7 @@ class Screen:
         kept, far = np.sort(order[:most]), order[most:]
         if np.unique(y[kept]).size < 2:
             return None
-        return Part(kept, far[self._margins[far] < 1], self._w, self._offset)
+        return Screened(kept, far[self._margins[far] < 1], self._w, self._offset)
 
     def learn(self, margins: Array, w: Array, offset: float) -> None:
         """Remember a solution, or how far one came (w over all features)."""

@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from fsmodels.models.proofs.svm import Array
 
 
-class Features:
+class FeatureSystem:
     """Solves ``D da + Z dw + y db = r``, ``Z' da - E^-1 dw = -E^-1 c``, ``y' da = e`` with k + 1 normal equations."""
 
     def __init__(self, Z: Array, y: Array) -> None:
@@ -38,7 +38,7 @@ class Features:
         return self._inverse * (-image if r is None else r - image), self._root * z[:-1], float(z[-1])
 
 
-class Samples:
+class SampleSystem:
     """The same for k > l, by ``(D + Z E Z') da = r - Z c - y db`` of size l."""
 
     def __init__(self, Z: Array, y: Array) -> None:
