@@ -2,6 +2,8 @@
 
 ``fs.load_dataset`` and ``fs.Dataset`` bring data, ``fs.svm`` and ``fs.fsp`` build Pyomo models, ``fs.solve`` solves any
 of them with a solver or decomposition driver by name.
+
+May import every room below it; the command line, ``fsmodels.cli``, stands beside it.
 """
 
 import solvers

@@ -1,4 +1,7 @@
-"""HOW to optimise: every Pyomo solver and every decomposition driver by name. Knows nothing of what is modelled."""
+"""HOW to optimise: every Pyomo solver and every decomposition driver by name. Knows nothing of what is modelled.
+
+May import every room of its own: ``solvers.run``, ``solvers.drivers``, ``solvers.facts``, ``solvers.interfaces``.
+"""
 
 from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.benders.multi_tree import Benders

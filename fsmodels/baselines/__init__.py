@@ -18,6 +18,8 @@ Certificate
     heuristic; ``one_norm_svm`` solves its own linear program exactly.
 
 The refit is ``sklearn.svm.SVC(kernel="linear", C=C)``: C multiplies the unscaled sum of slacks, as in ``fsmodels.svm``.
+
+May import ``fsmodels.models``, ``fsmodels.datasets``, the ground files and ``solvers`` itself.
 """
 
 import time

@@ -3,6 +3,8 @@
 Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input, an uninstalled solver, or output
 that cannot be written; 3 no solution. SIGTERM does what Ctrl-C does. Reports go to standard output, errors and warnings
 to standard error.
+
+May import ``fsmodels.selection``, ``fsmodels.datasets`` and what lies below them.
 """
 
 from __future__ import annotations

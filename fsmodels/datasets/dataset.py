@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels.datasets import display, intake, svmlight, tables
+from fsmodels.datasets import intake, svmlight, tables
 from fsmodels.datasets.scaling import METHODS, Scale
 from fsmodels.datasets.shipped import list_datasets, shipped_file
 from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
@@ -431,10 +432,17 @@ class Dataset:
         return pd.DataFrame(dense.X, columns=list(self.features)).assign(**{target: dense.y.astype(int)})
 
     def __repr__(self) -> str:
-        return display.line(self)
+        negative, positives = self.negative_label, int((self.y > 0).sum())
+        rest = f"labels {listed(negative, 5)}" if isinstance(negative, tuple) else f"label {negative}"
+        return (
+            f"Dataset({self.name!r}, {self.n_samples} samples x {self.n_features} features"
+            f"{', sparse' if self.is_sparse else ''}, +1: {positives} (label {self.positive_label}), "
+            f"-1: {self.n_samples - positives} ({rest}), scale {self.scale.method})"
+        )
 
     def _repr_html_(self) -> str:
-        return display.html(self)
+        head = self.take(range(min(5, self.n_samples))).to_frame()
+        return f"<p>{escape(repr(self))}</p>{head.to_html(max_cols=12)}"
 
 
 def load_dataset(name: str) -> Dataset:

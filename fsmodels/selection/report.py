@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fsmodels.selection.outcome import Outcome
 from fsmodels.version import __version__
 from fsmodels.words import listed
 from solvers import SOLVERS, SolutionStatus, StopReason
@@ -20,12 +21,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from fsmodels.datasets.dataset import Dataset
-    from fsmodels.selection.selection import Selection
 
 MERGED = 30  # labels named in a report; the JSON file has all
 
 
-def contract(found: Selection) -> dict[str, Any]:
+def contract(found: Outcome) -> dict[str, Any]:
     """Return the content of the JSON file."""
     solved, result, data = found.has_solution, found.result, found.data
     content = {
@@ -69,13 +69,13 @@ def contract(found: Selection) -> dict[str, Any]:
     return plain
 
 
-def _refit(refit: Selection) -> dict[str, Any]:
+def _refit(refit: Outcome) -> dict[str, Any]:
     """Return the classifier of the second solve."""
     names = ("objective", "weights", "bias", "weights_original", "bias_original", "training_error", "validation_error")
     return {"model": refit.name} | {name: getattr(refit, name) for name in names}
 
 
-def versions(found: Selection) -> dict[str, str | None]:
+def versions(found: Outcome) -> dict[str, str | None]:
     """Versions of the packages and solvers that had a part in the result."""
     packages = ["fsmodels", "pyomo", "numpy"]
     known: dict[str, str | None] = {"python": platform.python_version()}
@@ -107,7 +107,7 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def headline(found: Selection) -> str:
+def headline(found: Outcome) -> str:
     """Say in one sentence what came out."""
     if not found.has_solution:
         reason = {
@@ -156,7 +156,7 @@ def percent(x: float | None) -> str:
     return f"{100 * x:.1f}%" if x >= 0.1 else f"{100 * x:.2g}%" if x > 5e-7 else "0%"
 
 
-def classes(found: Selection) -> tuple[str, str]:
+def classes(found: Outcome) -> tuple[str, str]:
     """Say which class a positive weight speaks for, and which labels became the other."""
     data = found.data
     what = "a decision above 0" if weighs_kernel(found) else "a positive weight"
@@ -176,7 +176,7 @@ def guess(data: Dataset) -> str:
     )
 
 
-def facts(found: Selection) -> list[tuple[str, str]]:
+def facts(found: Outcome) -> list[tuple[str, str]]:
     """Return what is known besides the weights: (name, value) for people."""
     rows = [classes(found)]
     if found.objective is not None:
@@ -209,7 +209,7 @@ def facts(found: Selection) -> list[tuple[str, str]]:
     return rows
 
 
-def rows_of_weights(found: Selection) -> list[tuple[str, str, str]]:
+def rows_of_weights(found: Outcome) -> list[tuple[str, str, str]]:
     """Return (feature, weight in original units, weight as scaled), the largest scaled weight first.
 
     The bias of a linear classifier comes last; a kernel's would say nothing by itself.
@@ -221,17 +221,17 @@ def rows_of_weights(found: Selection) -> list[tuple[str, str, str]]:
     return rows if weighs_kernel(found) else [*rows, ("(bias)", number(found.bias_original), number(found.bias))]
 
 
-def weighs_kernel(found: Selection) -> bool:
+def weighs_kernel(found: Outcome) -> bool:
     """Tell whether the weights are those of features inside a kernel."""
     return found.machine is not None and found.machine.inside is not None
 
 
-def word_for_weights(found: Selection) -> str:
+def word_for_weights(found: Outcome) -> str:
     """Return what the column of weights is called."""
     return "kernel weight" if weighs_kernel(found) else "weight"
 
 
-def text(found: Selection) -> str:
+def text(found: Outcome) -> str:
     """Return a few lines for a terminal."""
     lines = [f"{found.name} on {found.data.name}. {headline(found)}"]
     if found.has_solution:
@@ -250,7 +250,7 @@ def text(found: Selection) -> str:
     return "\n".join(lines)
 
 
-def html(found: Selection) -> str:
+def html(found: Outcome) -> str:
     """Return tables for Jupyter."""
     head = f"<p><b>{escape(found.name)}</b> on {escape(found.data.name)}. {escape(headline(found))}</p>"
     if not found.has_solution:
@@ -270,7 +270,7 @@ def html(found: Selection) -> str:
     )
 
 
-def report(found: Selection) -> list[RenderableType]:
+def report(found: Outcome) -> list[RenderableType]:
     """Return the parts of the command line's report, for a rich console."""
     from rich.table import Table
     from rich.text import Text
@@ -297,6 +297,6 @@ def report(found: Selection) -> list[RenderableType]:
     return parts
 
 
-def one_line(found: Selection) -> str:
+def one_line(found: Outcome) -> str:
     """Return the headline and the selected features."""
     return f"{found.name} on {found.data.name}. {headline(found).rstrip('.')}: {', '.join(found.selected) or 'none'}"

@@ -146,7 +146,8 @@ _V2 = "pyomo.contrib.solver.solvers."
 SOLVERS: dict[str, SolverSpec] = {
     spec.name: spec
     for spec in [
-        # HiGHS stalls, aborts the process or finds false optima on quadratic models (DESIGN 4): LP and MILP only.
+        # HiGHS stalls, aborts the process or finds false optima on quadratic models: LP and MILP only, see
+        # docs/decisions/highs-sees-no-qp.md.
         SolverSpec(
             "highs",
             C.LP | C.MILP | C.LP_DUALS,

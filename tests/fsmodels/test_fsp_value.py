@@ -61,7 +61,7 @@ def test_sparse_data_and_unscaled_columns():
 
 def test_what_cannot_be_certified_in_time_is_none_and_shown_nowhere(monkeypatch):
     assert fs.fsp.value(DATA.scaled("standard"), DATA.features[:9], C=10.0, time_limit=0) is None
-    monkeypatch.setattr("fsmodels.selection.selection.FSP_SECONDS", 0.0)
+    monkeypatch.setattr("fsmodels.selection.outcome.FSP_SECONDS", 0.0)
     found = fs.select(DATA, "rfe", max_features=9, C=10.0)
     assert found.fsp_objective is None
     assert "FSP objective" not in repr(found)

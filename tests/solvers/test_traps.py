@@ -1,4 +1,4 @@
-"""Every known trap of the solvers (DESIGN, section 4), one test or more each, through the public calls."""
+"""Every known trap of the solvers, one test or more each, through the public calls (docs/decisions has the why)."""
 
 import signal
 import subprocess

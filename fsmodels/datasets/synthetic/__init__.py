@@ -5,6 +5,8 @@
 - ``ndcc``: Thompson's clusters on cubes, as Tayal, Coleman and Li use them; no hyperplane will do.
 
 Data are as drawn: standardise them with ``.scaled("standard")``, a test part by the constants of its training part.
+
+May import ``fsmodels.datasets`` and the ground files.
 """
 
 from fsmodels.datasets.synthetic.aytug import Triplet, aytug, data_set_one, data_set_two

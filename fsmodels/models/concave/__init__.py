@@ -71,6 +71,9 @@ Class
 Certificate
     FS and FSL exact, proven from the data; edited beyond rows and costs on sigma feasible. FSV and FSS stationary; FSB
     stationary by its driver, exact by scip or gurobi.
+
+May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datasets``, the ground files and, of
+``solvers``, its facts, LPs and boxes; no other family.
 """
 
 from __future__ import annotations

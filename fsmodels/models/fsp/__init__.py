@@ -52,6 +52,9 @@ Class
     As the table above; with ``sigma`` fixed a convex QP. SUB: convex QP. RMP: MILP.
 Certificate
     exact, when the solver proves its bound.
+
+May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datasets``, the ground files and, of
+``solvers``, its facts; no other family, but its own ``fsmodels.models.fsp.oracle``.
 """
 
 from __future__ import annotations

@@ -79,6 +79,9 @@ Certificate
     (15) and (16) exact: bound and point come from the data, by the multipliers and the weights that a solver ends with
     (``gmeb.proof``), whatever its tolerances; without multipliers the bound is the solver's. (10) and (11) stationary;
     points of (11) are put on its rows in the same way.
+
+May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datasets``, the ground files and, of
+``solvers``, its facts, LPs and boxes; no other family.
 """
 
 from __future__ import annotations

@@ -67,6 +67,9 @@ Class
     NLP, nonconvex, in z; a convex QP in (u, b) for fixed z.
 Certificate
     stationary, where the first-order residual that the driver measures is small; feasible otherwise.
+
+May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datasets``, the ground files and, of
+``solvers``, its facts, LPs and boxes; no other family.
 """
 
 from __future__ import annotations

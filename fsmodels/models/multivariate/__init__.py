@@ -48,6 +48,9 @@ Class
     (2) convex QP, (5) SOCP, both with a row for each labelling (2^n - 1); ``fgm`` SOCP.
 Certificate
     exact, by the two bounds.
+
+May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datasets``, the ground files and, of
+``solvers``, its facts, LPs and boxes; no other family.
 """
 
 from __future__ import annotations

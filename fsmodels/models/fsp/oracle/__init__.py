@@ -27,6 +27,8 @@ Class
     Convex QP.
 Certificate
     exact: bound <= q <= value, to rounding.
+
+May import ``fsmodels.models.proofs`` and the ground files.
 """
 
 from __future__ import annotations

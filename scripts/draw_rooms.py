@@ -1,0 +1,191 @@
+"""Read who imports whom, and draw docs/architecture.svg from it: ``python scripts/draw_rooms.py``.
+
+``FLOORS`` is the plan that tests/test_rooms.py holds the imports to; the arrows of the picture are the imports
+themselves, those within a room and to the ground files left out. It is plain SVG: the same imports, the same file.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURE = ROOT / "docs" / "architecture.svg"
+
+# From the bottom. A room imports from floors below its own only; rooms of one floor do not know one another. The files
+# at the top of a package are its ground, which all may use, except for those named here.
+FLOORS = [
+    "solvers (ground)",
+    "solvers.clarabel",
+    "solvers.interfaces",
+    "solvers.model solvers.lp solvers.box",
+    "solvers.facts",
+    "solvers.drivers",
+    "solvers.drivers.alternating solvers.drivers.benders solvers.drivers.two_layer",
+    "solvers.drivers.tree",
+    "solvers.whole",
+    "solvers.run",
+    "solvers",
+    "fsmodels (ground)",
+    "fsmodels.datasets",
+    "fsmodels.datasets.synthetic",
+    "fsmodels.models.proofs",
+    "fsmodels.models",
+    "fsmodels.models.fsp.oracle",
+    "fsmodels.models.concave fsmodels.models.fsp fsmodels.models.gmeb fsmodels.models.kernel "
+    "fsmodels.models.multivariate",
+    "fsmodels.baselines",
+    "fsmodels.selection",
+    "fsmodels.cli",
+    "fsmodels",
+]
+# What fsmodels may take from solvers, besides the package itself and its ground.
+DOORS = {"solvers.facts", "solvers.lp", "solvers.box"}
+
+
+def modules(root: Path = ROOT) -> dict[str, Path]:
+    """Return the file of each module of both packages."""
+    found = {}
+    for package in ("fsmodels", "solvers"):
+        for file in sorted((root / package).rglob("*.py")):
+            found[".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")] = file
+    return found
+
+
+def imports(file: Path) -> Iterator[tuple[str, str]]:
+    """Return (module, name) of each import of a file, the type-only ones too; name is "" for ``import module``."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (("." * node.level + (node.module or ""), alias.name) for alias in node.names)
+
+
+def arrows(root: Path = ROOT) -> set[tuple[str, str]]:
+    """Return (module, module that it imports) for all modules of both packages."""
+    known = modules(root)
+    found = set()
+    for module, file in known.items():
+        for base, name in imports(file):
+            target = f"{base}.{name}" if f"{base}.{name}" in known else base
+            if target in known and target != module:
+                found.add((module, target))
+    return found
+
+
+def room(module: str, known: dict[str, Path]) -> str:
+    """Return the room of a module: its folder, or for files at the top of a package the ground, if not named."""
+    folder = module if known[module].name == "__init__.py" else module.rpartition(".")[0]
+    if "." in folder or module == folder:
+        return folder
+    return module if any(module in floor.split() for floor in FLOORS) else f"{folder} (ground)"
+
+
+# ------------------------------------------------------------------------------------------------------- the picture
+
+_WIDTH, _HEIGHT, _BOX, _STEP = 1010, 676, 46, 82
+_LEFT, _RIGHT = 215, 735  # the middle of each package's column
+# room -> (x of its middle, row from the top, width, the second line); rooms inside a room are named in its line
+_PLAN: dict[str, tuple[float, int, int, str]] = {
+    "fsmodels": (_LEFT - 95, 0, 130, "fs.*"),
+    "fsmodels.cli": (_LEFT + 75, 0, 170, "the command fsmodels"),
+    "fsmodels.selection": (_LEFT, 1, 320, "fs.select, fs.path: recipes, results, reports"),
+    "fsmodels.baselines": (_LEFT, 2, 320, "RFE, filters, 1-norm SVM"),
+    "fsmodels.models": (_LEFT, 3, 320, "a room a paper: fsp, concave, gmeb, kernel, multivariate"),
+    "fsmodels.datasets": (_LEFT, 4, 320, "CSV, svmlight, bags, scaling, splits, synthetic"),
+    "solvers": (_RIGHT - 85, 0, 150, "solve, Result, facts"),
+    "solvers.run": (_RIGHT + 85, 0, 150, "solver by name"),
+    "solvers.whole": (_RIGHT, 1, 320, "one solver on a whole model, its answer proven"),
+    "solvers.drivers": (_RIGHT, 2, 320, "a room an algorithm: benders, tree, alternating, ..."),
+    "solvers.facts": (_RIGHT, 3, 320, "what a model tells: structure, blocks, certificate"),
+    "solvers.model": (_RIGHT - 110, 4, 120, "as numbers"),
+    "solvers.lp": (_RIGHT + 10, 4, 100, "HiGHS, Pyomo"),
+    "solvers.box": (_RIGHT + 115, 4, 90, "l-bfgs-b, ..."),
+    "solvers.interfaces": (_RIGHT, 5, 320, "every Pyomo solver by name: registry, quirks, runner"),
+    "solvers.clarabel": (_RIGHT, 6, 320, "cones and convex quadratics as a Pyomo solver"),
+    "fsmodels (ground)": (_LEFT, 7, 320, ""),
+    "solvers (ground)": (_RIGHT, 7, 320, ""),
+}
+_COLOURS = {"fsmodels": ("#e8f0fb", "#2b5c9e"), "solvers": ("#e9f6ec", "#2c7a44")}
+_GROUND = ("#f2f2f2", "#777777")
+
+
+def _shown(name: str) -> str:
+    """Return the room of the picture that a room is part of."""
+    while name not in _PLAN:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def drawn_arrows(root: Path = ROOT) -> list[tuple[str, str]]:
+    """Return the arrows of the picture, in order."""
+    known = modules(root)
+    pairs = {(_shown(room(a, known)), _shown(room(b, known))) for a, b in arrows(root)}
+    return sorted((a, b) for a, b in pairs if a != b and "(ground)" not in a + b)
+
+
+def picture(root: Path = ROOT) -> str:
+    """Return the SVG."""
+    known = modules(root)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" '
+        'font-family="Helvetica, Arial, sans-serif">',
+        "<title>The rooms of fsmodels and solvers, and who imports whom</title>",
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        '<path d="M0 0 L8 4 L0 8 z" fill="context-stroke"/></marker></defs>',
+        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
+    ]
+    lanes: dict[str, int] = {}
+    parts += [_arrow(a, b, lanes) for a, b in drawn_arrows(root)]
+    for name, (x, row, width, line) in _PLAN.items():
+        package, ground = name.split()[0].split(".")[0], "(ground)" in name
+        fill, stroke = _GROUND if ground else _COLOURS[package]
+        if ground:
+            files = [m.split(".")[1] for m in known if m != package and room(m, known) == name]
+            line = f"{package}: {', '.join(sorted(files))}"
+        title = "ground, which all may use" if ground else name.removeprefix("fsmodels.") if "." in name else name
+        top = _top(row)
+        parts.append(
+            f'<rect x="{x - width / 2:g}" y="{top}" width="{width}" height="{_BOX}" rx="6" fill="{fill}" '
+            f'stroke="{stroke}"/><text x="{x:g}" y="{top + 19}" font-size="14" font-weight="bold" text-anchor="middle" '
+            f'fill="#222">{title}</text><text x="{x:g}" y="{top + 36}" font-size="11" text-anchor="middle" '
+            f'fill="#444">{line}</text>'
+        )
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _top(row: int) -> int:
+    return 24 + row * _STEP
+
+
+def _arrow(a: str, b: str, lanes: dict[str, int]) -> str:
+    """Return the line from one room to another; those that pass a floor run in lanes beside the boxes."""
+    (xa, ra, wa, _), (xb, rb, wb, _) = _PLAN[a], _PLAN[b]
+    package = a.split(".")[0]
+    stroke = _COLOURS[package][1]
+    if package != b.split(".")[0]:  # across
+        k = lanes["across"] = lanes.get("across", -1) + 1
+        lane = _LEFT + 172 + 10 * k + (25 if ra == rb else 0)
+        start, end = (xa + wa / 2, _top(ra) + 10 + 5 * (k % 6)), (xb - wb / 2, _top(rb) + 8 + 5 * (k % 6))
+        path = f"M{start[0]:g} {start[1]:g} C{lane:g} {start[1]:g} {lane:g} {end[1]:g} {end[0]:g} {end[1]:g}"
+    elif ra == rb:
+        side = 1 if xb > xa else -1
+        y = _top(ra) + _BOX / 2
+        path = f"M{xa + side * wa / 2:g} {y:g} L{xb - side * wb / 2:g} {y:g}"
+    elif rb - ra == 1:
+        x0 = min(max(xb, xa - wa / 2 + 12), xa + wa / 2 - 12)
+        x1 = min(max(xa, xb - wb / 2 + 12), xb + wb / 2 - 12)
+        path = f"M{x0:g} {_top(ra) + _BOX} L{x1:g} {_top(rb)}"
+    else:
+        k = lanes[package] = lanes.get(package, -1) + 1
+        side, middle = (-1, _LEFT) if package == "fsmodels" else (1, _RIGHT)
+        lane = middle + side * (172 + 5 * k)
+        y0, y1 = _top(ra) + 10 + 4 * (k % 7), _top(rb) + 10 + 4 * (k % 7)
+        path = f"M{xa + side * wa / 2:g} {y0:g} L{lane:g} {y0:g} L{lane:g} {y1:g} L{xb + side * wb / 2:g} {y1:g}"
+    return f'<path d="{path}" fill="none" stroke="{stroke}" stroke-opacity="0.55" marker-end="url(#tip)"/>'
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(picture(), "utf-8")
+    print(f"{PICTURE.relative_to(ROOT)}: {len(drawn_arrows())} arrows")

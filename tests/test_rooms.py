@@ -1,0 +1,142 @@
+"""The rooms of both packages: who imports whom, what each folder says of itself, and pages that are in the tree."""
+
+import ast
+import configparser
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPT = ROOT / "scripts" / "draw_rooms.py"
+pytestmark = pytest.mark.skipif(not SCRIPT.is_file(), reason="tests run without the source tree")
+
+if SCRIPT.is_file():
+    spec = importlib.util.spec_from_file_location("draw_rooms", SCRIPT)
+    rooms = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(rooms)
+    KNOWN, ARROWS = rooms.modules(), rooms.arrows()
+    FLOOR = {name: floor for floor, names in enumerate(rooms.FLOORS) for name in re.split(r" (?!\()", names)}
+else:
+    KNOWN, ARROWS, FLOOR = {}, set(), {}
+
+PACKAGES = sorted({file.parent.relative_to(ROOT) for file in KNOWN.values()})
+WORDS = {".py", ".md", ".ipynb", ".sh", ".toml", ".cfg", ".cff", ".csv"}  # files that a person reads
+ELSEWHERE = r"\b(?:[D]ESIGN|[L]AYOUT)\b.{20}|\b[A-Z]{4,},? section \d+"  # pages by a name in capitals
+GENERATED = {"build", "dist", "__pycache__"}
+
+
+# Readers of a run by its driver's class, until the result says itself what they ask.
+BY_CLASS = {f"fsmodels.selection.{name} -> solvers.drivers.alternating.oracle_descent" for name in ("kernel", "report")}
+
+
+def of(module):
+    return rooms.room(module, KNOWN)
+
+
+def text_files():
+    for file in sorted(ROOT.rglob("*")):
+        path = file.relative_to(ROOT)
+        hidden = any(part.startswith(".") or part in GENERATED or part.endswith(".egg-info") for part in path.parts)
+        if file.suffix in WORDS and file.is_file() and not hidden:
+            yield file
+
+
+def without_output(file):
+    """The text of a file; of a notebook, without the pictures in it."""
+    return re.sub(r'"image/(?:png|svg\+xml)": (?:"[^"]*"|\[[^\]]*\])', "", file.read_text("utf-8"))
+
+
+def test_every_room_has_a_floor():
+    assert {of(module) for module in KNOWN} == set(FLOOR)
+
+
+def test_arrows_lead_down():
+    up = [f"{a} -> {b}" for a, b in sorted(ARROWS) if of(a) != of(b) and FLOOR[of(a)] <= FLOOR[of(b)]]
+    assert not up, "give them another room, or move what they need down"
+
+
+def test_arrows_of_a_package_that_is_not_there_are_found(tmp_path):
+    """The reader sees type-only and local imports, and names of packages as well as of modules."""
+    (tmp_path / "fsmodels" / "cli").mkdir(parents=True)
+    (tmp_path / "solvers").mkdir()
+    for path, text in {
+        "solvers/__init__.py": "from fsmodels import cli",
+        "solvers/errors.py": "",
+        "fsmodels/__init__.py": "import solvers.errors",
+        "fsmodels/cli/__init__.py": "if TYPE_CHECKING:\n    from solvers import errors\n",
+        "fsmodels/cli/hints.py": "def f():\n    from fsmodels.cli import main",
+    }.items():
+        (tmp_path / path).write_text(text)
+    assert rooms.arrows(tmp_path) == {
+        ("solvers", "fsmodels.cli"),
+        ("fsmodels", "solvers.errors"),
+        ("fsmodels.cli", "solvers.errors"),
+        ("fsmodels.cli.hints", "fsmodels.cli"),
+    }
+
+
+def test_no_circle_between_files():
+    """The type-only ones included, within a room too."""
+    names = sorted(KNOWN)
+    place = {name: k for k, name in enumerate(names)}
+    tails, heads = [place[a] for a, _ in ARROWS], [place[b] for _, b in ARROWS]
+    graph = sparse.coo_array(([1] * len(ARROWS), (tails, heads)), shape=(len(names), len(names)))
+    count, label = connected_components(graph, connection="strong")
+    circles = [[name for name, k in zip(names, label, strict=True) if k == c] for c in range(count)]
+    assert not [circle for circle in circles if len(circle) > 1]
+
+
+def test_fsmodels_takes_from_solvers_by_its_doors_only():
+    open_to_it = rooms.DOORS | {"solvers", "solvers (ground)"}
+    across = [(a, b) for a, b in sorted(ARROWS) if a.startswith("fsmodels") and b.startswith("solvers")]
+    assert len(across) > 50
+    assert {f"{a} -> {b}" for a, b in across if of(b) not in open_to_it} <= BY_CLASS
+
+
+def test_every_import_of_ours_names_a_module_of_the_tree():
+    """An editable install of another tree would satisfy it all the same."""
+    lost = []
+    for file in text_files():
+        if file.suffix == ".py":
+            for base, _ in rooms.imports(file):
+                if base.split(".")[0] in ("fsmodels", "solvers", "") and base not in KNOWN:
+                    lost.append(f"{file.relative_to(ROOT)}: {base}")
+    assert not lost
+
+
+def test_setup_lists_every_folder():
+    """Listed one by one, because ``find:`` cannot be combined with the data folder."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    listed = setup["options"]["packages"].split()
+    assert listed == sorted(listed)
+    assert set(listed) == {".".join(path.parts) for path in PACKAGES} | {"fsmodels.data"}
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=str)
+def test_every_folder_says_what_lives_there_and_what_it_may_import(folder):
+    said = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text("utf-8")))
+    assert said.split("\n\n")[0].strip().endswith((".", ":"))
+    (may,) = re.findall(r"May import ([^.]*(?:``[^`]*``[^.]*)+)\.", said)
+    for name in re.findall(r"``((?:fsmodels|solvers)[\w.]*)``", may):
+        assert name in KNOWN, name
+
+
+def test_no_page_is_cited_that_is_not_in_the_tree():
+    names = {file.name for file in ROOT.rglob("*")}
+    lost = []
+    for file in text_files():
+        text = without_output(file)
+        for cited in re.findall(r"[\w/-]+\.(?:md|rst|ipynb|png|svg|pdf|py|sh|cff)\b", text):
+            if cited.rpartition("/")[2] not in names and "NAME" not in cited:
+                lost.append(f"{file.relative_to(ROOT)}: {cited}")
+        lost += [f"{file.relative_to(ROOT)}: {cited}" for cited in re.findall(ELSEWHERE, text)]
+        if file.suffix == ".md":
+            for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+                if not link.startswith("http") and not (file.parent / link).exists():
+                    lost.append(f"{file.relative_to(ROOT)}: {link}")
+    assert not lost
