@@ -13,8 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "architecture.svg"
 
-# From the bottom. A room imports from floors below its own only; rooms of one floor do not know one another. The files
-# at the top of a package are its ground, which all may use, except for those named here.
+# From the bottom. A room imports from floors below its own only; rooms of one floor do not know one another. A file is
+# part of its folder unless it stands here itself; those at the top of a package are its ground, which all may use.
 FLOORS = [
     "solvers (ground)",
     "solvers.clarabel",
@@ -24,6 +24,7 @@ FLOORS = [
     "solvers.drivers",
     "solvers.drivers.alternating solvers.drivers.benders solvers.drivers.two_layer",
     "solvers.drivers.tree",
+    "solvers.drivers.catalogue",
     "solvers.whole",
     "solvers.run",
     "solvers",
@@ -75,11 +76,13 @@ def arrows(root: Path = ROOT) -> set[tuple[str, str]]:
 
 
 def room(module: str, known: dict[str, Path]) -> str:
-    """Return the room of a module: its folder, or for files at the top of a package the ground, if not named."""
-    folder = module if known[module].name == "__init__.py" else module.rpartition(".")[0]
-    if "." in folder or module == folder:
-        return folder
-    return module if any(module in floor.split() for floor in FLOORS) else f"{folder} (ground)"
+    """Return the room of a module: itself if it has a floor, else its folder, else the ground of its package."""
+    if any(module in floor.split() for floor in FLOORS):
+        return module
+    if known[module].name == "__init__.py":
+        return module
+    folder = module.rpartition(".")[0]
+    return folder if "." in folder else f"{folder} (ground)"
 
 
 # ------------------------------------------------------------------------------------------------------- the picture
@@ -132,8 +135,11 @@ def picture(root: Path = ROOT) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" '
         'font-family="Helvetica, Arial, sans-serif">',
         "<title>The rooms of fsmodels and solvers, and who imports whom</title>",
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path d="M0 0 L8 4 L0 8 z" fill="context-stroke"/></marker></defs>',
+        *(
+            f'<defs><marker id="{package}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+            f'orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{stroke}"/></marker></defs>'
+            for package, (_, stroke) in _COLOURS.items()
+        ),
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
     ]
     lanes: dict[str, int] = {}
@@ -183,7 +189,7 @@ def _arrow(a: str, b: str, lanes: dict[str, int]) -> str:
         lane = middle + side * (172 + 5 * k)
         y0, y1 = _top(ra) + 10 + 4 * (k % 7), _top(rb) + 10 + 4 * (k % 7)
         path = f"M{xa + side * wa / 2:g} {y0:g} L{lane:g} {y0:g} L{lane:g} {y1:g} L{xb + side * wb / 2:g} {y1:g}"
-    return f'<path d="{path}" fill="none" stroke="{stroke}" stroke-opacity="0.55" marker-end="url(#tip)"/>'
+    return f'<path d="{path}" fill="none" stroke="{stroke}" stroke-opacity="0.55" marker-end="url(#{package})"/>'
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def test_bad_grids(data, arguments, error, words):
 
 @pytest.mark.parametrize("memory", [True, "x", 3])
 def test_memory_of_another_kind_is_refused(data, memory):
-    with pytest.raises(fs.OptionError, match=r"solvers\.memory\.Memory"):
+    with pytest.raises(fs.OptionError, match=r"solvers\.Memory"):
         fs.solve(fs.fsp.fsp_m(data, max_features=2), memory=memory)
 
 
