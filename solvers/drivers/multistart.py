@@ -30,12 +30,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyomo.environ as pyo
 from pyomo.mpec import Complementarity
 
 from solvers.drivers.base import Driver
-from solvers.drivers.starts import RandomStartsConfig, draw, spread
+from solvers.drivers.starts import RandomStartsConfig, Start, random_points, spread, table
 from solvers.errors import SolverError
 from solvers.facts.base import facts_of
 from solvers.interfaces.registry import SOLVERS, SolverSpec, default_solver, find, names, require
@@ -78,15 +77,12 @@ class MultiStartConfig(RandomStartsConfig):
 
 
 @dataclass
-class _Run:
-    """What became of one start; ``objective`` is minimised."""
+class LocalStart(Start):
+    """What became of one start of a local solver."""
 
-    start: str
-    objective: float | None = None
     violation: float | None = None
     status: SolutionStatus = SolutionStatus.NO_SOLUTION
     seconds: float = 0.0
-    failure: str = ""
 
 
 class MultiStart(Driver):
@@ -118,9 +114,9 @@ class MultiStart(Driver):
         self._mine = copied if self.seen.pairs else self.variables  # the user's, whose values are the incumbent
         spec = default_solver([C.LP]) if self.linear else self.spec
         self._runner = Runner(spec, SolveOptions(gap=c.gap, threads=c.threads, seed=c.seed))
-        self.runs: list[_Run] = []
-        self._best_run: _Run | None = None
-        self._nearly: tuple[_Run, list[float | None]] | None = None  # the point that misses the rows by least
+        self.runs: list[LocalStart] = []
+        self._best_run: LocalStart | None = None
+        self._nearly: tuple[LocalStart, list[float | None]] | None = None  # the point that misses the rows by least
 
     def loop(self) -> Ended:
         """Run from each start and keep the best; the numbers are the steps of the algorithm box."""
@@ -136,7 +132,7 @@ class MultiStart(Driver):
                 ended = self.stopped() or (StopReason.ITERATION_LIMIT if next(limit, None) is None else None)
                 if ended is not None:
                     return ended, None
-                run = _Run(label)
+                run = LocalStart(label)
                 self.runs.append(run)
                 stop = self._timed("subproblem", lambda r=run, x=point: self._solve(r, x))  # type: ignore[misc]
                 self.record(run.start, self._counted(run), cuts=0, support=None)
@@ -163,13 +159,11 @@ class MultiStart(Driver):
             yield "model's values", base
         place = {id(v): k for k, v in enumerate(self.variables)}
         places = [place[id(v)] for v in self.drawn]
-        random = np.random.default_rng(c.seed or 0)
-        for k in range(c.starts if self.drawn else 0):
-            point = base.copy()
-            point[places] = draw(self.drawn, random, c.start_range)
-            yield f"random {k + 1}", np.clip(point, low, high)
+        if self.drawn:
+            for label, point in random_points(base, np.array(places), self.drawn, c):
+                yield label, np.clip(point, low, high)
 
-    def _solve(self, run: _Run, point: np.ndarray) -> StopReason:
+    def _solve(self, run: LocalStart, point: np.ndarray) -> StopReason:
         """Solve from one start (2) and keep its point if it counts (3); return what ends the whole run, if anything."""
         before = self.clock.elapsed
         for v, x in zip(self.variables, point.tolist(), strict=True):
@@ -188,7 +182,7 @@ class MultiStart(Driver):
         with plain_domains(self.seen.model, continuous=True):
             return self._runner.solve(self.seen.model, time_limit=self.clock.left)
 
-    def _judge(self, run: _Run, answer: Answer) -> None:
+    def _judge(self, run: LocalStart, answer: Answer) -> None:
         """Evaluate a start's point without the solver, and offer it."""
         spoken = f"{self._runner.spec.name} {_SAID.get(answer.status, answer.message)}"
         if not answer.has_point:
@@ -234,7 +228,7 @@ class MultiStart(Driver):
 
     def _settled_at_once(self) -> Ended:
         """Answer a model with nothing nonlinear, or nothing to decide."""
-        run = _Run("linear model" if self.variables else "no free variable")
+        run = LocalStart("linear model" if self.variables else "no free variable")
         self.runs.append(run)
         if not self.variables:
             holds = violation(self.seen.model) <= FEASIBLE
@@ -262,7 +256,7 @@ class MultiStart(Driver):
 
     # What came out.
 
-    def _counted(self, run: _Run) -> float | None:
+    def _counted(self, run: LocalStart) -> float | None:
         """Return a start's objective, if its point satisfies the rows."""
         return run.objective if run.violation is not None and run.violation <= FEASIBLE else None
 
@@ -292,9 +286,9 @@ class MultiStart(Driver):
         if (suffix := dual_suffix(self.model)) is not None:
             suffix.clear()  # some interfaces write into it, and it would be of the last start
         columns = ["start", "objective", "status", "violation", "seconds"]
-        rows = [(r.start, self._signed(r.objective), str(r.status), r.violation, r.seconds) for r in self.runs]
-        table = pd.DataFrame(rows, columns=columns)
-        self.details["starts"] = table.astype({"objective": float, "violation": float, "seconds": float})
+        rows = table(self.runs, self.sign, columns)
+        rows["status"] = [str(status) for status in rows["status"]]
+        self.details["starts"] = rows.astype({"violation": float, "seconds": float})
 
 
 def _local(name: str) -> SolverSpec:

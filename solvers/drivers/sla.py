@@ -25,11 +25,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import pyomo.environ as pyo
 
 from solvers.drivers.base import Driver
-from solvers.drivers.starts import StartsConfig, draw, spread
+from solvers.drivers.starts import Start, StartsConfig, random_points, spread, table
 from solvers.errors import ModelError, SolverFailure
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import find
@@ -62,15 +61,17 @@ class LinearizationConfig(StartsConfig):
 
 
 @dataclass
-class _Run:
-    """What became of one start."""
+class SlaStart(Start):
+    """What became of one start of ``sla``."""
 
-    start: str
-    objective: float | None = None
     linear_programs: int = 0
     stationary: bool = False
     steps: list[float] = field(default_factory=list)  # shorter than 1 where f is not concave
-    failure: str = ""
+
+    @property
+    def shortest_step(self) -> float:
+        """The shortest step; nan without any."""
+        return min(self.steps, default=math.nan)
 
 
 class _Proven(Exception):
@@ -105,7 +106,7 @@ class SuccessiveLinearization(Driver):
             c.lp_solver, self.objective.linear, self.rows.x_lower, self.rows.x_upper, seed=c.seed or 0
         )
         lp.add_rows(self.rows.matrix, self.rows.lower, self.rows.upper)
-        self.runs: list[_Run] = []
+        self.runs: list[SlaStart] = []
         self._solved = 0
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
@@ -113,7 +114,7 @@ class SuccessiveLinearization(Driver):
         stop = StopReason.CONVERGED
         try:
             for label, point in self._starts():
-                run = _Run(label)
+                run = SlaStart(label)
                 self.runs.append(run)
                 try:
                     stop = self._timed("subproblem", partial(self._descend, run, point))
@@ -136,13 +137,10 @@ class SuccessiveLinearization(Driver):
         c, f = self.config, self.objective
         if c.linear_start or not len(f.curved):
             yield "linear part", None
-        random = np.random.default_rng(c.seed or 0)
-        for k in range(c.starts if len(f.curved) else 0):
-            point = np.zeros(len(self.variables))
-            point[f.curved] = draw([self.variables[j] for j in f.curved], random, c.start_range)
-            yield f"random {k + 1}", point
+        if len(f.curved):
+            yield from random_points(np.zeros(len(self.variables)), f.curved, [self.variables[j] for j in f.curved], c)
 
-    def _descend(self, run: _Run, start: np.ndarray | None) -> StopReason:
+    def _descend(self, run: SlaStart, start: np.ndarray | None) -> StopReason:
         """Run from one start to a stationary point; the numbers are the steps of the algorithm box."""
         f, c = self.objective, self.config
         cost = f.linear if start is None else f.gradient(start)
@@ -185,7 +183,7 @@ class SuccessiveLinearization(Driver):
         return stop
 
     def _escape(
-        self, run: _Run, x: np.ndarray, value: float, slope: np.ndarray
+        self, run: SlaStart, x: np.ndarray, value: float, slope: np.ndarray
     ) -> StopReason | tuple[float, np.ndarray, float] | None:
         """Move where f falls without bound on its slope, such as -x**0.5 at 0; None where the rows or f forbid it."""
         steep = np.isinf(slope)
@@ -219,7 +217,7 @@ class SuccessiveLinearization(Driver):
             return math.inf
 
     def _linear_program(
-        self, run: _Run, cost: np.ndarray, kept: np.ndarray | None = None, x: np.ndarray | None = None
+        self, run: SlaStart, cost: np.ndarray, kept: np.ndarray | None = None, x: np.ndarray | None = None
     ) -> LpAnswer | StopReason:
         """Minimise a linear objective over the rows; anything but an optimum is a reason to stop, or ``_Proven``.
 
@@ -258,7 +256,7 @@ class SuccessiveLinearization(Driver):
         name = self.config.lp_solver
         raise SolverFailure(f"{name} failed on a linear program of {run.start}.", name)
 
-    def _keep(self, run: _Run, x: np.ndarray, value: float) -> float:
+    def _keep(self, run: SlaStart, x: np.ndarray, value: float) -> float:
         """Record a feasible point and offer it as incumbent."""
         run.objective = value
         if self.best is None or value < self.best:
@@ -280,19 +278,8 @@ class SuccessiveLinearization(Driver):
 
     def _report(self) -> None:
         """Say how far apart the starts ended."""
-        table = pd.DataFrame(
-            [
-                {
-                    "start": run.start,
-                    "objective": self._signed(run.objective),
-                    "linear_programs": run.linear_programs,
-                    "stationary": run.stationary,
-                    "shortest_step": min(run.steps, default=math.nan),
-                }
-                for run in self.runs
-            ]
-        )
-        self.details["starts"] = table
+        columns = ["start", "objective", "linear_programs", "stationary", "shortest_step"]
+        self.details["starts"] = table(self.runs, self.sign, columns)
         self.details["linear_programs"] = self._solved
         failed = [run for run in self.runs if run.failure]
         said = spread([run.objective for run in self.runs if run.objective is not None], self.sign)

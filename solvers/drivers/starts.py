@@ -1,13 +1,14 @@
-"""Starting points of the drivers that find stationary points: options, values, and how far apart they ended."""
+"""Starting points of the drivers that find stationary points: options, values, and what became of each."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from solvers.errors import OptionError
 from solvers.lp.pyomo import require_lp_solver
@@ -79,6 +80,36 @@ class StartsConfig(RandomStartsConfig):
         if not self.tolerance >= 0:
             raise OptionError(f"tolerance={self.tolerance!r} is not allowed: give a number of at least 0.")
         require_lp_solver(self.lp_solver)
+
+
+@dataclass
+class Start:
+    """What became of one start; ``objective`` is minimised. A driver adds what it counts."""
+
+    start: Any  # its name or number
+    objective: float | None = None
+    failure: str = ""
+
+
+def table(starts: Sequence[Start], sign: float, columns: Sequence[str]) -> pd.DataFrame:
+    """Return one row a start with these attributes of it, objectives in the model's sense."""
+    rows = pd.DataFrame([[getattr(run, name) for name in columns] for run in starts], columns=list(columns))
+    rows["objective"] = sign * rows["objective"].astype(float)
+    return rows
+
+
+def random_points(
+    base: np.ndarray,
+    places: np.ndarray,
+    variables: Sequence[Any],
+    config: RandomStartsConfig,
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield a name and a point for each random start: ``base`` with ``variables`` drawn, which are at ``places``."""
+    random = np.random.default_rng(config.seed or 0)
+    for k in range(config.starts):
+        point = base.copy()
+        point[places] = draw(variables, random, config.start_range)
+        yield f"random {k + 1}", point
 
 
 def draw(variables: Sequence[Any], random: np.random.Generator, within: tuple[float, float] | None) -> np.ndarray:

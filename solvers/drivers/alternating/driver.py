@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,11 +40,11 @@ import pyomo.environ as pyo
 from solvers.drivers.alternating.oracle_descent import ENDLESS, OracleDescent, takes_oracles
 from solvers.drivers.alternating.partition import Part, Partition, as_blocks, has_kinks
 from solvers.drivers.alternating.problems import Maker, Step
-from solvers.drivers.alternating.starts import Run, base_point, check_constants, starting_points, table
+from solvers.drivers.alternating.starts import BlockStart, base_point, check_constants, starting_points
 from solvers.drivers.alternating.steps import Work, clash, rest_holds
 from solvers.drivers.base import Driver
 from solvers.drivers.penalty import inexact
-from solvers.drivers.starts import StartsConfig, spread
+from solvers.drivers.starts import StartsConfig, spread, table
 from solvers.errors import OptionError
 from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of
@@ -131,15 +131,13 @@ class Alternating(Driver):
             starting_points(
                 self.partition,
                 [self._objective, *every],
-                starts=0 if warm else c.starts,
+                replace(c, starts=0) if warm else c,
                 warm=warm or c.warm_start,
-                seed=c.seed or 0,
-                within=c.start_range,
             )
         )
         self._kinks = self._objective.rest is not None and has_kinks(self._objective.rest)
-        self._runs: list[Run] = []
-        self._holder: Run | None = None  # whose point is the incumbent
+        self._runs: list[BlockStart] = []
+        self._holder: BlockStart | None = None  # whose point is the incumbent
         self._bring_back: Callable[[], None] = lambda: None
         self._measures: list[dict[str, Any]] = []
 
@@ -164,7 +162,7 @@ class Alternating(Driver):
         for value in [None] if self._penalty is None else self._penalty.values:
             self._begin(value)
             for number, (warm, point) in enumerate(self._points, 1):
-                self._runs.append(Run(number, value, warm))
+                self._runs.append(BlockStart(number, penalty=value, warm=warm))
                 ended = self._descend(self._runs[-1], point)
                 if ended is not None:
                     return ended
@@ -172,7 +170,7 @@ class Alternating(Driver):
                 break
         return StopReason.CONVERGED, None
 
-    def _descend(self, run: Run, point: np.ndarray) -> Ended | None:
+    def _descend(self, run: BlockStart, point: np.ndarray) -> Ended | None:
         """Descend from one start; the numbers are the steps of the box."""
         self.partition.write(point)  # 0
         if run.warm and violation(self.model) <= FEASIBLE:
@@ -187,25 +185,25 @@ class Alternating(Driver):
                 return ended
             run.sweeps += 1
             stale = 0 if self._keep(run) else stale + 1  # 2
-            at = "" if run.value is None or self._penalty is None else f"{self._mu}={run.value:g} "
-            self.record(f"{at}start {run.number}", self._value(), cuts=0, support=None)
+            at = "" if run.penalty is None or self._penalty is None else f"{self._mu}={run.penalty:g} "
+            self.record(f"{at}start {run.start}", self._value(), cuts=0, support=None)
             if run.objective is not None and run.objective < ENDLESS:
-                run.failure = f"start {run.number} fell below {ENDLESS:g}: bound the variables"
-                return None if run.value is not None else (StopReason.CONVERGED, SolutionStatus.UNBOUNDED)
+                run.failure = f"start {run.start} fell below {ENDLESS:g}: bound the variables"
+                return None if run.penalty is not None else (StopReason.CONVERGED, SolutionStatus.UNBOUNDED)
             rule = self._rules.settled
             run.ruled = moved and rule is not None and rule(before, self._watched())
             if run.ruled or not moved:  # 3
                 run.settled = True
                 return None
             if stale >= WANDERING and self._own_objective():
-                run.failure = f"start {run.number} did not settle: a block's own objective works against the model's"
+                run.failure = f"start {run.start} did not settle: a block's own objective works against the model's"
                 return None
         return StopReason.ITERATION_LIMIT, None
 
     def _watched(self) -> np.ndarray:
         return np.array([v.value for v in data_of(self._rules.watched)], dtype=float)
 
-    def _sweep(self, run: Run) -> tuple[bool, Ended | None]:
+    def _sweep(self, run: BlockStart) -> tuple[bool, Ended | None]:
         """Improve each block in turn; return whether any moved, and how the whole run ends if it does."""
         moved, run.inexact = False, ""
         for work in self._work:
@@ -215,7 +213,7 @@ class Alternating(Driver):
             step = self._timed("subproblem", lambda w=work: self._improve(run, w))  # type: ignore[misc]
             moved, run.solves = moved or step.moved, run.solves + step.solves
             if step.failure:
-                run.failure = f"start {run.number} failed: {step.failure}"
+                run.failure = f"start {run.start} failed: {step.failure}"
                 return moved, self._proof(run, work.part, step)
             if step.stop is not None:
                 return moved, (step.stop, None)
@@ -223,18 +221,18 @@ class Alternating(Driver):
                 run.inexact = run.inexact or f'block "{work.part.name}" was not solved to optimality ({step.message})'
         return moved, None
 
-    def _improve(self, run: Run, work: Work) -> Step:
+    def _improve(self, run: BlockStart, work: Work) -> Step:
         """Minimise over one block; a random start's own values are nothing to hold on to."""
         free = not run.sweeps and not run.warm
         return work.improve(self.partition, free=free, tolerance=self.config.tolerance, time_limit=self.clock.left)
 
-    def _keep(self, run: Run) -> bool:
+    def _keep(self, run: BlockStart) -> bool:
         """Offer the point on the model, which satisfies the rows; return whether it is the start's best."""
         objective = self._value()
         better = run.objective is None or objective < run.objective
         if better:
             run.objective = objective
-        load = (lambda: None) if run.value is None else (lambda: self._set_parameter(run.value))
+        load = (lambda: None) if run.penalty is None else (lambda: self._set_parameter(run.penalty))
         score = -float(len(self.trace.rows)) if self._rules.keeps_last else None
         if self.offer(objective, self.partition.space, load, score):
             self._holder = run
@@ -243,7 +241,7 @@ class Alternating(Driver):
     def _value(self) -> float:
         return self._objective.value(self.partition.read())
 
-    def _proof(self, run: Run, part: Part, step: Step) -> Ended | None:
+    def _proof(self, run: BlockStart, part: Part, step: Step) -> Ended | None:
         """End the whole run where the failure of a block says it all about the model."""
         if step.status is SolutionStatus.INFEASIBLE and part.closed and not self._maker.follows_parameter(part):
             self._clash = f'Block "{part.name}" has no solution, whatever the others are. {clash(part)}'.strip()
@@ -327,7 +325,7 @@ class Alternating(Driver):
     def _own_objective(self) -> str:
         return next((p.name for p in self.partition.parts if p.block.objective is not None), "")
 
-    def _only_partial(self, run: Run) -> str:
+    def _only_partial(self, run: BlockStart) -> str:
         """Say why a point that no block improves alone need not be stationary; "" where it is."""
         p = self.partition
         if self._own_objective():
@@ -348,18 +346,18 @@ class Alternating(Driver):
         if self._holder is None:
             self._bring_back()
         run = self._holder
-        if run is not None and run.value is not None and not any(m["value"] == run.value for m in self._measures):
-            self._measured(run.value)
+        if run is not None and run.penalty is not None and not any(m["value"] == run.penalty for m in self._measures):
+            self._measured(run.penalty)
         failures = [r.failure for r in self._runs if r.failure]
         said = [self.message]
         if run is not None:
-            missed = next((m for m in self._measures if m["value"] == run.value and not m["satisfied"]), None)
+            missed = next((m for m in self._measures if m["value"] == run.penalty and not m["satisfied"]), None)
             if missed is not None and self._penalty is not None:
                 said.append(inexact(self._penalty, missed))
             why = self._only_partial(run) if run.settled else ""
             partial = "A partial optimum, which no block improves alone"
             said.append(f"{'Ended by the rule of its algorithm' if run.ruled else partial}: {why}." if why else "")
-            alike = [r for r in self._runs if r.value == run.value and r.settled]
+            alike = [r for r in self._runs if r.penalty == run.penalty and r.settled]
             said.append(spread([r.objective for r in alike if r.objective is not None], self.sign))
         if failures:
             more = f" ({len(failures)} starts failed)" if len(failures) > 1 else ""
@@ -369,9 +367,11 @@ class Alternating(Driver):
 
     def _detail(self) -> None:
         """Fill the result's details."""
-        good = [run.settled and not self._only_partial(run) for run in self._runs]
+        for run in self._runs:
+            run.stationary = run.settled and not self._only_partial(run)
         penalty = self._penalty is not None
-        self.details["starts"] = table(self._runs, sign=self.sign, stationary=good, penalty=penalty)
+        columns = ["start", *(["penalty"] if penalty else []), "objective", "sweeps", "solves", "stationary"]
+        self.details["starts"] = table(self._runs, self.sign, columns)
         if penalty:
             columns = ["value", "measure", "objective", "satisfied"]
             held = next((m for m in reversed(self._measures) if m["measure"] is not None), dict.fromkeys(columns))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyomo.environ as pyo
 
 from solvers.drivers.alternating.partition import Partition
-from solvers.drivers.starts import draw
+from solvers.drivers.starts import RandomStartsConfig, Start, random_points
 from solvers.errors import ModelError
 from solvers.model.classes import violation
 from solvers.model.expressions import variables
@@ -22,29 +22,25 @@ from solvers.values import bounds_of
 
 
 @dataclass
-class Run:
-    """One start, at one value of the penalty; ``objective`` is minimised."""
+class BlockStart(Start):
+    """What became of one start, at one value of the penalty."""
 
-    number: int
-    value: float | None
-    warm: bool
-    objective: float | None = None
+    penalty: float | None = None
+    warm: bool = False
     sweeps: int = 0
     solves: int = 0
     settled: bool = False
     ruled: bool = False  # settled by the algorithm's own rule
+    stationary: bool = False
     inexact: str = ""  # of the last sweep: which block was not solved to optimality
-    failure: str = ""
 
 
 def starting_points(
     partition: Partition,
     objectives: Sequence[SmoothObjective],
+    config: RandomStartsConfig,
     *,
-    starts: int,
     warm: bool,
-    seed: int,
-    within: tuple[float, float] | None,
 ) -> Iterator[tuple[bool, np.ndarray]]:
     """Yield whether a start is the model's own point, and the start.
 
@@ -56,10 +52,8 @@ def starting_points(
         yield True, base
     places = _drawn(partition, objectives)
     held = [partition.space[k] for k in places]
-    random = np.random.default_rng(seed)
-    for _ in range(starts if len(places) else min(starts, 1)):
-        point = base.copy()
-        point[places] = [_within(v, x) for v, x in zip(held, draw(held, random, within).tolist(), strict=True)]
+    for _, point in islice(random_points(base, places, held, config), None if len(places) else 1):
+        point[places] = [_within(v, x) for v, x in zip(held, point[places].tolist(), strict=True)]
         yield False, point
 
 
@@ -121,20 +115,3 @@ def rows_only(rows: Sequence[Any]) -> pyo.ConcreteModel:
     view = pyo.ConcreteModel()
     view.rows = pyo.Reference(dict(enumerate(rows)), ctype=pyo.Constraint)
     return view
-
-
-def table(runs: Sequence[Run], *, sign: float, stationary: Sequence[bool], penalty: bool) -> pd.DataFrame:
-    """Return one row a start, objectives in the model's sense."""
-    columns = ["start", *(["penalty"] if penalty else []), "objective", "sweeps", "solves", "stationary"]
-    rows = [
-        {
-            "start": run.number,
-            "penalty": run.value,
-            "objective": None if run.objective is None else sign * run.objective,
-            "sweeps": run.sweeps,
-            "solves": run.solves,
-            "stationary": good,
-        }
-        for run, good in zip(runs, stationary, strict=True)
-    ]
-    return pd.DataFrame(rows, columns=columns)
