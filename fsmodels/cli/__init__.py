@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 SOLVED, BAD_INPUT, NO_SOLUTION = 0, 2, 3
 TIME_LIMIT = 120.0  # s, of a solve for which nobody gave a limit
 CONCEPTS = 20  # instances shown
-SCALES = ["standard", "none", "unit-ball", "minmax"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -103,6 +102,8 @@ def _run(words: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from fsmodels.datasets.scaling import METHODS
+    from fsmodels.datasets.units import DEFAULT
     from fsmodels.selection.parameters import PARAMETERS
     from fsmodels.selection.recipes import MODELS
 
@@ -135,9 +136,8 @@ def _parser() -> argparse.ArgumentParser:
         "--bags", metavar="COL", help="rows are instances of the bags in this column; instances are selected (MILES)"
     )
     group.add_argument("--sigma", type=float, metavar="S", help="width of the similarity of a bag to an instance")
-    group.add_argument(
-        "--scale", metavar="HOW", help=f"{', '.join(SCALES)} (default standard; none for libsvm-format files)"
-    )
+    scales = ", ".join([DEFAULT, *(method for method in METHODS if method != DEFAULT)])
+    group.add_argument("--scale", metavar="HOW", help=f"{scales} (default {DEFAULT}; none for libsvm-format files)")
     group = select.add_argument_group("parameters of the model")
     for parameter in PARAMETERS.values():
         group.add_argument(parameter.flag, help=parameter.help, **parameter.words)

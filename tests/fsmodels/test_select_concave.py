@@ -217,7 +217,7 @@ def test_weights_of_rounding_alone_are_no_features(data, monkeypatch):
         model.w["a"].set_value(-3e-14), model.v["a"].set_value(3e-14)
         return result
 
-    monkeypatch.setattr("fsmodels.selection.select.solve", rounded)
+    monkeypatch.setattr("fsmodels.models.recipe.solve", rounded)
     found = fs.select(data, "fsv", penalty=0.97)
     assert found.selected == ()
     assert found.fs_objective == pytest.approx(0.03 * 2)
@@ -375,7 +375,7 @@ def test_bounds_are_not_shared_across_lambda(data, errors, monkeypatch):
         result.status, result.bound = fs.SolutionStatus.FEASIBLE, 0.1
         return result
 
-    monkeypatch.setattr("fsmodels.selection.select.solve", early)
+    monkeypatch.setattr("fsmodels.models.recipe.solve", early)
     table = fs.path(data, "fs", penalty=[0.3, 0.9])
     assert table.loc[0.9, "objective"] > table.loc[0.3, "objective"] > enumerated(errors, 0.9)
     assert table.loc[0.9, "bound"] == 0.1
@@ -420,7 +420,7 @@ def test_a_path_of_what_only_the_report_or_the_procedure_needs(model, data):
 
 @pytest.mark.parametrize("model", FAMILY)
 def test_a_path_checks_every_lambda_first(model, data, monkeypatch):
-    monkeypatch.setattr("fsmodels.selection.select.solve", lambda *_, **__: pytest.fail("solved before it was checked"))
+    monkeypatch.setattr("fsmodels.models.recipe.solve", lambda *_, **__: pytest.fail("solved before it was checked"))
     with pytest.raises(fs.ParameterError, match=r"penalty=1.5 is not allowed: lambda"):
         fs.path(data, model, penalty=[0.1, 1.5])
 
