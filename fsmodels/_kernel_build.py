@@ -136,6 +136,7 @@ def by_oracle(model: pyo.ConcreteModel, blocks: list[OracleBlock], **facts: Any)
         blocks,
         value=problem.value,
         residual=problem.residual,
+        trivial=problem.trivial,
         stuck=problem.absorbed,
         support=problem.support,
         remark=problem.remark,
