@@ -67,8 +67,9 @@ from fsmodels._usage import column_sizes, used
 from fsmodels.checks import choice, dataset, feature_count, positive, renamed
 from fsmodels.dataset import Dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
+from fsmodels.fsmulti_proof import Rows, resolution
 from fsmodels.group_models import OFFSET, Groups, group_dual, group_primal, groups_of
-from fsmodels.measures import Loss
+from fsmodels.measures import Loss, Worst
 from fsmodels.measures import loss as loss_of
 from fsmodels.svm import rows_of
 from solvers.composite import CompositeRisk, RiskRow
@@ -358,7 +359,9 @@ def _weights(model: pyo.ConcreteModel) -> None:
 def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> pyo.ConcreteModel:
     """Return a model of which the driver knows the rest."""
     measure = loss_of(loss)
-    measure.most_violated(data.y, np.zeros(data.n_samples))  # refuses a k beyond the data here, not in the solve
+    first = measure.most_violated(
+        data.y, np.zeros(data.n_samples)
+    )  # refuses a k beyond the data here, not in the solve
     model = pyo.ConcreteModel(name=f"{name}, {measure.name}")
     _parameters(model, data, B, C, offset)
     model.w = pyo.Var(model.features, dense=False, doc="(5) weight of feature j; 0 where it does not exist")
@@ -382,6 +385,7 @@ def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: 
         scale=1.0 / data.n_samples,
         group_model=lambda P, q, groups, weight: group_dual(Groups.from_columns(P, q, groups, weight)),
         selected=partial(_used, data),
+        resolution=_resolution(_matrix(data, offset), first),
         implicit='an oracle for labellings, by form="lazy"',
     ).seal(model)
     return model
@@ -431,8 +435,22 @@ def _explicit(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -
     model.objective = pyo.Objective(
         expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc="(5) Omega and C times the risk"
     )
-    Facts(selected=partial(_used, data), default_solver="clarabel").attach(model)
+    rows = Rows(np.array(slopes), np.array(sides))
+    Facts(
+        selected=partial(_used, data),
+        default_solver="clarabel",
+        resolution=_resolution(X, measure.most_violated(data.y, np.zeros(n))),
+        certificate=rows.certificate(model),
+        change=rows.change(model),
+    ).attach(model)
     return model
+
+
+def _resolution(X: Any, first: Worst) -> Any:
+    """Return what rounding leaves of the risk: its rows have their largest coefficients at w = 0, or 2 a sample."""
+    n = len(first.coefficients)
+    slope = max(2.0, float(np.abs(first.coefficients.astype(float)).sum()) / n)
+    return partial(resolution, column_sizes(X), abs(first.delta) / n, slope)
 
 
 def _used(data: Dataset, model: pyo.ConcreteModel) -> list[str]:
