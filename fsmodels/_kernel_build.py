@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from fsmodels._units import as_given
 from fsmodels.checks import choice, positive
 from fsmodels.dataset import Dataset, check_known_features
 from fsmodels.errors import DataError, ParameterError
+from fsmodels.parameters import changeable
 from solvers.oracle_blocks import OracleBlock, OracleBlocks
 
 STARTS = ["default", "ones"]
@@ -43,8 +45,6 @@ def built(
     for sign in (1, -1):
         if not (data.y == sign).any():
             raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")
-    C = positive("C", C, "C weighs the sum of losses")
-    mu = positive("penalty", penalty, "mu is the price of a unit of feature weight")
     if not (hinge and isinstance(eps, int | float) and not isinstance(eps, bool) and eps == 0):
         eps = positive("eps", eps, "eps smooths the hinge over [1 - 2 eps, 1]")
     choice("svm", svm, SVMS)
@@ -54,8 +54,9 @@ def built(
     model = pyo.ConcreteModel(name=name)
     model.features = pyo.Set(initialize=list(data.features), doc="features, in the order of the data's columns")
     model.samples = pyo.Set(initialize=range(data.n_samples), doc="samples, in the order of the data's rows")
-    model.C = pyo.Param(initialize=C, mutable=True, within=pyo.PositiveReals, doc="(7) weight of the losses")
-    model.penalty = pyo.Param(initialize=mu, mutable=True, within=pyo.PositiveReals, doc="(7) mu, price of the weights")
+    model.C = changeable(partial(positive, "C", meaning="C weighs the sum of losses"), C, "(7) weight of the losses")
+    price = partial(positive, "penalty", meaning="mu is the price of a unit of feature weight")
+    model.penalty = changeable(price, penalty, "(7) mu, price of the weights")
     model.eps = pyo.Param(initialize=float(eps), doc="(8) half the width of the hinge's smooth part")
     model.u = pyo.Var(model.samples, initialize=0.0, doc="(2) coefficient of sample i, without its label's sign")
     model.b = pyo.Var(initialize=0.0, doc="(2) offset")

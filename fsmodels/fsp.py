@@ -59,6 +59,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,7 @@ from fsmodels.checks import dataset, feature_count, positive
 from fsmodels.dataset import Dataset, check_known_features
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.fsp_forms import FORMS, RMP, selecting_svm, svm_cost, weight_bound, with_structure
+from fsmodels.parameters import changeable
 from fsmodels.svm import C_MEANING, soft_margin
 from fsmodels.svm_oracle import SvmOracle
 
@@ -117,9 +119,10 @@ def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "pers
     'optimal'
     """
     n_features = len(dataset(data).features)
-    most = feature_count(max_features, n_features, ", or a penalty instead (fsp_lambda)")
+    most = partial(feature_count, n_features=n_features, instead=", or a penalty instead (fsp_lambda)")
+    most(max_features)  # before a large model is built
     model = selecting_svm("FSP-M", data, C, form)
-    model.max_features = pyo.Param(initialize=most, mutable=True, doc="(11) M, most features")
+    model.max_features = changeable(most, max_features, "(11) M, most features")
     sigma = list(model.sigma.values())
     model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="(11) at most M features")
     model.objective = pyo.Objective(expr=svm_cost(model), doc="(FSP-M) margin and slacks")
@@ -166,7 +169,7 @@ def fsp_lambda(
     """
     prices = penalties(dataset(data), penalty)
     model = selecting_svm("FSP-lambda", data, C, form)
-    model.penalty = pyo.Param(model.features, initialize=prices, mutable=True, doc="(15) lambda_j, price of feature j")
+    model.penalty = changeable(_price, prices, "(15) lambda_j, price of feature j", model.features)
     model.objective = pyo.Objective(
         expr=svm_cost(model) + pyo.quicksum(model.penalty[j] * model.sigma[j] for j in model.features),
         doc="(FSP-lambda) margin, slacks and price of the features",
@@ -361,7 +364,11 @@ def penalties(data: Dataset, penalty: float | Mapping[str, float]) -> dict[str, 
         prices = {j: penalty.get(j, 0.0) for j in data.features}
     else:
         prices = dict.fromkeys(data.features, penalty)
-    for name, price in prices.items():
-        if not (isinstance(price, numbers.Real) and math.isfinite(price) and price >= 0):
-            raise ParameterError(f"penalty={price!r} for feature {name!r} is not allowed: use a number of at least 0.")
-    return {name: float(price) for name, price in prices.items()}
+    return {name: _price(price, f" for feature {name!r}") for name, price in prices.items()}
+
+
+def _price(price: Any, whose: str = "") -> float:
+    """Return a price as float, if it is a number of at least 0."""
+    if not (isinstance(price, numbers.Real) and math.isfinite(price) and float(price) >= 0):
+        raise ParameterError(f"penalty={price!r}{whose} is not allowed: use a number of at least 0.")
+    return float(price)

@@ -111,6 +111,7 @@ from fsmodels.gmeb_solution import (
 )
 from fsmodels.gmeb_svm import svm_ratio, svm_unsquared
 from fsmodels.gmeb_units import dual_change, primal_change, root_size
+from fsmodels.parameters import changeable
 from fsmodels.svm import rows_of
 from solvers.structure import Facts
 
@@ -434,7 +435,7 @@ def _centred_model(name: str, data: Dataset) -> tuple[pyo.ConcreteModel, Centred
 
 
 def _weight(name: str, number: float, meaning: str, doc: str) -> pyo.Param:
-    return pyo.Param(initialize=positive(name, number, meaning), within=pyo.PositiveReals, mutable=True, doc=doc)
+    return changeable(partial(positive, name, meaning=meaning), number, doc)
 
 
 def _bounds(model: pyo.ConcreteModel, R_plus: float, R_minus: float) -> None:

@@ -64,13 +64,14 @@ from scipy import sparse
 
 from fsmodels._units import as_given
 from fsmodels._usage import column_sizes, used
-from fsmodels.checks import choice, dataset, feature_count, positive, renamed
+from fsmodels.checks import choice, dataset, feature_count, positive, renamed, whole
 from fsmodels.dataset import Dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
 from fsmodels.fsmulti_proof import Rows, resolution
 from fsmodels.group_models import OFFSET, Groups, group_dual, group_primal, groups_of
 from fsmodels.measures import Loss, Worst
 from fsmodels.measures import loss as loss_of
+from fsmodels.parameters import changeable
 from fsmodels.svm import rows_of
 from solvers.composite import CompositeRisk, RiskRow
 from solvers.k_support import half_norm
@@ -340,9 +341,10 @@ def _parameters(model: pyo.ConcreteModel, data: Dataset, B: int, C: float, offse
     names = [*features, OFFSET] if offset else features
     model.features = pyo.Set(initialize=names, doc="features, in the order of the data, and the offset if there is one")
     model.samples = pyo.Set(initialize=range(data.n_samples), doc="samples")
-    weight = positive("C", C, "C weighs the risk against the norm")
-    model.C = pyo.Param(initialize=weight, mutable=True, domain=pyo.PositiveReals, doc="(5) weight of the risk")
-    model.budget = pyo.Param(initialize=B, mutable=True, domain=pyo.PositiveIntegers, doc="(5) B, the sum of d")
+    weight = partial(positive, "C", meaning="C weighs the risk against the norm")
+    model.C = changeable(weight, C, "(5) weight of the risk")
+    shares = partial(whole, "budget", least=1, most=None, meaning="B is the sum of the shares, all of them beyond n")
+    model.budget = changeable(shares, B, "(5) B, the sum of d")
 
 
 def _weights(model: pyo.ConcreteModel) -> None:

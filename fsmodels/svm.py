@@ -60,6 +60,7 @@ from fsmodels.checks import positive
 from fsmodels.dataset import Dataset
 from fsmodels.equilibration import Columns, rounding
 from fsmodels.errors import DataError
+from fsmodels.parameters import changeable
 from fsmodels.proofs import one_norm_bound, robust_bound, svm_bound
 from solvers.change import Change
 from solvers.structure import Facts
@@ -347,7 +348,7 @@ def feature_weights(name: str, data: Dataset, C: float) -> pyo.ConcreteModel:
 
 def weight_of_slacks(C: float, doc: str) -> pyo.Param:
     """Return C as a parameter that can be changed between solves: ``model.C = 10``."""
-    return pyo.Param(initialize=positive("C", C, C_MEANING), within=pyo.PositiveReals, mutable=True, doc=doc)
+    return changeable(partial(positive, "C", meaning=C_MEANING), C, doc)
 
 
 def add_margins(model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weights: Sequence[Any], doc: str) -> None:
