@@ -65,15 +65,17 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
+from scipy import sparse
 
 from fsmodels._svm_proof import repaired
 from fsmodels._units import as_given
 from fsmodels.checks import dataset, feature_count, positive
 from fsmodels.dataset import Dataset, check_known_features
+from fsmodels.equilibration import Columns
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.fsp_forms import FORMS, RMP, selecting_svm, svm_cost, weight_bound, with_structure
 from fsmodels.parameters import changeable
-from fsmodels.svm import C_MEANING, soft_margin
+from fsmodels.svm import C_MEANING, least_cost, put, soft_margin, with_proof
 from fsmodels.svm_oracle import SvmOracle
 
 VALUE = 1e-6  # relative gap of ``value``
@@ -225,7 +227,17 @@ def sub(data: Dataset, *, sigma: Iterable[str] | Mapping[str, float], C: float =
         expr=0.5 * pyo.quicksum(model.w[j] ** 2 / s for j, s in values.items() if s), doc="(5) 1/2 sum w_j^2/sigma_j"
     )
     model.objective = pyo.Objective(expr=model.norm + model.C * model.loss, doc="(5) margin and slacks")
-    return model
+    shares = np.sqrt([values.get(j, 0.0) for j in model.features])
+    X = sparse.csr_array(data.X * shares) if sparse.issparse(data.X) else data.X * shares
+    lower = partial(_sub_bound, Columns.of(X))
+    return with_proof(model, data, put, lower, [(1.0, list(model.w.values()))], lambda price: price**0.5)
+
+
+def _sub_bound(
+    shared: Columns, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None
+) -> float:
+    """Return a lower bound of SUB: it is the SVM on columns times sqrt(sigma)."""
+    return least_cost(model, shared, y, alpha)
 
 
 def rmp(
