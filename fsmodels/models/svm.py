@@ -45,7 +45,7 @@ Certificate
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -58,10 +58,12 @@ from fsmodels.checks import positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError
+from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.bounds import one_norm_bound, robust_bound, svm_bound
 from fsmodels.models.proofs.certified import Classified, Point, weights, write
 from fsmodels.models.proofs.equilibration import Columns, rounding
-from solvers.facts import Change, Facts
+from solvers.facts import Facts
+from solvers.facts.change import Change
 
 __all__ = ["l2_svm", "l2_svm_dual", "one_norm_svm", "robust_lp"]
 __dir__ = __all__.copy  # what <TAB> offers
@@ -102,7 +104,7 @@ def l2_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     model = soft_margin("L2-SVM", data, C)
     w = list(model.w.values())
     model.objective = pyo.Objective(expr=half_squares(w) + model.C * model.loss, doc="(1) margin and slacks")
-    return _certified(model, data, _put, least_cost, [(1.0, w)])
+    return with_proof(model, data, put, least_cost, [(1.0, w)], lambda price: price**0.5)
 
 
 def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
@@ -206,7 +208,7 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
         doc="(ONSVM) 1-norm of the weights and slacks",
     )
     parts = [(1.0, list(model.p.values())), (-1.0, list(model.q.values()))]
-    return _certified(model, data, _put_parts, _one_norm_bound, parts)
+    return with_proof(model, data, _put_parts, _one_norm_bound, parts)
 
 
 def robust_lp(data: Dataset) -> pyo.ConcreteModel:
@@ -349,7 +351,7 @@ def feature_weights(name: str, data: Dataset, C: float) -> pyo.ConcreteModel:
 
 def weight_of_slacks(C: float, doc: str) -> pyo.Param:
     """Return C as a parameter that can be changed between solves: ``model.C = 10``."""
-    return pyo.Param(initialize=positive("C", C, C_MEANING), within=pyo.PositiveReals, mutable=True, doc=doc)
+    return changeable(partial(positive, "C", meaning=C_MEANING), C, doc)
 
 
 def add_margins(model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weights: Sequence[Any], doc: str) -> None:
@@ -388,27 +390,33 @@ def resolution(largest: np.ndarray, samples: int, model: pyo.ConcreteModel) -> f
     return float(pyo.value(model.C)) * samples * _rounding(largest, model)
 
 
-def _certified(
-    model: pyo.ConcreteModel, data: Dataset, put: Any, lower: Any, parts: list[tuple[float, list[Any]]]
+def with_proof(
+    model: pyo.ConcreteModel,
+    data: Dataset,
+    put: Any,
+    lower: Any,
+    parts: list[tuple[float, list[Any]]],
+    most: Callable[[float], float] = float,
+    **facts: Any,
 ) -> pyo.ConcreteModel:
-    """Attach what proves the answers of a model with C, w, b and xi.
+    """Attach what proves the answers of a model with C, w, b and xi; ``facts`` are further ones.
 
-    w = 0 costs W^2 = 2 C min(l+, l-), so that no weight is above W in (1), or W^2 in (ONSVM). Where C is small, these
-    are the sizes of all numbers, and w and the objective are measured in them.
+    w = 0 costs W^2 = 2 C min(l+, l-), so that no weight is above W in (1), or W^2 in (ONSVM): ``most`` of W^2. Where C
+    is small, these are the sizes of all numbers, and w and the objective are measured in them.
     """
     columns, samples = Columns.of(data.X), len(data.y)
     cost = 2.0 * float(min(np.sum(data.y > 0), np.sum(data.y < 0))) * model.C
     price = float(pyo.value(cost))
-    change = columns.change(parts, (1.0, model.b), price**0.5 if lower is least_cost else price)
+    change = columns.change(parts, (1.0, model.b), most(price))
     if change is not None:
         change.most = cost
     proof = Classified(columns, data.y, partial(equal_shares, samples), weights, put, lower)
-    facts = Facts(
+    Facts(
         resolution=partial(resolution, columns.largest, samples),
         certificate=proof.certificate([model.margin]),
         change=change,
-    )
-    facts.seal(model)
+        **facts,
+    ).seal(model)
     return model
 
 
@@ -417,7 +425,8 @@ def equal_shares(samples: int, model: pyo.ConcreteModel) -> np.ndarray:
     return np.full(samples, float(pyo.value(model.C)))
 
 
-def _put(model: pyo.ConcreteModel, point: Point) -> None:
+def put(model: pyo.ConcreteModel, point: Point) -> None:
+    """Write a point on w, b and xi."""
     write(model.w, point.w)
     model.b.set_value(point.b)
     write(model.xi, point.xi)

@@ -78,6 +78,8 @@ class OracleBlocks(Facts):
         (before, after, tolerance) -> whether a sweep has changed nothing that counts.
     begin, finish : callables, optional
         (point, inside) -> point: completes the start; solves again what the last block left.
+    trivial : callable, optional
+        point -> one that costs no solve, for a run that ends before it has a point.
     stuck : callable, optional
         point -> whether no sweep can change it any more.
     support : callable
@@ -101,6 +103,7 @@ class OracleBlocks(Facts):
     settled: Callable[[FloatArray, FloatArray, float], bool] | None = None
     begin: Callable[[FloatArray, Inside], FloatArray] | None = None
     finish: Callable[[FloatArray, Inside], FloatArray] | None = None
+    trivial: Callable[[FloatArray], FloatArray] | None = None
     stuck: Callable[[FloatArray], bool] | None = None
     support: Callable[[FloatArray], int] | None = None
     remark: Callable[[FloatArray], str] | None = None

@@ -19,6 +19,9 @@ BUILD = {
     "fs": lambda data: fs.concave.fs(data, penalty=0.1),
     "fsl": lambda data: fs.concave.fsl(data, penalty=0.1),
     "gmeb": lambda data: fs.gmeb.primal(data, R_plus=1.0, R_minus=1.0),
+    "svm, norm not squared": lambda data: fs.gmeb.svm_unsquared(data),
+    "sub": lambda data: fs.fsp.sub(data, sigma={"a": 1.0, "b": 0.3}),
+    "fsmulti": lambda data: fs.multivariate.fsmulti(data.take(range(6)), budget=2, form="explicit"),
 }
 ANY, MIXED = ["scip", "gurobi", "clarabel", "pounce"], ["scip", "gurobi"]
 ABLE = dict.fromkeys(BUILD, MIXED) | {
@@ -26,6 +29,9 @@ ABLE = dict.fromkeys(BUILD, MIXED) | {
     "one-norm-svm": [*ANY, "highs", "glpk", "cbc"],
     "robust-lp": [*ANY, "highs", "glpk", "cbc"],
     "gmeb": ANY,
+    "sub": ANY,
+    "fsmulti": ANY,
+    "svm, norm not squared": ANY,
 }
 
 

@@ -500,7 +500,7 @@ def test_another_c_between_solves(data, enumerated, form, solver):
 
 def test_c_cannot_become_negative(data):
     model = fs.fsp.fsp_m(data, max_features=2)
-    with pytest.raises(ValueError, match="PositiveReals"):
+    with pytest.raises(fs.ParameterError, match=r"C=-1.0 is not allowed"):
         model.C = -1.0
 
 

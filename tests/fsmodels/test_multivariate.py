@@ -17,7 +17,8 @@ import fsmodels as fs
 from fsmodels import multivariate as mv
 from fsmodels.cli import main
 from fsmodels.errors import InfeasibleParameter, ModelError, OptionError, ParameterError
-from fsmodels.models.multivariate.measures import FBeta, Loss, Worst, contingency
+from fsmodels.models.multivariate.labellings import Worst
+from fsmodels.models.multivariate.measures import FBeta, Loss, contingency
 from solvers import SolutionStatus, StopReason
 
 LOSSES = ["hamming", "f1", "f0.5", "prbep", "rec@3", "rec@2p", "prec@3", "auc"]

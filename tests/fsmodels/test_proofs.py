@@ -243,3 +243,27 @@ def test_a_relaxed_choice_is_not_rounded():
     result = fs.solve(model, "clarabel")
     assert any(0.01 < sigma.value < 0.99 for sigma in model.sigma.values())
     assert result.objective < fs.solve(fs.fsp.fsp_m(sample(2, "plain", 16, 3), max_features=1)).objective * 0.999
+
+
+@pytest.mark.parametrize("family", ["sub", "not squared"])
+@pytest.mark.parametrize("unit", [1.0, 1e6, 1e-4])
+def test_sub_and_the_norm_not_squared_are_proven_in_any_units(family, unit, data, need):
+    """With w / unit and C / unit^2, or C / unit, the optimum is one number times that."""
+    found = []
+    for u in (1.0, unit):
+        scaled = fs.Dataset.from_arrays(data.X * u, data.y, features=data.features)
+        if family == "sub":
+            model = fs.fsp.sub(scaled, sigma={"a": 1.0, "b": 0.3}, C=0.7 / u**2)
+            found.append(fs.solve(model, "clarabel").objective * u**2)
+        else:
+            model = fs.gmeb.svm_unsquared(scaled, C=0.7 / u)
+            found.append(fs.solve(model).objective * u)
+        result = fs.solve(model, "clarabel", gap=1e-6)
+        assert result.status is fs.SolutionStatus.OPTIMAL
+        certificate = model.structure.certificate
+        for alpha in (None, np.random.default_rng(0).uniform(0, 0.7 / u**2, len(data.y)), np.full(len(data.y), np.nan)):
+            assert 0 <= certificate.bound(model, alpha) <= result.objective * (1 + 1e-9)
+        stopped = fs.solve(model, time_limit=0)
+        assert stopped.objective >= result.objective * (1 - 1e-9)
+        assert stopped.bound <= result.objective * (1 + 1e-9)
+    assert found[1] == pytest.approx(found[0], rel=1e-5)

@@ -175,11 +175,13 @@ def test_a_run_that_is_stopped_keeps_its_incumbent_with_the_svm_on_it(model, row
         assert said in found.message
 
 
-def test_a_limit_before_the_first_svm_is_no_solution(scaled):
+def test_a_limit_before_the_first_svm_returns_the_svm_at_the_start(scaled):
     found = fs.select(scaled, "ao-margin", C=1.0, penalty=1.0, time_limit=1e-9)
-    assert (found.status, found.stop_reason) == (SolutionStatus.NO_SOLUTION, StopReason.TIME_LIMIT)
-    assert plain(found)["kernel"] is plain(found)["weights"] is None
-    assert "give more time" in repr(found)
+    assert (found.status, found.stop_reason) == (SolutionStatus.FEASIBLE, StopReason.TIME_LIMIT)
+    start = dict.fromkeys(scaled.features, 2.0 / np.sqrt(2.0 * len(scaled.features)))
+    assert found.weights == pytest.approx(start)
+    assert found.objective == pytest.approx(fs.kernel.omega(scaled, start, C=1.0, penalty=1.0), rel=1e-3)
+    assert "the model's trivial one" in repr(found)
 
 
 def test_small_weights_are_0_in_the_classifier_too(scaled):

@@ -91,6 +91,7 @@ from pyomo.mpec import Complementarity, complements
 from fsmodels.checks import choice, feature_count, positive, share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.concave.tree import Supports
+from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.certified import Classified, Point, chosen, weights, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.svm import class_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
@@ -156,8 +157,7 @@ def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: 
     sigma = list(model.sigma.values())
     model.features_used = pyo.Expression(expr=pyo.quicksum(sigma), doc="(7) e'v_*")
     if max_features is not None:
-        most = feature_count(max_features, len(sigma))
-        model.max_features = pyo.Param(initialize=most, mutable=True, within=pyo.PositiveIntegers, doc="most features")
+        model.max_features = changeable(partial(feature_count, n_features=len(sigma)), max_features, "most features")
         model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="at most so many")
     _price_features(model, "(7)")
     return _certified(model, data, _structure(model, data, form))
@@ -322,8 +322,8 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.Concre
     'stationary'
     """
     model = _bounded_plane("FSB", data, penalty)
-    weight = MU[0] if mu is None else share("mu", mu, "mu weighs complementarity", open_below=True)
-    model.mu = pyo.Param(initialize=weight, mutable=True, within=pyo.UnitInterval, doc="(14) weight of complementarity")
+    weight = partial(share, "mu", meaning="mu weighs complementarity", open_below=True)
+    model.mu = changeable(weight, MU[0] if mu is None else mu, "(14) weight of complementarity")
     model.r = pyo.Var(model.features, bounds=(0.0, 1.0), doc="(14) r = v_* where complementary")
     model.u = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(14) u >= v")
     model.above = pyo.Constraint(model.features, rule=lambda m, j: m.u[j] >= m.v[j], doc="(14) u - v >= 0")
@@ -357,8 +357,7 @@ def fs_objective(w: np.ndarray, error: float, penalty: float) -> float:
 def _bounded_plane(name: str, data: Dataset, penalty: float) -> pyo.ConcreteModel:
     """Return the rows that all models share, and lambda."""
     model = separating_plane(name, data)
-    weight = share("penalty", penalty, MEANING)
-    model.penalty = pyo.Param(initialize=weight, mutable=True, within=pyo.UnitInterval, doc="(7) lambda")
+    model.penalty = changeable(partial(share, "penalty", meaning=MEANING), penalty, "(7) lambda")
     model.v = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(7) bound on |w_j|")
     model.v_above_w = pyo.Constraint(
         model.features,
@@ -384,8 +383,8 @@ def _smoothed(
     name: str, number: str, step: Callable[[Any, Any], Any], data: Dataset, penalty: float, alpha: float
 ) -> pyo.ConcreteModel:
     model = _bounded_plane(name, data, penalty)
-    steepness = positive("alpha", alpha, "alpha is the steepness of the step")
-    model.alpha = pyo.Param(initialize=steepness, mutable=True, within=pyo.PositiveReals, doc=f"{number} alpha")
+    steepness = partial(positive, "alpha", meaning="alpha is the steepness of the step")
+    model.alpha = changeable(steepness, alpha, f"{number} alpha")
     model.step = pyo.Expression(
         model.features, rule=lambda m, j: step(m.v[j], m.alpha), doc=f"{number} smoothed step of feature j"
     )

@@ -62,11 +62,13 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
+from scipy import sparse
 
 from fsmodels.checks import feature_count, positive
 from fsmodels.datasets.checks import dataset
@@ -75,8 +77,10 @@ from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.models.fsp.forms import FORMS, RMP, selecting_svm, svm_cost, weight_bound, with_structure
 from fsmodels.models.fsp.oracle import SvmOracle
+from fsmodels.models.parameters import changeable
+from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.svm import repaired
-from fsmodels.models.svm import C_MEANING, soft_margin
+from fsmodels.models.svm import C_MEANING, least_cost, put, soft_margin, with_proof
 from fsmodels.words import check_known_features
 
 VALUE = 1e-6  # relative gap of ``value``
@@ -123,9 +127,10 @@ def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "pers
     'optimal'
     """
     n_features = len(dataset(data).features)
-    most = feature_count(max_features, n_features, ", or a penalty instead (fsp_lambda)")
+    most = partial(feature_count, n_features=n_features, instead=", or a penalty instead (fsp_lambda)")
+    most(max_features)  # before a large model is built
     model = selecting_svm("FSP-M", data, C, form)
-    model.max_features = pyo.Param(initialize=most, mutable=True, doc="(11) M, most features")
+    model.max_features = changeable(most, max_features, "(11) M, most features")
     sigma = list(model.sigma.values())
     model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="(11) at most M features")
     model.objective = pyo.Objective(expr=svm_cost(model), doc="(FSP-M) margin and slacks")
@@ -172,7 +177,7 @@ def fsp_lambda(
     """
     prices = penalties(dataset(data), penalty)
     model = selecting_svm("FSP-lambda", data, C, form)
-    model.penalty = pyo.Param(model.features, initialize=prices, mutable=True, doc="(15) lambda_j, price of feature j")
+    model.penalty = changeable(_price, prices, "(15) lambda_j, price of feature j", model.features)
     model.objective = pyo.Objective(
         expr=svm_cost(model) + pyo.quicksum(model.penalty[j] * model.sigma[j] for j in model.features),
         doc="(FSP-lambda) margin, slacks and price of the features",
@@ -228,7 +233,17 @@ def sub(data: Dataset, *, sigma: Iterable[str] | Mapping[str, float], C: float =
         expr=0.5 * pyo.quicksum(model.w[j] ** 2 / s for j, s in values.items() if s), doc="(5) 1/2 sum w_j^2/sigma_j"
     )
     model.objective = pyo.Objective(expr=model.norm + model.C * model.loss, doc="(5) margin and slacks")
-    return model
+    shares = np.sqrt([values.get(j, 0.0) for j in model.features])
+    X = sparse.csr_array(data.X * shares) if sparse.issparse(data.X) else data.X * shares
+    lower = partial(_sub_bound, Columns.of(X))
+    return with_proof(model, data, put, lower, [(1.0, list(model.w.values()))], lambda price: price**0.5)
+
+
+def _sub_bound(
+    shared: Columns, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None
+) -> float:
+    """Return a lower bound of SUB: it is the SVM on columns times sqrt(sigma)."""
+    return least_cost(model, shared, y, alpha)
 
 
 def rmp(
@@ -367,7 +382,11 @@ def penalties(data: Dataset, penalty: float | Mapping[str, float]) -> dict[str, 
         prices = {j: penalty.get(j, 0.0) for j in data.features}
     else:
         prices = dict.fromkeys(data.features, penalty)
-    for name, price in prices.items():
-        if not (isinstance(price, numbers.Real) and math.isfinite(price) and price >= 0):
-            raise ParameterError(f"penalty={price!r} for feature {name!r} is not allowed: use a number of at least 0.")
-    return {name: float(price) for name, price in prices.items()}
+    return {name: _price(price, f" for feature {name!r}") for name, price in prices.items()}
+
+
+def _price(price: Any, whose: str = "") -> float:
+    """Return a price as float, if it is a number of at least 0."""
+    if not (isinstance(price, numbers.Real) and math.isfinite(price) and float(price) >= 0):
+        raise ParameterError(f"penalty={price!r}{whose} is not allowed: use a number of at least 0.")
+    return float(price)

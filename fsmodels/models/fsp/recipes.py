@@ -11,7 +11,8 @@ import numpy as np
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models import svm
 from fsmodels.models.classifier import LinearClassifier
-from fsmodels.models.fsp import RMP, fsp_lambda, fsp_m, penalties
+from fsmodels.models.fsp import fsp_lambda, fsp_m, penalties
+from fsmodels.models.fsp.forms import RMP
 from fsmodels.models.recipe import Given, Linear
 from solvers import DRIVERS
 

@@ -113,6 +113,7 @@ from fsmodels.models.gmeb.solution import (
 )
 from fsmodels.models.gmeb.svm import svm_ratio, svm_unsquared
 from fsmodels.models.gmeb.units import dual_change, primal_change, root_size
+from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.equilibration import powers
 from fsmodels.models.svm import rows_of
 from solvers.facts import Facts
@@ -439,7 +440,7 @@ def _centred_model(name: str, data: Dataset) -> tuple[pyo.ConcreteModel, Centred
 
 
 def _weight(name: str, number: float, meaning: str, doc: str) -> pyo.Param:
-    return pyo.Param(initialize=positive(name, number, meaning), within=pyo.PositiveReals, mutable=True, doc=doc)
+    return changeable(partial(positive, name, meaning=meaning), number, doc)
 
 
 def _bounds(model: pyo.ConcreteModel, R_plus: float, R_minus: float) -> None:

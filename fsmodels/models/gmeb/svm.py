@@ -26,7 +26,7 @@ Deviations
 Class
     (19) SOCP; (18) quasiconvex NLP.
 Certificate
-    (19) exact, when the solver proves its bound; (18) stationary.
+    (19) exact: bound and point come from the data (``proofs``); (18) stationary.
 """
 
 from __future__ import annotations
@@ -34,12 +34,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.gmeb.solution import by_weight
-from fsmodels.models.svm import feature_weights, rows_of, signed, soft_margin
+from fsmodels.models.proofs.bounds import unsquared_bound
+from fsmodels.models.proofs.certified import Point
+from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.svm import feature_weights, put, rows_of, signed, soft_margin, with_proof
 from fsmodels.weights import column_sizes
 from solvers.facts import Facts
 
@@ -80,8 +84,25 @@ def svm_unsquared(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     squares = pyo.quicksum(w**2 for w in model.w.values())
     model.norm = pyo.Constraint(expr=squares <= model.t**2, doc="(19) ||w|| <= t")
     model.objective = pyo.Objective(expr=0.5 * model.t + model.C * model.loss, doc="(19) norm and slacks")
-    Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="clarabel").seal(model)
-    return model
+    return with_proof(
+        model,
+        data,
+        _put,
+        _bound,
+        [(1.0, list(model.w.values()))],
+        lambda price: 2.0 * price,
+        selected=partial(by_weight, column_sizes(data.X)),
+        default_solver="clarabel",
+    )
+
+
+def _put(model: pyo.ConcreteModel, point: Point) -> None:
+    put(model, point)
+    model.t.set_value(float(np.linalg.norm(point.w)))
+
+
+def _bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
+    return unsquared_bound(columns, y, float(pyo.value(model.C)), alpha)
 
 
 def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:

@@ -29,6 +29,7 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.kernel.build import built, share, weights
 from fsmodels.models.kernel.problem import MARGIN, Problem
 from solvers.facts import Block, Blocks, Facts
+from solvers.facts.certificate import Certificate
 
 Settled = Callable[[np.ndarray, np.ndarray], bool]  # (weights before a sweep, after it) -> whether it was the last
 
@@ -186,15 +187,36 @@ def _selection(
         start = np.concatenate([coefficients, [b], [v.value for v in model.z.values()], [1.0]])
         model.margin.set_value(float(np.clip(1.0 / np.sqrt(max(problem.objective.norm(start), 1e-300)), *MARGIN)))
         model.objective.set_value(1.0 / (2.0 * model.margin**2) + model.C * model.loss + model.penalty * model.size)
-    Facts(selected=problem.selected, default_solver="pounce").seal(model)
+    _attached(model)
     return model
 
 
 def whole(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     """State (7) in all variables, for NLP solvers."""
     _state(model)
-    Facts(selected=model.kernel_problem.selected, default_solver="pounce").seal(model)
+    _attached(model)
     return model
+
+
+def _attached(model: pyo.ConcreteModel) -> None:
+    """Attach what is known of a model that an NLP solver takes whole; a builder's end."""
+    certificate = Certificate([], None, None, _trivial).seal(model)
+    Facts(selected=model.kernel_problem.selected, default_solver="pounce", certificate=certificate).seal(model)
+
+
+def _trivial(model: pyo.ConcreteModel) -> None:
+    """Put the point without a kernel on the model: u = 0 and the best offset unless fixed, z as it is, its slacks."""
+    for v in model.u.values():
+        if not v.fixed:
+            v.set_value(0.0)
+    if not model.b.fixed:
+        model.b.set_value(model.kernel_problem.offset)
+    for j, v in model.z.items():
+        v.set_value(max(0.0, v.value or 0.0), skip_validation=True)
+        model.q[j].set_value(v.value**2)
+    if model.margin.value is None:
+        model.margin.set_value(1.0)
+    _put_slacks(model, model.margin.value, _slacks(model))
 
 
 def alternating(
@@ -238,14 +260,19 @@ def alternating(
 
 def _geometric_margin(model: pyo.ConcreteModel) -> None:
     """Start (12) at lambda = 1 / sqrt(u'Ku), with the slacks that belong to it."""
-    problem: Problem = model.kernel_problem
     margin = float(np.clip(1.0 / np.sqrt(max(2.0 * pyo.value(model.norm), 1e-300)), *MARGIN))
     model.explicit_margin.set_value(margin)
+    _put_slacks(model, margin, [model.explicit_xi, model.explicit_t])
+
+
+def _put_slacks(model: pyo.ConcreteModel, margin: float, slacks: list[Any]) -> None:
+    """Give the slacks, xi and where there is one t, the values that cost least."""
     width = 2.0 * pyo.value(model.eps)
-    for i, label in enumerate(problem.y.tolist()):
+    for i, label in enumerate(model.kernel_problem.y.tolist()):
         miss = max(0.0, 1.0 - label * pyo.value(model.decision[i]) / margin)
-        model.explicit_t[i].set_value(min(miss, width))
-        model.explicit_xi[i].set_value(max(0.0, miss - width))
+        slacks[0][i].set_value(max(0.0, miss - width))
+        for t in slacks[1:]:
+            t[i].set_value(min(miss, width))
 
 
 def _slacks(model: pyo.ConcreteModel) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.kernel.kernels import FloatArray, as_kernel
 from fsmodels.models.kernel.problem import MARGIN, Problem
+from fsmodels.models.parameters import changeable
 from fsmodels.words import check_known_features
 from solvers.facts import OracleBlock, OracleBlocks
 
@@ -45,8 +47,6 @@ def built(
     for sign in (1, -1):
         if not (data.y == sign).any():
             raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")
-    C = positive("C", C, "C weighs the sum of losses")
-    mu = positive("penalty", penalty, MU_MEANING)
     if not (hinge and isinstance(eps, int | float) and not isinstance(eps, bool) and eps == 0):
         eps = positive("eps", eps, "eps smooths the hinge over [1 - 2 eps, 1]")
     choice("svm", svm, SVMS)
@@ -56,8 +56,9 @@ def built(
     model = pyo.ConcreteModel(name=name)
     model.features = pyo.Set(initialize=list(data.features), doc="features, in the order of the data's columns")
     model.samples = pyo.Set(initialize=range(data.n_samples), doc="samples, in the order of the data's rows")
-    model.C = pyo.Param(initialize=C, mutable=True, within=pyo.PositiveReals, doc="(7) weight of the losses")
-    model.penalty = pyo.Param(initialize=mu, mutable=True, within=pyo.PositiveReals, doc="(7) mu, price of the weights")
+    model.C = changeable(partial(positive, "C", meaning="C weighs the sum of losses"), C, "(7) weight of the losses")
+    price = partial(positive, "penalty", meaning="mu is the price of a unit of feature weight")
+    model.penalty = changeable(price, penalty, "(7) mu, price of the weights")
     model.eps = pyo.Param(initialize=float(eps), doc="(8) half the width of the hinge's smooth part")
     model.u = pyo.Var(model.samples, initialize=0.0, doc="(2) coefficient of sample i, without its label's sign")
     model.b = pyo.Var(initialize=0.0, doc="(2) offset")
@@ -138,6 +139,7 @@ def by_oracle(model: pyo.ConcreteModel, blocks: list[OracleBlock], **facts: Any)
         blocks,
         value=problem.value,
         residual=problem.residual,
+        trivial=problem.trivial,
         stuck=problem.absorbed,
         support=problem.support,
         remark=problem.remark,

@@ -106,6 +106,20 @@ class Problem:
         """Return the point with the SVM solved at its z."""
         return solved(self.objective, x, self.svm, EXACT if self.eps == 0 else TOLERANCE)
 
+    def trivial(self, x: FloatArray) -> FloatArray:
+        """Return the point without a kernel at its z: u = 0, lambda = 1, and the offset that costs least."""
+        point = x.copy()
+        point[: self.n], point[self.n], point[-1] = 0.0, self.offset, 1.0
+        return point
+
+    @property
+    def offset(self) -> float:
+        """The b of least loss at u = 0: n_larger V'(|b|) + n_smaller = 0 within the smooth part, of eps <= 1/2."""
+        positive = int((self.y > 0).sum())
+        larger, smaller = max(positive, self.n - positive), min(positive, self.n - positive)
+        size = 1.0 - 2.0 * min(self.eps, 0.5) * smaller / larger
+        return size if 2 * positive >= self.n else -size
+
     def select(self, x: FloatArray, inside: Inside) -> Moved:
         """FS: z for (u, b)."""
         return self._move(self.objective, x, self.places["z"], inside)

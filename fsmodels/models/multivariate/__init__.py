@@ -65,14 +65,17 @@ from numpy.typing import ArrayLike, NDArray
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from fsmodels.checks import choice, feature_count, positive, renamed
+from fsmodels.checks import choice, feature_count, positive, renamed, whole
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
 from fsmodels.models.multivariate.groups import OFFSET, Groups, group_dual, group_primal, groups_of
+from fsmodels.models.multivariate.labellings import Worst
 from fsmodels.models.multivariate.measures import Loss
 from fsmodels.models.multivariate.measures import loss as loss_of
+from fsmodels.models.multivariate.proof import Rows, resolution
+from fsmodels.models.parameters import changeable
 from fsmodels.models.svm import rows_of
 from fsmodels.weights import column_sizes, used
 from solvers.facts import CompositeRisk, Facts, RiskRow, half_norm
@@ -342,9 +345,10 @@ def _parameters(model: pyo.ConcreteModel, data: Dataset, B: int, C: float, offse
     names = [*features, OFFSET] if offset else features
     model.features = pyo.Set(initialize=names, doc="features, in the order of the data, and the offset if there is one")
     model.samples = pyo.Set(initialize=range(data.n_samples), doc="samples")
-    weight = positive("C", C, "C weighs the risk against the norm")
-    model.C = pyo.Param(initialize=weight, mutable=True, domain=pyo.PositiveReals, doc="(5) weight of the risk")
-    model.budget = pyo.Param(initialize=B, mutable=True, domain=pyo.PositiveIntegers, doc="(5) B, the sum of d")
+    weight = partial(positive, "C", meaning="C weighs the risk against the norm")
+    model.C = changeable(weight, C, "(5) weight of the risk")
+    shares = partial(whole, "budget", least=1, most=None, meaning="B is the sum of the shares, all of them beyond n")
+    model.budget = changeable(shares, B, "(5) B, the sum of d")
 
 
 def _weights(model: pyo.ConcreteModel) -> None:
@@ -361,7 +365,9 @@ def _weights(model: pyo.ConcreteModel) -> None:
 def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> pyo.ConcreteModel:
     """Return a model of which the driver knows the rest."""
     measure = loss_of(loss)
-    measure.most_violated(data.y, np.zeros(data.n_samples))  # refuses a k beyond the data here, not in the solve
+    first = measure.most_violated(
+        data.y, np.zeros(data.n_samples)
+    )  # refuses a k beyond the data here, not in the solve
     model = pyo.ConcreteModel(name=f"{name}, {measure.name}")
     _parameters(model, data, B, C, offset)
     model.w = pyo.Var(model.features, dense=False, doc="(5) weight of feature j; 0 where it does not exist")
@@ -385,6 +391,7 @@ def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: 
         scale=1.0 / data.n_samples,
         group_model=lambda P, q, groups, weight: group_dual(Groups.from_columns(P, q, groups, weight)),
         selected=partial(_used, data),
+        resolution=_resolution(_matrix(data, offset), first),
         implicit='an oracle for labellings, by form="lazy"',
     ).seal(model)
     return model
@@ -434,8 +441,22 @@ def _explicit(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -
     model.objective = pyo.Objective(
         expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc="(5) Omega and C times the risk"
     )
-    Facts(selected=partial(_used, data), default_solver="clarabel").seal(model)
+    rows = Rows(np.array(slopes), np.array(sides))
+    Facts(
+        selected=partial(_used, data),
+        default_solver="clarabel",
+        resolution=_resolution(X, measure.most_violated(data.y, np.zeros(n))),
+        certificate=rows.certificate(model),
+        change=rows.change(model),
+    ).seal(model)
     return model
+
+
+def _resolution(X: Any, first: Worst) -> Any:
+    """Return what rounding leaves of the risk: its rows have their largest coefficients at w = 0, or 2 a sample."""
+    n = len(first.coefficients)
+    slope = max(2.0, float(np.abs(first.coefficients.astype(float)).sum()) / n)
+    return partial(resolution, column_sizes(X), abs(first.delta) / n, slope)
 
 
 def _used(data: Dataset, model: pyo.ConcreteModel) -> list[str]:

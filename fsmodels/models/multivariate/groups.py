@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels.checks import positive
 from fsmodels.errors import ModelError, ParameterError
+from fsmodels.models.parameters import changeable
 from solvers import Result
 from solvers.facts import vertices
 
@@ -236,6 +238,6 @@ def _model(name: str, groups: Groups) -> tuple[pyo.ConcreteModel, list[tuple[int
     model = pyo.ConcreteModel(name=name)
     model.groups = pyo.Set(initialize=range(len(groups.groups)), doc="groups of features, t")
     model.cuts = pyo.Set(initialize=range(len(groups.q)), doc="labellings, k")
-    C = positive("C", groups.C, "C weighs the risk against the norm")
-    model.C = pyo.Param(initialize=C, mutable=True, domain=pyo.PositiveReals, doc="(15) weight of the risk")
+    weight = partial(positive, "C", meaning="C weighs the risk against the norm")
+    model.C = changeable(weight, groups.C, "(15) weight of the risk")
     return model, [(t, j) for t, group in enumerate(groups.groups) for j in group]

@@ -4,17 +4,17 @@ Problem
     .. math:: \min_{w, b, \xi}\ \Omega(w) + \sum_i s_i \xi_i \quad \text{s.t.}\quad
               y_i (w^\top x_i + b) + \xi_i \ge 1,\ \xi_i \ge 0
 
-    with Omega = w'w/2 (the SVM), ||w||_1 (the 1-norm SVM) or 0 (the robust LP, with s_i one over the size of the class
-    of i).
+    with Omega = w'w/2 (the SVM), ||w||_1 (the 1-norm SVM), ||w||/2 (the SVM with its norm not squared) or 0 (the
+    robust LP, with s_i one over the size of the class of i).
 Weak duality
     For 0 <= alpha <= s with y'alpha = 0 the Lagrangian leaves, with v_j = sum_i alpha_i y_i x_ij,
 
     .. math:: e^\top \alpha + \min_w \{\Omega(w) - v^\top w\}
 
-    which is e'alpha - v'v/2 for the SVM, e'alpha for the 1-norm SVM if |v_j| <= 1 for all j, and e'alpha for the robust
-    LP if v = 0. A solver's multipliers meet these conditions to its tolerances only. They are repaired: clipped to [0,
-    s], the class with the larger sum scaled down until y'alpha = 0, then multiplied by the best t (for the 1-norm SVM
-    the largest with t |v_j| <= 1), which stays within.
+    which is e'alpha - v'v/2 for the SVM, e'alpha for the 1-norm SVM if |v_j| <= 1 for all j, for ||w||/2 if ||v|| <=
+    1/2, and for the robust LP if v = 0. A solver's multipliers meet these conditions to its tolerances only. They are
+    repaired: clipped to [0, s], the class with the larger sum scaled down until y'alpha = 0, then multiplied by the
+    best t (for the 1-norm SVM the largest with t |v_j| <= 1), which stays within.
 Multipliers of the robust LP
     v = 0 cannot be had by scaling, and no floating-point alpha satisfies it. It is enough that some alpha* does. Let A
     hold the rows y_i z_ij and y_i, u = alpha, r = A u what is missed, and rho_i = min(u_i, s_i - u_i) the room. If
@@ -43,7 +43,7 @@ from scipy.optimize import linprog
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.svm import balanced, repaired
 
-__all__ = ["best_offset", "one_norm_bound", "robust_bound", "slacks", "svm_bound"]
+__all__ = ["best_offset", "one_norm_bound", "robust_bound", "slacks", "svm_bound", "unsquared_bound"]
 
 FloatArray = NDArray[np.float64]
 
@@ -67,6 +67,17 @@ def one_norm_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray 
     """Return a lower bound of the 1-norm SVM from any multipliers (l,); without them, from those of w = 0."""
     alpha, v = _repaired(columns, y, C, alpha)
     size = float((np.abs(v) / columns.factor).max(initial=0.0))
+    largest = float(alpha.max(initial=0.0))
+    if not np.isfinite(size) or largest == 0.0:
+        return 0.0
+    t = min(C / largest, (1 - 4 * EPS) / size if size > 0 else np.inf)
+    return float(t * alpha.sum())
+
+
+def unsquared_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None) -> float:
+    """Return a lower bound of the SVM with 1/2 ||w|| from any multipliers (l,); without them, from those of w = 0."""
+    alpha, v = _repaired(columns, y, C, alpha)
+    size = 2.0 * float(np.linalg.norm(v / columns.factor))
     largest = float(alpha.max(initial=0.0))
     if not np.isfinite(size) or largest == 0.0:
         return 0.0

@@ -90,6 +90,7 @@ class OracleDescent(Driver):
         self.steps: list[dict[str, Any]] = []
         self._sweep = 0
         self._point: FloatArray | None = None
+        self._trivial = False  # what is returned is the model's trivial point
 
     def why_infeasible(self) -> str:
         """Name the bounds that cross."""
@@ -100,14 +101,17 @@ class OracleDescent(Driver):
         """Run the algorithm box, and say in the end what came out; the numbers are its steps."""
         if np.any(self.lower > self.upper):
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+        x = np.clip([0.0 if v.value is None else v.value for v in self.variables], self.lower, self.upper)
         try:
-            return self._descend()
+            return self._descend(x)
         finally:
+            if self._kept is None and self.facts.trivial is not None:
+                self._trivial = True
+                self._keep("trivial", np.clip(self.facts.trivial(x), self.lower, self.upper))
             self._conclude()
 
-    def _descend(self) -> Ended:
+    def _descend(self, x: FloatArray) -> Ended:
         facts, c = self.facts, self.config
-        x = np.clip([0.0 if v.value is None else v.value for v in self.variables], self.lower, self.upper)
         if (stop := self.stopped()) is not None:
             return stop, None
         if facts.begin is not None:
@@ -204,7 +208,7 @@ class OracleDescent(Driver):
 
     def claim(self) -> SolutionStatus:
         """Tell whether the incumbent's residual is small enough for a stationary point."""
-        good = self.details["residual"] <= self.config.tolerance
+        good = not self._trivial and self.details["residual"] <= self.config.tolerance
         return SolutionStatus.STATIONARY if good else SolutionStatus.FEASIBLE
 
     def _conclude(self) -> None:
@@ -212,6 +216,9 @@ class OracleDescent(Driver):
         columns = ["sweep", "block", "before", "after", "iterations", "taken", "message"]
         self.details["steps"] = pd.DataFrame(self.steps, columns=columns)
         if self._kept is None:
+            return
+        if self._trivial:
+            self.message = "Stopped before the first step: the point is the model's trivial one."
             return
         values = [(v, v.value) for v in self.variables]
         self._load()

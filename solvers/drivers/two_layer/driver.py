@@ -219,7 +219,11 @@ class TwoLayer(Driver):
     def _dual(self, alpha: FloatArray) -> Dual:
         """Return the dual point of multipliers; keep the best on the way to it from the best so far."""
         slopes, gain = self.work.slopes(alpha), float(self.work.q @ alpha)
-        there = Dual(slopes, gain, gain - half_conjugate(slopes, self.budget))
+        cost = half_conjugate(slopes, self.budget)
+        if 2.0 * cost > gain:  # a smaller multiple of inexact multipliers proves more, and never less than 0
+            share = max(0.0, gain) / (2.0 * cost)
+            slopes, gain, cost = share * slopes, share * gain, share**2 * cost
+        there = Dual(slopes, gain, gain - cost)
         best = self.proof
         if not self.config.stabilised or best.bound == -np.inf:
             self.proof = max(best, there, key=lambda p: p.bound)
