@@ -102,6 +102,9 @@ class Verdict:
     message: str = ""
 
 
+UNPROVEN = Verdict(SolutionStatus.FEASIBLE, None)  # what may be said of a heuristic that minimises nothing
+
+
 def verdict(
     objective: float | None,
     bound: float | None,

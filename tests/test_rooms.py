@@ -136,3 +136,18 @@ def test_no_page_is_cited_that_is_not_in_the_tree():
                 if not link.startswith("http") and not (file.parent / link).exists():
                     lost.append(f"{file.relative_to(ROOT)}: {link}")
     assert not lost
+
+
+def test_readers_of_solutions_name_no_good_status():
+    """They ask ``solvers.result`` for it, and may compare."""
+    good = {"OPTIMAL", "STATIONARY", "FEASIBLE"}
+    named, compared = [], 0
+    for file in sorted((ROOT / "fsmodels").rglob("*.py")):
+        tree = ast.parse(file.read_text("utf-8"))
+        asked = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Compare) for part in ast.walk(node)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr in good and ast.unparse(node.value) == "SolutionStatus":
+                compared += id(node) in asked
+                named += [] if id(node) in asked else [f"{file.relative_to(ROOT)}:{node.lineno}"]
+    assert compared > 0
+    assert not named

@@ -11,7 +11,8 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.recipe import Given, Reading, Recipe
 from fsmodels.words import listed
-from solvers import Result, SolutionStatus, StopReason, interrupt
+from solvers import Result, StopReason, interrupt
+from solvers.result import UNPROVEN
 
 __all__ = ["RECIPES"]
 
@@ -43,7 +44,7 @@ class OfBaseline(Recipe):
             found = self.build(data, **parameters)
         message = "A heuristic: nothing is proven about this selection."
         result = Result(
-            SolutionStatus.FEASIBLE,
+            UNPROVEN.status,
             StopReason.CONVERGED,
             selected=list(found.selected),
             seconds=found.seconds,

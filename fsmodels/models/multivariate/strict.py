@@ -18,7 +18,7 @@ from fsmodels.weights import column_sizes
 from solvers import Result, StopReason, SupportFound, SupportSearch, facts_of, solve
 from solvers.clock import Clock, one_clock
 from solvers.facts import CompositeRisk
-from solvers.result import DEFAULT_GAP, SolutionStatus, verdict
+from solvers.result import DEFAULT_GAP, verdict
 
 __all__ = ["build", "run"]
 
@@ -98,7 +98,7 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     facts.load(kept[few != 0], few[few != 0], np.ones(np.count_nonzero(few)), xi)
     stops = [result.stop_reason, found.stop if found else StopReason.CONVERGED, noticed]
     objective = float(pyo.value(model.objective))
-    judged = verdict(objective, result.bound, gap=options.get("gap", DEFAULT_GAP), claim=SolutionStatus.FEASIBLE)
+    judged = verdict(objective, result.bound, gap=options.get("gap", DEFAULT_GAP))
     return replace(
         result,
         status=judged.status,
