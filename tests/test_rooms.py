@@ -50,6 +50,16 @@ def test_every_room_has_a_floor():
     assert {of(module) for module in KNOWN} == set(FLOOR)
 
 
+def test_no_class_name_stands_for_two_things():
+    found = {}
+    for module, file in KNOWN.items():
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(module)
+    assert len(found) > 100
+    assert {name: modules for name, modules in found.items() if len(modules) > 1} == {}
+
+
 def test_arrows_lead_down():
     up = [f"{a} -> {b}" for a, b in sorted(ARROWS) if of(a) != of(b) and FLOOR[of(a)] <= FLOOR[of(b)]]
     assert not up, "give them another room, or move what they need down"

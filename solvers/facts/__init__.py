@@ -13,6 +13,7 @@ from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
 from solvers.facts.row_bound import RowBound
 from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.facts.structure import Cut, RelaxedAnswer, Structure, SubAnswer
+from solvers.facts.twin import Twin
 from solvers.model.linear import LinearRows
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Separable",
     "Structure",
     "SubAnswer",
+    "Twin",
     "facts_of",
     "half_norm",
     "no_cuts",

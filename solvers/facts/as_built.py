@@ -27,7 +27,7 @@ class AsBuilt:
     cost: Any
     sense: Any
     rows: list[Any]
-    names: list[str]
+    names: list[str]  # of the rows, where asked for: a deleted one has none
     expressions: list[Any]
     active: list[bool]
     variables: list[Any]
@@ -46,6 +46,7 @@ class AsBuilt:
         variables: Iterable[Any] | None = None,
         named: Iterable[Any] | None = None,
         others: Iterable[Any] | None = None,
+        names: bool = False,
     ) -> AsBuilt:
         """Take the snapshot, of all that is active in the model but for what is given."""
         objective = single_objective(model)
@@ -58,7 +59,7 @@ class AsBuilt:
             objective.expr,
             objective.sense,
             rows,
-            [row.name for row in rows],
+            [row.name for row in rows] if names else [],
             [row.expr for row in rows],
             [row.active for row in rows],
             variables,
@@ -113,7 +114,7 @@ class AsBuilt:
         return [s for s, before in sets if id(s) not in now or not _same_set(_members(s), before)]
 
     def row_edits(self, model: Any) -> Iterator[str]:
-        """Name the rows that are gone or changed."""
+        """Name the rows that are gone or changed, of a snapshot with names."""
         for row, name, before, active in zip(self.rows, self.names, self.expressions, self.active, strict=True):
             if row.parent_component() is None or row.parent_component().model() is not model.model():
                 yield f'row "{name}" was deleted'

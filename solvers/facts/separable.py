@@ -79,7 +79,8 @@ class Separable(Facts):
 
     def remember(self, model: pyo.ConcreteModel) -> None:
         """Take the snapshot of the rows and hidden variables."""
-        self.built = AsBuilt.of(model, rows=data_of(self.rows), variables=data_of(self.hidden), named=(), others=())
+        rows, hidden = data_of(self.rows), data_of(self.hidden)
+        self.built = AsBuilt.of(model, rows=rows, variables=hidden, named=(), others=(), names=True)
 
     def columns(self) -> tuple[Any, np.ndarray]:
         """Return the lift and the least values of its columns."""

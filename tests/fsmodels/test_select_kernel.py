@@ -10,11 +10,11 @@ import pytest
 
 import fsmodels as fs
 from fsmodels import cli
-from fsmodels.models.kernel.recipes import Kernel
+from fsmodels.models.kernel.recipes import WithKernel
 from fsmodels.selection.recipes import MODELS
 from solvers import SolutionStatus, StopReason
 
-KERNELS = [name for name, recipe in MODELS.items() if isinstance(recipe, Kernel)]
+KERNELS = [name for name, recipe in MODELS.items() if isinstance(recipe, WithKernel)]
 FACTOR, SHIFT = np.array([1, 20, 0.5, 1, 3, 0.1]), np.array([0, 1, 0, -2, 0, 5])
 
 

@@ -69,6 +69,20 @@ def test_what_an_edit_leaves_of_the_proof(edit, copied):
     assert (snapshot.untouched(model), snapshot.restricted(model)) == (untouched, restricted)
 
 
+@pytest.mark.parametrize("copied", [lambda m: m, lambda m: m.clone(), lambda m: pickle.loads(pickle.dumps(m))])
+def test_a_set_that_says_something_else_is_an_edit(copied):
+    """It may forbid less: a set of one variable forbids nothing."""
+    model = built()
+    model.z = pyo.Var(bounds=(0, 1))
+    model.one = pyo.SOSConstraint(var=pyo.Reference([model.x, model.z]), sos=1)
+    facts_of(model).seal(model)
+    model = copied(model)
+    snapshot = facts_of(model).certificate.built
+    assert (snapshot.untouched(model), snapshot.restricted(model)) == (True, True)
+    model.one.set_items([model.z], [1.0])
+    assert (snapshot.untouched(model), snapshot.restricted(model)) == (False, False)
+
+
 @pytest.mark.parametrize("edit", [name for name in EDITS if name not in ("the other sense", "no bound")])
 @pytest.mark.parametrize("solver", ["highs", "scip"])
 def test_an_edited_model_is_solved_as_it_is(edit, solver):

@@ -96,8 +96,7 @@ from fsmodels.models.proofs.certified import Classified, Point, chosen, weights,
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.svm import class_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
 from fsmodels.weights import column_sizes, used
-from solvers.facts import Block, Blocks, Facts, PenaltyValues, Structure
-from solvers.facts.twin import Twin
+from solvers.facts import Block, Blocks, Facts, PenaltyValues, Structure, Twin
 
 __all__ = ["FORMS", "MU", "fs", "fs_objective", "fsb", "fsl", "fss", "fsv"]
 __dir__ = __all__.copy  # what <TAB> offers

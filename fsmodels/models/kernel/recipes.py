@@ -28,7 +28,7 @@ FINISHED = (StopReason.CONVERGED, StopReason.ITERATION_LIMIT)  # the SVM was sol
 
 
 @dataclass(frozen=True)
-class Kernel(Recipe):
+class WithKernel(Recipe):
     """A model with weights z, read as the SVM on those in use."""
 
     keeps_model: ClassVar[bool] = False  # weights that the last point left at 0 would stay there
@@ -98,8 +98,8 @@ def _is_still(model: Any, problem: Problem, point: FloatArray, tolerance: float 
     return bool(problem.residual(point, *facts.box()) <= tolerance)
 
 
-def _recipe(name: str, title: str, build: Callable[..., Any]) -> Kernel:
-    return Kernel(name, title, build, settled=("eps",))
+def _recipe(name: str, title: str, build: Callable[..., Any]) -> WithKernel:
+    return WithKernel(name, title, build, settled=("eps",))
 
 
 RECIPES = [
