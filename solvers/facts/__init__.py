@@ -8,7 +8,7 @@ from solvers.facts.blocks import Block, Blocks, PenaltyValues
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change
 from solvers.facts.composite import CompositeRisk, RiskRow
-from solvers.facts.k_support import half_norm, vertices
+from solvers.facts.k_support import half_conjugate, half_norm, vertices
 from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
 from solvers.facts.row_bound import RowBound
 from solvers.facts.separable import Cuts, Separable, no_cuts
@@ -39,6 +39,7 @@ __all__ = [
     "SubAnswer",
     "Twin",
     "facts_of",
+    "half_conjugate",
     "half_norm",
     "no_cuts",
     "vertices",

@@ -74,7 +74,7 @@ from fsmodels.models.multivariate.groups import OFFSET, Groups, group_dual, grou
 from fsmodels.models.multivariate.labellings import Worst
 from fsmodels.models.multivariate.measures import Loss
 from fsmodels.models.multivariate.measures import loss as loss_of
-from fsmodels.models.multivariate.proof import Rows, resolution
+from fsmodels.models.multivariate.proof import LabellingRows, resolution
 from fsmodels.models.parameters import changeable
 from fsmodels.models.svm import rows_of
 from fsmodels.weights import column_sizes, used
@@ -441,7 +441,7 @@ def _explicit(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -
     model.objective = pyo.Objective(
         expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc="(5) Omega and C times the risk"
     )
-    rows = Rows(np.array(slopes), np.array(sides))
+    rows = LabellingRows(np.array(slopes), np.array(sides))
     Facts(
         selected=partial(_used, data),
         default_solver="clarabel",

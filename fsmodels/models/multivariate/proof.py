@@ -23,29 +23,27 @@ from numpy.typing import NDArray
 
 from fsmodels.models.proofs.certified import write
 from fsmodels.models.proofs.equilibration import rounding
-from solvers.facts.certificate import Certificate
-from solvers.facts.change import Change
-from solvers.facts.k_support import half_conjugate, half_norm
+from solvers.facts import Certificate, Change, half_conjugate, half_norm
 
-__all__ = ["Rows", "resolution"]
+__all__ = ["LabellingRows", "resolution"]
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LabellingRows:
     """The rows ``w.slopes_k + xi >= sides_k`` of a model: (K, m) and (K,)."""
 
     slopes: FloatArray
     sides: FloatArray
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Rows:
+    def __deepcopy__(self, memo: dict[int, Any]) -> LabellingRows:
         """Return these rows, which nobody changes: a model's clone shares them."""
         return self
 
     def certificate(self, model: pyo.ConcreteModel) -> Certificate:
-        """Return the sealed certificate of a complete model."""
-        return Certificate([model.labelling], self.bound, self.repair, self.trivial).seal(model)
+        """Return the certificate of a model."""
+        return Certificate([model.labelling], self.bound, self.repair, self.trivial)
 
     def change(self, model: pyo.ConcreteModel) -> Change | None:
         """Return the change of variables; None where nothing is to be paid."""
