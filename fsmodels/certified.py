@@ -86,8 +86,8 @@ class Classified:
             self.trivial(model)
 
     def trivial(self, model: Any) -> None:
-        """Put w = 0 on the model, with the best offset."""
-        none = np.zeros(len(self.columns.factor))
+        """Put w = 0 on the model, or what its bounds on w leave that is nearest, with the best offset."""
+        none = np.array([_nearest_to_0(v) for v in model.w.values()])
         w, b, xi = slacks(self.columns, self.y, self.shares(model), none, _offsets(model))
         self.put(model, Point(w, b, xi, none != 0))
 
@@ -99,6 +99,11 @@ def _offsets(model: Any) -> tuple[float, float]:
         return _ends(model.b)
     least, most = _ends(gamma)
     return -most, -least
+
+
+def _nearest_to_0(v: Any) -> float:
+    least, most = _ends(v) if v.is_variable_type() else (0.0, 0.0)
+    return min(max(0.0, least), most)
 
 
 def _ends(v: Any) -> tuple[float, float]:
