@@ -14,14 +14,17 @@ from fsmodels._kernel_problem import used
 from fsmodels._linear_solution import AGREEMENT
 from fsmodels._machines import KernelMachine
 from fsmodels.recipes import KernelSvm, Recipe
-from solvers import SolutionStatus, StopReason
+from solvers import Result, SolutionStatus, StopReason
 from solvers.oracle_blocks import OracleDescent
+from solvers.trace import Clock
 
 if TYPE_CHECKING:
     from fsmodels.selection import Selection
 
 __all__ = ["recomputed"]
 
+GRACE = 0.1  # of the time limit
+AT_ONCE = 0.1  # s
 FINISHED = (StopReason.CONVERGED, StopReason.ITERATION_LIMIT)  # the SVM was solved again on the last weights
 
 
@@ -34,7 +37,7 @@ def recomputed(found: Selection, recipe: Recipe) -> Selection:
     notes = [found.message]
     machine, theirs = classifier(model), result.objective
     small = int(np.count_nonzero(machine.z[~used(machine.z)]))
-    again = small > 0 or result.stop_reason not in FINISHED
+    again = (small > 0 or result.stop_reason not in FINISHED) and _in_time(result, problem)
     if again:
         point = problem.fitted(_point(machine, problem, used(machine.z)), None)
         _load(model, point)
@@ -45,7 +48,7 @@ def recomputed(found: Selection, recipe: Recipe) -> Selection:
     if theirs is not None and abs(theirs - objective) > AGREEMENT * abs(objective) + found.result.resolution:
         how = " with the SVM solved again" if again else ""
         notes.insert(0, f"Omega is {objective:.9g}{how}; {result.solver} reports {theirs:.9g}.")
-    if small:
+    if small and again:
         notes.insert(0, f"Weights below 0.01 of the largest count as 0 ({small} here).")
     if machine.is_constant and (said := problem.remark(_point(machine, problem))) not in found.message:
         notes.insert(0, said)
@@ -57,6 +60,13 @@ def recomputed(found: Selection, recipe: Recipe) -> Selection:
         status=status,
         message=" ".join(note for note in notes if note),
     )
+
+
+def _in_time(result: Result, problem: Any) -> bool:
+    """Tell whether the SVM may be solved once more: a run that a limit ended is not made much longer by it."""
+    limit = result.options.get("time_limit")
+    left = Clock.of_run(limit).left
+    return limit is None or left is None or problem.seconds() <= left + max(GRACE * limit, AT_ONCE)
 
 
 def _point(machine: KernelClassifier, problem: Any, keep: Any = True) -> FloatArray:

@@ -49,7 +49,8 @@ class Classified:
     put : callable
         (model, point): write a point on all components.
     lower : callable, optional
-        (model, columns, y, multipliers or None) -> lower bound.
+        (model, columns, y, multipliers or None) -> lower bound; without one the objective is a sum of what is at least
+        0.
     """
 
     columns: Columns
@@ -66,7 +67,8 @@ class Classified:
     def certificate(self, model: pyo.ConcreteModel, rows: list[Any], *, repaired: bool = True) -> Certificate:
         """Return the sealed certificate of a complete model; ``rows`` are the margins, in the samples' order."""
         bound = None if self.lower is None else self.bound
-        return Certificate(rows, bound, self.repair if repaired else None, self.trivial).seal(model)
+        repair = self.repair if repaired else None
+        return Certificate(rows, bound, repair, self.trivial, nothing).seal(model)
 
     def bound(self, model: Any, alpha: FloatArray | None) -> float:
         """Return what multipliers prove."""
@@ -90,6 +92,11 @@ class Classified:
         none = np.array([_nearest_to_0(v) for v in model.w.values()])
         w, b, xi = slacks(self.columns, self.y, self.shares(model), none, _offsets(model))
         self.put(model, Point(w, b, xi, none != 0))
+
+
+def nothing(model: Any) -> float:
+    """Return 0, a bound of every sum of what is at least 0."""
+    return 0.0
 
 
 def _offsets(model: Any) -> tuple[float, float]:

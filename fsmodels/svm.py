@@ -63,6 +63,7 @@ from fsmodels.errors import DataError
 from fsmodels.parameters import changeable
 from fsmodels.proofs import one_norm_bound, robust_bound, svm_bound
 from solvers.change import Change
+from solvers.known_rows import keep
 from solvers.structure import Facts
 
 C_MEANING = "C weighs the sum of slacks"
@@ -309,7 +310,8 @@ def separating_plane(name: str, data: Dataset) -> pyo.ConcreteModel:
     model.b = pyo.Expression(expr=-model.gamma, doc="offset: class +1 where w.x + b > 0")
     model.y = pyo.Var(model.A, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of A")
     model.z = pyo.Var(model.B, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of B")
-    weights, rows = list(model.w.values()), rows_of(signed(data))
+    weights, matrix = list(model.w.values()), signed(data)
+    rows = rows_of(matrix)
 
     def side(slack: Any, sign: float) -> Any:
         def rule(m: pyo.ConcreteModel, i: int) -> Any:  # y_i w.x_i - y_i gamma + slack_i >= 1
@@ -321,6 +323,10 @@ def separating_plane(name: str, data: Dataset) -> pyo.ConcreteModel:
 
     model.plane_A = pyo.Constraint(model.A, rule=side(model.y, -1.0), doc="(5) -A w + e gamma + e <= y")
     model.plane_B = pyo.Constraint(model.B, rule=side(model.z, 1.0), doc="(5) B w - e gamma + e <= z")
+    for part, label, slack, sign in ((model.plane_A, "A", model.y, -1.0), (model.plane_B, "B", model.z, 1.0)):
+        ones = np.ones(len(sides[label]))
+        held = [*weights, model.gamma, *slack.values()]
+        keep_rows(part, matrix[sides[label]], sign * ones, ones, held)
     shares = [1.0 / len(model.A)] * len(model.A) + [1.0 / len(model.B)] * len(model.B)
     slacks = [*model.y.values(), *model.z.values()]
     total = LinearExpression(linear_coefs=shares, linear_vars=slacks)
@@ -361,8 +367,24 @@ def add_margins(model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weigh
         return LinearExpression(linear_coefs=[*coefs, signs[i], 1.0], linear_vars=[*held, m.b, slacks[i]]) >= 1.0
 
     model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
+    keep_rows(model.margin, signed_rows, y, np.ones(len(y)), [*weights, model.b, *slacks])
     total = LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks)
     model.loss = pyo.Expression(expr=total, doc="(1), (ONSVM) sum of slacks")
+
+
+def keep_rows(component: Any, signed_rows: Any, offsets: np.ndarray, slacks: np.ndarray, held: Sequence[Any]) -> None:
+    """Keep rows ``r_i.w + o_i b + s_i xi_i`` as a matrix, for whoever would read them off their terms."""
+    if sparse.issparse(signed_rows):
+        parts = [signed_rows, sparse.csr_array(offsets[:, None]), sparse.diags_array(slacks)]
+        keep(component, sparse.hstack(parts, format="csr"), held)
+        return
+    samples, n = signed_rows.shape
+    values = np.column_stack([signed_rows, offsets, slacks])  # zeros are terms, too
+    columns = np.empty((samples, n + 2), dtype=np.int32)
+    columns[:, : n + 1], columns[:, n + 1] = np.arange(n + 1), n + 1 + np.arange(samples)
+    starts = np.arange(samples + 1) * (n + 2)
+    shape = (samples, n + 1 + samples)
+    keep(component, sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=shape), held)
 
 
 def signed(data: Dataset) -> Any:

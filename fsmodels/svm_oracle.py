@@ -177,7 +177,8 @@ class SvmOracle:
         columns = self._columns(support)
         proof = Proof(columns, root, self._y, self._C)
         iterations, method = 0, "closed-form"
-        if support.size and _svm_gram.worth_trying(self._y.size, support.size, tolerance) and self._gram.due():
+        left = deadline - time.perf_counter()
+        if support.size and _svm_gram.worth_trying(self._y.size, support.size, tolerance, left) and self._gram.due():
             method = _svm_gram.METHOD
             iterations = _svm_gram.improve(proof, columns, root, tolerance)
             self._gram.learn(proof.gap <= tolerance)

@@ -238,6 +238,8 @@ class _Whole:
             bound = None if proof is None else proof.bound
             if proof is None:
                 bound = certificate.bound_with(self.model, answer.duals, answer.bound, minimize=minimize)
+            if bound is None and answer.stop_reason is not StopReason.CONVERGED:
+                bound = certificate.at_hand(self.model)
             impossible = error is not None and answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
             answer = replace(answer, bound=bound, status=SolutionStatus.FEASIBLE if impossible else answer.status)
         result = _judged(self, replace(answer, has_point=error is not None), error, doubt)

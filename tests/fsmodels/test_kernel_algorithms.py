@@ -208,6 +208,7 @@ def test_limits_return_the_best_point_so_far(chess, name):
     none = fs.solve(BUILDS[name](chess, C=1.0, penalty=0.5), time_limit=0)
     assert (none.status, none.stop_reason) == (SolutionStatus.FEASIBLE, StopReason.TIME_LIMIT)
     assert "trivial" in none.message
+    assert 0.0 == none.bound < none.objective
     asked = fs.solve(BUILDS[name](chess, C=1.0, penalty=0.5), callback=lambda row: row["Iter"] == 1)
     assert (asked.stop_reason, len(asked.iterations)) == (StopReason.CALLBACK, 2)
     assert asked.has_solution
