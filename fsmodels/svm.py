@@ -56,7 +56,7 @@ from scipy import sparse
 
 from fsmodels._units import as_given
 from fsmodels.certified import Classified, Point, weights, write
-from fsmodels.checks import positive
+from fsmodels.checks import dataset, positive
 from fsmodels.dataset import Dataset
 from fsmodels.equilibration import Columns, rounding
 from fsmodels.errors import DataError
@@ -66,6 +66,7 @@ from solvers.change import Change
 from solvers.known_rows import keep
 from solvers.structure import Facts
 
+MOST_FEATURES = 500_000  # of a model with variables for each: a second for 100,000
 C_MEANING = "C weighs the sum of slacks"
 
 
@@ -473,6 +474,19 @@ def half_squares(variables: Sequence[Any]) -> Any:
 
 
 def _index_sets(model: pyo.ConcreteModel, data: Dataset) -> None:
+    """Add the sets of features and samples.
+
+    Raises
+    ------
+    DataError
+        More features than a model with variables for each can be built for.
+    """
+    if len(dataset(data).features) > MOST_FEATURES:
+        raise DataError(
+            f'Data "{data.name}" have {len(data.features):,} features, and {model.name} states variables for each: at '
+            f"most {MOST_FEATURES:,}. Select among fewer, data.select_features([...]), or use fsmulti, which takes any "
+            "number."
+        )
     model.features = pyo.Set(
         initialize=list(as_given(data).features), doc="features, in the order of the data's columns"
     )

@@ -6,9 +6,11 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import fsmodels as fs
-from fsmodels import _libsvm, svm_oracle
+from fsmodels import _libsvm, svm, svm_oracle
+from fsmodels.errors import DataError
 from solvers import kelley, linearization, lp
 from solvers.result import StopReason
 
@@ -100,3 +102,13 @@ def test_two_seconds_on_5000_by_800(model, solver, parameters):
     assert objective is not None
     assert bound is not None
     assert seconds < 2 * (1.2 * 2.0 + 1.0)
+
+
+def test_more_features_than_a_model_can_state_are_refused_at_once():
+    columns = np.arange(20)
+    many = svm.MOST_FEATURES + 1
+    X = sparse.csr_array((np.ones(20), (columns, columns * 1000)), shape=(20, many))
+    data = fs.Dataset.from_arrays(X, np.where(columns % 2, 1, -1))
+    for model, parameters in (("fsp-m", {"max_features": 3}), ("svm", {}), ("fs", {"penalty": 0.1})):
+        with pytest.raises(DataError, match=f"{many:,} features.*at most {many - 1:,}.*fsmulti"):
+            fs.select(data, model, **parameters)
