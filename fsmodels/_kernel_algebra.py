@@ -26,6 +26,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels._kernel_build import built, share, weights
 from fsmodels._kernel_problem import MARGIN, Problem
+from fsmodels.certified import nothing
 from fsmodels.dataset import Dataset
 from fsmodels.errors import ParameterError
 from solvers.blocks import Block, Blocks
@@ -201,7 +202,7 @@ def whole(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
 
 def _attached(model: pyo.ConcreteModel) -> None:
     """Attach what is known of a model that an NLP solver takes whole; a builder's end."""
-    certificate = Certificate([], None, None, _trivial).seal(model)
+    certificate = Certificate([], None, None, _trivial, nothing).seal(model)
     Facts(selected=model.kernel_problem.selected, default_solver="pounce", certificate=certificate).attach(model)
 
 
