@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 import solvers
+from model_state import state
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.lp import HighsLP, LpStatus
 from solvers.model_class import violation
@@ -18,17 +19,6 @@ from solvers.model_class import violation
 LP_SOLVERS = ["highs", "clarabel", "gurobi", "glpk"]
 PRICES, SCALE, SHIP = [4.0, 3.0, 5.0, 2.0], [1.0, 2.0, 0.5, 3.0], [0.2, 0.5, 0.1, 0.4]
 CAPACITY, DEMAND = [3.0, 4.0, 2.5, 2.0], 6.0
-
-
-def state(model):
-    """What a solve must not change."""
-    variables = list(model.component_data_objects(pyo.Var))
-    rows = list(model.component_data_objects((pyo.Constraint, pyo.Objective)))
-    return (
-        [(v.name, v.fixed, v.bounds, v.domain.name) for v in variables],
-        [(r.name, r.active, id(r.expr)) for r in rows],
-        [c.name for c in model.component_objects()],
-    )
 
 
 # A textbook model: which plants meet a demand, with economies of scale.

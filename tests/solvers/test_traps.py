@@ -335,7 +335,7 @@ def test_the_time_limit_of_an_lp_counts_from_its_own_solve(textbook):
     model.cost = pyo.Objective(expr=costs[0])
     highs = SolverFactoryV2("highs")
     solvers.solve(model, highs)
-    limit = 60 * highs._solver_model.getRunTime()
+    limit = 15 * highs._solver_model.getRunTime()
     for k in range(1000):
         model.cost.set_value(costs[k % 2])
         assert solvers.solve(model, highs, time_limit=limit).status is SolutionStatus.OPTIMAL
