@@ -72,6 +72,11 @@ def known_of(model: Any) -> list[KnownRows]:
     return list(vars(model).get(KNOWN, ()))
 
 
+def terms_of(model: Any) -> int:
+    """Return how many terms the known rows have."""
+    return sum(known.matrix.nnz for known in known_of(model))
+
+
 def bodies_of(model: Any) -> dict[int, float]:
     """Return the values of the known rows that are as built, by the row's ``id``."""
     found: dict[int, float] = {}
