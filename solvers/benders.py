@@ -29,7 +29,7 @@ from solvers.decomposition_driver import DecompositionConfig, DecompositionDrive
 from solvers.interfaces import Answer, Runner, SolveOptions
 from solvers.model_class import needs
 from solvers.registry import Capability as C
-from solvers.registry import require
+from solvers.registry import require_proofs
 from solvers.result import SolutionStatus, StopReason
 from solvers.structure import SubAnswer
 
@@ -41,7 +41,7 @@ class BendersConfig(DecompositionConfig):
     Attributes
     ----------
     master_solver : str
-        Solver of the master MILP.
+        Solver of the master MILP, one whose optima are such: highs, scip, gurobi, glpk; cbc is refused.
     patience : int, optional
         With ``validation``: stop after so many iterations without a lower error.
     """
@@ -62,7 +62,7 @@ class Benders(DecompositionDriver):
         """Build the master as a Pyomo model of its own, and a runner that keeps its solver alive."""
         c = self.config
         self._master = Master(self.parts, floor)
-        spec = require(c.master_solver, C.MILP | needs(self._master.model)[0])
+        spec = require_proofs(c.master_solver, C.MILP | needs(self._master.model)[0])
         options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed, own=spec.tight)
         self._master_runner = Runner(spec, options)
 
