@@ -35,6 +35,7 @@ def pytest_cmdline_main(config):
     whole = any(Path(name).is_dir() for name in config.args)
     if whole and cores > 1 and not told and not watched and not hasattr(config, "workerinput"):
         options.numprocesses, options.dist = cores, "worksteal"
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # idle threads of linear algebra would spin on each other's cores
 
 
 def pytest_collection_finish():
@@ -229,11 +230,18 @@ def value_at(model, support):
 
 
 @pytest.fixture(scope="session")
-def edited_values():
+def build():
+    """The model that is edited: at most two of four features."""
+    edited = noisy(18, 4, seed=1)
+    return lambda form="perspective": fs.fsp.fsp_m(edited, max_features=2, C=1.0, form=form)
+
+
+@pytest.fixture(scope="session")
+def edited_values(build):
     """SUB's value at every support of an edited perspective model without master costs."""
 
     @cache
-    def evaluate(build, edit):
+    def evaluate(edit):
         found = {}
         for support in supports(4):
             model = build()

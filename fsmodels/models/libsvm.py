@@ -8,9 +8,16 @@ from typing import Any
 
 from fsmodels.errors import SolverError
 
-__all__ = ["svc"]
+__all__ = ["seconds", "svc"]
 
+PACE = 1e10  # multiplications a second
+OVERHEAD = 200  # features that libsvm's own iterations, and exponentials, cost
 MOST = 10_000_000  # iterations, libsvm's own limit, which scikit-learn lifts
+
+
+def seconds(samples: int, features: int) -> float:
+    """Return what a kernel matrix and libsvm on it may take, on the slow side: nothing in it can be broken off."""
+    return samples * samples * (features + OVERHEAD) / PACE
 
 
 def svc(C: float, *, strict: bool = True, **words: Any) -> Any:

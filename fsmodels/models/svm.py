@@ -55,6 +55,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from fsmodels.checks import positive
+from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError
@@ -62,11 +63,13 @@ from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.bounds import one_norm_bound, robust_bound, svm_bound
 from fsmodels.models.proofs.certified import Classified, Point, weights, write
 from fsmodels.models.proofs.equilibration import Columns, rounding
-from solvers.facts import Change, Facts
+from solvers.facts import Facts
+from solvers.facts.change import Change
 
 __all__ = ["l2_svm", "l2_svm_dual", "one_norm_svm", "robust_lp"]
 __dir__ = __all__.copy  # what <TAB> offers
 
+MOST_FEATURES = 500_000  # of a model with variables for each: a second for 100,000
 C_MEANING = "C weighs the sum of slacks"
 
 
@@ -311,7 +314,8 @@ def separating_plane(name: str, data: Dataset) -> pyo.ConcreteModel:
     model.b = pyo.Expression(expr=-model.gamma, doc="offset: class +1 where w.x + b > 0")
     model.y = pyo.Var(model.A, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of A")
     model.z = pyo.Var(model.B, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of B")
-    weights, rows = list(model.w.values()), rows_of(signed(data))
+    weights, matrix = list(model.w.values()), signed(data)
+    rows = rows_of(matrix)
 
     def side(slack: Any, sign: float) -> Any:
         def rule(m: pyo.ConcreteModel, i: int) -> Any:  # y_i w.x_i - y_i gamma + slack_i >= 1
@@ -323,6 +327,10 @@ def separating_plane(name: str, data: Dataset) -> pyo.ConcreteModel:
 
     model.plane_A = pyo.Constraint(model.A, rule=side(model.y, -1.0), doc="(5) -A w + e gamma + e <= y")
     model.plane_B = pyo.Constraint(model.B, rule=side(model.z, 1.0), doc="(5) B w - e gamma + e <= z")
+    for part, label, slack, sign in ((model.plane_A, "A", model.y, -1.0), (model.plane_B, "B", model.z, 1.0)):
+        ones = np.ones(len(sides[label]))
+        held = [*weights, model.gamma, *slack.values()]
+        keep_rows(part, matrix[sides[label]], sign * ones, ones, held)
     shares = [1.0 / len(model.A)] * len(model.A) + [1.0 / len(model.B)] * len(model.B)
     slacks = [*model.y.values(), *model.z.values()]
     total = LinearExpression(linear_coefs=shares, linear_vars=slacks)
@@ -363,8 +371,24 @@ def add_margins(model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weigh
         return LinearExpression(linear_coefs=[*coefs, signs[i], 1.0], linear_vars=[*held, m.b, slacks[i]]) >= 1.0
 
     model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
+    keep_rows(model.margin, signed_rows, y, np.ones(len(y)), [*weights, model.b, *slacks])
     total = LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks)
     model.loss = pyo.Expression(expr=total, doc="(1), (ONSVM) sum of slacks")
+
+
+def keep_rows(component: Any, signed_rows: Any, offsets: np.ndarray, slacks: np.ndarray, held: Sequence[Any]) -> None:
+    """Keep rows ``r_i.w + o_i b + s_i xi_i`` as a matrix, for whoever would read them off their terms."""
+    if sparse.issparse(signed_rows):
+        parts = [signed_rows, sparse.csr_array(offsets[:, None]), sparse.diags_array(slacks)]
+        keep(component, sparse.hstack(parts, format="csr"), held)
+        return
+    samples, n = signed_rows.shape
+    values = np.column_stack([signed_rows, offsets, slacks])  # zeros are terms, too
+    columns = np.empty((samples, n + 2), dtype=np.int32)
+    columns[:, : n + 1], columns[:, n + 1] = np.arange(n + 1), n + 1 + np.arange(samples)
+    starts = np.arange(samples + 1) * (n + 2)
+    shape = (samples, n + 1 + samples)
+    keep(component, sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=shape), held)
 
 
 def signed(data: Dataset) -> Any:
@@ -453,6 +477,19 @@ def half_squares(variables: Sequence[Any]) -> Any:
 
 
 def _index_sets(model: pyo.ConcreteModel, data: Dataset) -> None:
+    """Add the sets of features and samples.
+
+    Raises
+    ------
+    DataError
+        More features than a model with variables for each can be built for.
+    """
+    if len(dataset(data).features) > MOST_FEATURES:
+        raise DataError(
+            f'Data "{data.name}" have {len(data.features):,} features, and {model.name} states variables for each: at '
+            f"most {MOST_FEATURES:,}. Select among fewer, data.select_features([...]), or use fsmulti, which takes any "
+            "number."
+        )
     model.features = pyo.Set(
         initialize=list(as_given(data).features), doc="features, in the order of the data's columns"
     )

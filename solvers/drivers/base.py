@@ -25,6 +25,10 @@ from solvers.values import INSIDE, put_back, put_on_bounds
 T = TypeVar("T")
 
 
+class OutOfTime(Exception):
+    """Nothing more may be read, copied or set up: the limit has passed, or Ctrl-C was pressed."""
+
+
 def configure(config: type, options: dict[str, Any], name: str) -> Any:
     """Return a filled ``config``.
 
@@ -75,8 +79,23 @@ class Driver:
         self.message = ""
         self.details: dict[str, Any] = {}
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
-        self._timed("prepare", self.prepare)
+        self.late = False  # whether time was up before the model was taken apart
+        try:
+            self._timed("prepare", self.prepare)
+        except OutOfTime:
+            self.late = True
+            self.sign = 1.0 if single_objective(model).sense == pyo.minimize else -1.0
         self.resolution = resolution_of(model)
+
+    def go_on(self) -> None:
+        """End ``prepare`` where the run has to stop; for before whatever takes the longer the larger the model.
+
+        Raises
+        ------
+        OutOfTime
+        """
+        if self.clock.over or interrupt.pressed():
+            raise OutOfTime
 
     @classmethod
     def kind_for(cls, model: Any, options: dict[str, Any]) -> type[Driver]:
@@ -127,7 +146,7 @@ class Driver:
         with self.trace:
             try:
                 with interrupt.raising():
-                    stop, status = self.loop()
+                    stop, status = (self.stopped() or StopReason.TIME_LIMIT, None) if self.late else self.loop()
             except KeyboardInterrupt:
                 stop, status = StopReason.INTERRUPTED, None
             except SolverFailure as failure:
@@ -139,6 +158,8 @@ class Driver:
                 put_back(before)
             if self._kept is None and status is None:
                 self._offer_trivial()
+            if self.bound is None and stop is not StopReason.CONVERGED and self._kept is not None:
+                self.raise_bound(self._bound_at_hand())
             return stop, status
 
     def _result(self, stop: StopReason, status: SolutionStatus | None) -> Result:
@@ -157,7 +178,7 @@ class Driver:
             objective, error = self.sign * float(pyo.value(single_objective(self.model))), violation(self.model)
         if objective is not None:
             error = max(error, told_violation(self.model))
-        if status is None and objective is not None:
+        if status is None and objective is not None and not self.late:
             status = self.claim()
         judged = self._verdict(objective, status, error)
         if judged.status is SolutionStatus.NO_SOLUTION:
@@ -211,6 +232,13 @@ class Driver:
         said = self._signed(self.bound)
         proven = facts.certificate.bound_with(self.model, {}, said, minimize=self.sign > 0)
         self.raise_bound(self._signed(proven))
+
+    def _bound_at_hand(self) -> float | None:
+        """Return a bound that holds whatever the run has come to."""
+        facts = facts_of(self.model)
+        return (
+            None if facts is None or facts.certificate is None else self._signed(facts.certificate.at_hand(self.model))
+        )
 
     def _least(self) -> tuple[float, float] | None:
         """Return what would be kept without validation."""

@@ -114,6 +114,7 @@ class CuttingPlane(Driver):
         covered = set() if self.facts is None else {id(row) for row in data_of(self.facts.rows)}
         self.hidden = [] if self.facts is None else data_of(self.facts.hidden)
         self.assumed: list[str] = []
+        self.go_on()
         rows = [r for r in model.component_data_objects(pyo.Constraint, active=True) if id(r) not in covered]
         curved = [row for row in rows if not is_linear(row.body)]
         skipped = {id(row) for row in curved}
@@ -123,6 +124,7 @@ class CuttingPlane(Driver):
         self.objective = SmoothObjective(objective.expr, self.variables, self.sign)
         if len(self.objective.curved):
             self._prove(objective.expr, self.sign, f'Objective "{objective.name}"')
+        self.go_on()
         self._linear_program()
         self._solved = 0
         self._worst = np.inf  # violation at the last point

@@ -104,6 +104,8 @@ class MultiStart(Driver):
         self.spec = _local(c.sub_solver)
         objective = single_objective(model)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
+        if facts_of(model) is not None:  # a builder's, which may be large
+            self.go_on()
         self.seen = visible(model, self.spec)
         refuse_integers(self.seen.model, self.name, C.MINLP)
         self.linear = needs(self.seen.model) == [C.LP]
@@ -145,7 +147,7 @@ class MultiStart(Driver):
     def solve(self) -> Result:
         """Run to the end; limits, Ctrl-C and a callback's stop return the best point so far, and no bound."""
         result = super().solve()
-        if self._best_run is not None:  # as it was judged: a clone may have more rows than the model
+        if not self.late and self._best_run is not None:  # as it was judged: a clone may have more rows than the model
             result.details["violation"] = self._best_run.violation
         return result
 

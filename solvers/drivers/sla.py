@@ -97,11 +97,13 @@ class SuccessiveLinearization(Driver):
         objective = single_objective(model)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
         refuse_integers(model, self.name, C.MINLP)
+        self.go_on()
         held = {id(v): v for v in used_variables(model)}
         self.variables = [v for v in held.values() if not v.fixed]
         rows = list(model.component_data_objects(pyo.Constraint, active=True))
         self.rows = LinearRows.of(rows, self.variables, [], 1.0)
         self.objective = SmoothObjective(objective.expr, self.variables, self.sign)
+        self.go_on()
         lp = self.lp = linear_program(
             c.lp_solver, self.objective.linear, self.rows.x_lower, self.rows.x_upper, seed=c.seed or 0
         )

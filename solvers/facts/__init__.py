@@ -14,6 +14,7 @@ from solvers.facts.row_bound import RowBound
 from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.facts.structure import Cut, RelaxedAnswer, Structure, SubAnswer
 from solvers.facts.twin import Twin
+from solvers.model.known_rows import keep
 from solvers.model.linear import LinearRows
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "facts_of",
     "half_conjugate",
     "half_norm",
+    "keep",
     "no_cuts",
     "vertices",
 ]

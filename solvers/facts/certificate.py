@@ -39,12 +39,15 @@ class Certificate:
         leaves them.
     trivial : callable
         Put a point on the model that satisfies the rows as built, whatever values it holds.
+    least : callable, optional
+        model -> a bound on the optimum as built where ``bound`` is None: for runs that a limit ends without any.
     """
 
     rows: list[Any]
     bound: Callable[[Any, np.ndarray | None], float] | None
     repair: Callable[[Any], None] | None
     trivial: Callable[[Any], None]
+    least: Callable[[Any], float] | None = None
     built: AsBuilt | None = field(default=None, init=False)
 
     def seal(self, model: pyo.ConcreteModel) -> Certificate:
@@ -59,6 +62,13 @@ class Certificate:
     def untouched(self, model: Any) -> bool:
         """Tell whether the model is as built, but for the values of its parameters."""
         return self.built is not None and self.built.untouched(model)
+
+    def at_hand(self, model: Any) -> float | None:
+        """Return a bound that needs no solve, in the model's sense; None where there is none, or after an edit."""
+        assert self.built is not None
+        if (self.bound is None and self.least is None) or not self.built.restricted(model):
+            return None
+        return self.bound(model, None) if self.bound is not None else self.least(model)  # type: ignore[misc]
 
     def settle(self, model: Any, *, has_point: bool) -> float | None:
         """Put the model's point on its rows, or the trivial one where there is none, and return the violation left.

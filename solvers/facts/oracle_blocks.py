@@ -88,6 +88,10 @@ class OracleBlocks(Facts):
         point -> a sentence about it, or "".
     boxed : list of Var components or data
         Variables whose bounds and fixed values the steps keep to; the others must be as built.
+    least : float, optional
+        A bound below the objective: for runs that a limit ends.
+    seconds : callable, optional
+        () -> what the longest piece of a step that nobody can break off may take.
     method : str
         Default of ``sub_solver``.
     sweeps : int
@@ -108,6 +112,8 @@ class OracleBlocks(Facts):
     support: Callable[[FloatArray], int] | None = None
     remark: Callable[[FloatArray], str] | None = None
     boxed: list[Any] = field(default_factory=list)
+    least: float | None = None
+    seconds: Callable[[], float] | None = None
     method: str = "l-bfgs-b"
     sweeps: int = 100
     keeps_last: bool = False

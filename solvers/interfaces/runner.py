@@ -26,7 +26,7 @@ from pyomo.opt import TerminationCondition as Legacy
 from solvers.errors import Error, OptionError, SolverError, SolverFailure
 from solvers.interfaces.registry import SolverSpec, check_options, refused_option
 from solvers.result import SolutionStatus, StopReason
-from solvers.values import INSIDE, put_on_bounds
+from solvers.values import INSIDE, put_back, put_on_bounds
 
 _OPTIMAL = (StopReason.CONVERGED, SolutionStatus.OPTIMAL)
 _INFEASIBLE = (StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
@@ -148,7 +148,23 @@ class Runner:
         answer = self._attempt(model, end, integer, duals, self.spec.sound)
         if answer.undecided and self.spec.tell_apart:
             answer = self._attempt(model, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
+        if integer and self.spec.blurs and answer.status is SolutionStatus.INFEASIBLE:
+            return self._told_apart(model, end, answer)
         return answer
+
+    def _told_apart(self, model: Any, end: float | None, said: Answer) -> Answer:
+        """Ask without an objective whether what is called infeasible has a point, and is unbounded; values stay."""
+        objective, variables = _objective(model), model.component_data_objects(pyo.Var, descend_into=INSIDE)
+        expression, values = objective.expr, [(v, v.value) for v in variables]
+        objective.set_value(0.0)
+        try:
+            found = self._attempt(model, end, True, (), self.spec.sound)
+        finally:
+            objective.set_value(expression)
+            put_back(values)
+        if found.has_point:
+            return replace(said, status=SolutionStatus.UNBOUNDED, message="unbounded")
+        return found if found.status is not SolutionStatus.INFEASIBLE else said
 
     def _attempt(
         self, model: Any, end: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]

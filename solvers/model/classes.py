@@ -14,6 +14,7 @@ from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.expressions import variables
+from solvers.model.known_rows import KnownRows, bodies_of, known_of
 from solvers.values import INSIDE
 
 SMOOTH, NONCONVEX, GENERAL = 2, 3, 4  # quadratic and perhaps convex; quadratic and surely not; anything else
@@ -63,11 +64,26 @@ def refuse_integers(model: Any, who: str, capability: C) -> None:
 
 
 def used_variables(model: Any) -> Iterator[Any]:
-    """Yield the variables of the objective and the active rows and sets, fixed ones too, as often as they occur."""
+    """Yield the variables of the objective and the active rows and sets, fixed ones too, some of them repeatedly."""
     for objective in model.component_data_objects(pyo.Objective, active=True):
         yield from variables(objective.expr)
+    together: dict[
+        int, tuple[set[int], KnownRows, list[int]]
+    ] = {}  # known row -> those that were built with it, and what all of them hold
+    for known in known_of(model):
+        at = dict(known.intact())
+        group = {id(row) for row in at.values()}
+        together.update((key, (group, known, list(at))) for key in group)
+    done: set[int] = set()
     for row in model.component_data_objects(pyo.Constraint, active=True):
-        yield from variables(row.body)
+        if id(row) in done:
+            continue
+        if id(row) in together:
+            group, known, places = together[id(row)]
+            done |= group
+            yield from known.met(places)
+        else:
+            yield from variables(row.body)
     for ordered in model.component_data_objects(pyo.SOSConstraint, active=True):
         yield from ordered.get_variables()
 
@@ -106,9 +122,9 @@ def violation(model: Any) -> float:
     A row's violation is relative to 1 or its right-hand side, whichever is larger. Fixed variables are constants, whose
     bounds and domain no solver checks; variables in no active row and not in the objective do not count.
     """
-    worst = 0.0
+    worst, known = 0.0, bodies_of(model)
     for row in model.component_data_objects(pyo.Constraint, active=True):
-        body = _body(row.body)
+        body = known[id(row)] if id(row) in known else _body(row.body)
         if body is None:
             return float("inf")
         if row.lower is not None:

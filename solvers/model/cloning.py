@@ -7,6 +7,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
+from solvers.model.known_rows import KNOWN, KnownRows, add, known_of
 from solvers.values import INSIDE
 
 DENSE = 20  # terms from which on a row counts as dense
@@ -23,9 +24,9 @@ def clone_of(model: Any) -> Any:
     """Return a clone of a model, which keeps of what was attached to it what that says."""
     dense = [row for row in _rows(model) if _is_dense(row)]
     told = {name: value for name, value in vars(model).items() if isinstance(value, Attached)}
-    expressions = [row.expr for row in dense]
+    known, expressions = known_of(model), [row.expr for row in dense]
     try:
-        for name in told:
+        for name in [*told, *([KNOWN] if known else [])]:
             delattr(model, name)
         for row in dense:
             row.set_value(row.body.linear_vars[0] >= 0)
@@ -35,6 +36,8 @@ def clone_of(model: Any) -> Any:
             row.set_value(expression)
         for name, found in told.items():
             setattr(model, name, found)
+        for group in known:
+            add(model, group)
     copies = dict(zip(map(id, _variables(model)), _variables(clone), strict=True))
     rows = dict(zip(map(id, _rows(model)), _rows(clone), strict=True))
     for row in dense:
@@ -42,6 +45,11 @@ def clone_of(model: Any) -> Any:
         held = [copies[id(v)] for v in body.linear_vars]
         new = LinearExpression(constant=body.constant, linear_coefs=body.linear_coefs, linear_vars=held)
         rows[id(row)].set_value(new == row.upper if row.equality else (row.lower, new, row.upper))
+    for group in known:
+        at = [k for k, row in group.intact() if id(row) in rows]
+        new_rows = [rows[id(group.rows[k])] for k in at]
+        held = [copies[id(v)] for v in group.variables]
+        add(clone, KnownRows(new_rows, [row.expr for row in new_rows], group.matrix[at], held))
     for found in {id(value): value for value in told.values()}.values():
         found.follow(model, clone, copies, rows)
     return clone

@@ -69,7 +69,11 @@ def _is_constant(expression: Any) -> bool:
 def variables(expression: Any, atoms: Sequence[Any] = ()) -> Iterator[Any]:
     """Yield the variables of an expression, fixed ones too; a dense row is read, not walked."""
     if type(expression) is LinearExpression:
-        yield from expression.linear_vars
+        for term in expression.args:  # whoever looks for the first of a kind need not read all
+            if type(term) is MonomialTermExpression:
+                yield term.args[1]
+            else:
+                yield from variables(term)
     elif type(expression) is MonomialTermExpression:
         yield expression.args[1]
     elif not isinstance(expression, int | float):

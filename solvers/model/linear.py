@@ -16,6 +16,7 @@ from scipy import sparse
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
+from solvers.model.known_rows import KnownRows, among
 from solvers.model.scaling import row_unit
 
 
@@ -60,21 +61,32 @@ class LinearRows:
         starts = [0]
         lower, upper = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
         cost, fixed_cost = np.zeros(len(variables)), 0.0
+        constants = np.zeros(len(rows))
+        known = [(here, *_read(group, there, column)) for group, here, there in among(rows)]
+        for here, _, constant_here in known:
+            constants[here] = constant_here
+        read = {k for here, _, _ in known for k in here}
+        walked = [k for k in range(len(rows)) if k not in read]
         with _free(variables):
-            for r, row in enumerate(rows):
-                constant, pairs = _affine(row.body, f'Row "{row.name}"', column)
+            for r in walked:
+                constants[r], pairs = _affine(rows[r].body, f'Row "{rows[r].name}"', column)
                 columns += [column[id(v)] for _, v in pairs]
                 coefficients += [c for c, _ in pairs]
                 starts.append(len(columns))
+            for r, row in enumerate(rows):
                 lo, up = pyo.value(row.lower), pyo.value(row.upper)
-                lower[r] = -np.inf if lo is None else lo - constant
-                upper[r] = np.inf if up is None else up - constant
+                lower[r] = -np.inf if lo is None else lo - constants[r]
+                upper[r] = np.inf if up is None else up - constants[r]
             for term in terms:
                 constant, pairs = _affine(term, f'Objective term "{term}"', column)
                 fixed_cost += sign * constant
                 for c, v in pairs:
                     cost[column[id(v)]] += sign * c
-        matrix = sparse.csr_matrix((coefficients, columns, starts), shape=(len(rows), len(variables)))
+        matrix = sparse.csr_matrix((coefficients, columns, starts), shape=(len(walked), len(variables)))
+        if known:
+            matrix = sparse.vstack([matrix, *(part for _, part, _ in known)], format="csr")
+            order = np.concatenate([walked, *(here for here, _, _ in known)]).astype(int)
+            matrix = sparse.csr_matrix(matrix[np.argsort(order)])
         matrix.sum_duplicates()
         return cls(
             list(rows),
@@ -115,6 +127,20 @@ class LinearRows:
             matrix.data[here] = np.where(size <= noise, 0.0, matrix.data[here] / units[r])
         matrix.eliminate_zeros()
         return replace(self, matrix=matrix, lower=lower / units, upper=upper / units, units=units)
+
+
+def _read(known: KnownRows, there: list[int], column: Mapping[int, int]) -> tuple[Any, np.ndarray]:
+    """Return known rows over the columns, and the constant that variables without a column are in each."""
+    place = np.array([column.get(id(v), -1) for v in known.variables], dtype=int)
+    rows = known.matrix[np.asarray(there)]
+    constants, absent = np.zeros(len(there)), np.flatnonzero(place < 0)
+    if len(absent):
+        x = np.array([0.0 if v.value is None else v.value for v in known.variables], dtype=float)
+        constants = np.asarray(rows[:, absent] @ x[absent])
+        present = np.flatnonzero(place >= 0)
+        rows, place = rows[:, present], place[present]
+    parts = (rows.data, place[rows.indices], rows.indptr)
+    return sparse.csr_matrix(parts, shape=(len(there), len(column))), constants
 
 
 def _affine(expression: Any, what: str, column: Mapping[int, int]) -> tuple[float, list[tuple[float, Any]]]:

@@ -25,6 +25,7 @@ from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import has_integers, needs, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
 from solvers.model.duals import Multipliers, dual_suffix, is_constant, why_no_duals
+from solvers.model.known_rows import terms_of
 from solvers.model.rewriting import Visible, visible
 from solvers.model.unseen import unseen
 from solvers.options import check_limits
@@ -37,6 +38,7 @@ from solvers.whole.twin_proof import Proof, prove
 ALMOST_INTEGER = 1e-4
 STEEP = 1e8  # a big-M, in units of what it bounds, with which solvers were seen to cut off optima
 SMALL = 1e-3  # an objective, as a solver sees it, of which its absolute tolerances are no longer a small part
+HAND_OVER = 5e-7  # s a term, at least: to write a dense row in other variables and to compile it
 SHARPER = 3  # times that it is multiplied
 CONVEX = C.QP | C.QCP
 
@@ -148,7 +150,7 @@ class _Whole:
         """Tell whether an objective by the solver's word was below its tolerances, which are absolute."""
         if self.structure is not None and self.structure.twin is not None and result.status is SolutionStatus.OPTIMAL:
             return False  # by the twin's
-        if self.structure is None or self._proving() or self.spec.local or not result.minimize or self.clock.over:
+        if self.clock.over or self.structure is None or self._proving() or self.spec.local or not result.minimize:
             return False
         change = self.structure.change
         unit = 1.0 if change is None else min(1.0, float(pyo.value(change.most)))
@@ -231,6 +233,8 @@ class _Whole:
             bound = None if proof is None else proof.bound
             if proof is None:
                 bound = certificate.bound_with(self.model, answer.duals, answer.bound, minimize=minimize)
+            if bound is None and answer.stop_reason is not StopReason.CONVERGED:
+                bound = certificate.at_hand(self.model)
             impossible = error is not None and answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
             answer = replace(answer, bound=bound, status=SolutionStatus.FEASIBLE if impossible else answer.status)
         result = _judged(self, replace(answer, has_point=error is not None), error, doubt)
@@ -261,7 +265,9 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     words = _words(spec, options, polished=parts is not None)
     variables = list(model.component_data_objects(pyo.Var, descend_into=INSIDE))
     before = [(v, v.value) for v in variables]
-    if clock.over:  # and nothing that takes the longer the larger the model
+    if clock.left is not None and clock.left <= HAND_OVER * terms_of(
+        model
+    ):  # and nothing that takes the longer the larger the model
         late = Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
         whole = _Whole(model, spec, options, clock, Visible(model), [], structure, parts, None)
         return whole.judged(late, "", before)

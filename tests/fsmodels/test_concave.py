@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from fsmodels import side_constraints as sides
+from robust_reference import least_fs, robust, robust_by_support
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import names
 from solvers.model.classes import violation
@@ -192,17 +193,6 @@ def test_sparse_data_give_the_same_rows(kind, five):
 # By scipy: (5) on each support, and its dual.
 
 
-def robust(X, y):
-    """(5): least E and a plane (w, gamma)."""
-    rows, n = X.shape
-    share = np.where(y > 0, 1 / (y > 0).sum(), 1 / (y < 0).sum())
-    A = np.hstack([-y[:, None] * X, y[:, None], -np.eye(rows)])
-    bounds = [(None, None)] * (n + 1) + [(0, None)] * rows
-    answer = linprog(np.concatenate([np.zeros(n + 1), share]), A_ub=A, b_ub=-np.ones(rows), bounds=bounds)
-    assert answer.status == 0
-    return answer.fun, answer.x[:n]
-
-
 def robust_dual(X, y):
     """max e'a: X'(y a) = 0, y'a = 0, 0 <= a_i <= 1/m in A and 1/k in B."""
     share = np.where(y > 0, 1 / (y > 0).sum(), 1 / (y < 0).sum())
@@ -215,30 +205,6 @@ def error_of(data, w, b):
     """E of a plane w.x + b = 0."""
     losses = np.maximum(0.0, 1.0 - data.y * (data.X @ w + b))
     return losses[data.y > 0].mean() + losses[data.y < 0].mean()
-
-
-def supports(data):
-    return [s for k in range(data.n_features + 1) for s in itertools.combinations(range(data.n_features), k)]
-
-
-ERRORS = {}
-
-
-def errors(data):
-    """Support -> (E, w) by linear programs of scipy."""
-    key = (data.X.tobytes(), data.y.tobytes())
-    if key not in ERRORS:
-        ERRORS[key] = {s: robust(data.X[:, list(s)], data.y) for s in supports(data)}
-    return ERRORS[key]
-
-
-def enumerated(data, penalty, allowed=lambda names: True):
-    """The optimum of (7): min over supports of (1 - lambda) E(S) + lambda |S|."""
-    return min(
-        (1 - penalty) * E + penalty * len(s)
-        for s, (E, _) in errors(data).items()
-        if allowed({data.features[j] for j in s})
-    )
 
 
 def plane(model):
@@ -259,7 +225,7 @@ def test_five_points(five):
     assert error_of(five, *plane(model)) == pytest.approx(16 / 15)
     assert error_of(five, np.array([-0.8, 0.4]), 0.2) == pytest.approx(16 / 15)
     assert robust_dual(five.X, five.y) == pytest.approx(16 / 15)
-    assert errors(five)[()][0] == pytest.approx(2)
+    assert robust_by_support(five.X, five.y)[()][0] == pytest.approx(2)
 
 
 @pytest.mark.parametrize("solver", names(C.LP, installed=False))
@@ -292,7 +258,7 @@ def test_no_weight_costs_two_at_every_plane_between_the_classes(make_data):
 @pytest.mark.parametrize("seed", [0, 1, 5])
 def test_fs_is_the_enumerated_optimum(seed, penalty, make_data):
     data = make_data(20, 4, seed=seed)
-    truth = enumerated(data, penalty)
+    truth = least_fs(data, penalty)
     model = fs.concave.fs(data, penalty=penalty)
     result = fs.solve(model)
     assert (result.solver, result.status) == ("branch-and-cut", fs.SolutionStatus.OPTIMAL)
@@ -307,7 +273,8 @@ def test_fs_is_the_enumerated_optimum(seed, penalty, make_data):
 @pytest.mark.parametrize("seed", [0, 1, 5])
 def test_the_penalties_above_select_different_numbers(seed, make_data):
     """Else they would be one test."""
-    found = errors(make_data(20, 4, seed=seed))
+    data = make_data(20, 4, seed=seed)
+    found = robust_by_support(data.X, data.y)
     sizes = [len(min(found, key=lambda s: (1 - p) * found[s][0] + p * len(s))) for p in LAMBDAS]
     assert sizes == sorted(sizes, reverse=True)
     assert len(set(sizes)) == 4
@@ -318,7 +285,7 @@ def test_the_penalties_above_select_different_numbers(seed, make_data):
 @pytest.mark.parametrize("kind", ["fs", "fsl"])
 def test_five_features_by_every_exact_solver(kind, penalty, solver, make_data, need):
     data = make_data(16, 5, seed=8)
-    truth = enumerated(data, penalty)
+    truth = least_fs(data, penalty)
     result = fs.solve(BUILDERS[kind](data, penalty=penalty), need(solver))
     assert result.status is fs.SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(truth, rel=1e-4)
@@ -332,8 +299,8 @@ def test_fsl_is_fs(seed, penalty, make_data):
     model = fs.concave.fsl(data, penalty=penalty)
     result = fs.solve(model)
     assert (result.solver, result.status) == ("branch-and-cut", fs.SolutionStatus.OPTIMAL)
-    assert result.objective == pytest.approx(enumerated(data, penalty), rel=1e-5)
-    assert result.bound <= enumerated(data, penalty) * (1 + 1e-7)
+    assert result.objective == pytest.approx(least_fs(data, penalty), rel=1e-5)
+    assert result.bound <= least_fs(data, penalty) * (1 + 1e-7)
     for j in model.features:
         r, u, v = (model.component(name)[j].value for name in "ruv")
         assert abs(r * (u - v)) <= 1e-5
@@ -347,12 +314,12 @@ def test_fsl_by_a_local_solver_is_never_below(make_data, need):
     assert result.status in (fs.SolutionStatus.STATIONARY, fs.SolutionStatus.FEASIBLE)
     assert result.bound is None
     assert violation(model) <= 1e-6
-    assert seven(data, *plane(model), 0.1, threshold=1e-4) >= enumerated(data, 0.1) - 1e-3
+    assert seven(data, *plane(model), 0.1, threshold=1e-4) >= least_fs(data, 0.1) - 1e-3
 
 
 def bounded(model, data, factor=2.0):
     """Bounds on w beyond the weights of every enumerated optimum, so that they cut none off."""
-    widest = factor * max(1.0, *(np.abs(w).max(initial=0.0) for _, w in errors(data).values()))
+    widest = factor * max(1.0, *(np.abs(w).max(initial=0.0) for _, w in robust_by_support(data.X, data.y).values()))
     for w in model.w.values():
         w.setlb(-widest), w.setub(widest)
     return model
@@ -365,8 +332,8 @@ def test_fs_with_indicators_and_bounds(penalty, solver, make_data):
     model = bounded(fs.concave.fs(data, penalty=penalty, form="indicator"), data)
     result = fs.solve(model, solver)
     assert result.status is fs.SolutionStatus.OPTIMAL
-    assert result.objective == pytest.approx(enumerated(data, penalty), rel=1e-5)
-    assert result.bound <= enumerated(data, penalty) * (1 + 1e-7)
+    assert result.objective == pytest.approx(least_fs(data, penalty), rel=1e-5)
+    assert result.bound <= least_fs(data, penalty) * (1 + 1e-7)
     assert len(result.selected) == round(sum(model.sigma[j].value for j in model.features))
 
 
@@ -383,7 +350,7 @@ def test_at_most_so_many_features(form, most, make_data):
     model.max_features = most
     result = fs.solve(model)
     assert len(result.selected) <= most
-    assert result.objective == pytest.approx(enumerated(data, 0.02, lambda s: len(s) <= most), rel=1e-5)
+    assert result.objective == pytest.approx(least_fs(data, 0.02, lambda s: len(s) <= most), rel=1e-5)
 
 
 COSTS = {"a": 3.0, "b": 2.0, "c": 1.0}
@@ -405,7 +372,7 @@ def test_side_constraints(kind, side, make_data):
     options = {"form": "indicator"} if kind == "fs-indicator" else {}
     model = bounded(BUILDERS[kind[:3].rstrip("-")](data, penalty=0.04, **options), data)
     model.side = state(model)
-    truth = enumerated(data, 0.04, allowed)
+    truth = least_fs(data, 0.04, allowed)
     result = fs.solve(model)
     assert result.status is fs.SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(truth, rel=1e-5)
@@ -416,8 +383,8 @@ def test_side_constraints(kind, side, make_data):
 
 def test_the_side_constraints_bind(make_data):
     data = make_data(20, 4, seed=5)
-    free = enumerated(data, 0.04)
-    assert sum(enumerated(data, 0.04, allowed) > free + 1e-3 for _, allowed in SIDES.values()) == 5
+    free = least_fs(data, 0.04)
+    assert sum(least_fs(data, 0.04, allowed) > free + 1e-3 for _, allowed in SIDES.values()) == 5
 
 
 @pytest.mark.parametrize("kind", ["fs", "fsl"])
@@ -456,7 +423,7 @@ def test_local_models_are_never_below_the_optimum_of_fs(kind, seed, penalty, mak
     assert result.status is fs.SolutionStatus.STATIONARY
     assert result.bound is None
     w, b = plane(model)
-    assert seven(data, w, b, penalty) >= enumerated(data, penalty) - 1e-7
+    assert seven(data, w, b, penalty) >= least_fs(data, penalty) - 1e-7
     assert error_of(data, w, b) == pytest.approx(pyo.value(model.error), abs=1e-7)
 
 
@@ -465,8 +432,11 @@ def test_local_models_are_never_below_the_optimum_of_fs(kind, seed, penalty, mak
 def test_fsv_is_a_lower_estimate_of_fs_that_steepness_closes(seed, penalty, make_data):
     """1 - exp(-alpha v) <= v_*, so FSV at FS's optimum costs no more; as alpha grows it costs the same."""
     data = make_data(20, 4, seed=seed)
-    truth = enumerated(data, penalty)
-    best = min(errors(data).items(), key=lambda item: (1 - penalty) * item[1][0] + penalty * len(item[0]))
+    truth = least_fs(data, penalty)
+    best = min(
+        robust_by_support(data.X, data.y).items(),
+        key=lambda item: (1 - penalty) * item[1][0] + penalty * len(item[0]),
+    )
     for alpha, least in ((5.0, 0.0), (1e4, truth - 1e-6)):
         model = fs.concave.fsv(data, penalty=penalty, alpha=alpha)
         w = np.zeros(4)
@@ -483,7 +453,7 @@ def test_no_penalty_is_the_robust_lp(make_data):
         model = BUILDERS[kind](data, penalty=0.0)
         result = fs.solve(model)
         assert result.status is fs.SolutionStatus.OPTIMAL  # a linear program
-        assert result.objective == result.bound == pytest.approx(errors(data)[(0, 1, 2, 3)][0])
+        assert result.objective == result.bound == pytest.approx(robust_by_support(data.X, data.y)[(0, 1, 2, 3)][0])
 
 
 @pytest.mark.parametrize("solver", ["pounce", "cyipopt", "ipopt"])
@@ -531,8 +501,8 @@ def changed(data, X=None, y=None, features=None):
 def test_fs_does_not_depend_on_units(penalty, make_data):
     data = make_data(14, 4, seed=1)
     other = changed(data, X=data.X * [0.02, 1.0, 50.0, -3.0])
-    truth = enumerated(data, penalty)
-    assert enumerated(other, penalty) == pytest.approx(truth, rel=1e-7)
+    truth = least_fs(data, penalty)
+    assert least_fs(other, penalty) == pytest.approx(truth, rel=1e-7)
     for kind in ("fs", "fsl"):
         assert fs.solve(BUILDERS[kind](other, penalty=penalty)).objective == pytest.approx(truth, rel=1e-4)
 
@@ -544,7 +514,7 @@ def test_the_smoothings_depend_on_units(kind, make_data):
     small, large = BUILDERS[kind](data, penalty=0.3), BUILDERS[kind](changed(data, X=1e4 * data.X), penalty=0.3)
     floor = 0.3 * 4 * (0.5 if kind == "fss" else 0.0)
     cheap = fs.solve(large).objective - floor
-    assert cheap == pytest.approx(0.7 * errors(data)[(0, 1, 2, 3)][0], abs=5e-3)
+    assert cheap == pytest.approx(0.7 * robust_by_support(data.X, data.y)[(0, 1, 2, 3)][0], abs=5e-3)
     assert fs.solve(small).objective - floor > cheap + 0.05
     assert len(_support(large)) > len(_support(small))
 
@@ -681,7 +651,7 @@ def test_fsb_over_all_r_is_a_linear_program_each_and_never_above_fs(mu, make_dat
         bounds = [(0, None)] * (2 * n) + [(None, None)] + [(0, None)] * rows
         truth = linprog(cost, A_ub=A, b_ub=-np.ones(rows), bounds=bounds).fun + (1 - mu) * penalty * sum(r)
         assert values[-1] == pytest.approx(truth, abs=1e-7)
-    exact = (1 - mu) * enumerated(data, penalty)
+    exact = (1 - mu) * least_fs(data, penalty)
     assert min(values) <= exact + 1e-9
     if mu == 0.95:  # (14) is an exact penalty
         assert min(values) == pytest.approx(exact, rel=1e-6)

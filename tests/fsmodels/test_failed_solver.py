@@ -101,3 +101,16 @@ def test_a_second_solve_that_fails_takes_no_answer_away(data, monkeypatch, need)
     assert failed
     assert (result.status, result.bound) == (fs.SolutionStatus.FEASIBLE, 1e-3)
     assert result.objective == pytest.approx(fs.solve(fs.svm.l2_svm(data)).objective, rel=1e-4)
+
+
+def test_what_a_solver_calls_infeasible_is_not_where_the_trivial_point_satisfies_it():
+    """Columns of 1e6, w of 0.1: slacks of 1e5, of which Clarabel says that there are none."""
+    rng = np.random.default_rng(3)
+    X, y = 2e6 * rng.normal(size=(8, 2)), np.array([1.0, -1.0] * 4)
+    model = fs.fsp.fsp_lambda(fs.Dataset.from_arrays(X, y), penalty=1e6, C=1e6)
+    model.w["x2"].setlb(0.08)
+    model.forced = pyo.Constraint(expr=model.sigma["x1"] == 1)
+    for solver in (None, "branch-and-cut", "benders"):
+        result = fs.solve(model, solver)
+        assert result.status in (fs.SolutionStatus.FEASIBLE, fs.SolutionStatus.OPTIMAL), solver
+        assert pyo.value(model.w["x2"]) >= 0.08

@@ -19,11 +19,6 @@ from solvers.model.linear import LinearRows
 QP_SOLVERS = names(C.QP | C.QCP | DUALS, installed=False)
 
 
-@pytest.fixture(scope="module")
-def build(data):
-    return lambda form="perspective": fs.fsp.fsp_m(data, max_features=2, C=1.0, form=form)
-
-
 def declarative(model, solver):
     subproblem = SwitchedSubproblem(split(model, model.structure), Runner(find(solver), SolveOptions()))
     subproblem.check_cut()
@@ -60,7 +55,7 @@ def test_cuts_of_the_model_as_built(form, solver, build, data, values_of, need):
 
 
 def test_cuts_of_an_edited_subproblem(linear_edit, build, data, edited_values, values_of):
-    truth = edited_values(build, linear_edit)
+    truth = edited_values(linear_edit)
     assert any(truth[s] != pytest.approx(q, rel=1e-4) for s, q in values_of(data).items())  # the edit matters
     model = build()
     linear_edit(model)
@@ -70,7 +65,7 @@ def test_cuts_of_an_edited_subproblem(linear_edit, build, data, edited_values, v
 
 @pytest.mark.parametrize("solver", [name for name in QP_SOLVERS if name != "clarabel"])
 def test_cuts_of_an_edited_subproblem_by_other_solvers(solver, linear_edit, build, edited_values, need):
-    model, truth, refused = build(), edited_values(build, linear_edit), ""
+    model, truth, refused = build(), edited_values(linear_edit), ""
     linear_edit(model)
     try:
         assert_valid_and_tight(declarative(model, need(solver)), truth)
@@ -124,7 +119,7 @@ def build_once(build):
 
 @pytest.fixture(scope="module")
 def truth_once(build, edited_values):
-    return {name: edited_values(build, edit) for name, edit in NAMED.items()}
+    return {name: edited_values(edit) for name, edit in NAMED.items()}
 
 
 def test_oracle_and_declarative_subproblem_agree_in_alpha_and_cut(build, data):

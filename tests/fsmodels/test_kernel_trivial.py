@@ -36,7 +36,8 @@ def test_a_run_that_a_limit_ends_at_once_has_a_point(name, form, limit, data):
     start = [v.value for v in model.z.values()]
     result = fs.solve(model, time_limit=limit)
     assert (result.status, result.stop_reason) == (fs.SolutionStatus.FEASIBLE, fs.StopReason.TIME_LIMIT)
-    assert result.bound is None
+    by_solvers = form == "algebra" and name.startswith("ao")  # blocks, of which each knows its own rows only
+    assert result.bound == (None if by_solvers else 0.0)
     assert violation(model) <= 1e-9
     assert [v.value for v in model.z.values()] == start  # where a second solve begins
     eps = 0.0 if name == "gmkl" else 0.5

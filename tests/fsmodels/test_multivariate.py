@@ -574,7 +574,7 @@ def test_a_tolerance_on_the_risk(data):
 
 def test_a_run_stopped_at_w_0_does_not_call_it_best(data):
     found = fs.select(data, "fsmulti", budget=2, C=90.0, time_limit=0)
-    assert found.bound is None
+    assert found.bound == 0.0
     assert "is best" not in found.message
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from scipy import sparse
-from scipy.optimize import linprog
 
 import fsmodels as fs
+from model_state import state
+from robust_reference import robust
 from solvers import Result, SolutionStatus, StopReason
 from solvers.clock import Clock
 from solvers.model.classes import violation
@@ -25,24 +26,13 @@ def f(data, w, gamma):
     return first + sum(max(0.0, x @ w - gamma + 1) for x in B) / len(B)
 
 
-def robust(data, kept, rows=()):
+def robust_on(data, kept):
     """(5) on some features by scipy."""
-    X, y = data.X[:, [data.features.index(j) for j in kept]], data.y
-    share = np.where(y > 0, 1 / (y > 0).sum(), 1 / (y < 0).sum())
-    A = np.hstack([-y[:, None] * X, y[:, None], -np.eye(len(y))])
-    bounds = [(None, None)] * (X.shape[1] + 1) + [(0, None)] * len(y)
-    cost = np.concatenate([np.zeros(X.shape[1] + 1), share])
-    return linprog(cost, A_ub=A, b_ub=-np.ones(len(y)), bounds=bounds).fun
+    return robust(data.X[:, [data.features.index(j) for j in kept]], data.y)[0]
 
 
 def plane(model):
     return np.array([v.value for v in model.w.values()]), model.gamma.value
-
-
-def state(model):
-    variables = [(v.name, v.fixed, v.bounds, v.domain.name) for v in model.component_data_objects(pyo.Var)]
-    rows = [(r.name, r.active, id(r.expr)) for r in model.component_data_objects((pyo.Constraint, pyo.Objective))]
-    return variables, rows, [c.name for c in model.component_objects()]
 
 
 @pytest.mark.parametrize("delta", [0.01, 0.5, 3.0])
@@ -98,12 +88,12 @@ def test_what_is_dropped_and_what_the_rest_costs(nu, data):
     kept = [j for j in data.features if j not in dropped]
     assert result.details["suppressed"] == dropped
     assert set(result.selected) <= set(kept)
-    assert result.objective == pytest.approx(robust(data, kept), abs=1e-7)
+    assert result.objective == pytest.approx(robust_on(data, kept), abs=1e-7)
     assert f(data, *plane(model)) == pytest.approx(result.objective, abs=1e-7)
     assert [model.w[j].value for j in dropped] == [0.0] * len(dropped)
-    assert result.bound == pytest.approx(robust(data, data.features), abs=1e-7)
+    assert result.bound == pytest.approx(robust_on(data, data.features), abs=1e-7)
     assert result.bound <= result.objective + 1e-9
-    lost = robust(data, kept) > robust(data, data.features) + 1e-4
+    lost = robust_on(data, kept) > robust_on(data, data.features) + 1e-4
     assert result.status is (SolutionStatus.FEASIBLE if lost else SolutionStatus.OPTIMAL)
     assert violation(model) <= 1e-6
     if nu == 0:
@@ -210,7 +200,7 @@ def test_another_objective_is_respected_by_both_solves(data):
 @pytest.mark.parametrize("solver", ["highs", "scip", "clarabel", "gurobi"])
 def test_every_solver_by_name(solver, data, need):
     result = fs.obd.suppress(fs.svm.robust_lp(data), data, nu=0.0, solver=need(solver))
-    assert result.objective == pytest.approx(robust(data, data.features), abs=1e-6)
+    assert result.objective == pytest.approx(robust_on(data, data.features), abs=1e-6)
 
 
 def test_time_limit_of_nothing(data):
@@ -240,7 +230,7 @@ def test_a_limit_in_the_second_solve_keeps_the_first_solution(data, monkeypatch)
     result = fs.obd.suppress(model, data, nu=0.7, delta=0.1, time_limit=100)
     assert 100 >= given[0] > given[1] > 0  # both count from one beginning
     assert result.stop_reason is StopReason.TIME_LIMIT
-    assert result.objective == pytest.approx(robust(data, data.features))
+    assert result.objective == pytest.approx(robust_on(data, data.features))
     assert result.details["suppressed"] == []
     assert "stopped at the time limit" in result.message
     assert f(data, *plane(model)) == pytest.approx(result.objective, abs=1e-7)

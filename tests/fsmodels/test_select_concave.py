@@ -6,12 +6,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import linprog
 
 import fsmodels as fs
 import solvers
 from fsmodels import cli
 from fsmodels.selection.recipes import MODELS
+from robust_reference import least_fs, robust_by_support
 from solvers.drivers.catalogue import DRIVERS
 
 FAMILY = ["robust-lp", "fs", "fsl", "fsv", "fss", "obd"]
@@ -37,26 +37,11 @@ def hinges(X, y, w, b):
     return losses[y > 0].mean() + losses[y < 0].mean()
 
 
-def robust(X, y):
-    """(5) by scipy."""
-    share = np.where(y > 0, 1 / (y > 0).sum(), 1 / (y < 0).sum())
-    A = np.hstack([-y[:, None] * X, y[:, None], -np.eye(len(y))])
-    bounds = [(None, None)] * (X.shape[1] + 1) + [(0, None)] * len(y)
-    return linprog(np.concatenate([np.zeros(X.shape[1] + 1), share]), A_ub=A, b_ub=-np.ones(len(y)), bounds=bounds).fun
-
-
 @pytest.fixture(scope="module")
 def errors(data):
-    """Support -> E by scipy."""
-    found = {}
-    for k in range(5):
-        for s in itertools.combinations(range(4), k):
-            found[frozenset(data.features[j] for j in s)] = robust(data.X[:, list(s)], data.y)
-    return found
-
-
-def enumerated(errors, penalty, allowed=lambda s: True):
-    return min((1 - penalty) * E + penalty * len(s) for s, E in errors.items() if allowed(s))
+    """Names of features -> E."""
+    found = robust_by_support(data.X, data.y)
+    return {frozenset(data.features[j] for j in s): E for s, (E, _) in found.items()}
 
 
 def recomputed(content, data, mu=None):
@@ -95,10 +80,10 @@ def test_objectives_follow_from_weights_and_data(model, penalty, scale, data, er
     assert content["objective"] == pytest.approx(own, rel=1e-9)
     assert content["fs_objective"] == pytest.approx(seven, rel=1e-9)
     assert found.result.objective == pytest.approx(own, rel=1e-6)
-    assert seven >= enumerated(errors, penalty) * (1 - 1e-6)  # (7) does not depend on the scale
+    assert seven >= least_fs(data, penalty) * (1 - 1e-6)  # (7) does not depend on the scale
     if model in EXACT:
-        assert seven == pytest.approx(enumerated(errors, penalty), rel=1e-5)
-        assert content["bound"] <= enumerated(errors, penalty) * (1 + 1e-7)
+        assert seven == pytest.approx(least_fs(data, penalty), rel=1e-5)
+        assert content["bound"] <= least_fs(data, penalty) * (1 + 1e-7)
     if model in SMOOTHED:
         assert (content["status"], content["bound"], content["gap"]) == ("stationary", None, None)
     if model == "robust-lp":
@@ -316,10 +301,10 @@ SIDES = {
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("model", EXACT)
-def test_side_constraints(model, side, data, errors):
+def test_side_constraints(model, side, data):
     stated, allowed = SIDES[side]
-    truth = enumerated(errors, 0.05, allowed)
-    assert truth > enumerated(errors, 0.05) + 1e-4  # it binds
+    truth = least_fs(data, 0.05, allowed)
+    assert truth > least_fs(data, 0.05) + 1e-4  # it binds
     found = fs.select(data, model, penalty=0.05, **stated)
     assert found.objective == pytest.approx(truth, rel=1e-5)
     assert found.bound <= truth * (1 + 1e-7)
@@ -327,10 +312,10 @@ def test_side_constraints(model, side, data, errors):
     assert found.status is fs.SolutionStatus.OPTIMAL
 
 
-def test_at_most_so_many_features(data, errors):
+def test_at_most_so_many_features(data):
     for most in (1, 2):
         found = fs.select(data, "fs", penalty=0.02, max_features=most)
-        assert found.objective == pytest.approx(enumerated(errors, 0.02, lambda s: len(s) <= most), rel=1e-5)  # noqa: B023
+        assert found.objective == pytest.approx(least_fs(data, 0.02, lambda s: len(s) <= most), rel=1e-5)  # noqa: B023
 
 
 def test_a_feature_forced_in_for_nothing_costs_its_price(data):
@@ -350,18 +335,18 @@ GRID = [0.0, 0.05, 0.3, 0.9]
 
 
 @pytest.mark.parametrize("model", EXACT)
-def test_a_path_over_lambda_is_enumerated_point_by_point(model, data, errors):
+def test_a_path_over_lambda_is_enumerated_point_by_point(model, data):
     table = fs.path(data, model, penalty=GRID)
     assert table.index.tolist() == GRID
     for penalty, row in table.iterrows():
-        assert row["objective"] == pytest.approx(enumerated(errors, penalty), rel=1e-5)
-        assert row["bound"] <= enumerated(errors, penalty) * (1 + 1e-7)
+        assert row["objective"] == pytest.approx(least_fs(data, penalty), rel=1e-5)
+        assert row["bound"] <= least_fs(data, penalty) * (1 + 1e-7)
         assert row["status"] == "optimal"
     assert table["n_selected"].is_monotonic_decreasing
     assert table["n_selected"].nunique() == 4
 
 
-def test_bounds_are_not_shared_across_lambda(data, errors, monkeypatch):
+def test_bounds_are_not_shared_across_lambda(data, monkeypatch):
     """A point that stops early at 0.9, with all features, is not proven by the dearer optimum at 0.3."""
 
     def early(model, *given, **options):
@@ -377,18 +362,18 @@ def test_bounds_are_not_shared_across_lambda(data, errors, monkeypatch):
 
     monkeypatch.setattr("fsmodels.models.recipe.solve", early)
     table = fs.path(data, "fs", penalty=[0.3, 0.9])
-    assert table.loc[0.9, "objective"] > table.loc[0.3, "objective"] > enumerated(errors, 0.9)
+    assert table.loc[0.9, "objective"] > table.loc[0.3, "objective"] > least_fs(data, 0.9)
     assert table.loc[0.9, "bound"] == 0.1
     assert table.loc[0.9, "status"] == "feasible"
 
 
-def test_a_path_over_lambda_and_numbers_of_features(data, errors):
+def test_a_path_over_lambda_and_numbers_of_features(data):
     """The optimum may fall as lambda grows: 0.2 at 0.9 and more than 1 at 0.3."""
-    assert enumerated(errors, 0.9) < enumerated(errors, 0.3)
+    assert least_fs(data, 0.9) < least_fs(data, 0.3)
     table = fs.path(data, "fs", penalty=[0.3, 0.9], max_features=[2, 3])
     assert table.index.names == ["max_features", "penalty"]
     for (most, penalty), row in table.iterrows():
-        truth = enumerated(errors, penalty, lambda s: len(s) <= most)  # noqa: B023
+        truth = least_fs(data, penalty, lambda s: len(s) <= most)  # noqa: B023
         assert row["objective"] == pytest.approx(truth, rel=1e-5)
         assert row["bound"] <= truth * (1 + 1e-7)
 
@@ -445,7 +430,7 @@ def folder(tmp_path, monkeypatch, data):
 
 
 @pytest.mark.parametrize("model", FAMILY)
-def test_the_command_writes_what_can_be_recomputed(model, folder, data, errors, capsys):
+def test_the_command_writes_what_can_be_recomputed(model, folder, data, capsys):
     words = ["select", "four.csv", "--model", model, "--penalty", "0.1", "--scale", "none", "--json", "out.json"]
     assert cli.main(words) == 0
     captured = capsys.readouterr()
@@ -459,9 +444,9 @@ def test_the_command_writes_what_can_be_recomputed(model, folder, data, errors, 
     own, seven = recomputed(content, data, mu)
     assert content["objective"] == pytest.approx(own, rel=1e-8)
     assert content["fs_objective"] == pytest.approx(seven, rel=1e-8)
-    assert seven >= enumerated(errors, 0.1) * (1 - 1e-6)
+    assert seven >= least_fs(data, 0.1) * (1 - 1e-6)
     if model in EXACT:
-        assert seven == pytest.approx(enumerated(errors, 0.1), rel=1e-5)
+        assert seven == pytest.approx(least_fs(data, 0.1), rel=1e-5)
     assert (content["refit"] is not None) == (model in REFITTED)
     for name in content["selected"]:
         assert name in captured.out

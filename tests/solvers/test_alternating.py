@@ -6,6 +6,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
+from model_state import state
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.alternating.problems import ClosedForm, _tidy
@@ -33,17 +34,6 @@ def falls(result, sign=1.0):
     for _, sweeps in result.iterations.groupby("Step"):
         assert (np.diff(sign * sweeps["Objective"].to_numpy(dtype=float)) <= 0).all()
     return True
-
-
-def state(model):
-    """Everything of a model but its values."""
-    variables = list(model.component_data_objects(pyo.Var))
-    rows = list(model.component_data_objects((pyo.Constraint, pyo.Objective)))
-    return (
-        [(v.name, v.fixed, v.bounds, v.domain.name) for v in variables],
-        [(r.name, r.active, id(r.expr)) for r in rows],
-        [c.name for c in model.component_objects()],
-    )
 
 
 # A bilinear program over two simplices: a partial optimum at a vertex is an entry least in its row and its column.

@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from functools import cache
 
 import numpy as np
 import pyomo.environ as pyo
@@ -9,6 +10,7 @@ import pytest
 
 import fsmodels as fs
 import solvers
+from model_state import state
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.drivers.benders.base import DecompositionDriver
 from solvers.drivers.catalogue import DRIVERS
@@ -36,17 +38,6 @@ def optimum(eight, enumerated):
 @pytest.fixture
 def model(eight):
     return fs.fsp.fsp_m(eight, max_features=3, C=1.0)
-
-
-def state(model):
-    """Everything of a model but its values."""
-    variables = list(model.component_data_objects(pyo.Var))
-    rows = list(model.component_data_objects((pyo.Constraint, pyo.Objective)))
-    return (
-        [(v.name, v.fixed, v.bounds, v.domain.name) for v in variables],
-        [(r.name, r.active, id(r.expr)) for r in rows],
-        [c.name for c in model.component_objects()],
-    )
 
 
 def assert_brackets(table, truth):
@@ -283,14 +274,9 @@ def test_patience_stops(model, make_data):
 # Edits: each ends at the monolith's optimum, or in an error that names it.
 
 
-@pytest.fixture(scope="module")
-def build(data):
-    return lambda form="perspective": fs.fsp.fsp_m(data, max_features=2, C=1.0, form=form)
-
-
 @pytest.mark.parametrize("driver", DECOMPOSITIONS)
 def test_edits_of_the_subproblem(driver, linear_edit, build, edited_values):
-    truth = min(q for s, q in edited_values(build, linear_edit).items() if sum(s) <= 2)
+    truth = min(q for s, q in edited_values(linear_edit).items() if sum(s) <= 2)
     model = build()
     linear_edit(model)
     before = state(model)
@@ -306,7 +292,7 @@ def test_edits_of_the_subproblem(driver, linear_edit, build, edited_values):
 
 
 def test_edits_of_the_subproblem_reach_what_scip_finds(linear_edit, build, edited_values):
-    truth = min(q for s, q in edited_values(build, linear_edit).items() if sum(s) <= 2)
+    truth = min(q for s, q in edited_values(linear_edit).items() if sum(s) <= 2)
     model = build()
     linear_edit(model)
     result = fs.solve(model, "scip")
@@ -338,18 +324,28 @@ def test_edits_that_no_cut_covers_are_named(driver, refused_edit, build):
     assert state(model) == before
 
 
+@pytest.fixture(scope="module")
+def by_scip(build):
+    """The optimum of an edited model by SCIP."""
+
+    @cache
+    def optimum(form, edit):
+        model = build(form)
+        edit(model)
+        return fs.solve(model, "scip").objective
+
+    return optimum
+
+
 @pytest.mark.parametrize("driver", DECOMPOSITIONS)
 @pytest.mark.parametrize("form", fs.fsp.FORMS)
-def test_edits_of_the_master(driver, form, master_edit, build):
-    model = build(form)
-    master_edit(model)
-    whole = fs.solve(model, "scip")
+def test_edits_of_the_master(driver, form, master_edit, build, by_scip):
     model = build(form)
     master_edit(model)
     result = fs.solve(model, driver, gap=1e-6)
     assert solvers.Benders(model).parts.as_built
     assert result.status is SolutionStatus.OPTIMAL
-    assert result.objective == pytest.approx(whole.objective, rel=1e-4)
+    assert result.objective == pytest.approx(by_scip(form, master_edit), rel=1e-4)
     assert pyo.value(model.objective) == pytest.approx(result.objective, rel=1e-6)
 
 

@@ -53,12 +53,8 @@ def test_seeds_change_nothing(instance, seed):
     assert again.iterations[columns].equals(results[0].iterations[columns])
 
 
-def test_edits_of_the_subproblem_end_at_the_monoliths_optimum(data, linear_edit, edited_values):
-    def build():
-        return fs.fsp.fsp_m(data, max_features=2)
-
-    q = edited_values(build, linear_edit)
-    best = min(value for support, value in q.items() if sum(support) <= 2)
+def test_edits_of_the_subproblem_end_at_the_monoliths_optimum(build, linear_edit, edited_values):
+    best = min(value for support, value in edited_values(linear_edit).items() if sum(support) <= 2)
     model = build()
     linear_edit(model)
     result = fs.solve(model, DRIVER)

@@ -7,6 +7,7 @@ from pyomo.gdp import Disjunction
 from scipy import sparse
 
 import solvers
+from model_state import state
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.lp.highs import HighsLP, LpStatus
@@ -14,15 +15,6 @@ from solvers.lp.pyomo import PyomoLP
 
 LP_SOLVERS = ["highs", "clarabel", "gurobi", "glpk"]
 INF = np.inf
-
-
-def state(model):
-    """What a solve must not change."""
-    return (
-        [(v.name, v.fixed, v.bounds, v.domain.name) for v in model.component_data_objects(pyo.Var)],
-        [(r.name, r.active, id(r.expr)) for r in model.component_data_objects((pyo.Constraint, pyo.Objective))],
-        [c.name for c in model.component_objects()],
-    )
 
 
 def disc(sense=pyo.maximize):

@@ -176,8 +176,7 @@ OTHERS = [  # whatever solves the parts
     ("benders", {"sub_solver": "clarabel"}),
     ("benders", {"sub_solver": "gurobi", "master_solver": "gurobi"}),
     ("benders", {"master_solver": "scip"}),
-    ("benders", {"master_solver": "cbc"}),  # prints eight digits
-    ("benders", {"master_solver": "glpk"}),
+    ("benders", {"master_solver": "glpk"}),  # its bound is a printed point's
     ("branch-and-cut", {"sub_solver": "clarabel"}),
     ("branch-and-cut", {"lp_solver": "clarabel"}),
     ("branch-and-cut", {"lp_solver": "gurobi"}),
@@ -191,6 +190,18 @@ def test_random_models_by_other_solvers(driver, options, need):
         need(solver)
     for seed in (1, 6, 23):
         assert_right(lambda seed=seed: random_model(seed), driver, **options)
+
+
+@pytest.mark.parametrize("seed", [66, 101])  # cbc's masters cut off the optimum, and called unbounded infeasible
+@pytest.mark.parametrize("solver", ["cbc", "glpk", "scip"])
+def test_masters_that_were_answered_wrongly(solver, seed, need):
+    need(solver)
+    if solver == "cbc":
+        model = random_model(seed)[0]
+        with pytest.raises(solvers.SolverError, match=r"cuts off optima, .* Use .*highs"):
+            solvers.solve(model, "benders", complicating=model.x, master_solver=solver)
+    else:
+        assert_right(lambda: random_model(seed), "benders", master_solver=solver)
 
 
 @pytest.mark.slow

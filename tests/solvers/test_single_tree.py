@@ -16,6 +16,7 @@ from pyomo.repn import generate_standard_repn
 
 import fsmodels as fs
 import solvers
+from model_state import state
 from solvers import OptionError, SolutionStatus, SolverError, StopReason
 from solvers.drivers.benders.lazy_tree import LazyTree, LicenceError
 from solvers.interfaces.registry import SOLVERS, names
@@ -45,15 +46,6 @@ def tree(request, need):
         return result
 
     return solve
-
-
-def state(model):
-    """Everything of a model but its values."""
-    return (
-        [(v.name, v.fixed, v.bounds, v.domain.name) for v in model.component_data_objects(pyo.Var)],
-        [(r.name, r.active, id(r.expr)) for r in model.component_data_objects((pyo.Constraint, pyo.Objective))],
-        [c.name for c in model.component_objects()],
-    )
 
 
 def assert_optimal(result, model, truth, rel=1e-6):

@@ -335,7 +335,7 @@ def test_the_time_limit_of_an_lp_counts_from_its_own_solve(textbook):
     model.cost = pyo.Objective(expr=costs[0])
     highs = SolverFactoryV2("highs")
     solvers.solve(model, highs)
-    limit = 60 * highs._solver_model.getRunTime()
+    limit = 15 * highs._solver_model.getRunTime()
     for k in range(1000):
         model.cost.set_value(costs[k % 2])
         assert solvers.solve(model, highs, time_limit=limit).status is SolutionStatus.OPTIMAL
@@ -576,3 +576,46 @@ def test_numpy_is_seen_by_pyomo():
     from pyomo.common.dependencies import numpy_available
 
     assert numpy_available
+
+
+def unbounded_integers(sense, clash=False):
+    m = pyo.ConcreteModel()
+    m.x, m.v = pyo.Var(bounds=(0, 6), domain=pyo.Integers), pyo.Var(bounds=(-1, None), initialize=4.0)
+    m.c = pyo.Constraint(expr=5 * m.x >= 5)
+    if clash:
+        m.d = pyo.Constraint(expr=2 * m.x == 3)
+    m.o = pyo.Objective(expr=sense * (3 * m.x - 4 * m.v), sense=sense)
+    return m
+
+
+@pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
+@pytest.mark.parametrize("name", ["highs", "scip", "gurobi", "cbc", "glpk"])
+def test_an_unbounded_mixed_integer_model_is_not_infeasible(name, sense, need):
+    model = unbounded_integers(sense)
+    assert solvers.solve(model, need(name)).status is not SolutionStatus.INFEASIBLE
+    if name == "cbc":
+        assert solvers.solve(model, name).status is SolutionStatus.UNBOUNDED
+        assert model.v.value == 4.0
+    assert solvers.solve(unbounded_integers(sense, clash=True), name).status is SolutionStatus.INFEASIBLE
+
+
+def cut_off_by_preprocessing():
+    """A master with integers without a bound: -327.68 at x = (-1, 9, 4, 3), where cbc's preprocessing leaves -307.2."""
+    m = pyo.ConcreteModel()
+    m.eta, m.x = pyo.Var(), pyo.Var(range(4), domain=pyo.Integers)
+    for k, (low, up) in enumerate([(None, 4), (0, 9), (-1, None), (3, 4)]):
+        m.x[k].setlb(low), m.x[k].setub(up)
+    value = m.eta + 61.44 * m.x[0] - 20.48 * m.x[2] + 81.92 * m.x[3]
+    m.one = pyo.Constraint(expr=0.8 * m.x[0] + 0.8 * m.x[1] + m.x[2] + m.x[3] >= 13)
+    m.two = pyo.Constraint(expr=m.eta >= -368.64000000000004)
+    m.three = pyo.Constraint(expr=0.3333333333333333 * m.x[1] - m.x[2] >= -1.6666666666666665)
+    m.floor = pyo.Constraint(expr=value >= -355.4986666666667)
+    m.o = pyo.Objective(expr=value - 61.44)
+    return m
+
+
+@pytest.mark.parametrize("name", ["highs", "glpk", "scip", "gurobi"])
+def test_no_optimum_is_cut_off_where_integers_have_no_bound(name, need):
+    result = solvers.solve(cut_off_by_preprocessing(), need(name))
+    assert result.objective == pytest.approx(-327.68, abs=1e-5)
+    assert not find(name).misled

@@ -115,7 +115,7 @@ from fsmodels.models.gmeb.svm import svm_ratio, svm_unsquared
 from fsmodels.models.gmeb.units import dual_change, primal_change, root_size
 from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.equilibration import powers
-from fsmodels.models.svm import rows_of
+from fsmodels.models.svm import keep_rows, rows_of
 from solvers.facts import Facts
 
 __all__ = [
@@ -459,13 +459,15 @@ def _classifier(model: pyo.ConcreteModel, columns: Centred, number: str) -> None
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=1.0, doc=f"{number} slack of sample i")
     varying, slacks, signs = set(columns.varying()), list(model.xi.values()), columns.y.tolist()
     weights = [model.w[j] for j in columns.features if j in varying]
-    rows = rows_of((columns.y[:, None] * columns.X)[:, [j in varying for j in columns.features]])
+    matrix = (columns.y[:, None] * columns.X)[:, [j in varying for j in columns.features]]
+    rows = rows_of(matrix)
 
     def margin(m: pyo.ConcreteModel, i: int) -> Any:  # y_i (w.x_i + offset) + xi_i >= 1
         coefs, _ = rows[i]
         return LinearExpression(linear_coefs=[*coefs, signs[i], 1.0], linear_vars=[*weights, m.offset, slacks[i]]) >= 1
 
     model.margin = pyo.Constraint(model.samples, rule=margin, doc=f"{number} margin of sample i")
+    keep_rows(model.margin, matrix, columns.y, np.ones(len(columns.y)), [*weights, model.offset, *slacks])
     total = LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks)
     model.loss = pyo.Expression(expr=total, doc=f"{number} e'xi")
 

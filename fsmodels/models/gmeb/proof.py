@@ -161,9 +161,12 @@ def of_primal(model: pyo.ConcreteModel, proof: MomentProof, floor: float = 0.0) 
 
 
 def of_nonconvex(model: pyo.ConcreteModel, proof: MomentProof) -> Certificate:
-    """Return how points of (11) are put on its rows; its solvers are local, and prove nothing."""
+    """Return how points of (11) are put on its rows; its solvers are local, and prove nothing.
+
+    The optimum of (15) is the same, and so is what bounds it without a solve.
+    """
     part = _Nonconvex(proof)
-    return Certificate([], None, part.repair, part.trivial)
+    return Certificate([], None, part.repair, part.trivial, part.least)
 
 
 def of_dual(model: pyo.ConcreteModel, proof: MomentProof) -> Certificate:
@@ -205,6 +208,9 @@ class _Primal:
 @dataclass(frozen=True)
 class _Nonconvex:
     proof: MomentProof
+
+    def least(self, model: Any) -> float:
+        return self.proof.bound(None, *_limits(model)).value
 
     def repair(self, model: Any) -> None:
         self._put(model, self.proof.classifier(_numbers(model.w), *_limits(model)))

@@ -28,6 +28,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.kernel.build import built, share, weights
 from fsmodels.models.kernel.problem import MARGIN, Problem
+from fsmodels.models.proofs.certified import nothing
 from solvers.facts import Block, Blocks, Certificate, Facts
 
 Settled = Callable[[np.ndarray, np.ndarray], bool]  # (weights before a sweep, after it) -> whether it was the last
@@ -199,7 +200,7 @@ def whole(model: pyo.ConcreteModel) -> pyo.ConcreteModel:
 
 def _attached(model: pyo.ConcreteModel) -> None:
     """Attach what is known of a model that an NLP solver takes whole; a builder's end."""
-    certificate = Certificate([], None, None, _trivial)
+    certificate = Certificate([], None, None, _trivial, nothing)
     Facts(selected=model.kernel_problem.selected, default_solver="pounce", certificate=certificate).seal(model)
 
 

@@ -143,6 +143,8 @@ def by_oracle(model: pyo.ConcreteModel, blocks: list[OracleBlock], **facts: Any)
         stuck=problem.absorbed,
         support=problem.support,
         remark=problem.remark,
+        least=0.0,  # a sum of what is at least 0
+        seconds=problem.seconds,
         boxed=[model.z],
         implicit="functions of its kernel matrix",
         remedy='build it with form="algebra"',

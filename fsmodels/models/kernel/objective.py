@@ -114,6 +114,7 @@ class Objective:
     base: FloatArray | None = None
     _at: _At | None = field(default=None, repr=False)
     _cut: tuple[bytes, FloatArray] | None = field(default=None, repr=False)
+    _last: tuple[bytes, FloatArray, FloatArray] | None = field(default=None, repr=False)  # z, D and K of ``matrix``
 
     def __post_init__(self) -> None:
         self.n, self.d = self.X.shape
@@ -146,10 +147,13 @@ class Objective:
         return self._evaluated(self._whole(x)).square
 
     def matrix(self, z: FloatArray) -> FloatArray:
-        """Return the kernel matrix (n, n)."""
+        """Return the kernel matrix (n, n), which is kept for the next value at these weights."""
         columns = np.flatnonzero(z)
         A = self._columns(columns)
-        return self.kernel.entries(self.kernel.exponent(A, A, z[columns] ** 2))
+        D = self.kernel.exponent(A, A, z[columns] ** 2)
+        K = self.kernel.entries(D)
+        self._last = z.tobytes(), D, K
+        return K
 
     def _columns(self, columns: NDArray[np.intp]) -> FloatArray:
         if len(columns) == self.d:
@@ -168,8 +172,12 @@ class Objective:
         columns = np.flatnonzero(z)
         B = self._columns(columns)
         A = B if len(rows) == self.n else B[rows]
-        D = self.kernel.exponent(A, B, z[columns] ** 2)
-        K = self.kernel.entries(D)
+        if self._last is not None and len(rows) == self.n and self._last[0] == z.tobytes():
+            _, D, K = self._last
+        else:
+            D = self.kernel.exponent(A, B, z[columns] ** 2)
+            K = self.kernel.entries(D)
+        self._last = None
         spread = a[rows] @ K
         f = spread + b
         m = self.y * f / margin

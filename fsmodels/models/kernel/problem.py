@@ -24,8 +24,9 @@ import pyomo.environ as pyo
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.kernel.kernels import FloatArray, Kernel
-from fsmodels.models.kernel.objective import Objective, places
+from fsmodels.models.kernel.objective import Objective, hinge, places
 from fsmodels.models.kernel.value_function import TOLERANCE, ValueFunction, solved
+from fsmodels.models.libsvm import seconds
 from solvers.box.minimise import minimise
 from solvers.box.problem import residual
 from solvers.facts import Inside, Moved
@@ -35,6 +36,7 @@ __all__ = ["MARGIN", "STOPS", "ZERO", "Problem"]
 ZERO = 0.01  # of the largest weight: less counts as 0 (footnote 4)
 FIRST = 0.25  # of ||z||: the most that is tried as a first step
 MARGIN = (1e-3, 1e3)  # lambda; at z = 0 it would run away
+LEAST_OFFSET = 1e-6  # of a classifier without weights: at 0 it would say nothing
 INNER = 10  # the SVM that is solved again moves the slopes: a step is that much more exact than the result
 EXACT = 1e-6  # of libsvm in the value function, whose slopes need its optimum
 
@@ -78,8 +80,12 @@ class Problem:
         return o
 
     def value(self, x: FloatArray) -> float:
-        """Return Omega at a point."""
-        return self.objective.value(x)[0]
+        """Return Omega at a point; without coefficients no kernel is asked."""
+        o = self.objective
+        u, b, z, margin = o.parts(x)
+        if not u.any():
+            return o.C * float(hinge(self.y * b / margin, o.eps).sum()) + o.mu * float(z.sum())
+        return o.value(x)[0]
 
     def evaluated(self, arguments: Any, order: int, fixed: Any = None) -> tuple[float, Any, Any]:
         """Return value, gradient and upper triangle of the Hessian (by columns), as Pyomo's external functions do."""
@@ -90,6 +96,10 @@ class Problem:
             columns = [self.objective.product(x, e) for e in np.eye(len(x))]
             second = [float(column[i]) for j, column in enumerate(columns) for i in range(j + 1)]
         return value, gradient.tolist() if order else None, second
+
+    def seconds(self) -> float:
+        """Return what a kernel matrix with its SVM, or with its slopes, may take."""
+        return seconds(self.n, self.d)
 
     def weights(self, x: FloatArray) -> FloatArray:
         """Return z."""
@@ -117,7 +127,7 @@ class Problem:
         """The b of least loss at u = 0: n_larger V'(|b|) + n_smaller = 0 within the smooth part, of eps <= 1/2."""
         positive = int((self.y > 0).sum())
         larger, smaller = max(positive, self.n - positive), min(positive, self.n - positive)
-        size = 1.0 - 2.0 * min(self.eps, 0.5) * smaller / larger
+        size = max(LEAST_OFFSET, 1.0 - 2.0 * min(self.eps, 0.5) * smaller / larger)
         return size if 2 * positive >= self.n else -size
 
     def select(self, x: FloatArray, inside: Inside) -> Moved:

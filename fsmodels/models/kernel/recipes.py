@@ -19,11 +19,14 @@ from fsmodels.models.kernel.objective import hinge
 from fsmodels.models.kernel.problem import Problem, used
 from fsmodels.models.recipe import AGREEMENT, Given, Reading, Recipe
 from solvers import Result, StopReason, facts_of
+from solvers.clock import Clock
 from solvers.facts import OracleBlocks
 from solvers.result import reread
 
 __all__ = ["RECIPES"]
 
+GRACE = 0.1  # of the time limit
+AT_ONCE = 0.1  # s
 FINISHED = (StopReason.CONVERGED, StopReason.ITERATION_LIMIT)  # the SVM was solved again on the last weights
 
 
@@ -52,7 +55,7 @@ class WithKernel(Recipe):
         problem = model.kernel_problem
         c, moved = classifier(model), False
         small = int(np.count_nonzero(c.z[~used(c.z)]))
-        again = small > 0 or result.stop_reason not in FINISHED
+        again = (small > 0 or result.stop_reason not in FINISHED) and _in_time(result, problem)
         if again:
             point = problem.fitted(_point(c, problem, used(c.z)), None)
             _load(model, point)
@@ -63,7 +66,7 @@ class WithKernel(Recipe):
         if theirs is not None and abs(theirs - objective) > AGREEMENT * abs(objective) + result.resolution:
             how = " with the SVM solved again" if again else ""
             notes.insert(0, f"Omega is {objective:.9g}{how}; {result.solver} reports {theirs:.9g}.")
-        if small:
+        if small and again:
             notes.insert(0, f"Weights below 0.01 of the largest count as 0 ({small} here).")
         if c.is_constant and (said := problem.remark(_point(c, problem))) not in result.message:
             notes.insert(0, said)
@@ -88,6 +91,13 @@ def _load(model: Any, point: FloatArray) -> None:
     variables = [*model.u.values(), model.b, *model.z.values(), model.margin]
     for v, value in zip(variables, point.tolist(), strict=True):
         v.set_value(value, skip_validation=True)
+
+
+def _in_time(result: Result, problem: Problem) -> bool:
+    """Tell whether the SVM may be solved once more: a run that a limit ended is not made much longer by it."""
+    limit = result.options.get("time_limit")
+    left = Clock.of_run(limit).left
+    return limit is None or left is None or problem.seconds() <= left + max(GRACE * limit, AT_ONCE)
 
 
 def _is_still(model: Any, problem: Problem, point: FloatArray, tolerance: float | None) -> bool:

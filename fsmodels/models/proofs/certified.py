@@ -49,7 +49,8 @@ class Classified:
     put : callable
         (model, point): write a point on all components.
     lower : callable, optional
-        (model, columns, y, multipliers or None) -> lower bound.
+        (model, columns, y, multipliers or None) -> lower bound; without one the objective is a sum of what is at least
+        0.
     """
 
     columns: Columns
@@ -66,7 +67,8 @@ class Classified:
     def certificate(self, rows: list[Any], *, repaired: bool = True) -> Certificate:
         """Return the certificate of a model; ``rows`` are the margins, in the samples' order."""
         bound = None if self.lower is None else self.bound
-        return Certificate(rows, bound, self.repair if repaired else None, self.trivial)
+        repair = self.repair if repaired else None
+        return Certificate(rows, bound, repair, self.trivial, nothing)
 
     def bound(self, model: Any, alpha: FloatArray | None) -> float:
         """Return what multipliers prove."""
@@ -86,10 +88,15 @@ class Classified:
             self.trivial(model)
 
     def trivial(self, model: Any) -> None:
-        """Put w = 0 on the model, with the best offset."""
-        none = np.zeros(len(self.columns.factor))
+        """Put w = 0 on the model, or what its bounds on w leave that is nearest, with the best offset."""
+        none = np.array([_nearest_to_0(v) for v in model.w.values()])
         w, b, xi = slacks(self.columns, self.y, self.shares(model), none, _offsets(model))
         self.put(model, Point(w, b, xi, none != 0))
+
+
+def nothing(model: Any) -> float:
+    """Return 0, a bound of every sum of what is at least 0."""
+    return 0.0
 
 
 def _offsets(model: Any) -> tuple[float, float]:
@@ -99,6 +106,11 @@ def _offsets(model: Any) -> tuple[float, float]:
         return _ends(model.b)
     least, most = _ends(gamma)
     return -most, -least
+
+
+def _nearest_to_0(v: Any) -> float:
+    least, most = _ends(v) if v.is_variable_type() else (0.0, 0.0)
+    return min(max(0.0, least), most)
 
 
 def _ends(v: Any) -> tuple[float, float]:

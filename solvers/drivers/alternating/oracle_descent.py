@@ -3,7 +3,8 @@ r"""The driver ``alternating`` where each block's problem is solved by a functio
 For models too large to write down: the model holds variables and an objective that can be evaluated, the structure
 knows how to improve each block. The driver ``alternating`` runs this loop on them:
 
-    0. Take the values on the model, within the bounds, as the start; ``begin`` completes them.
+    0. Take the values on the model, within the bounds, as the start; ``begin`` completes them. Whatever cannot be
+       broken off is left out where it would end after the limit; a run without a point returns the trivial one.
     1. For each block: let its step move the point. A step never raises the block's own objective.
     2. Record the model's objective, and keep the point if it is the best so far (with ``keeps_last``: the latest).
     3. Stop when ``settled`` says that a whole sweep has changed nothing that counts and the residual is within the
@@ -11,8 +12,9 @@ knows how to improve each block. The driver ``alternating`` runs this loop on th
     4. ``finish`` the point.
 
 Nothing is proven about other points: the status is "stationary" where the measured first-order residual of the model's
-objective is within the tolerance at the point returned, and "feasible" elsewhere; there is no bound. Bounds and fixed
-values of the variables in ``boxed`` are the model's now; whatever else an edit could change is refused by name.
+objective is within the tolerance at the point returned, and "feasible" elsewhere; there is no bound, but at a limit one
+that the structure knows beforehand. Bounds and fixed values of the variables in ``boxed`` are the model's now; whatever
+else an edit could change is refused by name.
 """
 
 from __future__ import annotations
@@ -112,7 +114,7 @@ class OracleDescent(Driver):
 
     def _descend(self, x: FloatArray) -> Ended:
         facts, c = self.facts, self.config
-        if (stop := self.stopped()) is not None:
+        if (stop := self._before_step()) is not None:
             return stop, None
         if facts.begin is not None:
             x = self._timed("subproblem", lambda: facts.begin(x, self._inside()))  # type: ignore[misc]  # 0
@@ -122,10 +124,10 @@ class OracleDescent(Driver):
         for self._sweep in range(1, 2 if alone else limit + 1):
             before = x
             for block in facts.blocks:
-                if (stop := self.stopped()) is not None:
+                if (stop := self._before_step()) is not None:
                     return stop, None
                 x = self._step(block, x)  # 1
-            if (stop := self.stopped()) is not None:
+            if (stop := self._before_step()) is not None:
                 return stop, None
             settled = self._settled(before, x)
             if settled:  # 3
@@ -136,6 +138,15 @@ class OracleDescent(Driver):
         x = self._finish(x)
         cut = self.steps[-1]["iterations"] >= self._inner_limit() if alone else not settled
         return StopReason.ITERATION_LIMIT if cut and self._left(x) > c.tolerance else StopReason.CONVERGED, None
+
+    def _before_step(self) -> StopReason | None:
+        """Return the reason not to begin what cannot be broken off, if there is one."""
+        left = self.clock.left
+        late = left is not None and self.facts.seconds is not None and self.facts.seconds() > left
+        return self.stopped() or (StopReason.TIME_LIMIT if late else None)
+
+    def _bound_at_hand(self) -> float | None:
+        return self.facts.least
 
     def _settled(self, before: FloatArray, after: FloatArray) -> bool:
         facts = self.facts

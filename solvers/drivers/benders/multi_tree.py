@@ -27,7 +27,7 @@ from solvers.drivers.benders.base import DecompositionConfig, DecompositionDrive
 from solvers.drivers.benders.master import Master
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import require
+from solvers.interfaces.registry import require_proofs
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import needs
 from solvers.model.conflict import clashing_rows
@@ -41,7 +41,7 @@ class BendersConfig(DecompositionConfig):
     Attributes
     ----------
     master_solver : str
-        Solver of the master MILP.
+        Solver of the master MILP, one whose optima are such: highs, scip, gurobi, glpk; cbc is refused.
     patience : int, optional
         With ``validation``: stop after so many iterations without a lower error.
     """
@@ -62,7 +62,7 @@ class Benders(DecompositionDriver):
         """Build the master as a Pyomo model of its own, and a runner that keeps its solver alive."""
         c = self.config
         self._master = Master(self.parts, floor)
-        spec = require(c.master_solver, C.MILP | needs(self._master.model)[0])
+        spec = require_proofs(c.master_solver, C.MILP | needs(self._master.model)[0])
         options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed, own=spec.tight)
         self._master_runner = Runner(spec, options)
 

@@ -35,6 +35,7 @@ from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import names
 from solvers.interfaces.runner import Answer, Runner
+from solvers.model.classes import violation
 from solvers.model.convexity import is_convex
 from solvers.model.linear import LinearRows
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
@@ -182,6 +183,8 @@ class SwitchedSubproblem(_Declarative):
             if self._out_of_time(answer):
                 return None
             if answer.status is SolutionStatus.INFEASIBLE:
+                if self._has_trivial_point():
+                    raise self._refuse(replace(answer, message="infeasible, which it is not"), self.model)
                 return SubAnswer(None, np.inf, self._larger_support(point), lambda: None)
             give_values(self.variables)
             if not answer.has_point or (duals and not answer.duals):
@@ -208,11 +211,28 @@ class SwitchedSubproblem(_Declarative):
         certificate = self.parts.structure.certificate
         if certificate is None:
             return
-        model, mine = self.parts.structure.complicating[0].model(), {id(v) for v in self.variables}
-        every = model.component_data_objects(pyo.Var, descend_into=INSIDE)
-        others = [(v, v.value) for v in every if id(v) not in mine]
-        certificate.mend(model, self.model)
+        mine = {id(v) for v in self.variables}
+        others = [(v, x) for v, x in self._values() if id(v) not in mine]
+        certificate.mend(self._whole, self.model)
         put_back(others)
+
+    def _has_trivial_point(self) -> bool:
+        """Tell whether the builder's trivial point satisfies the subproblem, whatever a solver says."""
+        certificate, before = self.parts.structure.certificate, self._values()
+        if certificate is None:
+            return False
+        certificate.trivial(self._whole)
+        put_back((v, x) for v, x in before if v.fixed)
+        found = violation(self.model) <= FEASIBLE
+        put_back(before)
+        return found
+
+    @property
+    def _whole(self) -> Any:
+        return self.parts.structure.complicating[0].model()
+
+    def _values(self) -> list[tuple[Any, float | None]]:
+        return [(v, v.value) for v in self._whole.component_data_objects(pyo.Var, descend_into=INSIDE)]
 
     @staticmethod
     def _larger_support(point: np.ndarray) -> Cut:

@@ -155,6 +155,9 @@ class TwoLayer(Driver):
             }  # fmt: skip
             del work.X, self.proof  # may be as large as the data
 
+    def _bound_at_hand(self) -> float:
+        return 0.0  # neither part is below
+
     def _rounds(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run; the numbers are the steps of the algorithm box."""
         c, work = self.config, self.work

@@ -179,7 +179,8 @@ class SvmOracle:
         columns = self._columns(support)
         proof = SvmProof(columns, root, self._y, self._C)
         iterations, method = 0, "closed-form"
-        if support.size and gram.worth_trying(self._y.size, support.size, tolerance) and self._gram.due():
+        left = deadline - time.perf_counter()
+        if support.size and gram.worth_trying(self._y.size, support.size, tolerance, left) and self._gram.due():
             method = gram.METHOD
             iterations = gram.improve(proof, columns, root, tolerance)
             self._gram.learn(proof.gap <= tolerance)

@@ -14,6 +14,7 @@ import warnings
 import numpy as np
 from scipy.linalg.blas import ssyrk
 
+from fsmodels.models.libsvm import seconds
 from fsmodels.models.proofs.svm import Array, SvmProof
 
 METHOD = "libsvm-gram"
@@ -39,9 +40,10 @@ class Backoff:
         self._wait = 0 if success else 2**self._failures
 
 
-def worth_trying(samples: int, features: int, tolerance: float) -> bool:
-    """Tell whether the Gram matrix is likely the faster way."""
-    return tolerance >= PRECISION and features >= max(samples / 8, 6 * math.sqrt(samples))
+def worth_trying(samples: int, features: int, tolerance: float, left: float = math.inf) -> bool:
+    """Tell whether the Gram matrix is likely the faster way, and ends in time: nothing in it can be broken off."""
+    large = features >= max(samples / 8, 6 * math.sqrt(samples))
+    return tolerance >= PRECISION and large and seconds(samples, features) <= left
 
 
 def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float) -> int:
