@@ -63,8 +63,7 @@ from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.bounds import one_norm_bound, robust_bound, svm_bound
 from fsmodels.models.proofs.certified import Classified, Point, weights, write
 from fsmodels.models.proofs.equilibration import Columns, rounding
-from solvers.facts import Facts
-from solvers.facts.change import Change
+from solvers.facts import Change, Facts, keep
 
 __all__ = ["l2_svm", "l2_svm_dual", "one_norm_svm", "robust_lp"]
 __dir__ = __all__.copy  # what <TAB> offers
