@@ -166,7 +166,7 @@ def _top(row: int) -> int:
 
 
 def _arrow(a: str, b: str, lanes: dict[str, int]) -> str:
-    """Return the line from one room to another; those that pass a floor run in lanes beside the boxes, and are light."""
+    """Return the line from one room to another; those that pass a floor are light and run in lanes beside the boxes."""
     (xa, ra, wa, _), (xb, rb, wb, _) = _PLAN[a], _PLAN[b]
     package, light = a.split(".")[0], False
     side, middle = (-1, _LEFT) if package == "fsmodels" else (1, _RIGHT)
