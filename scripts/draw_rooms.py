@@ -102,9 +102,9 @@ _PLAN: dict[str, tuple[float, int, int, str]] = {
     "solvers.whole": (_RIGHT, 1, 320, "one solver on a whole model, its answer proven"),
     "solvers.drivers": (_RIGHT, 2, 320, "a room an algorithm: benders, tree, alternating, ..."),
     "solvers.facts": (_RIGHT, 3, 320, "what a model tells: structure, blocks, certificate"),
-    "solvers.model": (_RIGHT - 110, 4, 120, "as numbers"),
-    "solvers.lp": (_RIGHT + 10, 4, 100, "HiGHS, Pyomo"),
-    "solvers.box": (_RIGHT + 115, 4, 90, "l-bfgs-b, ..."),
+    "solvers.lp": (_RIGHT - 112, 4, 96, "HiGHS, Pyomo"),
+    "solvers.box": (_RIGHT - 6, 4, 96, "l-bfgs-b, ..."),
+    "solvers.model": (_RIGHT + 104, 4, 112, "as numbers"),
     "solvers.interfaces": (_RIGHT, 5, 320, "every Pyomo solver by name: registry, quirks, runner"),
     "solvers.clarabel": (_RIGHT, 6, 320, "cones and convex quadratics as a Pyomo solver"),
     "fsmodels (ground)": (_LEFT, 7, 320, ""),
@@ -149,8 +149,8 @@ def picture(root: Path = ROOT) -> str:
         fill, stroke = _GROUND if ground else _COLOURS[package]
         if ground:
             files = [m.split(".")[1] for m in known if m != package and room(m, known) == name]
-            line = f"{package}: {', '.join(sorted(files))}"
-        title = "ground, which all may use" if ground else name.removeprefix("fsmodels.") if "." in name else name
+            line = ", ".join(sorted(files))
+        title = f"ground of {package}, which all may use" if ground else name.removeprefix(f"{package}.")
         top = _top(row)
         parts.append(
             f'<rect x="{x - width / 2:g}" y="{top}" width="{width}" height="{_BOX}" rx="6" fill="{fill}" '
@@ -166,30 +166,43 @@ def _top(row: int) -> int:
 
 
 def _arrow(a: str, b: str, lanes: dict[str, int]) -> str:
-    """Return the line from one room to another; those that pass a floor run in lanes beside the boxes."""
+    """Return the line from one room to another; those that pass a floor are light and run in lanes beside the boxes."""
     (xa, ra, wa, _), (xb, rb, wb, _) = _PLAN[a], _PLAN[b]
-    package = a.split(".")[0]
-    stroke = _COLOURS[package][1]
-    if package != b.split(".")[0]:  # across
+    package, light = a.split(".")[0], False
+    side, middle = (-1, _LEFT) if package == "fsmodels" else (1, _RIGHT)
+    narrow = wb < 110 and rb == 4  # lp and box, which stand behind other rooms: entered from above
+    if package != b.split(".")[0]:
         k = lanes["across"] = lanes.get("across", -1) + 1
-        lane = _LEFT + 172 + 10 * k + (25 if ra == rb else 0)
-        start, end = (xa + wa / 2, _top(ra) + 10 + 5 * (k % 6)), (xb - wb / 2, _top(rb) + 8 + 5 * (k % 6))
-        path = f"M{start[0]:g} {start[1]:g} C{lane:g} {start[1]:g} {lane:g} {end[1]:g} {end[0]:g} {end[1]:g}"
+        x0, y0 = xa + wa / 2, _top(ra) + 10 + 5 * (k % 6)
+        x1, y1 = (xb - 20 + 4 * (k % 6), _top(rb)) if narrow else (xb - wb / 2, _top(rb) + 8 + 5 * (k % 6))
+        turn = f"{x1:g} {y1 - 45:g}" if narrow else f"{x1 - 70:g} {y1:g}"
+        path = f"M{x0:g} {y0:g} C{x0 + 70:g} {y0:g} {turn} {x1:g} {y1:g}"
     elif ra == rb:
-        side = 1 if xb > xa else -1
+        towards = 1 if xb > xa else -1
         y = _top(ra) + _BOX / 2
-        path = f"M{xa + side * wa / 2:g} {y:g} L{xb - side * wb / 2:g} {y:g}"
+        path = f"M{xa + towards * wa / 2:g} {y:g} L{xb - towards * wb / 2:g} {y:g}"
     elif rb - ra == 1:
         x0 = min(max(xb, xa - wa / 2 + 12), xa + wa / 2 - 12)
         x1 = min(max(xa, xb - wb / 2 + 12), xb + wb / 2 - 12)
         path = f"M{x0:g} {_top(ra) + _BOX} L{x1:g} {_top(rb)}"
     else:
+        light = True
         k = lanes[package] = lanes.get(package, -1) + 1
-        side, middle = (-1, _LEFT) if package == "fsmodels" else (1, _RIGHT)
-        lane = middle + side * (172 + 5 * k)
-        y0, y1 = _top(ra) + 10 + 4 * (k % 7), _top(rb) + 10 + 4 * (k % 7)
-        path = f"M{xa + side * wa / 2:g} {y0:g} L{lane:g} {y0:g} L{lane:g} {y1:g} L{xb + side * wb / 2:g} {y1:g}"
-    return f'<path d="{path}" fill="none" stroke="{stroke}" stroke-opacity="0.55" marker-end="url(#{package})"/>'
+        lane = middle + side * (170 + 5 * k)
+        y0, y1 = _top(ra) + 6 + 4 * (k % 9), _top(rb) + 6 + 4 * (k % 9)
+        behind = xa + side * wa / 2 != middle + side * 160  # another room of its floor stands between it and the lanes
+        start = f"M{xa + side * wa / 2:g} {y0:g} L{lane:g} {y0:g}"
+        if behind:
+            start = f"M{xa:g} {_top(ra)} L{xa:g} {_top(ra) - 6 - k % 9} L{lane:g} {_top(ra) - 6 - k % 9}"
+        end = f"L{lane:g} {y1:g} L{xb + side * wb / 2:g} {y1:g}"
+        if narrow:
+            x1, y1 = xb + 12 + 5 * (k % 5), _top(rb) - 8 - 2 * (k % 5)
+            end = f"L{lane:g} {y1:g} L{x1:g} {y1:g} L{x1:g} {_top(rb)}"
+        path = f"{start} {end}"
+    return (
+        f'<path d="{path}" fill="none" stroke="{_COLOURS[package][1]}" stroke-opacity="{0.35 if light else 0.9}" '
+        f'marker-end="url(#{package})"/>'
+    )
 
 
 if __name__ == "__main__":

@@ -4,11 +4,15 @@ import ast
 import configparser
 import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+
+from fsmodels.cli import main
+from fsmodels.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / "scripts" / "draw_rooms.py"
@@ -161,3 +165,40 @@ def test_readers_of_solutions_name_no_good_status():
                 named += [] if id(node) in asked else [f"{file.relative_to(ROOT)}:{node.lineno}"]
     assert compared > 0
     assert not named
+
+
+def test_the_picture_is_that_of_the_imports():
+    assert rooms.PICTURE.read_text("utf-8") == rooms.picture(), "run python scripts/draw_rooms.py"
+
+
+def test_the_page_of_the_house_names_files_that_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    named = re.findall(r"`((?:fsmodels|solvers|scripts|tests)/[\w/]+\.\w+)`", text)
+    assert len(named) > 25
+    assert not [name for name in named if not (ROOT / name).is_file()]
+
+
+def test_the_run_enters_the_files_that_the_page_names(tmp_path):
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    (life,) = re.findall(r"## The life of(.*?)\n## ", text, re.DOTALL)
+    named = set(re.findall(r"`((?:fsmodels|solvers)/[\w/]+\.py)`", life))
+    entered = set()
+
+    def entering(frame, event, _):
+        if event == "call" and frame.f_code.co_name != "<module>":
+            entered.add(frame.f_code.co_filename)
+
+    words = ["select", "wdbc", "--model", "fsp-m", "--max-features", "1", "--quiet", "--json", str(tmp_path / "w.json")]
+    sys.setprofile(entering)
+    try:
+        assert main(words) == 0
+    finally:
+        sys.setprofile(None)
+    assert not {name for name in named if str(ROOT / name) not in entered}
+
+
+def test_the_citation_is_of_this_version():
+    text = (ROOT / "CITATION.cff").read_text("utf-8")
+    fields = dict(re.findall(r"^([\w-]+): *(.*)$", text, re.MULTILINE))
+    assert {"cff-version", "message", "title", "authors"} <= set(fields)
+    assert (fields["cff-version"], fields["version"], fields["license"]) == ("1.2.0", __version__, "BSD-3-Clause")
