@@ -19,7 +19,7 @@ print("\n".join(line.replace(">=", "==") if sys.argv[1] == "lowest" else line fo
 END
 "$python" -m venv "$work/venv"
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$work/requirements.txt"
-[ $# -gt 0 ] || set -- tests/solvers/test_lp.py tests/solvers/test_run.py tests/solvers/test_traps.py \
-    tests/solvers/test_clarabel.py tests/fsmodels/test_gmeb_path.py \
-    tests/fsmodels/test_svm_relaxation.py tests/fsmodels/test_select.py
+[ $# -gt 0 ] || set -- tests/solvers/lp/test_lp.py tests/solvers/test_run.py tests/solvers/interfaces/test_traps.py \
+    tests/solvers/clarabel/test_clarabel.py tests/fsmodels/models/gmeb/test_gmeb_path.py \
+    tests/fsmodels/models/fsp/test_svm_relaxation.py tests/fsmodels/selection/test_select.py
 PYTHONPATH=. OMP_NUM_THREADS=1 "$work/venv/bin/python" -m pytest -p no:cacheprovider "$@"

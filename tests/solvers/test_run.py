@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from dataclasses import replace
+from pathlib import Path
 
 import pyomo.environ as pyo
 import pytest
@@ -195,7 +196,7 @@ INTERRUPTED = """
 @pytest.fixture(scope="module")
 def interrupted():
     """Every MILP solver in a process of its own that gets Ctrl-C while it solves; what each printed."""
-    models = __file__.replace("test_run", "conftest")
+    models = str(Path(__file__).parent / "conftest.py")
     program = textwrap.dedent(INTERRUPTED)
     able = [s.name for s in SOLVERS.values() if C.MILP in s.capabilities and s.found]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -12,6 +12,7 @@ import fsmodels as fs
 from fsmodels.errors import DataError
 from fsmodels.models import libsvm, svm
 from fsmodels.models.fsp import oracle as svm_oracle
+from fsmodels.models.kernel import objective
 from solvers.drivers import cutting_plane, sla
 from solvers.lp import highs as lp
 from solvers.result import StopReason
@@ -78,7 +79,7 @@ def test_the_gram_matrix_is_not_begun_where_it_would_end_too_late(monkeypatch):
 def test_a_kernel_matrix_that_would_end_too_late_is_not_begun(model, monkeypatch):
     data = normal(60, 8)
     monkeypatch.setattr(libsvm, "PACE", 1.0)
-    monkeypatch.setattr(fs._kernel_objective.Objective, "matrix", lambda *_: pytest.fail("begun"))
+    monkeypatch.setattr(objective.Objective, "matrix", lambda *_: pytest.fail("begun"))
     found = fs.select(data, model, time_limit=5.0, **KERNELS[model])
     assert found.stop_reason is StopReason.TIME_LIMIT
     assert 0.0 == found.bound < found.objective
@@ -102,8 +103,8 @@ def test_two_seconds_on_5000_by_800(model, solver, parameters):
     """Within 1.2 times the limit and a second of processor time; the rest is slack for other machines."""
     told = json.dumps([model, solver, parameters])
     ran = subprocess.run([sys.executable, "-c", LARGE, told], capture_output=True, text=True, timeout=600, check=True)
-    seconds, objective, bound = json.loads(ran.stdout.splitlines()[-1])
-    assert objective is not None
+    seconds, value, bound = json.loads(ran.stdout.splitlines()[-1])
+    assert value is not None
     assert bound is not None
     assert seconds < 2 * (1.2 * 2.0 + 1.0)
 

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pyomo.environ as pyo
 import pytest
@@ -496,7 +497,7 @@ def test_scips_log_is_shown_on_request_only_and_never_blocks(tee):
                       **{"display/freq": 1, "limits/nodes": 1500})
         print("ended")
     """
-    models = __file__.replace("test_traps", "conftest")
+    models = str(Path(__file__).parents[1] / "conftest.py")
     command = [sys.executable, "-c", textwrap.dedent(program), models, str(tee)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=90)
     log, end = done.stdout.rsplit("ended", 1)

@@ -21,7 +21,7 @@ from fsmodels.datasets.tables import read_costs
 from fsmodels.errors import DataError, Error, ParameterError
 from fsmodels.words import check_known_features
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = {  # name: samples, features, positives
     "wdbc": (569, 30, 212),
     "wpbc": (194, 32, 46),
