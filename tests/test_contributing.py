@@ -109,7 +109,7 @@ def duran_grossmann():
 def test_the_driver_solves_the_textbook_example(recipe):
     recipe("driver")
     model = duran_grossmann()
-    result = solvers.solve(model, "outer-approximation", gap=1e-6)
+    result = solvers.solve(model, "outer-approximation", assume_convex=True, gap=1e-6)
     assert result.status is SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(6.0098, abs=1e-3)
     assert [round(y.value) for y in model.y.values()] == [0, 1, 0]
@@ -142,7 +142,7 @@ def test_the_driver_agrees_with_enumeration(recipe, seed):
             m.y[j].fix(y[j])
         value = solvers.solve(m, "pounce").objective
         best = best if value is None else max(best, value)
-    result = solvers.solve(plan(), "outer-approximation", gap=1e-6)
+    result = solvers.solve(plan(), "outer-approximation", assume_convex=True, gap=1e-6)
     assert result.status is SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(best, rel=1e-5)
 
@@ -151,16 +151,18 @@ def test_the_driver_leaves_the_model_and_takes_limits(recipe):
     recipe("driver")
     model = duran_grossmann()
     before = [(v.name, v.fixed, v.domain) for v in model.component_data_objects(pyo.Var)]
-    result = solvers.solve(model, "outer-approximation", gap=1e-9, iteration_limit=1)
+    result = solvers.solve(model, "outer-approximation", assume_convex=True, gap=1e-9, iteration_limit=1)
     assert result.status is SolutionStatus.FEASIBLE
     assert result.bound < result.objective
     assert before == [(v.name, v.fixed, v.domain) for v in model.component_data_objects(pyo.Var)]
     assert len(list(model.component_data_objects(pyo.Constraint))) == 6
     with pytest.raises(solvers.OptionError, match=r'"master_sover".*Did you mean "master_solver"'):
         solvers.solve(model, "outer-approximation", master_sover="highs")
+    with pytest.raises(solvers.ModelError, match="assume_convex=True"):
+        solvers.solve(model, "outer-approximation")
     model.n = pyo.Var(domain=pyo.Integers, bounds=(0, 5))
     with pytest.raises(solvers.ModelError, match='"n" is integer'):
-        solvers.solve(model, "outer-approximation")
+        solvers.solve(model, "outer-approximation", assume_convex=True)
 
 
 def test_the_solver_is_known_by_name_and_by_its_object(recipe):

@@ -2,6 +2,7 @@
 
 import ast
 import configparser
+import importlib
 import importlib.util
 import re
 import sys
@@ -134,6 +135,30 @@ def test_every_folder_says_what_lives_there_and_what_it_may_import(folder):
     (may,) = re.findall(r"May import ([^.]*(?:``[^`]*``[^.]*)+)\.", said)
     for name in re.findall(r"``((?:fsmodels|solvers)[\w.]*)``", may):
         assert name in KNOWN, name
+
+
+def leads_somewhere(name):
+    """Tell whether a dotted name is a module of the tree, or what one of them holds."""
+    module = name
+    while module not in KNOWN:
+        module = module.rpartition(".")[0]
+    held = importlib.import_module(module)
+    for part in name.removeprefix(module).strip(".").split("."):
+        if part and not hasattr(held, part):
+            return False
+        held = getattr(held, part) if part else held
+    return True
+
+
+def test_names_of_ours_in_the_text_lead_somewhere():
+    cited = {
+        (str(file.relative_to(ROOT)), name)
+        for file in text_files()
+        for name in re.findall(r"`((?:fsmodels|solvers)(?:\.\w+)+)`", without_output(file))
+        if not name.endswith((".py", ".md", ".data", ".ipynb"))
+    }
+    assert len(cited) > 40
+    assert not [where for where in sorted(cited) if not leads_somewhere(where[1])]
 
 
 def test_no_page_is_cited_that_is_not_in_the_tree():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -39,11 +40,11 @@ def changeable(check: Callable[[Any], Any], value: Any, doc: str, index: Any = N
     Traceback (most recent call last):
     fsmodels.errors.ParameterError: penalty=1.5 is not allowed: lambda. Give a number from 0 to below 1.
     """
-
-    def allowed(model: Any, new: Any, *_: Any) -> bool:
-        check(new if isinstance(new, Real) else None)  # text of a number would stay text
-        return True
-
     first = check(value) if index is None else {key: check(x) for key, x in value.items()}
     where = () if index is None else (index,)
-    return pyo.Param(*where, initialize=first, within=pyo.Any, validate=allowed, mutable=True, doc=doc)
+    return pyo.Param(*where, initialize=first, within=pyo.Any, validate=partial(_allowed, check), mutable=True, doc=doc)
+
+
+def _allowed(check: Callable[[Any], Any], model: Any, new: Any, *_: Any) -> bool:
+    check(new if isinstance(new, Real) else None)  # text of a number would stay text
+    return True

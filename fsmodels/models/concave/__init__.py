@@ -24,7 +24,7 @@ Why FSL is FS
     u'(e - r), the sum of the products that complementarity sets to 0, and at least 0: FSB is FSL with an exact penalty.
     Where r_j < 1, u_j and with it v_j is 0, so rounding r down gives a point of FS that costs no more, and u = v = |w|,
     r = sigma one of FSL: with the same data and lambda both have one optimum, and FS's tree solves and proves FSL.
-    Rows of yours on r keep that if rounding down keeps them (``solvers.twin``), as ``side_constraints`` do.
+    Rows of yours on r keep that if rounding down keeps them (``solvers.facts.twin``), as ``side_constraints`` do.
 Why FSV and FSS can be linearised
     On v >= 0, where all feasible points lie, 1 - e^(-alpha v) and the sigmoid are concave. A concave objective over a
     polyhedron without lines has a vertex solution; successive linearisation goes from vertex to better vertex and

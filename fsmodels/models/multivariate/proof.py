@@ -5,8 +5,8 @@ Bound
     costs at least ``alpha.q - 1/2 (the B largest c_j^2)`` (``multivariate``). Of t alpha that is ``t alpha.q - t^2 / 2
     (...)``, largest at ``t = alpha.q / (the B largest c_j^2)``, or where t sum alpha = C.
 Point
-    The least xi of w is its largest row, the best d is in closed form (``solvers.k_support``), what it lacks of B goes
-    where there is room, and t_j = w_j^2 / d_j.
+    The least xi of w is its largest row, the best d is in closed form (``solvers.facts.k_support``), what it lacks of B
+    goes where there is room, and t_j = w_j^2 / d_j.
 Units
     w_j = f_j u_j with f_j = q_max / max_k |p_j^k|, or W = sqrt(2 C q_max), which no weight of the optimum exceeds as
     w = 0 costs C q_max, where that is less; xi is measured in q_max. Powers of two, as everywhere.
