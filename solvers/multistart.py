@@ -40,6 +40,7 @@ from solvers.driver import Driver
 from solvers.duals import dual_suffix
 from solvers.errors import SolverError
 from solvers.interfaces import Answer, Runner, SolveOptions
+from solvers.known_rows import hand_over
 from solvers.model_class import bounds_of, needs, refuse_integers, used_variables, violation
 from solvers.registry import SOLVERS, SolverSpec, default_solver, find, names, require
 from solvers.registry import Capability as C
@@ -110,7 +111,7 @@ class MultiStart(Driver):
         objective = single_objective(model)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
         if facts_of(model) is not None:  # a builder's, which may be large
-            self.go_on()
+            self.go_on(hand_over(model))
         self.seen = visible(model, self.spec)
         refuse_integers(self.seen.model, self.name, C.MINLP)
         self.linear = needs(self.seen.model) == [C.LP]

@@ -21,7 +21,6 @@ from solvers.driver import check_limits
 from solvers.duals import Multipliers, dual_suffix, is_constant, why_no_duals
 from solvers.errors import ModelError, OptionError, SolverError, SolverFailure
 from solvers.interfaces import Answer, Runner, SolveOptions
-from solvers.known_rows import terms_of
 from solvers.model_class import (
     has_integers,
     is_fraction,
@@ -45,7 +44,6 @@ from solvers.unseen import INSIDE, unseen
 ALMOST_INTEGER = 1e-4
 STEEP = 1e8  # a big-M, in units of what it bounds, with which solvers were seen to cut off optima
 SMALL = 1e-3  # an objective, as a solver sees it, of which its absolute tolerances are no longer a small part
-HAND_OVER = 5e-7  # s a term, at least: to write a dense row in other variables and to compile it
 SHARPER = 3  # times that it is multiplied
 CONVEX = C.QP | C.QCP
 
@@ -272,9 +270,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     words = _words(spec, options, polished=parts is not None)
     variables = list(model.component_data_objects(pyo.Var, descend_into=INSIDE))
     before = [(v, v.value) for v in variables]
-    if clock.left is not None and clock.left <= HAND_OVER * terms_of(
-        model
-    ):  # and nothing that takes the longer the larger the model
+    if clock.left is not None and clock.left <= hand_over(model):  # nothing that takes the longer the larger the model
         late = Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
         whole = _Whole(model, spec, options, clock, Visible(model), [], structure, parts, None)
         return whole.judged(late, "", before)
