@@ -21,6 +21,7 @@ from solvers.driver import check_limits
 from solvers.duals import Multipliers, dual_suffix, is_constant, why_no_duals
 from solvers.errors import ModelError, OptionError, SolverError, SolverFailure
 from solvers.interfaces import Answer, Runner, SolveOptions
+from solvers.known_rows import hand_over
 from solvers.model_class import (
     has_integers,
     is_fraction,
@@ -270,7 +271,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     words = _words(spec, options, polished=parts is not None)
     variables = list(model.component_data_objects(pyo.Var, descend_into=INSIDE))
     before = [(v, v.value) for v in variables]
-    if clock.left is not None and clock.left <= hand_over(model):  # nothing that takes the longer the larger the model
+    if clock.left is not None and clock.left <= hand_over(model):  # and nothing of the size of the model
         late = Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
         whole = _Whole(model, spec, options, clock, Visible(model), [], structure, parts, None)
         return whole.judged(late, "", before)
