@@ -375,19 +375,19 @@ def add_margins(model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weigh
     model.loss = pyo.Expression(expr=total, doc="(1), (ONSVM) sum of slacks")
 
 
-def keep_rows(component: Any, signed_rows: Any, offsets: np.ndarray, slacks: np.ndarray, held: Sequence[Any]) -> None:
-    """Keep rows ``r_i.w + o_i b + s_i xi_i`` as a matrix, for whoever would read them off their terms."""
-    if sparse.issparse(signed_rows):
-        parts = [signed_rows, sparse.csr_array(offsets[:, None]), sparse.diags_array(slacks)]
+def keep_rows(component: Any, rows: Any, offsets: np.ndarray | None, slacks: np.ndarray, held: Sequence[Any]) -> None:
+    """Keep rows ``r_i.w + o_i b + s_i xi_i``, b where there is one, as a matrix for whoever would read their terms."""
+    shared = [] if offsets is None else [offsets]
+    if sparse.issparse(rows):
+        parts = [rows, *(sparse.csr_array(o[:, None]) for o in shared), sparse.diags_array(slacks)]
         keep(component, sparse.hstack(parts, format="csr"), held)
         return
-    samples, n = signed_rows.shape
-    values = np.column_stack([signed_rows, offsets, slacks])  # zeros are terms, too
-    columns = np.empty((samples, n + 2), dtype=np.int32)
-    columns[:, : n + 1], columns[:, n + 1] = np.arange(n + 1), n + 1 + np.arange(samples)
-    starts = np.arange(samples + 1) * (n + 2)
-    shape = (samples, n + 1 + samples)
-    keep(component, sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=shape), held)
+    samples, n = rows.shape[0], rows.shape[1] + len(shared)
+    values = np.column_stack([rows, *shared, slacks])  # zeros are terms, too
+    columns = np.empty((samples, n + 1), dtype=np.int32)
+    columns[:, :n], columns[:, n] = np.arange(n), n + np.arange(samples)
+    starts = np.arange(samples + 1) * (n + 1)
+    keep(component, sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=(samples, n + samples)), held)
 
 
 def signed(data: Dataset) -> Any:

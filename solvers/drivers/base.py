@@ -87,14 +87,17 @@ class Driver:
             self.sign = 1.0 if single_objective(model).sense == pyo.minimize else -1.0
         self.resolution = resolution_of(model)
 
-    def go_on(self) -> None:
-        """End ``prepare`` where the run has to stop; for before whatever takes the longer the larger the model.
+    def go_on(self, seconds: float = 0.0) -> None:
+        """End ``prepare`` where the run has to stop, or what takes these seconds could not be done in time.
+
+        For before whatever takes the longer the larger the model.
 
         Raises
         ------
         OutOfTime
         """
-        if self.clock.over or interrupt.pressed():
+        left = self.clock.left
+        if (left is not None and left <= seconds) or interrupt.pressed():
             raise OutOfTime
 
     @classmethod

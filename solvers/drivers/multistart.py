@@ -43,6 +43,7 @@ from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import needs, refuse_integers, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
 from solvers.model.duals import dual_suffix
+from solvers.model.known_rows import hand_over
 from solvers.model.rewriting import visible
 from solvers.model.smooth import curved_variables
 from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason
@@ -105,7 +106,7 @@ class MultiStart(Driver):
         objective = single_objective(model)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
         if facts_of(model) is not None:  # a builder's, which may be large
-            self.go_on()
+            self.go_on(hand_over(model))
         self.seen = visible(model, self.spec)
         refuse_integers(self.seen.model, self.name, C.MINLP)
         self.linear = needs(self.seen.model) == [C.LP]

@@ -25,7 +25,7 @@ from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import has_integers, needs, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
 from solvers.model.duals import Multipliers, dual_suffix, is_constant, why_no_duals
-from solvers.model.known_rows import terms_of
+from solvers.model.known_rows import hand_over
 from solvers.model.rewriting import Visible, visible
 from solvers.model.unseen import unseen
 from solvers.options import check_limits
@@ -38,7 +38,6 @@ from solvers.whole.twin_proof import Proof, prove
 ALMOST_INTEGER = 1e-4
 STEEP = 1e8  # a big-M, in units of what it bounds, with which solvers were seen to cut off optima
 SMALL = 1e-3  # an objective, as a solver sees it, of which its absolute tolerances are no longer a small part
-HAND_OVER = 5e-7  # s a term, at least: to write a dense row in other variables and to compile it
 SHARPER = 3  # times that it is multiplied
 CONVEX = C.QP | C.QCP
 
@@ -265,9 +264,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     words = _words(spec, options, polished=parts is not None)
     variables = list(model.component_data_objects(pyo.Var, descend_into=INSIDE))
     before = [(v, v.value) for v in variables]
-    if clock.left is not None and clock.left <= HAND_OVER * terms_of(
-        model
-    ):  # and nothing that takes the longer the larger the model
+    if clock.left is not None and clock.left <= hand_over(model):  # and nothing of the size of the model
         late = Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
         whole = _Whole(model, spec, options, clock, Visible(model), [], structure, parts, None)
         return whole.judged(late, "", before)

@@ -395,6 +395,8 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
         return q**2 + (a - c) ** 2 <= (a + c) ** 2
 
     model.weight = pyo.Constraint(varying, rule=weight, doc="(17) sqrt(v_j) q_j = sum_i mu_i y_i x_ij; multiplier w_j")
+    at, roots = [position[j] for j in varying], -np.sqrt([v[j] for j in varying])
+    keep_rows(model.weight, signed.T[at], None, roots, [*mu, *(model.q[j] for j in varying)])
     model.moment = pyo.Constraint(varying, rule=moment, doc="(16) v_j r_j = mu_+ v+_j + mu_- v-_j; multiplier s_j")
     model.cone = pyo.Constraint(varying, rule=cone, doc="(16) (q_j, 2 mu_1, r_j) in K^r")
     model.balance = pyo.Constraint(
