@@ -101,13 +101,16 @@ class Certificate:
         put_back(before)
         return None
 
-    def mend(self, model: Any, part: Any) -> float:
+    def mend(self, model: Any, part: Any, *, tempting: bool = True) -> float:
         """Repair the model's point as far as ``part`` allows, and return by how much it misses rows then.
 
         Parameters
         ----------
         part : Pyomo model
             Whose rows and objective judge: the model, or a subproblem that refers to its variables.
+        tempting : bool
+            Whether values that miss rows by a tolerance may be worth far more than what they miss (a weight of 1e-7
+            where its binary is 0), so that exact ones are better at any cost.
         """
         error, cost = violation(part), _cost(part)
         if self.repair is None:
@@ -118,7 +121,7 @@ class Certificate:
         left = violation(part)
         # a lower cost of the old values was that of what they miss, in each of the variables
         missed = TOLERANCE * abs(cost) + error * len(before) * largest_coefficient(_data(part, pyo.Objective)[0].expr)
-        if left <= ROUNDING < error or left <= FEASIBLE < error:
+        if left <= FEASIBLE < error or (tempting and left <= ROUNDING < error):
             return left
         if left <= max(ROUNDING, error) and _cost(part) <= cost + missed:
             return left

@@ -35,6 +35,7 @@ from pyomo.core.expr.numvalue import is_fixed
 from solvers.drivers.benders.lazy_tree import Judgement, LazyTree, LicenceError
 from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.multi_tree import Benders, BendersConfig
+from solvers.errors import SolverError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import require
@@ -72,7 +73,10 @@ class SingleTree(Benders):
         c = self.config
         self._master = Master(self.parts, floor)
         model, points = self._master.model, self._master.point_variables
-        spec = require(c.master_solver, C.MILP | C.LAZY_CUTS | needs(model)[0])
+        try:
+            spec = require(c.master_solver, C.MILP | C.LAZY_CUTS | needs(model)[0])
+        except SolverError as error:
+            raise SolverError(f'{error} Drivers that do without: "branch-and-cut", "benders".') from None
         # The solver knows only what is in a row or has a cost, and a lazy cut may hold no other variable.
         nothing = LinearExpression(linear_coefs=[0.0] * (len(points) + 1), linear_vars=[model.eta, *points])
         model.known = pyo.Constraint(expr=(-1.0, nothing, None), doc="no restriction: the variables of all cuts")

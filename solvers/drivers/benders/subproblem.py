@@ -213,7 +213,7 @@ class SwitchedSubproblem(_Declarative):
             return
         mine = {id(v) for v in self.variables}
         others = [(v, x) for v, x in self._values() if id(v) not in mine]
-        certificate.mend(self._whole, self.model)
+        certificate.mend(self._whole, self.model, tempting=False)  # the choice is fixed
         put_back(others)
 
     def _has_trivial_point(self) -> bool:

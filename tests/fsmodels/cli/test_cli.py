@@ -307,8 +307,9 @@ def test_infeasible_side_constraints_are_exit_code_3_and_named(folder, capsys):
     assert content["objective"] is content["weights"] is None
 
 
-def test_no_solution_within_the_time_limit_is_exit_code_3(folder, capsys):
-    words = ["select", "sonar", "--model", "full-fs", "-C", "1", "--penalty", "0.1", "--time-limit", "0"]
+def test_no_solution_within_the_time_limit_is_exit_code_3(folder, capsys, monkeypatch):
+    monkeypatch.setattr("solvers.facts.certificate.choose", lambda model: False)  # no point with the feature at hand
+    words = ["select", "sonar", "--model", "fsp-m", "--max-features", "5", "--force-in", "band01", "--time-limit", "0"]
     code, _, err = run(capsys, *words, "--json", "out.json")
     assert code == 3
     assert err == "Error: No solution within 0 s: give more time (--time-limit, Python: time_limit=).\n"

@@ -14,11 +14,11 @@ from model_state import state
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.drivers.benders.base import DecompositionDriver
 from solvers.drivers.catalogue import DRIVERS
-from solvers.interfaces.registry import DUALS, names
+from solvers.interfaces.registry import DUALS, SOLVERS, names
 from solvers.interfaces.registry import Capability as C
 from solvers.model.classes import violation
 
-MASTERS = names(C.MILP, installed=False)
+MASTERS = [name for name in names(C.MILP, installed=False) if not SOLVERS[name].misled]
 SUBS = names(C.QP | C.QCP | DUALS, installed=False)
 
 DECOMPOSITIONS = [name for name, driver in DRIVERS.items() if issubclass(driver, DecompositionDriver)]
