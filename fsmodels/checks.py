@@ -39,10 +39,7 @@ def _number(value: Any) -> float:
 def positive(name: str, value: Any, meaning: str, *, any_size: bool = False) -> float:
     """Return a number above 0, of a size that the arithmetic can bear (unless any will do), as float.
 
-    Raises
-    ------
-    ParameterError
-        With the value and what the parameter means.
+    Raises ParameterError, with the value and what the parameter means.
     """
     number = _number(value)
     if not (math.isfinite(number) and number > 0):
@@ -60,10 +57,7 @@ def positive(name: str, value: Any, meaning: str, *, any_size: bool = False) -> 
 def share(name: str, value: Any, meaning: str, *, open_below: bool = False) -> float:
     """Return a number in [0, 1), or (0, 1) with ``open_below``, as float.
 
-    Raises
-    ------
-    ParameterError
-        With the value and what the parameter means.
+    Raises ParameterError, with the value and what the parameter means.
     """
     number = _number(value)
     if not 0 <= number < 1 or (open_below and number == 0):
@@ -75,10 +69,7 @@ def share(name: str, value: Any, meaning: str, *, open_below: bool = False) -> f
 def whole(name: str, value: Any, least: int, most: int | None, meaning: str) -> int:
     """Return a whole number from ``least`` to ``most`` (None: to any) as int.
 
-    Raises
-    ------
-    ParameterError
-        With the value and what the parameter means.
+    Raises ParameterError, with the value and what the parameter means.
     """
     number = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if number and least <= value and (most is None or value <= most):
@@ -88,13 +79,7 @@ def whole(name: str, value: Any, least: int, most: int | None, meaning: str) -> 
 
 
 def choice(name: str, value: Any, allowed: list[str]) -> str:
-    """Return a value that is one of those allowed.
-
-    Raises
-    ------
-    ParameterError
-        With the allowed values.
-    """
+    """Return a value that is one of those allowed. Raises ParameterError, with the allowed values."""
     if not isinstance(value, str) or value not in allowed:
         raise ParameterError(f"{name}={short(repr(value))} is not known: use one of {', '.join(allowed)}.")
     return str(value)
@@ -103,10 +88,7 @@ def choice(name: str, value: Any, allowed: list[str]) -> str:
 def feature_count(value: Any, n_features: int, instead: str = "", name: str = "max_features") -> int:
     """Return max_features as int, a whole number in 1..n_features; ``instead`` names another way in the message.
 
-    Raises
-    ------
-    InfeasibleParameter
-        With the value and the range.
+    Raises InfeasibleParameter, with the value and the range.
     """
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if whole and 1 <= value <= n_features:
@@ -118,12 +100,7 @@ def feature_count(value: Any, n_features: int, instead: str = "", name: str = "m
 
 
 def renamed(old: str, new: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Refuse a keyword by the name that it had, telling the new one.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Refuse a keyword by the name that it had, telling the new one. Raises ParameterError."""
 
     def wrap(function: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(function)

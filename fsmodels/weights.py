@@ -23,8 +23,6 @@ def column_sizes(X: Any) -> FloatArray:
 def used(w: FloatArray, sizes: FloatArray) -> NDArray[np.bool_]:
     """Return where the largest term of a column, ``|w_j| max_i |x_ij|``, is above 1e-6 of the largest of all, and of 1.
 
-    Examples
-    --------
     >>> used(np.array([1.0, 1e-4, 1e-9]), np.array([1.0, 1e4, 1.0])).tolist()
     [True, True, False]
     """

@@ -28,13 +28,7 @@ def suggestion(name: object, known: Iterable[object]) -> str:
 
 
 def as_names(names: Any, where: str) -> list[str]:
-    """Return one name, or several, as a list of text.
-
-    Raises
-    ------
-    DataError
-        What is given is neither.
-    """
+    """Return one name, or several, as a list of text. Raises DataError: what is given is neither."""
     if isinstance(names, str):
         return [names]
     if isinstance(names, Mapping) or not isinstance(names, Iterable):
@@ -45,22 +39,10 @@ def as_names(names: Any, where: str) -> list[str]:
 def check_known_features(names: Iterable[str], features: Sequence[str], where: str) -> None:
     """Refuse names that are no features, such as a cost for a feature that the data do not have.
 
-    Parameters
-    ----------
-    names : iterable of str
-        What the user wrote.
-    features : sequence of str
-        What the data have.
-    where : str
-        Where the names stand, for the message (``"COSTS.csv"``, ``"requires"``).
+    ``names``: what the user wrote. ``features``: what the data have. ``where``: where the names stand, for the message
+    (``"COSTS.csv"``, ``"requires"``). Raises DataError, naming the first unknown name, the nearest feature and the
+    features.
 
-    Raises
-    ------
-    DataError
-        Naming the first unknown name, the nearest feature and the features.
-
-    Examples
-    --------
     >>> check_known_features(["age"], ("age", "weight"), "costs.csv")
     """
     if not isinstance(names, Iterable):

@@ -167,10 +167,7 @@ def in_new_thread(work: Callable[[], None]) -> None:
 class Crew:
     """Threads that are used again and again, for programs that count the threads they ever saw.
 
-    Parameters
-    ----------
-    size : int
-        The most at a time; who comes later waits.
+    ``size``: the most at a time; who comes later waits.
     """
 
     def __init__(self, size: int) -> None:
@@ -209,18 +206,12 @@ def attended(
 ) -> None:
     """Do ``work``, which Python cannot interrupt, in a thread of its own; ``stop`` it when Ctrl-C is pressed.
 
-    Parameters
-    ----------
-    work : callable
-        It must let other threads run. What it raises comes through.
-    stop : callable
-        Asks the work to end; called again and again until it does.
-    noticed : Event, optional
-        Of a ``noticing`` around this; otherwise there is one here, and ``KeyboardInterrupt`` where it was set.
-    meanwhile : callable, optional
-        Called many times a second, and once at the end.
-    start : callable
-        Starts a function in another thread: a new one, or one of a ``Crew``.
+    - ``work``: it must let other threads run. What it raises comes through.
+    - ``stop``: asks the work to end; called again and again until it does.
+    - ``noticed``: of a ``noticing`` around this; otherwise there is one here, and ``KeyboardInterrupt`` where it was
+      set.
+    - ``meanwhile``: called many times a second, and once at the end.
+    - ``start``: starts a function in another thread: a new one, or one of a ``Crew``.
     """
     if noticed is None:
         with noticing() as noticed:

@@ -44,10 +44,7 @@ _KINDS: dict[Any, tuple[Any, str]] = {
 def check_types(config: type, options: dict[str, Any]) -> None:
     """Refuse options whose value is not of the type that a dataclass of options says; None where it is a default.
 
-    Raises
-    ------
-    OptionError
-        With the value and what is allowed.
+    Raises OptionError, with the value and what is allowed.
     """
     hints = typing.get_type_hints(config)
     defaults = {f.name: f.default for f in dataclasses.fields(config)}
@@ -80,19 +77,12 @@ def _instance(kind: type) -> Callable[[Any], bool]:
 class Config:
     """The options that every driver has.
 
-    Attributes
-    ----------
-    time_limit : float, optional
-        Seconds for the whole run; what is left is handed to each solve inside.
-    gap : float
-        Relative gap at which to stop.
-    iteration_limit : int, optional
-    threads, seed : int, optional
-        For the solvers inside.
-    tee : bool
-        Show the iteration table while it grows.
-    callback : callable, optional
-        Called with each row of the table as a dict; returning True stops the run.
+    - ``time_limit``: seconds for the whole run; what is left is handed to each solve inside.
+    - ``gap``: relative gap at which to stop.
+    - ``iteration_limit``: int.
+    - ``threads``, ``seed``: for the solvers inside.
+    - ``tee``: show the iteration table while it grows.
+    - ``callback``: called with each row of the table as a dict; returning True stops the run.
     """
 
     time_limit: float | None = None
@@ -105,12 +95,7 @@ class Config:
 
 
 def check_limits(options: dict[str, Any]) -> None:
-    """Refuse limits and gaps that mean nothing, of drivers and of whole-model solvers alike.
-
-    Raises
-    ------
-    OptionError
-    """
+    """Refuse limits and gaps that mean nothing, of drivers and of whole-model solvers alike. Raises OptionError."""
     check_types(Config, options)
     for option, least in LEAST.items():
         value = options.get(option)

@@ -24,8 +24,6 @@ def is_psd(quad: Quadratic) -> bool:
 def psd_factor(q: np.ndarray) -> np.ndarray | None:
     """Return F (rank, n) with ``q = F'F`` for a symmetric (n, n) matrix, or None if q is not positive semidefinite.
 
-    Examples
-    --------
     >>> psd_factor(np.array([[4.0, 2.0], [2.0, 1.0]]))
     array([[2., 1.]])
     >>> psd_factor(np.array([[1.0, 2.0], [2.0, 1.0]])) is None

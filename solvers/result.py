@@ -47,8 +47,6 @@ def relative_gap(
     Two numbers that are both within ``resolution`` of 0 are one to the arithmetic of the instance: their gap is 0. An
     objective of 0 with another bound has a gap of 1e10.
 
-    Examples
-    --------
     >>> relative_gap(10.0, 9.0)
     0.1
     >>> relative_gap(2e-12, 0.0), relative_gap(2e-12, 0.0, resolution=1e-11)
@@ -65,8 +63,6 @@ def relative_gap(
 def is_closed(objective: float | None, bound: float | None, gap: float, resolution: float = 0.0) -> bool:
     """Tell whether a lower bound has met an objective: within the gap asked for, or 1e-9 where that is smaller.
 
-    Examples
-    --------
     >>> is_closed(1.0, 0.99995, 1e-4), is_closed(1e-7, 0.0, 1e-4), is_closed(1e-7, 0.0, 1e-4, resolution=1e-6)
     (True, False, True)
     """
@@ -81,8 +77,6 @@ def contradicts(
 
     What a solver's tolerances let it overstate (1e-6, relative) is rounding where a larger gap was asked for.
 
-    Examples
-    --------
     >>> contradicts(1.0, 1.001, 1e-4), contradicts(1.0, 1.0 + 1e-8, 1e-4), contradicts(1.0, 0.5, 1e-4)
     (True, False, False)
     """
@@ -119,28 +113,16 @@ def verdict(
 ) -> Verdict:
     """Say what is proven of a point; nothing else in the package may call one optimal.
 
-    Parameters
-    ----------
-    objective : float or None
-        The model's own, recomputed at the point; None without a point.
-    bound : float or None
-        Said to be a bound on the best objective.
-    gap : float
-        Relative, as asked for.
-    resolution : float
-        Absolute: what the instance's arithmetic tells from 0.
-    violation : float
-        The largest by which the point misses a row.
-    doubt : str
-        Why the point may be feasible by tolerances only, "" where it is not.
-    claim : SolutionStatus, optional
-        What the solver or driver says. "optimal" counts for nothing without a bound that closes the gap;
-        "stationary" stands where none does.
-    who : str
-        Whose claim it is, for the sentence.
+    - ``objective``: the model's own, recomputed at the point; None without a point.
+    - ``bound``: said to be a bound on the best objective.
+    - ``gap``: relative, as asked for.
+    - ``resolution``: absolute: what the instance's arithmetic tells from 0.
+    - ``violation``: the largest by which the point misses a row.
+    - ``doubt``: why the point may be feasible by tolerances only, "" where it is not.
+    - ``claim``: what the solver or driver says. "optimal" counts for nothing without a bound that closes the gap;
+      "stationary" stands where none does.
+    - ``who``: whose claim it is, for the sentence.
 
-    Examples
-    --------
     >>> verdict(1.0, 0.99999).status.value, verdict(1.0, 0.5).status.value, verdict(1.0, 1.1).status.value
     ('optimal', 'feasible', 'feasible')
     """
@@ -245,18 +227,10 @@ class Result:
 def reread(result: Result, objective: float, *, doubt: str = "", moved: bool = False) -> Verdict:
     """Say what stands of a result where a reader has recomputed the objective of its point: never more than it says.
 
-    Parameters
-    ----------
-    result : Result
-    objective : float
-        Recomputed from the data that the model was made of.
-    doubt : str
-        Why that is not the objective that the solver proved something about, "" where it is.
-    moved : bool
-        Whether the reader holds another point, which is not stationary.
+    ``result``: Result. ``objective``: recomputed from the data that the model was made of. ``doubt``: why that is not
+    the objective that the solver proved something about, "" where it is. ``moved``: whether the reader holds another
+    point, which is not stationary.
 
-    Examples
-    --------
     >>> proven = Result(SolutionStatus.OPTIMAL, StopReason.CONVERGED, objective=1.0, bound=0.99995)
     >>> reread(proven, 1.0 + 1e-9).status.value, reread(proven, 1.5, doubt="another number").status.value
     ('optimal', 'feasible')

@@ -231,10 +231,7 @@ def kernel_rfe(data: Dataset, *, C: float = 1.0, width: float | None = None, ste
 def check_step(step: int | float) -> None:
     """Refuse a step of elimination that is neither a whole number from 1 nor a fraction below 1.
 
-    Raises
-    ------
-    ParameterError
-        With the value.
+    Raises ParameterError, with the value.
     """
     number = isinstance(step, int | float | np.integer) and not isinstance(step, bool)
     if not number or not 0 < step < math.inf or (step >= 1 and step != int(step)):

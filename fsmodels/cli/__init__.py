@@ -33,13 +33,8 @@ CONCEPTS = 20  # instances shown
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The words after ``fsmodels``; by default those of the process.
+    ``arguments``: the words after ``fsmodels``; by default those of the process.
 
-    Examples
-    --------
     >>> main(["select", "bupa", "--model", "fsp-m", "--max-features", "2", "--quiet"])
     fsp-m on bupa. Solved: 2 of 6 features, objective 275.843, proven optimal: sgpt, sgot
     0

@@ -24,12 +24,7 @@ FLAGS["force_in"] = "--force-in"
 def pair(text: str, features: Sequence[str], option: str) -> tuple[str, str]:
     """Split ``A:B`` where both sides are features.
 
-    Raises
-    ------
-    ParameterError
-        No colon, or several splits that fit.
-    DataError
-        A side is no feature.
+    Raises ParameterError: no colon, or several splits that fit. Raises DataError if a side is no feature.
     """
     cuts = [k for k, letter in enumerate(text) if letter == ":"]
     if not cuts:
@@ -49,12 +44,8 @@ def pair(text: str, features: Sequence[str], option: str) -> tuple[str, str]:
 def budget(text: str, features: Sequence[str]) -> tuple[dict[str, float], float]:
     """Read ``COSTS.csv:LIMIT``.
 
-    Raises
-    ------
-    ParameterError
-        No limit, or one that is no number.
-    DataError
-        The file cannot be read, or names something that is no feature.
+    Raises ParameterError: no limit, or one that is no number. Raises DataError if the file cannot be read, or names
+    something that is no feature.
     """
     from fsmodels.datasets.tables import read_costs
 
@@ -74,10 +65,7 @@ def budgets(
 ) -> int | list[tuple[dict[str, float], float]]:
     """Read what ``budget`` of select takes: the rows of --budget, or the number of --budget-features.
 
-    Raises
-    ------
-    ParameterError, DataError
-        Both are given, or as ``budget``.
+    Raises ParameterError, DataError: both are given, or as ``budget``.
     """
     if shares is None:
         return [budget(text, features) for text in texts]
@@ -89,12 +77,8 @@ def budgets(
 def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, float] | None:
     """Read numbers, ``FEATURE=VALUE`` and cost files into one number or one for each feature.
 
-    Raises
-    ------
-    ParameterError
-        A word that is none of them.
-    DataError
-        A name that is no feature, or a file that cannot be read.
+    Raises ParameterError: a word that is none of them. Raises DataError: a name that is no feature, or a file that
+    cannot be read.
     """
     from fsmodels.datasets.tables import read_costs
 
@@ -134,10 +118,7 @@ def _is_costs(word: str) -> bool:
 def solver_options(words: Sequence[str]) -> dict[str, Any]:
     """Read ``K=V`` with V as int, float, bool or text.
 
-    Raises
-    ------
-    OptionError
-        A word without ``=``, an option given twice, or one of what is no option of a solver.
+    Raises OptionError: a word without ``=``, an option given twice, or one of what is no option of a solver.
     """
     from fsmodels.selection.parameters import PARAMETERS
     from fsmodels.selection.select import select

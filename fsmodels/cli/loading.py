@@ -23,10 +23,7 @@ BAG = "bag_id"
 def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding | None, list[str]]:
     """Return the data, the facts about them for the JSON file, the embedding where they are bags, and notes.
 
-    Raises
-    ------
-    DataError, ParameterError
-        The file, or an option that does not go with it.
+    Raises DataError, ParameterError: the file, or an option that does not go with it.
     """
     if asked.scale is not None and asked.scale not in METHODS:
         raise ParameterError(f'--scale "{asked.scale}" is not known: use one of {", ".join(METHODS)}.')
@@ -50,13 +47,7 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
 
 
 def source(asked: argparse.Namespace) -> tuple[Path, list[str]]:
-    """Return the file that DATA names, here or shipped, and notes on it.
-
-    Raises
-    ------
-    DataError
-        There is none.
-    """
+    """Return the file that DATA names, here or shipped, and notes on it. Raises DataError if there is none."""
     of_bags = asked.bags is not None
     shipped = set((list_bags() if of_bags else list_datasets())["name"])
     path = Path(asked.data)

@@ -24,20 +24,10 @@ __all__ = ["ResultFile"]
 class ResultFile:
     """Where a result goes; everything that can be refused is refused before the run.
 
-    Parameters
-    ----------
-    path : Path
-        As the user wrote it; a symbolic link is followed, and what is no regular file (``/dev/stdout``, a pipe) is
-        written to as it is.
-    inputs : iterable of Path
-        Files that the run reads.
-    force : bool
-        Whether a run without a solution may replace a file that has one.
-
-    Raises
-    ------
-    ParameterError
-        The file cannot be written, or is one of the inputs, whatever their names.
+    ``path``: as the user wrote it; a symbolic link is followed, and what is no regular file (``/dev/stdout``, a pipe)
+    is written to as it is. ``inputs``: files that the run reads. ``force``: whether a run without a solution may
+    replace a file that has one. Raises ParameterError if the file cannot be written, or is one of the inputs, whatever
+    their names.
     """
 
     def __init__(self, path: Path, inputs: Iterable[Path], *, force: bool) -> None:

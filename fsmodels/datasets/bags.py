@@ -362,12 +362,7 @@ def load_bags(name: str) -> Bags:
 def check_bags(bags: Any) -> Bags:
     """Return bags that hold at least one bag.
 
-    Raises
-    ------
-    ParameterError
-        If they are something else.
-    DataError
-        If there is none.
+    Raises ParameterError if they are something else. Raises DataError if there is none.
     """
     if not isinstance(bags, Bags):
         raise ParameterError(

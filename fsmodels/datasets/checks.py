@@ -14,10 +14,7 @@ from fsmodels.errors import DataError, ParameterError
 def dataset(data: Any) -> Dataset:
     """Return the data, if they are a Dataset.
 
-    Raises
-    ------
-    ParameterError
-        With what they are and how to make a Dataset of them.
+    Raises ParameterError, with what they are and how to make a Dataset of them.
     """
     if not isinstance(data, Dataset):
         raise ParameterError(
@@ -29,12 +26,7 @@ def dataset(data: Any) -> Dataset:
 def bearable(data: Any) -> Dataset:
     """Return the data, if they are a Dataset whose values a model can bear; one that is to be scaled need not.
 
-    Raises
-    ------
-    ParameterError
-        They are no Dataset.
-    DataError
-        With the column of a value that is too large.
+    Raises ParameterError if they are no Dataset. Raises DataError, with the column of a value that is too large.
     """
     check_values(dataset(data))
     return data
@@ -43,10 +35,7 @@ def bearable(data: Any) -> Dataset:
 def check_values(data: Dataset) -> None:
     """Refuse data with a value beyond what can be borne.
 
-    Raises
-    ------
-    DataError
-        With the column, its largest value and how to scale it.
+    Raises DataError, with the column, its largest value and how to scale it.
     """
     values = data.X.data if data.is_sparse else data.X
     if not values.size or max(values.max(), -values.min()) <= LARGEST:

@@ -122,8 +122,6 @@ def _checked(
 def is_guess(positive: object, negative: object, chosen: object) -> bool:
     """Tell whether class +1 follows from the order of the labels alone: nobody named it, nor is it 1 or True.
 
-    Examples
-    --------
     >>> is_guess(None, "ill", "well"), is_guess("ill", "well", "ill"), is_guess(None, 0, 1), is_guess(None, 1, 2)
     (True, False, False, True)
     """
@@ -151,19 +149,10 @@ def signed_labels(
     """Map labels to -1 and +1.
 
     With two labels and no ``positive`` the larger in sorted order is +1: numbers (and text that is all numbers) sort as
-    numbers, anything else as text. With ``positive`` every other label is -1.
-
-    Returns
-    -------
-    y : ndarray of shape (rows,)
-        -1.0 and +1.0.
-    negative, positive : object
-        The labels behind -1 and +1; ``negative`` is a tuple when there are several.
-
-    Raises
-    ------
-    DataError
-        A label is missing, there is one label only, more than two without ``positive``, or ``positive`` is not one.
+    numbers, anything else as text. With ``positive`` every other label is -1. Returns ``y`` (ndarray of shape (rows,)):
+    -1.0 and +1.0; ``negative, positive``: the labels behind -1 and +1; ``negative`` is a tuple when there are several.
+    Raises DataError if a label is missing, there is one label only, more than two without ``positive``, or ``positive``
+    is not one.
     """
     cells = labels.astype(object).to_numpy()
     texts = np.array([None if is_missing(c) else c.strip() if isinstance(c, str) else c for c in cells], dtype=object)

@@ -74,13 +74,7 @@ def open_text(path: Path) -> TextIO:
 
 
 def as_path(path: Any) -> Path:
-    """Return the path of a file as a Path.
-
-    Raises
-    ------
-    DataError
-        It is none.
-    """
+    """Return the path of a file as a Path. Raises DataError if it is none."""
     if not isinstance(path, str | os.PathLike):
         raise DataError(f"This needs the path of a file and got {type(path).__name__}: give text or a pathlib.Path.")
     return Path(path)
@@ -102,10 +96,7 @@ def is_file(path: Path) -> bool:
 def check_file(path: Path, kind: str, beside: Callable[[str], bool]) -> None:
     """Refuse what is no file to read, twice if need be: nothing, a folder, a pipe, a device.
 
-    Raises
-    ------
-    DataError
-        Naming the files of the folder that ``beside`` takes for one of this kind.
+    Raises DataError, naming the files of the folder that ``beside`` takes for one of this kind.
     """
     try:
         mode = path.stat().st_mode
@@ -135,17 +126,9 @@ def missing(path: Path, beside: Sequence[str], kind: str) -> str:
 def read_table(path: str | Path) -> tuple[pd.DataFrame, Origin]:
     """Read a CSV file (plain or .gz) as text cells.
 
-    Returns
-    -------
-    table : pandas.DataFrame
-        Text cells; the columns are the header's names.
-    origin : Origin
-        The file, to name rows in messages.
-
-    Raises
-    ------
-    DataError
-        No such file, unreadable, empty, header only, no comma, ragged rows, a column without a name or two of one name.
+    Returns ``table``: text cells; the columns are the header's names; ``origin``: the file, to name rows in messages.
+    Raises DataError: no such file, unreadable, empty, header only, no comma, ragged rows, a column without a name or
+    two of one name.
     """
     path = as_path(path)
     check_file(path, "CSV", lambda name: ".csv" in name)
@@ -301,10 +284,8 @@ def is_missing(cell: object) -> bool:
 def numeric_matrix(table: pd.DataFrame, origin: Origin) -> FloatArray:
     """Turn feature columns into a finite float64 matrix of shape (rows, columns).
 
-    Raises
-    ------
-    DataError
-        A cell is text, blank, NaN or infinite; the message names column, row and cell, and says how many there are.
+    Raises DataError: a cell is text, blank, NaN or infinite; the message names column, row and cell, and says how many
+    there are.
     """
     X = np.empty(table.shape, dtype=np.float64)
     texts: dict[str, NDArray[np.bool_]] = {}

@@ -22,21 +22,10 @@ DEFAULT = "standard"
 def on_one_footing(data: Dataset, scale: str | None = None) -> Dataset:
     """Return the data scaled by ``scale``; scaled data as they are.
 
-    Parameters
-    ----------
-    data : Dataset
-    scale : {"standard", "none", "unit-ball", "minmax"}, optional
-        By default "standard"; sparse data are then taken as they are, since a shift would fill every cell.
+    ``data``: Dataset. ``scale``: by default "standard"; sparse data are then taken as they are, since a shift would
+    fill every cell. Raises ParameterError: another word, or another scaling than the one that the data carry. Raises
+    DataError: sparse data and a scaling that shifts zeros; a value that overflows.
 
-    Raises
-    ------
-    ParameterError
-        Another word, or another scaling than the one that the data carry.
-    DataError
-        Sparse data and a scaling that shifts zeros; a value that overflows.
-
-    Examples
-    --------
     >>> data = Dataset.from_arrays([[1.0], [3.0]], [0, 1])
     >>> on_one_footing(data).X.ravel().tolist(), on_one_footing(data.scaled("none")).X.ravel().tolist()
     ([-1.0, 1.0], [1.0, 3.0])
@@ -57,17 +46,8 @@ def on_one_footing(data: Dataset, scale: str | None = None) -> Dataset:
 def as_given(data: Dataset) -> Dataset:
     """Return a builder's data, which it takes as they are.
 
-    Raises
-    ------
-    ParameterError
-        They are no Dataset.
-    DataError
-        A value is larger than models can bear.
-
-    Warns
-    -----
-    DataWarning
-        Nobody chose a scaling, ``"none"`` included, and columns differ by more than 100 times in size.
+    Raises ParameterError if they are no Dataset. Raises DataError if a value is larger than models can bear. Warns
+    DataWarning: nobody chose a scaling, ``"none"`` included, and columns differ by more than 100 times in size.
     """
     if bearable(data).scale.chosen or not data.n_samples:
         return data

@@ -23,10 +23,8 @@ def seconds(samples: int, features: int) -> float:
 def svc(C: float, *, strict: bool = True, **words: Any) -> Any:
     """Return ``sklearn.svm.SVC(C=C, **words)`` whose ``fit`` ends.
 
-    Parameters
-    ----------
-    strict : bool
-        Whether ``fit`` raises ``SolverError`` where it ends before the optimum; else the machine is left as it is.
+    ``strict``: whether ``fit`` raises ``SolverError`` where it ends before the optimum; else the machine is left as it
+    is.
     """
     return (_strict() if strict else _plain())(C=C, max_iter=MOST, **words)
 

@@ -75,10 +75,6 @@ def suppress(
     ParameterError
         nu outside [0, 1), or delta not above 0.
 
-    Notes
-    -----
-    Source: Bradley, Mangasarian, Street 1998, algorithm 3.1.
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -136,10 +132,6 @@ def derivatives(model: pyo.ConcreteModel, data: Dataset, delta: float = 0.01) ->
     data : Dataset of shape (l, n)
     delta : float
         Per unit of w.
-
-    Notes
-    -----
-    Source: Bradley, Mangasarian, Street 1998, algorithm 3.1 (ii).
 
     Examples
     --------

@@ -15,23 +15,10 @@ __all__ = ["changeable"]
 def changeable(check: Callable[[Any], Any], value: Any, doc: str, index: Any = None) -> pyo.Param:
     """Return a mutable parameter whose new values are checked as its first is.
 
-    Pyomo's domains know neither sizes nor what a parameter means.
+    Pyomo's domains know neither sizes nor what a parameter means. ``check``: value -> the value as it is taken.
+    ``value``: number, or mapping over ``index``. ``doc``: str. ``index``: Set. Raises ParameterError, from ``check``,
+    here and wherever the parameter is set; it keeps the value that it had.
 
-    Parameters
-    ----------
-    check : callable
-        value -> the value as it is taken.
-    value : number, or mapping over ``index``
-    doc : str
-    index : Set, optional
-
-    Raises
-    ------
-    ParameterError
-        From ``check``, here and wherever the parameter is set; it keeps the value that it had.
-
-    Examples
-    --------
     >>> from functools import partial
     >>> from fsmodels.checks import share
     >>> model = pyo.ConcreteModel()

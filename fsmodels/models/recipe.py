@@ -45,15 +45,8 @@ CHECKS: dict[str, Callable[[Any, Dataset], Any]] = {
 class Reading:
     """The classifier of a solved model, and what the data confirm of the solver's claims.
 
-    Attributes
-    ----------
-    classifier : LinearClassifier or KernelClassifier
-    objective, bound, status, message
-        As in ``Selection``.
-    fs_objective : float, optional
-        (7) of the family of FS.
-    ranking : pandas.Series, optional
-        Scores of a baseline.
+    ``classifier``: LinearClassifier or KernelClassifier. ``objective``, ``bound``, ``status``, ``message``: as in
+    ``Selection``. ``fs_objective``: (7) of the family of FS. ``ranking``: scores of a baseline.
     """
 
     classifier: Any
@@ -69,20 +62,12 @@ class Reading:
 class Recipe:
     """One model by name: what all kinds have in common.
 
-    Attributes
-    ----------
-    name, title : str
-        One word, and one line for lists.
-    build : callable
-        ``build(data, *, parameters)``, whose signature says which parameters there are.
-    selects : bool
-        Whether the model has ``sigma``, so that side constraints can be stated.
-    compared : tuple of str
-        Attributes of a ``Selection`` by which it is compared with other models.
-    settled : tuple of str
-        Parameters of the model to report besides those given: their defaults, or what the driver has set.
-    refit : str
-        The model that is solved on the selected features, for predictions; "" for none.
+    - ``name``, ``title``: one word, and one line for lists.
+    - ``build``: ``build(data, *, parameters)``, whose signature says which parameters there are.
+    - ``selects``: whether the model has ``sigma``, so that side constraints can be stated.
+    - ``compared``: attributes of a ``Selection`` by which it is compared with other models.
+    - ``settled``: parameters of the model to report besides those given: their defaults, or what the driver has set.
+    - ``refit``: the model that is solved on the selected features, for predictions; "" for none.
     """
 
     name: str
@@ -150,10 +135,7 @@ class Recipe:
 class Linear(Recipe):
     """A model with weights w and an offset b.
 
-    Attributes
-    ----------
-    objective : callable
-        (LinearClassifier, parameters, model) -> the formulation's objective, recomputed from data.
+    ``objective``: (LinearClassifier, parameters, model) -> the formulation's objective, recomputed from data.
     """
 
     objective: Objective

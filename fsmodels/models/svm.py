@@ -91,10 +91,6 @@ def l2_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     ParameterError
         If C is not above 0.
 
-    Notes
-    -----
-    Source: Aytug 2015, (1).
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -127,10 +123,6 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     ------
     ParameterError
         If C is not above 0.
-
-    Notes
-    -----
-    Source: Aytug 2015, (3).
 
     Examples
     --------
@@ -182,10 +174,6 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     ParameterError
         If C is not above 0.
 
-    Notes
-    -----
-    Source: Aytug 2015, (ONSVM).
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -229,10 +217,6 @@ def robust_lp(data: Dataset) -> pyo.ConcreteModel:
     ------
     DataError
         If a class has no sample.
-
-    Notes
-    -----
-    Source: Bradley, Mangasarian, Street 1998, (5).
 
     Examples
     --------
@@ -478,10 +462,7 @@ def half_squares(variables: Sequence[Any]) -> Any:
 def _index_sets(model: pyo.ConcreteModel, data: Dataset) -> None:
     """Add the sets of features and samples.
 
-    Raises
-    ------
-    DataError
-        More features than a model with variables for each can be built for.
+    Raises DataError: more features than a model with variables for each can be built for.
     """
     if len(dataset(data).features) > MOST_FEATURES:
         raise DataError(

@@ -17,16 +17,8 @@ __all__ = ["PARAMETERS", "Parameter", "flag"]
 class Parameter:
     """One parameter.
 
-    Attributes
-    ----------
-    flag : str
-        Its option.
-    what : str
-        What it is, for a refusal.
-    help : str
-        What the option's help says.
-    words : mapping
-        Further arguments of ``argparse.ArgumentParser.add_argument``.
+    ``flag``: its option. ``what``: what it is, for a refusal. ``help``: what the option's help says. ``words``: further
+    arguments of ``argparse.ArgumentParser.add_argument``.
     """
 
     flag: str

@@ -43,13 +43,7 @@ OTHER_WORDS = {
 
 
 def find(name: str) -> Recipe:
-    """Return the model of a name.
-
-    Raises
-    ------
-    ParameterError
-        With the nearest name and the list.
-    """
+    """Return the model of a name. Raises ParameterError, with the nearest name and the list."""
     if isinstance(name, str) and name in MODELS:
         return MODELS[name]
     word = str(name).lower()
@@ -64,12 +58,8 @@ def find(name: str) -> Recipe:
 def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
     """Return the parameters for the builder; None counts as not given, and C defaults to 1.
 
-    ``others`` are words that were given besides: a missing parameter may be among them, misspelt.
-
-    Raises
-    ------
-    ParameterError
-        One that the model does not use (naming those it does), or a missing one.
+    ``others`` are words that were given besides: a missing parameter may be among them, misspelt. Raises
+    ParameterError: one that the model does not use (naming those it does), or a missing one.
     """
     known = recipe.parameters
     for name, value in given.items():

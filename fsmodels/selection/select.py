@@ -125,14 +125,8 @@ def select(
 class Prepared:
     """A named model that is built and waits to be solved, once or for several values of its mutable parameters.
 
-    Attributes
-    ----------
-    parameters : dict
-        Of the builder, without the side constraints, which ``stated`` has in words.
-    model : pyo.ConcreteModel or None
-        None for a baseline.
-    driver : type or None
-        The decomposition driver that will run, where one will.
+    ``parameters``: of the builder, without the side constraints, which ``stated`` has in words. ``model``: none for a
+    baseline. ``driver``: the decomposition driver that will run, where one will.
     """
 
     recipe: Recipe

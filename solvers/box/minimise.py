@@ -63,31 +63,18 @@ def minimise(
 ) -> Minimum:
     """Minimise over a box, from x; the result is never worse than the start.
 
-    Parameters
-    ----------
-    function : Smooth
-    x, lower, upper : arrays of shape (n,)
-        The start is moved into the box; bounds may be infinite.
-    method : str
-        One of ``METHODS``.
-    unit : array of shape (n,) or float
-        Above 0: the size of a first step in each variable, and the unit of the residual.
-    tolerance : float
-        Of the residual.
-    watch : callable
-        (point, value) -> whether to stop; called after each iteration.
-    seed : int
-        Of the vector from which ``trust-newton`` looks for negative curvature.
+    - ``function``: Smooth.
+    - ``x``, ``lower``, ``upper`` (arrays of shape (n,)): the start is moved into the box; bounds may be infinite.
+    - ``method``: one of ``METHODS``.
+    - ``unit`` (array of shape (n,) or float): above 0: the size of a first step in each variable, and the unit of the
+      residual.
+    - ``tolerance``: of the residual.
+    - ``watch``: (point, value) -> whether to stop; called after each iteration.
+    - ``seed``: of the vector from which ``trust-newton`` looks for negative curvature.
 
-    Raises
-    ------
-    OptionError
-        An unknown method, or one that needs Hessian products where the function has none.
-    SolverError
-        The method is not installed.
+    Raises OptionError: an unknown method, or one that needs Hessian products where the function has none. Raises
+    SolverError if the method is not installed.
 
-    Examples
-    --------
     >>> class Saddle:
     ...     def value(self, x):
     ...         return float(x[0] ** 2 - x[1] ** 2), np.array([2 * x[0], -2 * x[1]])
@@ -114,15 +101,7 @@ def minimise(
 
 
 def check_method(method: str) -> str:
-    """Return a method's name.
-
-    Raises
-    ------
-    OptionError
-        Not one of ``METHODS``.
-    SolverError
-        Not installed.
-    """
+    """Return a method's name. Raises OptionError: not one of ``METHODS``. Raises SolverError: not installed."""
     if method not in METHODS:
         raise OptionError(
             f'Method "{method}" is not known.{nearest(str(method), list(METHODS))} Methods over a box: '

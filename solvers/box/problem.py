@@ -32,8 +32,6 @@ def residual(
 ) -> float:
     """Return the most that one unit in one variable promises to first order, relative to max(1, |f|).
 
-    Examples
-    --------
     >>> x, g = np.array([0.0, 2.0]), np.array([3.0, 0.5])
     >>> residual(x, 10.0, g, np.zeros(2), np.full(2, np.inf), 1.0)
     0.05
@@ -87,12 +85,7 @@ class Scaled:
         return "iteration limit" if self.iterations >= self.iteration_limit else "stopped"
 
     def require_products(self, method: str, y: FloatArray) -> None:
-        """Refuse a function without a Hessian.
-
-        Raises
-        ------
-        OptionError
-        """
+        """Refuse a function without a Hessian. Raises OptionError."""
         try:
             self.product(y, np.zeros_like(y))
         except NotImplementedError:

@@ -44,18 +44,9 @@ def solve_qp(
 ) -> Optimum:
     """Solve ``min 1/2 x'P x + q'x, b - A x in the cones``.
 
-    Parameters
-    ----------
-    P, A : sparse arrays, by columns
-        P with its upper triangle; None for 0.
-    cones : pairs of kind and size, in the order of the rows
-    accuracy : float
-        Of gap and feasibility, absolute and relative.
-    time_limit : float, optional
-        Seconds.
+    ``P``, ``A``: P with its upper triangle; None for 0. ``cones``: pairs of kind and size, in the order of the rows.
+    ``accuracy``: of gap and feasibility, absolute and relative. ``time_limit``: seconds.
 
-    Examples
-    --------
     >>> solve_qp(None, np.ones(1), sparse.csc_array([[-1.0]]), np.array([-2.0]), [("nonnegative", 1)], accuracy=1e-9).x
     array([2.])
     """

@@ -324,8 +324,6 @@ class _Visitor(pyomo_quadratic.QuadraticRepnVisitor):
 def is_conic(expression: Any) -> bool:
     """Tell whether an expression is quadratic but for quotients by linear expressions; convexity is not asked.
 
-    Examples
-    --------
     >>> import pyomo.environ as pyo
     >>> m = pyo.ConcreteModel()
     >>> m.x, m.y = pyo.Var(), pyo.Var()
@@ -342,8 +340,6 @@ def is_conic(expression: Any) -> bool:
 class Walker:
     """Turns Pyomo expressions into bodies over one common numbering of variables.
 
-    Examples
-    --------
     >>> import pyomo.environ as pyo
     >>> m = pyo.ConcreteModel()
     >>> m.x, m.y = pyo.Var(), pyo.Var()
@@ -369,17 +365,8 @@ class Walker:
     def walk(self, expr: Any, label: str) -> tuple[Body, Inputs]:
         """Return the body of an expression and what it was computed from.
 
-        Parameters
-        ----------
-        expr
-            A Pyomo expression or a number.
-        label : str
-            Names the expression in errors, such as ``constraint "c"``.
-
-        Raises
-        ------
-        ModelError
-            If the expression is beyond quadratic, or has a coefficient that is not a number.
+        ``expr``: a Pyomo expression or a number. ``label``: names the expression in errors, such as ``constraint "c"``.
+        Raises ModelError if the expression is beyond quadratic, or has a coefficient that is not a number.
         """
         for fold in (False, True):
             body, inputs, rest = self._walk_once(expr, label, fold)

@@ -109,19 +109,8 @@ def expand(products: list[Product] | tuple[Product, ...]) -> Body:
 def conic_rows(body: Body, prover: Prover, label: str) -> ConicRows:
     """Restate ``body <= 0`` with cones.
 
-    Parameters
-    ----------
-    body : Body
-        With the fixed values put in.
-    prover : Prover
-        Asked which nappe of a cone is meant.
-    label : str
-        Names the row in errors.
-
-    Raises
-    ------
-    ModelError
-        If the row is not convex, or the model does not say that it is.
+    ``body``: with the fixed values put in. ``prover``: asked which nappe of a cone is meant. ``label``: names the row
+    in errors. Raises ModelError if the row is not convex, or the model does not say that it is.
     """
     rows = ConicRows()
     body = take_quotients(body, rows, prover, label)

@@ -22,13 +22,8 @@ _OURS = ("verbose", "presolve_enable", "input_sparse_dropzeros", "pardiso_iparm"
 def settings_of(options: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
     """Check options and return Clarabel's settings, and the time limit in seconds.
 
-    Raises
-    ------
-    OptionError
-        If an option is unknown (with the nearest match) or its value is not allowed.
+    Raises OptionError if an option is unknown (with the nearest match) or its value is not allowed.
 
-    Examples
-    --------
     >>> settings, limit = settings_of({"iteration_limit": 50, "time_limit": 10})
     >>> settings["max_iter"], limit
     (50, 10.0)

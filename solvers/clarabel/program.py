@@ -218,10 +218,7 @@ def _nonlinear(
 def assemble(model: ConicModel) -> Program:
     """Put a compiled model in standard form, with the bounds, fixings and right-hand sides of now.
 
-    Raises
-    ------
-    ModelError
-        If a row or the objective is not convex, or a variable is integer.
+    Raises ModelError if a row or the objective is not convex, or a variable is integer.
     """
     columns, linear, used = model.columns(), model.linear(), model.used()
     n = len(used)

@@ -97,12 +97,7 @@ class Triplets:
 class ConicModel:
     """The rows of one Pyomo model, kept up to date.
 
-    Attributes
-    ----------
-    compilations : int
-        How often the whole model was walked.
-    walks : int
-        How many expressions were walked in all.
+    ``compilations``: how often the whole model was walked. ``walks``: how many expressions were walked in all.
     """
 
     def __init__(self) -> None:
@@ -128,11 +123,8 @@ class ConicModel:
     def refresh(self) -> None:
         """Walk what changed since the last call.
 
-        Raises
-        ------
-        ModelError
-            If the model has an active component that Clarabel does not take, several active objectives, or an
-            expression that is not quadratic.
+        Raises ModelError if the model has an active component that Clarabel does not take, several active objectives,
+        or an expression that is not quadratic.
         """
         self._refuse_other_components()
         rows, changed = {}, False
@@ -214,10 +206,7 @@ class ConicModel:
     def columns(self) -> Bounds:
         """Return bounds and fixings of now.
 
-        Raises
-        ------
-        ModelError
-            If a variable in use is integer and free to move, or fixed without a value.
+        Raises ModelError if a variable in use is integer and free to move, or fixed without a value.
         """
         variables = self.walker.variables
         n = len(variables)

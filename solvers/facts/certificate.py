@@ -27,20 +27,14 @@ from solvers.values import INSIDE, put_back
 class Certificate:
     """How answers of a model are proven from its data.
 
-    Parameters
-    ----------
-    rows : list of Constraint components
-        Whose multipliers ``bound`` reads, one array for all, in order; 0 where a row has none.
-    bound : callable, optional
-        (model, multipliers or None) -> a bound on the optimum of the model as built, for any multipliers, and for none.
-        None where no multipliers make one.
-    repair : callable, optional
-        Put a point on the model that satisfies the rows as built exactly, by the values that the model holds. None
-        leaves them.
-    trivial : callable
-        Put a point on the model that satisfies the rows as built, whatever values it holds.
-    least : callable, optional
-        model -> a bound on the optimum as built where ``bound`` is None: for runs that a limit ends without any.
+    - ``rows``: whose multipliers ``bound`` reads, one array for all, in order; 0 where a row has none.
+    - ``bound``: (model, multipliers or None) -> a bound on the optimum of the model as built, for any multipliers, and
+      for none. None where no multipliers make one.
+    - ``repair``: put a point on the model that satisfies the rows as built exactly, by the values that the model holds.
+      None leaves them.
+    - ``trivial``: put a point on the model that satisfies the rows as built, whatever values it holds.
+    - ``least``: model -> a bound on the optimum as built where ``bound`` is None: for runs that a limit ends without
+      any.
     """
 
     rows: list[Any]
@@ -104,13 +98,9 @@ class Certificate:
     def mend(self, model: Any, part: Any, *, tempting: bool = True) -> float:
         """Repair the model's point as far as ``part`` allows, and return by how much it misses rows then.
 
-        Parameters
-        ----------
-        part : Pyomo model
-            Whose rows and objective judge: the model, or a subproblem that refers to its variables.
-        tempting : bool
-            Whether values that miss rows by a tolerance may be worth far more than what they miss (a weight of 1e-7
-            where its binary is 0), so that exact ones are better at any cost.
+        ``part``: whose rows and objective judge: the model, or a subproblem that refers to its variables. ``tempting``:
+        whether values that miss rows by a tolerance may be worth far more than what they miss (a weight of 1e-7 where
+        its binary is 0), so that exact ones are better at any cost.
         """
         error, cost = violation(part), _cost(part)
         if self.repair is None:

@@ -33,18 +33,11 @@ LEAST = 1e-30  # an objective's size, below which it is left below tolerances
 class Change:
     """A change of variables, as a builder declares it.
 
-    Parameters
-    ----------
-    factors : list of (variable, f)
-        v = f u, f a power of two.
-    offset : variable, optional
-        b = b' - sum_j c_j v_j.
-    centre : list of (c, variable)
-        The terms of that sum.
-    rows : list of (row, f)
-        Rows to be multiplied by f, a power of two.
-    most : number or expression of parameters
-        What the optimum is not above. Where that is small, the objective is multiplied by a power of two.
+    - ``factors``: v = f u, f a power of two.
+    - ``offset``: b = b' - sum_j c_j v_j.
+    - ``centre``: the terms of that sum.
+    - ``rows``: rows to be multiplied by f, a power of two.
+    - ``most``: what the optimum is not above. Where that is small, the objective is multiplied by a power of two.
     """
 
     factors: list[tuple[Any, float]]

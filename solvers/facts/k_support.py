@@ -32,14 +32,8 @@ ROUNDING = 1e-12
 def half_norm(w: FloatArray, budget: int) -> tuple[float, FloatArray]:
     """Return the least ``1/2 sum_j w_j^2 / d_j`` over D, and its d: 0 where w is 0, so that sum d may be less than B.
 
-    Parameters
-    ----------
-    w : ndarray of shape (p,)
-    budget : int
-        B, at least 1; it may exceed p.
+    ``w``: ndarray of shape (p,). ``budget``: B, at least 1; it may exceed p.
 
-    Examples
-    --------
     >>> half_norm(np.array([3.0, -1.0, 1.0]), 2)
     (6.5, array([1. , 0.5, 0.5]))
     >>> half_norm(np.array([3.0, -1.0, 1.0]), 1)[0]  # half the squared 1-norm
@@ -77,8 +71,6 @@ def vertices(d: FloatArray, budget: int, least: float = 1e-7) -> tuple[list[NDAr
     change where an end passes: at most as many times as there are fractions. What d lacks of B is filled up first.
     Shares below ``least`` are left out.
 
-    Examples
-    --------
     >>> sets, shares = vertices(np.array([1.0, 0.75, 0.25]), 2)
     >>> [t.tolist() for t in sets], shares
     ([[0, 1], [0, 2]], array([0.75, 0.25]))
@@ -105,8 +97,6 @@ def vertices(d: FloatArray, budget: int, least: float = 1e-7) -> tuple[list[NDAr
 def half_conjugate(c: FloatArray, budget: int) -> float:
     """Return half the sum of the B largest c_j^2.
 
-    Examples
-    --------
     >>> half_conjugate(np.array([1.0, -2.0, 0.5]), 2)
     2.5
     """

@@ -37,17 +37,11 @@ from solvers.values import INSIDE, same, state
 class Twin:
     """How a model is built anew as one that ``driver`` proves.
 
-    Parameters
-    ----------
-    build : callable
-        model -> the twin with the model's parameters as they are now, and none of the user's edits.
-    choices : callable
-        model or twin -> the variables that choose, in one order for both.
-    load : callable
-        (model, twin): write the twin's point on the model as built.
-    driver : str
-    floor : float
-        No point of the model as built costs less.
+    - ``build``: model -> the twin with the model's parameters as they are now, and none of the user's edits.
+    - ``choices``: model or twin -> the variables that choose, in one order for both.
+    - ``load``: (model, twin): write the twin's point on the model as built.
+    - ``driver``: str.
+    - ``floor``: no point of the model as built costs less.
     """
 
     build: Callable[[Any], Any]
@@ -63,10 +57,7 @@ class Twin:
     def exact(self, model: Any, built: AsBuilt) -> Any:
         """Return the twin with the user's rows on the choices.
 
-        Raises
-        ------
-        ModelError
-            Naming an edit that the twin cannot have.
+        Raises ModelError, naming an edit that the twin cannot have.
         """
         for edit in self._edits(model, built):
             raise ModelError(

@@ -36,12 +36,8 @@ def linear_program(
 ) -> LinearProgram:
     """Return min cost.x over bounds, without rows yet: ``HighsLP`` for "highs", else ``PyomoLP`` of that solver.
 
-    ``tolerance``, of rows and reduced costs, is for ``HighsLP``; other solvers keep their own.
-
-    Raises
-    ------
-    SolverError
-        As ``require_lp_solver`` does.
+    ``tolerance``, of rows and reduced costs, is for ``HighsLP``; other solvers keep their own. Raises SolverError as
+    ``require_lp_solver`` does.
     """
     if name == "highs":
         return HighsLP(cost, lower, upper, seed=seed, tolerance=tolerance)
@@ -51,11 +47,8 @@ def linear_program(
 def require_lp_solver(name: str) -> SolverSpec:
     """Return the entry of an installed solver that tree search and cut loops may use.
 
-    Raises
-    ------
-    SolverError
-        If it is unknown, not installed, without LP multipliers, or unable to prove that an LP is infeasible: a search
-        would then prune what it has not proven empty.
+    Raises SolverError if it is unknown, not installed, without LP multipliers, or unable to prove that an LP is
+    infeasible: a search would then prune what it has not proven empty.
     """
     spec = require(name, NEEDED)
     if spec.local:
@@ -164,10 +157,8 @@ class PyomoLP:
     def solve(self, time_limit: float | None = None) -> LpAnswer:
         """Solve from where the solver is, if it is persistent.
 
-        Raises
-        ------
-        SolverError
-            If the solver fails, with its own words, before it has solved once; from then on the status is ``FAILED``.
+        Raises SolverError if the solver fails, with its own words, before it has solved once; from then on the status
+        is ``FAILED``.
         """
         if self._contradiction():
             return _without_point(LpStatus.INFEASIBLE)

@@ -115,10 +115,6 @@ def weston(
     ParameterError
         A size outside its range, or noise not above 0.
 
-    Notes
-    -----
-    Source: Peleg, Meir 2005, 6.3.1, type 1; Weston et al. 2000.
-
     Examples
     --------
     >>> pair = weston(n_samples=50, seed=1)
@@ -173,10 +169,6 @@ def peleg_meir(
     ------
     ParameterError
         A size outside its range.
-
-    Notes
-    -----
-    Source: Peleg, Meir 2005, 6.3.1, type 2.
 
     Examples
     --------

@@ -136,10 +136,6 @@ def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: 
     DataError
         If a class has no sample.
 
-    Notes
-    -----
-    Source: Bradley, Mangasarian, Street 1998, (7).
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -186,10 +182,6 @@ def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteMod
     DataError
         If a class has no sample.
 
-    Notes
-    -----
-    Source: Bradley, Mangasarian, Street 1998, (11).
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -221,10 +213,6 @@ def fss(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteMod
     ParameterError, DataError
         As ``fsv`` does.
 
-    Notes
-    -----
-    Source: Bradley, Mangasarian, Street 1998, (10).
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -255,10 +243,6 @@ def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
     ------
     ParameterError, DataError
         As ``fs`` does.
-
-    Notes
-    -----
-    Source: Bradley, Mangasarian, Street 1998, (13).
 
     Examples
     --------
@@ -308,10 +292,6 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.Concre
         A penalty outside [0, 1), or mu outside (0, 1).
     DataError
         If a class has no sample.
-
-    Notes
-    -----
-    Source: Bradley, Mangasarian, Street 1998, (14).
 
     Examples
     --------

@@ -140,7 +140,7 @@ def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "pers
 def fsp_lambda(
     data: Dataset, *, penalty: float | Mapping[str, float], C: float = 1.0, form: str = "perspective"
 ) -> pyo.ConcreteModel:
-    """Build FSP-lambda: a soft-margin SVM that pays for each feature it uses.
+    """Build FSP-lambda: a soft-margin SVM that pays for each feature it uses, (15).
 
     Parameters
     ----------
@@ -164,10 +164,6 @@ def fsp_lambda(
     DataError
         If the mapping names an unknown feature.
 
-    Notes
-    -----
-    Source: Aytug 2015, (FSP-lambda) and (15).
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -186,7 +182,7 @@ def fsp_lambda(
 
 
 def sub(data: Dataset, *, sigma: Iterable[str] | Mapping[str, float], C: float = 1.0) -> pyo.ConcreteModel:
-    """Build SUB, the SVM that remains when sigma is fixed.
+    """Build SUB, the SVM that remains when sigma is fixed, (5)-(6), (12)-(13).
 
     Parameters
     ----------
@@ -205,10 +201,6 @@ def sub(data: Dataset, *, sigma: Iterable[str] | Mapping[str, float], C: float =
     ------
     ParameterError, DataError
         If sigma names an unknown feature or leaves [0, 1].
-
-    Notes
-    -----
-    Source: Aytug 2015, (5)-(6), (12)-(13).
 
     Examples
     --------

@@ -133,10 +133,8 @@ class RowCut:
     def __call__(self, rows: LinearRows, multipliers: np.ndarray) -> Cut:
         """Return the cut over sigma, after repairing the multipliers.
 
-        Raises
-        ------
-        ModelError
-            If a row, cost or bound is on t or u, which belong to the form, or the multipliers cannot be repaired.
+        Raises ModelError if a row, cost or bound is on t or u, which belong to the form, or the multipliers cannot be
+        repaired.
         """
         column = {id(v): k for k, v in enumerate(rows.variables)}
         w = np.array([column[id(v)] for v in self._w], dtype=int)

@@ -146,7 +146,7 @@ FLOOR = 1e-7  # of (v+_j / R+ + v-_j / R-) s_j; NLP solvers relax bounds by 1e-8
 
 
 def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic") -> pyo.ConcreteModel:
-    """Build the convex primal (15).
+    """Build the convex primal (15) of Theorem 15.
 
     Parameters
     ----------
@@ -175,10 +175,6 @@ def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic")
     -----
     DataWarning
         Columns that do not vary are left out.
-
-    Notes
-    -----
-    Source: Peleg, Meir 2005, (15), Theorem 15.
 
     Examples
     --------
@@ -253,10 +249,6 @@ def nonconvex(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteMo
     ParameterError, DataError
         As ``primal`` does.
 
-    Notes
-    -----
-    Source: Peleg, Meir 2005, (11).
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -304,10 +296,6 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     DataError
         If a class has no sample, no column varies, or the data are sparse.
 
-    Notes
-    -----
-    Source: Peleg, Meir 2005, (10), Lemma 13.
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -348,10 +336,6 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
     ------
     ParameterError, DataError
         As ``primal`` does.
-
-    Notes
-    -----
-    Source: Peleg, Meir 2005, (16), (17), Theorems 17 and 19.
 
     Examples
     --------

@@ -172,10 +172,6 @@ def bound_with_scaling(
     ParameterError
         A constant that is not positive, or that the classifier or the data exceed; a negative scale; a wrong length.
 
-    Notes
-    -----
-    Source: Peleg, Meir 2005, Theorem 9.
-
     Examples
     --------
     >>> data = Dataset.from_arrays([[-1.0], [1.0]], [-1, 1])
@@ -219,7 +215,7 @@ def bound_without_scaling(
     B: float = 1.0,
     delta: float = 0.05,
 ) -> MarginBound:
-    """Evaluate Theorem 11 for f(x) = w'x + b.
+    """Evaluate Theorem 11 for f(x) = w'x + b (8).
 
     Parameters
     ----------
@@ -238,10 +234,6 @@ def bound_without_scaling(
     ------
     ParameterError
         As ``bound_with_scaling`` does, and gamma below gamma_0.
-
-    Notes
-    -----
-    Source: Peleg, Meir 2005, Theorem 11, (8).
 
     Examples
     --------
@@ -270,8 +262,6 @@ def bound_without_scaling(
 def margin_cost(margins: FloatArray, gamma: float) -> float:
     """Return the mean of phi (Definition 7): 1 - z/gamma where z <= gamma, else 0.
 
-    Examples
-    --------
     >>> margin_cost(np.array([-1.0, 1.0, 3.0]), 2.0)
     0.6666666666666666
     """

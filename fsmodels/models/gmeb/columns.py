@@ -78,10 +78,6 @@ def centred(data: Dataset) -> Centred:
     DataWarning
         Naming the columns that do not vary.
 
-    Notes
-    -----
-    Source: Peleg, Meir 2005, Definition 8.
-
     Examples
     --------
     >>> columns = centred(Dataset.from_arrays([[1.0], [3.0], [5.0]], [-1, 1, 1]))

@@ -64,7 +64,7 @@ def path(
     time_limit: float | None = None,
     lp_solver: str = "highs",
 ) -> pd.DataFrame:
-    """Solve the convex primal (15) for each pair of (R_plus, R_minus).
+    """Solve the convex primal (15) for each pair of (R_plus, R_minus), as in section 6.2.
 
     Parameters
     ----------
@@ -101,10 +101,6 @@ def path(
         If a class has no sample, or no column varies.
     OptionError, SolverError
         A limit that means nothing; an LP solver that is not one, or fails.
-
-    Notes
-    -----
-    Source: Peleg, Meir 2005, (15) and section 6.2.
 
     Examples
     --------
@@ -164,12 +160,8 @@ def path(
 def selected(w: FloatArray, features: Iterable[str]) -> list[str]:
     """Return the features that count in the paper's protocol: ``|w_j|`` at least 0.01, or 0.01 of the largest.
 
-    Notes
-    -----
     Source: Peleg, Meir 2005, section 6.2.
 
-    Examples
-    --------
     >>> selected(np.array([0.5, 0.006, 0.004]), ["a", "b", "c"])
     ['a', 'b']
     """

@@ -62,10 +62,7 @@ class WorstRatio:
 class Moments:
     """The family of rows ``sum_j |w_j| sqrt(p v+_j + q v-_j) <= sqrt(p R+ + q R-)``.
 
-    Attributes
-    ----------
-    v_plus, v_minus : ndarray of shape (d,)
-        Mean squares by class, at least 0, units of the features squared.
+    ``v_plus``, ``v_minus`` (ndarray of shape (d,)): mean squares by class, at least 0, units of the features squared.
     """
 
     v_plus: FloatArray
@@ -78,8 +75,6 @@ class Moments:
     def worst(self, w: FloatArray, R_plus: float, R_minus: float) -> WorstRatio:
         """Return the row that w of shape (d,) violates most; where w is 0, any row, with ratio 0.
 
-        Examples
-        --------
         >>> Moments(np.array([4.0]), np.array([1.0])).worst(np.array([0.5]), 1.0, 1.0).ratio
         1.0
         """
@@ -119,11 +114,8 @@ class Moments:
 class Norms:
     """The separator of (15): points are (w, offset, xi), columns (w+, w-, offset, xi) with w = w+ - w-.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d), centred
-    factor : ndarray of shape (d,)
-        w_j = factor_j (w+_j - w-_j): the columns of the LP are of one size, whatever the units of the data.
+    ``X``: ndarray of shape (n, d), centred. ``factor`` (ndarray of shape (d,)): w_j = factor_j (w+_j - w-_j): the
+    columns of the LP are of one size, whatever the units of the data.
     """
 
     moments: Moments
@@ -192,14 +184,11 @@ def separable(
 ) -> Separable:
     """Return the facts of a conic primal (15) that also tell "cutting-plane" that s, t and their rows can be spared.
 
-    Parameters
-    ----------
-    model : with ``w``, ``offset``, ``xi``, ``s``, ``t``, ``R_plus``, ``R_minus`` and the rows of (15)
-    facts : what else is known of it
-    columns : Centred
-    moments : Moments
-    factor : ndarray of shape (d,)
-        Powers of two, w over which is of one size.
+    - ``model``: with ``w``, ``offset``, ``xi``, ``s``, ``t``, ``R_plus``, ``R_minus`` and the rows of (15).
+    - ``facts``: what else is known of it.
+    - ``columns``: Centred.
+    - ``moments``: Moments.
+    - ``factor`` (ndarray of shape (d,)): powers of two, w over which is of one size.
     """
     n, d = columns.X.shape
     split = sparse.hstack([sparse.diags_array(factor), -sparse.diags_array(factor)])

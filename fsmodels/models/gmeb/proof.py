@@ -80,12 +80,7 @@ class Attained(NamedTuple):
 class MomentProof:
     """The data of one instance.
 
-    Attributes
-    ----------
-    moments : Moments
-        v+ and v-, shape (d,).
-    X : ndarray of shape (n, d), centred
-    y : ndarray of shape (n,)
+    ``moments``: v+ and v-, shape (d,). ``X``: ndarray of shape (n, d), centred. ``y``: ndarray of shape (n,).
     """
 
     moments: Moments
@@ -99,8 +94,6 @@ class MomentProof:
     def bound(self, mu: FloatArray | None, R_plus: float, R_minus: float) -> Proven:
         """Return the best bound that multipliers of the margins, shape (n,), or none, give.
 
-        Examples
-        --------
         >>> proof = MomentProof(Moments(np.ones(1), np.ones(1)), np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]))
         >>> proof.bound(np.array([1.0, 1.0]), 0.25, 0.25).value  # |w| <= 0.5
         1.0
@@ -121,8 +114,6 @@ class MomentProof:
     def classifier(self, w: FloatArray, R_plus: float, R_minus: float) -> Attained:
         """Return the best of w (d,) shrunk or stretched onto (15), and of w = 0; never worse than either.
 
-        Examples
-        --------
         >>> proof = MomentProof(Moments(np.ones(1), np.ones(1)), np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]))
         >>> proof.classifier(np.array([7.0]), 0.25, 0.25).loss
         1.0

@@ -17,7 +17,7 @@ TIGHT = 1e-5  # relative distance at which a cone binds
 
 
 def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
-    """Return (w, b) of a solved model of this module, for the data as given: class +1 where w.x + b > 0.
+    """Return (w, b) of a solved model of this module, for the data as given: class +1 where w.x + b > 0 (Theorem 19).
 
     Parameters
     ----------
@@ -34,10 +34,6 @@ def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
     ------
     ModelError
         If the dual has no multipliers, or the model no values.
-
-    Notes
-    -----
-    Source: Peleg, Meir 2005, Theorem 19.
 
     Examples
     --------
@@ -92,10 +88,6 @@ def scaling(model: pyo.ConcreteModel) -> pd.DataFrame:
     ------
     ModelError
         As ``classifier`` does.
-
-    Notes
-    -----
-    Source: Peleg, Meir 2005, (14), Remark 12.
 
     Examples
     --------

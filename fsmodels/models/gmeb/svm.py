@@ -69,10 +69,6 @@ def svm_unsquared(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     ParameterError
         If C is not above 0.
 
-    Notes
-    -----
-    Source: Peleg, Meir 2005, (19).
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -123,10 +119,6 @@ def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     ------
     ParameterError
         If C is not above 0.
-
-    Notes
-    -----
-    Source: Peleg, Meir 2005, (18).
 
     Examples
     --------

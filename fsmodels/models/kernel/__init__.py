@@ -127,7 +127,7 @@ def full_fs(
     degree: int = 2,
     offset: float = 1.0,
 ) -> pyo.ConcreteModel:
-    """Build FULL-FS (7): classifier and weights of the features at once, from the SVM at the start.
+    """Build FULL-FS (7): classifier and weights of the features at once, from the SVM at the start (section 3).
 
     Parameters
     ----------
@@ -160,10 +160,6 @@ def full_fs(
         A parameter outside what is allowed.
     DataError
         A class without a sample, or sparse data.
-
-    Notes
-    -----
-    Source: Tayal, Coleman, Li, (7), section 3.
 
     Examples
     --------
@@ -216,10 +212,6 @@ def gmkl(
     ParameterError, DataError
         As ``full_fs`` does.
 
-    Notes
-    -----
-    Source: Varma, Babu 2009; Tayal, Coleman, Li, (5), (6).
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -269,10 +261,6 @@ def ao_simple(
     ParameterError, DataError
         As ``full_fs`` does.
 
-    Notes
-    -----
-    Source: Tayal, Coleman, Li, Algorithm 1.
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -320,10 +308,6 @@ def ao_margin(
     ------
     ParameterError, DataError
         As ``full_fs`` does.
-
-    Notes
-    -----
-    Source: Tayal, Coleman, Li, (11), Algorithm 2.
 
     Examples
     --------
@@ -376,10 +360,6 @@ def ao_efs(
     ------
     ParameterError, DataError
         As ``full_fs`` does.
-
-    Notes
-    -----
-    Source: Tayal, Coleman, Li, (12), Algorithm 3.
 
     Examples
     --------

@@ -35,7 +35,7 @@ Settled = Callable[[np.ndarray, np.ndarray], bool]  # (weights before a sweep, a
 
 
 def svm(data: Dataset, z: ArrayLike | Mapping[str, float], *, C: float, **shared: Any) -> pyo.ConcreteModel:
-    """Build (SVM): the primal kernel SVM (2) for fixed weights, a convex QP, with its hinge smoothed.
+    """Build (SVM): the primal kernel SVM (2) for fixed weights, a convex QP, with its hinge smoothed (8).
 
     Parameters
     ----------
@@ -55,10 +55,6 @@ def svm(data: Dataset, z: ArrayLike | Mapping[str, float], *, C: float, **shared
     ------
     ParameterError, DataError
         As ``full_fs`` does.
-
-    Notes
-    -----
-    Source: Tayal, Coleman, Li, (2), (8).
 
     Examples
     --------
@@ -99,10 +95,6 @@ def fs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **sha
     ParameterError, DataError
         As ``full_fs`` does, and for another number of coefficients than samples.
 
-    Notes
-    -----
-    Source: Tayal, Coleman, Li, Algorithm 1.
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -122,10 +114,6 @@ def xfs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **sh
     data, u, b, C, penalty, **shared
         As for ``fs``; ``margin`` is lambda, from 1.
 
-    Notes
-    -----
-    Source: Tayal, Coleman, Li, (11), Algorithm 2.
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -144,10 +132,6 @@ def efs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **sh
     ----------
     data, u, b, C, penalty, **shared
         As for ``fs``; ``margin`` is lambda, from the geometric margin.
-
-    Notes
-    -----
-    Source: Tayal, Coleman, Li, (12), Algorithm 3.
 
     Examples
     --------

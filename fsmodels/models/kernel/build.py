@@ -84,13 +84,8 @@ def share(model: pyo.ConcreteModel) -> None:
 def started(data: Dataset, start: Any) -> FloatArray:
     """Return the first weights, shape (d,): by name, one number for all, or one for each feature.
 
-    Raises
-    ------
-    ParameterError
-        Weights that are negative, not finite, of another number than the features, or all 0.
+    Raises ParameterError: weights that are negative, not finite, of another number than the features, or all 0.
 
-    Examples
-    --------
     >>> started(Dataset.from_arrays([[1.0, 2.0], [2.0, 1.0]], [0, 1]), "default")
     array([1., 1.])
     """
@@ -106,9 +101,7 @@ def started(data: Dataset, start: Any) -> FloatArray:
 def weights(data: Dataset, given: ArrayLike | Mapping[str, float], name: str) -> FloatArray:
     """Return weights of shape (d,) of an array, a number or a mapping feature -> weight, which may leave out zeros.
 
-    Raises
-    ------
-    ParameterError
+    Raises ParameterError.
     """
     if isinstance(given, Mapping):
         check_known_features(given, data.features, name)

@@ -147,13 +147,8 @@ class Polynomial:
 def as_kernel(kernel: Any, degree: int = 2, offset: float = 1.0) -> Kernel:
     """Return a kernel by name, or a kernel object as it is.
 
-    Raises
-    ------
-    ParameterError
-        An unknown name, a degree that is no whole number above 0, or an offset below 0.
+    Raises ParameterError: an unknown name, a degree that is no whole number above 0, or an offset below 0.
 
-    Examples
-    --------
     >>> as_kernel("polynomial", degree=3)
     Polynomial(degree=3, offset=1.0, shift_invariant=False)
     """

@@ -45,8 +45,6 @@ Mask = NDArray[np.bool_]
 def hinge(m: FloatArray, eps: float) -> FloatArray:
     """Return the smoothed hinge V (8) of margins; with eps = 0 the hinge.
 
-    Examples
-    --------
     >>> hinge(np.array([-1.0, 0.5, 2.0]), 0.5)
     array([1.5  , 0.125, 0.   ])
     """
@@ -90,17 +88,14 @@ class _At:
 class Objective:
     """Phi over flat points, or over some of their coordinates (``free``) with the others at ``base``.
 
-    Attributes
-    ----------
-    X : array of shape (n, d); centred where the kernel allows it, so that products keep their digits
-    y : array of shape (n,), -1 or +1
-    C, mu : float
-    eps : float
-        0 for the hinge, which has no Hessian, and slopes by f only as a choice: g = -a, right where (u, b) is optimal.
-    explicit : bool
-        rho = 0: (12).
-    free : array of positions, by default all
-    base : array of shape (n + d + 2,)
+    - ``X``: array of shape (n, d); centred where the kernel allows it, so that products keep their digits.
+    - ``y``: array of shape (n,), -1 or +1.
+    - ``C``, ``mu``: float.
+    - ``eps``: 0 for the hinge, which has no Hessian, and slopes by f only as a choice: g = -a, right where (u, b) is
+      optimal.
+    - ``explicit``: rho = 0: (12).
+    - ``free``: array of positions, by default all.
+    - ``base``: array of shape (n + d + 2,).
     """
 
     kernel: Kernel

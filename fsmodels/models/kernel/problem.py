@@ -45,13 +45,7 @@ EXACT = 1e-6  # of libsvm in the value function, whose slopes need its optimum
 class Problem:
     """Data, kernel and parameters of one model; C and mu are read off the model when they are needed.
 
-    Attributes
-    ----------
-    model : pyo.ConcreteModel
-        With Params ``C`` and ``penalty``.
-    data : Dataset
-    svm : {"libsvm", "primal"}
-        How the SVM step is solved.
+    ``model``: with Params ``C`` and ``penalty``. ``data``: Dataset. ``svm``: how the SVM step is solved.
     """
 
     model: Any

@@ -37,8 +37,6 @@ def libsvm(
 ) -> tuple[FloatArray, float]:
     """Return (u, b), a minimum of ``1/2 a'Ka + C sum V(y_i f_i)``, for a kernel matrix of shape (n, n).
 
-    Examples
-    --------
     >>> u, b = libsvm(np.eye(2), np.array([1.0, -1.0]), C=10.0, eps=0.0)
     >>> u.round(6).tolist()
     [1.0, 1.0]

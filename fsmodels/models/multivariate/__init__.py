@@ -151,10 +151,6 @@ def fsmulti(
     InfeasibleParameter
         budget or k (of rec@k) beyond the data, or too many samples for form "explicit".
 
-    Notes
-    -----
-    Source: Mao, Tsang 2013, (5).
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -188,10 +184,6 @@ def structural_svm(
     ------
     ParameterError, InfeasibleParameter
         As ``fsmulti`` does.
-
-    Notes
-    -----
-    Source: Mao, Tsang 2013, (2); Joachims 2005. For Hamming it is the linear SVM without offset at C' = 2 C / n.
 
     Examples
     --------

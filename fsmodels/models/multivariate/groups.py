@@ -150,10 +150,6 @@ def group_primal(groups: Groups) -> pyo.ConcreteModel:
         ``w`` (group, feature), ``norm`` (groups), ``xi``, rows ``row`` (cuts; multipliers: alpha) and ``cone``
         (groups); ``C`` can be changed between solves.
 
-    Notes
-    -----
-    Source: Mao, Tsang 2013, (15).
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -199,10 +195,6 @@ def group_dual(groups: Groups) -> pyo.ConcreteModel:
     pyo.ConcreteModel
         ``alpha`` (cuts), ``theta``, ``c`` (group, feature), rows ``combine`` (their definition), ``sphere`` (groups;
         multipliers: the shares mu) and ``weight``; ``C`` can be changed between solves.
-
-    Notes
-    -----
-    Source: Mao, Tsang 2013, (16).
 
     Examples
     --------

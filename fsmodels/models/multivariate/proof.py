@@ -98,12 +98,8 @@ class LabellingRows:
 def resolution(largest: FloatArray, side: float, slope: float, model: pyo.ConcreteModel) -> float:
     """Return what rounding leaves of C times the risk at the model's weights, at none where it has no values.
 
-    Parameters
-    ----------
-    largest : ndarray of shape (m,)
-        Of each column.
-    side, slope : float
-        The largest side of a row, and sum of absolute coefficients of the scores.
+    ``largest`` (ndarray of shape (m,)): of each column. ``side``, ``slope``: the largest side of a row, and sum of
+    absolute coefficients of the scores.
     """
     at = dict(zip(model.features, largest.tolist(), strict=True))
     held = [(at[j], v.value or 0.0) for j, v in model.w.items()]

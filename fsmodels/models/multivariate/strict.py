@@ -38,10 +38,7 @@ def build(
 ) -> pyo.ConcreteModel:
     """Build (5) with B = ``budget``, or B = ``max_features`` for ``run`` to choose from.
 
-    Raises
-    ------
-    ParameterError
-        Both or neither, a form that does not go with ``max_features``, or what ``fsmulti`` refuses.
+    Raises ParameterError: both or neither, a form that does not go with ``max_features``, or what ``fsmulti`` refuses.
     """
     if (max_features is None) == (budget is None):
         raise ParameterError(

@@ -38,19 +38,13 @@ class Point:
 class Classified:
     """A model whose rows are ``y_i (w.x_i + b) + xi_i >= 1``, and how to read and to write it.
 
-    Parameters
-    ----------
-    columns, y : the data
-    shares : callable
-        model -> what each slack costs, (l,); read anew, as parameters may change.
-    read : callable
-        model -> (w, used): weights (n,) and selected features as the model's values have them; None where features are
-        used in part, as in a relaxation.
-    put : callable
-        (model, point): write a point on all components.
-    lower : callable, optional
-        (model, columns, y, multipliers or None) -> lower bound; without one the objective is a sum of what is at least
-        0.
+    - ``columns``, ``y``: the data.
+    - ``shares``: model -> what each slack costs, (l,); read anew, as parameters may change.
+    - ``read``: model -> (w, used): weights (n,) and selected features as the model's values have them; None where
+      features are used in part, as in a relaxation.
+    - ``put``: (model, point): write a point on all components.
+    - ``lower``: (model, columns, y, multipliers or None) -> lower bound; without one the objective is a sum of what is
+      at least 0.
     """
 
     columns: Columns

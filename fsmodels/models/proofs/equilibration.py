@@ -31,12 +31,9 @@ FARTHEST = math.ceil(math.log2(LARGEST))  # exponent
 class Columns:
     """The data's columns as z_ij = f_j (x_ij - c_j).
 
-    Attributes
-    ----------
-    X : ndarray or scipy sparse array of shape (l, n)
-        As given; sparse ones are not centred.
-    centre, factor, largest : ndarrays of shape (n,)
-        In the column's unit, in one over it, and the largest absolute value of x.
+    ``X`` (ndarray or scipy sparse array of shape (l, n)): as given; sparse ones are not centred. ``centre``,
+    ``factor``, ``largest`` (ndarrays of shape (n,)): in the column's unit, in one over it, and the largest absolute
+    value of x.
     """
 
     X: Any
@@ -83,13 +80,9 @@ class Columns:
     ) -> Change | None:
         """Return the change of variables for w = sum of sign * variables, b = sign * offset; None where none is due.
 
-        Parameters
-        ----------
-        weights : list of (sign, variables over the columns)
-        offset : (sign, variable), optional
-            None where the rows hold centred columns.
-        most : float
-            What the best weights are not above. Theirs is the size of u where it is smaller than the column allows.
+        ``weights``: list of (sign, variables over the columns). ``offset``: none where the rows hold centred columns.
+        ``most``: what the best weights are not above. Theirs is the size of u where it is smaller than the column
+        allows.
         """
         factor = self.sizes(most) if np.isfinite(most) else self.factor
         if self.plain and np.all(factor == 1.0):

@@ -95,22 +95,13 @@ def minimise(
 ) -> Relaxed | None:
     """Minimise over x; None where the interior point breaks down or does not converge.
 
-    Parameters
-    ----------
-    columns : array (l, k)
-        Centred columns of X for the sigma that may be above 0.
-    where : array (k,) of int
-        Their positions in x.
-    cost, lower, upper : arrays (m,)
-        Of x; bounds finite.
-    accuracy : float
-        Relative gap to reach.
-    enough : float
-        A proven bound at which to stop.
-    deadline : float
-        In ``time.perf_counter``'s seconds.
-    part : Screened, optional
-        The samples to work with. The bound is proven all the same; the gap tells whether they were enough.
+    - ``columns``: centred columns of X for the sigma that may be above 0.
+    - ``where``: their positions in x.
+    - ``cost``, ``lower``, ``upper``: of x; bounds finite.
+    - ``accuracy``: relative gap to reach.
+    - ``enough``: a proven bound at which to stop.
+    - ``deadline``: in ``time.perf_counter``'s seconds.
+    - ``part``: the samples to work with. The bound is proven all the same; the gap tells whether they were enough.
     """
     run = _Iterates(columns, where, y, C, cost, rows, lower, upper, part)
     smallest, patience = math.inf, PATIENCE
