@@ -19,6 +19,7 @@ from fsmodels.words import as_names, listed, suggestion
 
 FloatArray = NDArray[np.float64]
 MANY_LABELS = 20
+LOOKED_AT = 1000  # columns, for what may be the labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +49,21 @@ def from_frame(df: pd.DataFrame, target: str, positive: object, drop: Sequence[s
     return _from_table(tables.without(table, drop, target, tables.FRAME), target, positive, tables.FRAME)
 
 
+def _meant(table: pd.DataFrame, target: str) -> str:
+    """Say which column may be the labels': one of nearly that name, or those of two values."""
+    names = [str(column) for column in table.columns]
+    labels = [name for name in names[:LOOKED_AT] if table[name].nunique() == 2]
+    those = f"Two values, as labels have: {listed(labels)}. " if labels else ""
+    return suggestion(target, labels or names) or those
+
+
 def _from_table(table: pd.DataFrame, target: str, positive: object, origin: tables.Origin) -> Intake:
     """Take the columns of a table besides ``target``; all-sparse dtypes give CSR."""
     names = [str(column) for column in table.columns]
     _check_names(names, origin)
     if target not in names:
         raise DataError(
-            f'There is no column "{target}" for the labels in {origin.where}. {suggestion(target, names)}'
+            f'There is no column "{target}" for the labels in {origin.where}. {_meant(table, target)}'
             f"Its columns are {listed(names)}: name the column of labels with --target (Python: target=)."
         )
     names.remove(target)

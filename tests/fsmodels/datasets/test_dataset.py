@@ -257,6 +257,7 @@ def test_one_label_against_the_rest():
 # --- refusals: the value, and what to do next -----------------------------------------------------------------------
 
 CASES = {
+    "no column of labels": ("a,b,ill\n1,5,no\n2,6,yes\n3,7,no\n", {}, ["Two values, as labels have: ill."]),
     "no column": ("a,taget\n1,0\n", {}, ['no column "target"', 'Did you mean "taget"?', "a, taget", "--target"]),
     "named target": ("a,b\n1,0\n", {"target": "z"}, ['no column "z"', "a, b", "--target"]),
     "text cell": ("price,target\n1,0\nn/a,1\n", {}, ['"price" has text in row 2, line 3 ("n/a")', "--drop price"]),
