@@ -19,6 +19,9 @@ Certificate
 
 The refit is ``sklearn.svm.SVC(kernel="linear", C=C)``: C multiplies the unscaled sum of slacks, as in ``fsmodels.svm``.
 
+What is outside the range said raises ``ParameterError``; sparse data, or a class of one sample, where they do not do,
+``DataError``.
+
 May import ``fsmodels.models``, ``fsmodels.datasets``, the ground files and ``solvers`` itself.
 """
 
@@ -90,11 +93,6 @@ def rfe(data: Dataset, *, max_features: int, C: float = 1.0, step: int | float =
     Baseline
         The score of a feature is the number of SVMs it survived.
 
-    Raises
-    ------
-    ParameterError
-        ``max_features``, ``C`` or ``step`` out of range.
-
     Examples
     --------
     >>> from fsmodels import load_dataset
@@ -132,11 +130,6 @@ def information_gain(data: Dataset, *, max_features: int, C: float = 1.0) -> Bas
     Baseline
         Scores are in bits, 0..1.
 
-    Raises
-    ------
-    ParameterError
-        ``max_features`` or ``C`` out of range.
-
     Examples
     --------
     >>> from fsmodels import load_dataset
@@ -169,13 +162,6 @@ def mutual_information(
     Baseline
         Scores are in nats.
 
-    Raises
-    ------
-    ParameterError
-        A parameter out of range.
-    DataError
-        Sparse data.
-
     Examples
     --------
     >>> from fsmodels import load_dataset
@@ -194,7 +180,7 @@ def relief(data: Dataset, *, max_features: int, C: float = 1.0, n_neighbors: int
     Parameters
     ----------
     data : Dataset
-        Dense, at least two samples of each class; the ranking does not depend on scaling, the fitted SVM does.
+        Dense, at least two samples of each class; as in ``information_gain``.
     max_features, C
         As in ``information_gain``.
     n_neighbors : int
@@ -204,13 +190,6 @@ def relief(data: Dataset, *, max_features: int, C: float = 1.0, n_neighbors: int
     -------
     Baseline
         Scores are ReliefF's weights, -1..1.
-
-    Raises
-    ------
-    ParameterError
-        A parameter out of range.
-    DataError
-        Sparse data; a class with one sample.
 
     Examples
     --------

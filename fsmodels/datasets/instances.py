@@ -143,6 +143,8 @@ class Embedding:
     def transform(self, bags: Bags) -> Dataset:
         """Embed other bags by the instances of the training bags.
 
+        Raises ``ParameterError`` for what are no Bags, ``DataError`` for a missing attribute or no bag.
+
         Parameters
         ----------
         bags : Bags
@@ -152,13 +154,6 @@ class Embedding:
         -------
         Dataset of shape (len(bags), n_instances)
             The features are those of ``data``.
-
-        Raises
-        ------
-        ParameterError
-            If these are no Bags.
-        DataError
-            If an attribute is missing, or there is no bag.
         """
         bags = self.bags.apply_scale_to(check_bags(bags))
         return self._dataset(bags, closest(bags, self.bags.X))

@@ -125,13 +125,7 @@ def _may_be_zero(weight: Any) -> bool:
 def derivatives(model: pyo.ConcreteModel, data: Dataset, delta: float = 0.01) -> pd.Series:
     """Return D, how much (4) changes when one weight moves by delta, the larger of both directions.
 
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-        A solved robust LP on the data.
-    data : Dataset of shape (l, n)
-    delta : float
-        Per unit of w.
+    ``model`` is a solved robust LP on ``data``, of shape (l, n); ``delta`` is per unit of w.
 
     Examples
     --------

@@ -20,6 +20,10 @@ function           in words                                   constraint
 rounding it down keeps every row above but those of ``at_least`` with 0 < k < the size of the group. There fractions
 would count (three overlapping pairs, each satisfied by two halves), so ``at_least`` makes the group's r binary.
 
+All raise ``DataError`` where a name is no feature, stands twice (the same a and b) or there are too few,
+``ParameterError`` where k is no whole number from 0 on (``at_least``: to the size of the group), and ``ModelError``
+where the model has no ``sigma``.
+
 Anything else linear in ``model.sigma`` is stated in Pyomo itself: ``model.odd = pyo.Constraint(expr=...)``. Solvers and
 drivers honour such rows, or refuse them by name.
 
@@ -134,13 +138,6 @@ def _within_range(costs: dict[str, float], limit: float, *, binary: bool) -> tup
 def requires(model: pyo.ConcreteModel, a: str, b: str) -> pyo.Constraint:
     """Allow feature ``a`` only together with feature ``b``: ``sigma_a <= sigma_b``.
 
-    Raises
-    ------
-    DataError
-        ``a`` or ``b`` is no feature, or they are the same.
-    ModelError
-        The model has no ``sigma``.
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -154,13 +151,6 @@ def requires(model: pyo.ConcreteModel, a: str, b: str) -> pyo.Constraint:
 
 def excludes(model: pyo.ConcreteModel, a: str, b: str) -> pyo.Constraint:
     """Allow at most one of the features ``a`` and ``b``: ``sigma_a + sigma_b <= 1``.
-
-    Raises
-    ------
-    DataError
-        ``a`` or ``b`` is no feature, or they are the same.
-    ModelError
-        The model has no ``sigma``.
 
     Examples
     --------
@@ -181,13 +171,6 @@ def all_or_none(model: pyo.ConcreteModel, features: Iterable[str]) -> pyo.Constr
     pyo.Constraint
         Indexed by the group without its first feature: ``sigma_j == sigma_first``.
 
-    Raises
-    ------
-    DataError
-        A name is no feature or stands twice, or there are fewer than two.
-    ModelError
-        The model has no ``sigma``.
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -203,15 +186,6 @@ def all_or_none(model: pyo.ConcreteModel, features: Iterable[str]) -> pyo.Constr
 
 def at_most(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.Constraint:
     """Select at most ``k`` features of a group: ``sum sigma_j <= k``.
-
-    Raises
-    ------
-    DataError
-        A name is no feature or stands twice, or there is none.
-    ParameterError
-        ``k`` is no whole number from 0 on.
-    ModelError
-        The model has no ``sigma``.
 
     Examples
     --------
@@ -230,15 +204,6 @@ def at_least(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.C
     """Select at least ``k`` features of a group: ``sum sigma_j >= k``.
 
     FSL's r becomes binary for the group, which costs no optimum: see the module.
-
-    Raises
-    ------
-    DataError
-        A name is no feature or stands twice, or there is none.
-    ParameterError
-        ``k`` is no whole number from 0 to the size of the group.
-    ModelError
-        The model has no ``sigma``.
 
     Examples
     --------
@@ -259,13 +224,6 @@ def at_least(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.C
 def force_in(model: pyo.ConcreteModel, *features: str) -> pyo.Constraint:
     """Select these features: ``sigma_j == 1``, one row each.
 
-    Raises
-    ------
-    DataError
-        A name is no feature or stands twice, or there is none.
-    ModelError
-        The model has no ``sigma``.
-
     Examples
     --------
     >>> import fsmodels as fs
@@ -279,13 +237,6 @@ def force_in(model: pyo.ConcreteModel, *features: str) -> pyo.Constraint:
 
 def force_out(model: pyo.ConcreteModel, *features: str) -> pyo.Constraint:
     """Do not select these features: ``sigma_j == 0``, one row each.
-
-    Raises
-    ------
-    DataError
-        A name is no feature or stands twice, or there is none.
-    ModelError
-        The model has no ``sigma``.
 
     Examples
     --------

@@ -107,22 +107,13 @@ def l2_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
 def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     """Build the dual (3) of the soft-margin SVM; its optimum equals that of ``l2_svm``.
 
-    Parameters
-    ----------
-    data : Dataset of shape (l, n)
-    C : float
-        Upper bound of every alpha, above 0.
+    ``data``, ``C``, here the upper bound of every alpha, and errors as for ``l2_svm``.
 
     Returns
     -------
     pyo.ConcreteModel
         ``alpha`` (samples), ``v`` (features; the primal's w at the optimum), rows ``balance`` (its dual is b) and
         ``weight``.
-
-    Raises
-    ------
-    ParameterError
-        If C is not above 0.
 
     Examples
     --------
@@ -158,21 +149,12 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
 def one_norm_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     """Build the 1-norm SVM (ONSVM), a linear program whose vertices use few features.
 
-    Parameters
-    ----------
-    data : Dataset of shape (l, n)
-    C : float
-        Weight of the unscaled sum of slacks, above 0.
+    ``data``, ``C`` and errors as for ``l2_svm``.
 
     Returns
     -------
     pyo.ConcreteModel
         ``p``, ``q`` (features), ``w`` = p - q (named expression), ``b``, ``xi`` (samples), rows ``margin``.
-
-    Raises
-    ------
-    ParameterError
-        If C is not above 0.
 
     Examples
     --------

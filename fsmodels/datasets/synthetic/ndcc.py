@@ -125,10 +125,6 @@ def ndcc(
     ParameterError
         A size outside its range, or a concentration below 0.01.
 
-    Notes
-    -----
-    Source: Thompson 2006; Tayal, Coleman, Li, section 5.1.1.
-
     Examples
     --------
     >>> clusters = ndcc(seed=1)

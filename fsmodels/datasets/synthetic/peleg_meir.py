@@ -154,6 +154,8 @@ def peleg_meir(
 ) -> Pair:
     """Draw type 2 of Peleg and Meir: correlated relevant features among white noise.
 
+    Errors as for ``weston``.
+
     Parameters
     ----------
     n_samples : int
@@ -164,11 +166,6 @@ def peleg_meir(
         n_sel, 1..n_features; the paper has 2 and, in its figure 1, 2, 10 and 20.
     n_test, seed, name
         As for ``weston``.
-
-    Raises
-    ------
-    ParameterError
-        A size outside its range.
 
     Examples
     --------

@@ -163,10 +163,8 @@ def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteMod
 
     Parameters
     ----------
-    data : Dataset of shape (l, n)
-        Standardised, as alpha compares weights.
-    penalty : float
-        lambda in [0, 1), the weight of the number of features; ``model.penalty`` can be changed between solves.
+    data, penalty
+        As for ``fs``; standardised, as alpha compares weights.
     alpha : float
         Steepness, above 0, per unit of w; ``model.alpha`` can be changed between solves.
 
@@ -174,13 +172,6 @@ def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteMod
     -------
     pyo.ConcreteModel
         ``step`` (features) is each feature's price before lambda: edit ``model.features_used`` to weigh them.
-
-    Raises
-    ------
-    ParameterError
-        A penalty outside [0, 1), or alpha not above 0.
-    DataError
-        If a class has no sample.
 
     Examples
     --------
@@ -196,22 +187,7 @@ def fss(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteMod
     """Build FSS (10): the step function by the sigmoid 1 / (1 + exp(-alpha v)), 1/2 at v = 0, concave on v >= 0.
 
     Its price for a feature rises by lambda/2 in all and starts with the slope alpha/4, where FSV's rises by lambda with
-    the slope alpha: at the same lambda it keeps more features.
-
-    Parameters
-    ----------
-    data, penalty, alpha
-        As for ``fsv``.
-
-    Returns
-    -------
-    pyo.ConcreteModel
-        ``step`` (features) is each feature's price before lambda: edit ``model.features_used`` to weigh them.
-
-    Raises
-    ------
-    ParameterError, DataError
-        As ``fsv`` does.
+    the slope alpha: at the same lambda it keeps more features. Parameters, components and errors as for ``fsv``.
 
     Examples
     --------
@@ -226,11 +202,7 @@ def fss(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteMod
 def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
     """Build FSL (13), FS as a linear program with complementarity constraints.
 
-    Parameters
-    ----------
-    data : Dataset of shape (l, n)
-    penalty : float
-        lambda in [0, 1), the weight of the number of features; ``model.penalty`` can be changed between solves.
+    ``data``, ``penalty`` and errors as for ``fs``.
 
     Returns
     -------
@@ -238,11 +210,6 @@ def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
         ``sigma`` refers to ``r``, which is 1 where v_j > 0, so that side constraints can be stated. By default the
         tree of FS, whose optimum is the same, solves it and proves it from the data. Solvers with ordered sets (scip,
         gurobi) take any edit; NLP solvers find local optima; others need bounds on u and v.
-
-    Raises
-    ------
-    ParameterError, DataError
-        As ``fs`` does.
 
     Examples
     --------
@@ -273,10 +240,8 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.Concre
 
     Parameters
     ----------
-    data : Dataset of shape (l, n)
-        Standardised, as mu compares weights.
-    penalty : float
-        lambda in [0, 1), the weight of the number of features; ``model.penalty`` can be changed between solves.
+    data, penalty
+        As for ``fs``; standardised, as mu compares weights.
     mu : float, optional
         The weight of complementarity, in (0, 1). By default every solver and driver takes the smallest of 0.05, 0.15,
         ..., 0.95 whose solution is complementary, else 0.95 with a message; ``model.mu`` holds it afterwards.
@@ -285,13 +250,6 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.Concre
     -------
     pyo.ConcreteModel
         ``r`` prices, ``u`` >= ``v``; blocks r and all else, for the driver "alternating".
-
-    Raises
-    ------
-    ParameterError
-        A penalty outside [0, 1), or mu outside (0, 1).
-    DataError
-        If a class has no sample.
 
     Examples
     --------

@@ -144,13 +144,10 @@ def fsp_lambda(
 
     Parameters
     ----------
-    data : Dataset of shape (l, n)
+    data, C, form
+        As for ``fsp_m``.
     penalty : float or mapping feature -> float
         lambda_j, at least 0, in units of the objective; a feature that a mapping leaves out costs nothing.
-    C : float
-        Weight of the unscaled sum of slacks, above 0.
-    form : {"perspective", "bilinear", "big-m", "indicator", "rmp"}
-        How "w_j = 0 unless sigma_j = 1" is written; all have the same optimum. "rmp" is for large data and drivers.
 
     Returns
     -------
@@ -184,23 +181,19 @@ def fsp_lambda(
 def sub(data: Dataset, *, sigma: Iterable[str] | Mapping[str, float], C: float = 1.0) -> pyo.ConcreteModel:
     """Build SUB, the SVM that remains when sigma is fixed, (5)-(6), (12)-(13).
 
+    Errors as for ``fsp_lambda``.
+
     Parameters
     ----------
-    data : Dataset of shape (l, n)
+    data, C
+        As for ``fsp_m``.
     sigma : names of the selected features, or mapping feature -> value in [0, 1]
         With fractional values the regulariser is 1/2 sum_j w_j^2 / sigma_j, whose optimum is q(sigma).
-    C : float
-        Weight of the unscaled sum of slacks, above 0.
 
     Returns
     -------
     pyo.ConcreteModel
         ``w`` is fixed at 0 where sigma is; the duals of ``margin`` are the alpha of the cut (10).
-
-    Raises
-    ------
-    ParameterError, DataError
-        If sigma names an unknown feature or leaves [0, 1].
 
     Examples
     --------
@@ -321,31 +314,14 @@ def rmp(
 
 
 def value(data: Dataset, selected: Iterable[str], *, C: float = 1.0, time_limit: float | None = None) -> float | None:
-    """Return what FSP-M minimises at one selection: the optimum of the soft-margin SVM on the selected features.
+    """Return what FSP-M minimises at one selection: the optimum of the SVM (5)-(6) on the selected features.
 
-    Parameters
-    ----------
-    data : Dataset of shape (l, n)
-    selected : names of features
-        None of them is allowed too.
-    C : float
-        Weight of the unscaled sum of slacks, above 0.
-    time_limit : float, optional
-        Seconds.
+    ``data``, ``C`` and errors as for ``fsp_lambda``; ``selected`` names features, or none; ``time_limit`` in seconds.
 
     Returns
     -------
     float or None
         Attained, and certified to 1e-6; None where that fails within the limit or memory.
-
-    Raises
-    ------
-    ParameterError, DataError
-        If C is not above 0, or a name is no feature.
-
-    Notes
-    -----
-    Source: Aytug 2015, (5)-(6).
 
     Examples
     --------

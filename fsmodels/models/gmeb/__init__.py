@@ -233,21 +233,13 @@ def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic")
 def nonconvex(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
     """Build the constrained nonconvex form (11), for NLP solvers from several starts; its optimum is that of (15).
 
-    Parameters
-    ----------
-    data, R_plus, R_minus
-        As for ``primal``.
+    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``.
 
     Returns
     -------
     pyo.ConcreteModel
         ``u``, ``sigma`` (features; the paper's w and sigma), ``w`` (features) = u sigma by the rows ``effective``,
         ``offset``, ``b``, ``xi`` (samples).
-
-    Raises
-    ------
-    ParameterError, DataError
-        As ``primal`` does.
 
     Examples
     --------
@@ -274,12 +266,10 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     """Build the penalty form (10), for NLP solvers.
 
     At an optimum of (10) with the sizes ``size_plus`` and ``size_minus``, (11) with R their squares has the same
-    optimum (Lemma 13); not every R belongs to some C.
+    optimum (Lemma 13); not every R belongs to some C. ``data`` and errors as for ``primal``.
 
     Parameters
     ----------
-    data : Dataset of shape (n, d)
-        As for ``primal``.
     C_plus, C_minus : float
         Prices of the sizes of the scaled columns over class +1 and -1, above 0; 4 in the bound of Theorem 9.
         ``model.C_plus`` and ``model.C_minus`` can be changed between solves.
@@ -288,13 +278,6 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     -------
     pyo.ConcreteModel
         As for ``nonconvex``, with ``size_plus`` and ``size_minus``.
-
-    Raises
-    ------
-    ParameterError
-        C_plus or C_minus not above 0.
-    DataError
-        If a class has no sample, no column varies, or the data are sparse.
 
     Examples
     --------
@@ -321,21 +304,13 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
 def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
     """Build the conic dual (16), (17); its optimum equals that of ``primal``, and its multipliers are the classifier.
 
-    Parameters
-    ----------
-    data, R_plus, R_minus
-        As for ``primal``.
+    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``.
 
     Returns
     -------
     pyo.ConcreteModel
         ``mu`` (samples), ``mu_1``, ``mu_plus``, ``mu_minus``, ``q``, ``r`` (features), rows ``weight`` (multiplier: w),
         ``moment`` (s), ``cone`` and ``balance`` (offset), and the suffix ``dual`` for their multipliers.
-
-    Raises
-    ------
-    ParameterError, DataError
-        As ``primal`` does.
 
     Examples
     --------

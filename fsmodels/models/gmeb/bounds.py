@@ -163,10 +163,6 @@ def bound_with_scaling(
     delta : float
         In (0, 1): the bound holds with probability 1 - delta.
 
-    Returns
-    -------
-    ScalingBound
-
     Raises
     ------
     ParameterError
@@ -217,6 +213,8 @@ def bound_without_scaling(
 ) -> MarginBound:
     """Evaluate Theorem 11 for f(x) = w'x + b (8).
 
+    Errors as for ``bound_with_scaling``, and gamma below gamma_0.
+
     Parameters
     ----------
     data, w, b, r, B, delta
@@ -225,15 +223,6 @@ def bound_without_scaling(
         Margin, which may be chosen after seeing the data; at least gamma_0.
     gamma_0 : float
         The least margin that may be chosen.
-
-    Returns
-    -------
-    MarginBound
-
-    Raises
-    ------
-    ParameterError
-        As ``bound_with_scaling`` does, and gamma below gamma_0.
 
     Examples
     --------

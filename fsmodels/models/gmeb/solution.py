@@ -74,20 +74,12 @@ def feasible_classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
 def scaling(model: pyo.ConcreteModel) -> pd.DataFrame:
     """Return the weights of a solved model in both of their forms, one row a feature: w = u sigma, s = sigma^2 (14).
 
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-        As for ``classifier``.
+    Takes and refuses what ``classifier`` does.
 
     Returns
     -------
     pandas.DataFrame
         Index: features. ``w`` (1/unit), ``s`` (1/unit^2) as in (15); ``u``, ``sigma`` (1/unit) as in (11).
-
-    Raises
-    ------
-    ModelError
-        As ``classifier`` does.
 
     Examples
     --------

@@ -104,21 +104,13 @@ def _bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.
 def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     """Build the quasiconvex SVM (18): loss over margin, with w in the unit ball; its optimum is that of (19) over C.
 
-    Parameters
-    ----------
-    data, C
-        As for ``svm_unsquared``.
+    ``data``, ``C`` and errors as for ``svm_unsquared``.
 
     Returns
     -------
     pyo.ConcreteModel
         ``w`` (features), ``b``, ``xi`` (samples), ``gamma``, rows ``margin`` and ``unit``; for NLP solvers. Without an
         optimum where that of (19) is w = 0: gamma then grows without bound.
-
-    Raises
-    ------
-    ParameterError
-        If C is not above 0.
 
     Examples
     --------

@@ -194,23 +194,8 @@ def gmkl(
 ) -> pyo.ConcreteModel:
     """Build GMKL (5), (6): weights by projected gradient steps on the value function of the SVM.
 
-    Parameters
-    ----------
-    data, C, penalty, start, kernel, degree, offset
-        As for ``full_fs``.
-    eps : float
-        0: the hinge of (6); above 0 it is smoothed.
-    form : {"oracle", "algebra"}
-
-    Returns
-    -------
-    pyo.ConcreteModel
-        As for ``full_fs``.
-
-    Raises
-    ------
-    ParameterError, DataError
-        As ``full_fs`` does.
+    Parameters, components and errors as for ``full_fs``, without ``svm``; ``eps`` 0 is the hinge of (6), above 0 it is
+    smoothed; ``form`` is "oracle" or "algebra".
 
     Examples
     --------
@@ -245,21 +230,7 @@ def ao_simple(
 ) -> pyo.ConcreteModel:
     """Build Algorithm 1, simple AO: the SVM for fixed weights and the weights for a fixed classifier, in turn.
 
-    Parameters
-    ----------
-    data, C, penalty, start, kernel, eps, svm, degree, offset
-        As for ``full_fs``.
-    form : {"oracle", "algebra"}
-
-    Returns
-    -------
-    pyo.ConcreteModel
-        As for ``full_fs``.
-
-    Raises
-    ------
-    ParameterError, DataError
-        As ``full_fs`` does.
+    Parameters, components and errors as for ``full_fs``; ``form`` is "oracle" or "algebra".
 
     Examples
     --------
@@ -294,20 +265,7 @@ def ao_margin(
 ) -> pyo.ConcreteModel:
     """Build Algorithm 2, margin sharing AO: the weights move together with the functional margin of (11).
 
-    Parameters
-    ----------
-    data, C, penalty, start, kernel, eps, form, svm, degree, offset
-        As for ``ao_simple``.
-
-    Returns
-    -------
-    pyo.ConcreteModel
-        As for ``full_fs``, with ``margin`` free.
-
-    Raises
-    ------
-    ParameterError, DataError
-        As ``full_fs`` does.
+    Parameters, components and errors as for ``ao_simple``; ``margin`` is free.
 
     Examples
     --------
@@ -344,22 +302,9 @@ def ao_efs(
 ) -> pyo.ConcreteModel:
     """Build Algorithm 3, explicit margin AO: the weights maximise the functional margin (12) for fixed coefficients.
 
-    Parameters
-    ----------
-    data, C, penalty, start, kernel, eps, form, svm, degree, offset
-        As for ``ao_simple``. C near n^(-1/3) suits (12): where C is 1 or more, memorising is nearly free.
-    stop : {"support", "weights"}
-        End when the same weights count as 0, or, as printed, when no weight moves by 0.01 of the largest.
-
-    Returns
-    -------
-    pyo.ConcreteModel
-        As for ``full_fs``, with ``margin`` free. The result is the last point, and its objective Omega.
-
-    Raises
-    ------
-    ParameterError, DataError
-        As ``full_fs`` does.
+    Parameters, components and errors as for ``ao_margin``. ``stop``: end when the same weights count as 0 ("support")
+    or, as printed, when no weight moves by 0.01 of the largest ("weights"). C near n^(-1/3) suits (12): where C is 1 or
+    more, memorising is nearly free. The result is the last point, and its objective Omega.
 
     Examples
     --------
@@ -396,11 +341,8 @@ def omega(
 ) -> float:
     """Return Omega (7) at weights z with the SVM solved, to compare the weights of any methods.
 
-    Parameters
-    ----------
-    data, C, penalty, kernel, eps, degree, offset
-        As for ``full_fs``; eps = 0 is the hinge.
-    z : array of shape (d,), mapping feature -> weight, or one number
+    ``z``: array of shape (d,), mapping feature -> weight, or one number; all else as for ``full_fs``, and eps = 0 is
+    the hinge.
 
     Examples
     --------

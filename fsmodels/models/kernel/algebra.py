@@ -37,24 +37,13 @@ Settled = Callable[[np.ndarray, np.ndarray], bool]  # (weights before a sweep, a
 def svm(data: Dataset, z: ArrayLike | Mapping[str, float], *, C: float, **shared: Any) -> pyo.ConcreteModel:
     """Build (SVM): the primal kernel SVM (2) for fixed weights, a convex QP, with its hinge smoothed (8).
 
-    Parameters
-    ----------
-    data : Dataset of shape (n, d)
-        Dense.
-    z : array of shape (d,), mapping feature -> weight, or one number
-        Weights of the features, at least 0.
-    C, **shared
-        As for ``full_fs``: C, eps, kernel, degree, offset; eps = 0 is the hinge.
+    ``data`` are dense; ``z``, at least 0: array of shape (d,), mapping feature -> weight, or one number. ``C``, ``eps``
+    (0 is the hinge), ``kernel``, ``degree``, ``offset`` and errors as for ``full_fs``.
 
     Returns
     -------
     pyo.ConcreteModel
         ``u`` (samples), ``b``, slacks ``xi``, ``t`` (samples), rows ``margins``; ``z`` is fixed.
-
-    Raises
-    ------
-    ParameterError, DataError
-        As ``full_fs`` does.
 
     Examples
     --------
@@ -76,24 +65,13 @@ def svm(data: Dataset, z: ArrayLike | Mapping[str, float], *, C: float, **shared
 def fs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **shared: Any) -> pyo.ConcreteModel:
     """Build (FS), step 5 of Algorithm 1: the weights for a fixed classifier; a nonconvex NLP.
 
-    Parameters
-    ----------
-    data : Dataset of shape (n, d)
-        Dense.
-    u : array of shape (n,)
-    b : float
-    C, penalty, **shared
-        As for ``full_fs``.
+    ``u`` is an array of shape (n,), ``b`` a float. All else as for ``full_fs``; another number of coefficients than
+    samples raises ParameterError.
 
     Returns
     -------
     pyo.ConcreteModel
         ``z``, ``q`` (features), slacks ``xi``, ``t`` (samples); ``u`` and ``b`` are fixed.
-
-    Raises
-    ------
-    ParameterError, DataError
-        As ``full_fs`` does, and for another number of coefficients than samples.
 
     Examples
     --------
@@ -109,10 +87,7 @@ def fs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **sha
 def xfs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **shared: Any) -> pyo.ConcreteModel:
     """Build (XFS) (11), step 6 of Algorithm 2: weights and functional margin for a fixed classifier.
 
-    Parameters
-    ----------
-    data, u, b, C, penalty, **shared
-        As for ``fs``; ``margin`` is lambda, from 1.
+    As ``fs``; ``margin`` is lambda, from 1.
 
     Examples
     --------
@@ -128,10 +103,7 @@ def xfs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **sh
 def efs(data: Dataset, *, u: ArrayLike, b: float, C: float, penalty: float, **shared: Any) -> pyo.ConcreteModel:
     """Build (EFS) (12), step 6 of Algorithm 3: weights and explicit margin for a fixed classifier.
 
-    Parameters
-    ----------
-    data, u, b, C, penalty, **shared
-        As for ``fs``; ``margin`` is lambda, from the geometric margin.
+    As ``fs``; ``margin`` is lambda, from the geometric margin.
 
     Examples
     --------

@@ -184,21 +184,9 @@ def classifier(model: pyo.ConcreteModel) -> KernelClassifier:
 
 
 def ranking(model: pyo.ConcreteModel) -> pd.Series:
-    """Return the weights z of a solved model by feature, the largest first; equal ones in the order of the data.
+    """Return the weights z of a solved model by feature, the largest first (section 5.2).
 
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-        Of this module, with its values loaded.
-
-    Raises
-    ------
-    ModelError
-        As ``classifier`` does.
-
-    Notes
-    -----
-    Source: Tayal, Coleman, Li, section 5.2.
+    Equal ones stand in the order of the data. Takes and refuses what ``classifier`` does.
 
     Examples
     --------

@@ -170,20 +170,7 @@ def structural_svm(
 ) -> pyo.ConcreteModel:
     """Build the structural SVM (2), Joachims' SVM-perf: all features, the baseline of FSmulti.
 
-    Parameters
-    ----------
-    data, C, loss, offset
-        As for ``fsmulti``.
-
-    Returns
-    -------
-    pyo.ConcreteModel
-        That of ``fsmulti`` with B = m, where Omega(w) = 1/2 w.w.
-
-    Raises
-    ------
-    ParameterError, InfeasibleParameter
-        As ``fsmulti`` does.
+    It is the model of ``fsmulti`` with B = m, where Omega(w) = 1/2 w.w; parameters and errors are the same.
 
     Examples
     --------
@@ -197,30 +184,15 @@ def structural_svm(
 
 @renamed("max_features", OF_FIVE)
 def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
-    """Build (4) for p = 2 with the squared hinge loss, the feature generating machine: all rows stated.
+    """Build (4) for p = 2 with the squared hinge loss, the feature generating machine (section 6.3; Tan et al. 2010).
 
-    Parameters
-    ----------
-    data : Dataset of shape (n, m)
-        Dense or sparse.
-    budget : int
-        B, 1..m: the sum of d.
-    C : float
-        Weight of ``1/2 sum_i xi_i^2``, above 0.
+    All rows are stated. ``data``, ``budget``, ``C``, here the weight of ``1/2 sum_i xi_i^2``, and errors as for
+    ``fsmulti``.
 
     Returns
     -------
     pyo.ConcreteModel
         ``w``, ``d``, ``t`` (features), ``xi`` (samples), rows ``cone``, ``shares``, ``margin``.
-
-    Raises
-    ------
-    ParameterError, InfeasibleParameter
-        C or budget not allowed.
-
-    Notes
-    -----
-    Source: Mao, Tsang 2013, (4) and section 6.3; Tan, Wang, Tsang 2010.
 
     Examples
     --------

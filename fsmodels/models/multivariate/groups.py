@@ -140,10 +140,6 @@ def groups_of(result: Result, features: Sequence[str]) -> Groups:
 def group_primal(groups: Groups) -> pyo.ConcreteModel:
     """Build (15).
 
-    Parameters
-    ----------
-    groups : Groups
-
     Returns
     -------
     pyo.ConcreteModel
@@ -185,10 +181,6 @@ def group_primal(groups: Groups) -> pyo.ConcreteModel:
 
 def group_dual(groups: Groups) -> pyo.ConcreteModel:
     """Build (16), a maximisation; its optimum equals that of ``group_primal``.
-
-    Parameters
-    ----------
-    groups : Groups
 
     Returns
     -------
