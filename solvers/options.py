@@ -13,7 +13,7 @@ import numbers
 import types
 import typing
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -83,8 +83,10 @@ class Config:
     - ``threads``, ``seed``: for the solvers inside.
     - ``tee``: show the iteration table while it grows.
     - ``callback``: called with each row of the table as a dict; returning True stops the run.
+    - ``renamed``: words of another meaning elsewhere that an option once had -> what to say instead.
     """
 
+    renamed: ClassVar[dict[str, str]] = {}
     time_limit: float | None = None
     gap: float = 1e-4
     iteration_limit: int | None = None

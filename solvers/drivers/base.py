@@ -29,7 +29,7 @@ class OutOfTime(Exception):
     """Nothing more may be read, copied or set up: the limit has passed, or Ctrl-C was pressed."""
 
 
-def configure(config: type, options: dict[str, Any], name: str) -> Any:
+def configure(config: type[Config], options: dict[str, Any], name: str) -> Any:
     """Return a filled ``config``.
 
     Raises
@@ -40,6 +40,8 @@ def configure(config: type, options: dict[str, Any], name: str) -> Any:
     """
     known = [f.name for f in dataclasses.fields(config)]
     for option in options:
+        if option in config.renamed:
+            raise OptionError(f'"{name}" takes no {option} here: {config.renamed[option]}.')
         if option not in known:
             raise OptionError(
                 f'Option "{option}" is not one of {name}.{nearest(option, known)} Its options: {", ".join(known)}.'

@@ -48,7 +48,7 @@ class CompositeRisk(Facts):
     scale : float
         h, above 0.
     group_model : callable, optional
-        (P, q, groups, C) -> Pyomo model of (16) with a Var ``alpha`` over the cuts in order, for ``sub_solver``.
+        (P, q, groups, C) -> Pyomo model of (16) with a Var ``alpha`` over the cuts in order, for ``master_solver``.
     """
 
     matrix: Any

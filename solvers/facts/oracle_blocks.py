@@ -93,7 +93,7 @@ class OracleBlocks(Facts):
     seconds : callable, optional
         () -> what the longest piece of a step that nobody can break off may take.
     method : str
-        Default of ``sub_solver``.
+        Default of the option ``method``.
     sweeps : int
         Limit of sweeps where no ``iteration_limit`` is given.
     keeps_last : bool

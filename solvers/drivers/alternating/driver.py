@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -75,6 +75,7 @@ class AlternatingConfig(StartsConfig):
         Start first from the values that the model holds.
     """
 
+    renamed: ClassVar[dict[str, str]] = {"sub_solver": 'each block names its own, Block([model.x], solver="pounce")'}
     blocks: Sequence[Any] | None = None
     warm_start: bool = False
 

@@ -20,7 +20,7 @@ else an edit could change is refused by name.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -51,14 +51,15 @@ class OracleConfig(Config):
 
     Attributes
     ----------
-    sub_solver : str
-        The method of the blocks that are minimised over a box, one of ``solvers.box.minimise.METHODS``; by default the
+    method : str
+        Of the blocks that are minimised over a box, one of ``solvers.box.minimise.METHODS``; by default the
         structure's.
     tolerance : float
         Of the residual of a stationary point, and of the blocks' methods.
     """
 
-    sub_solver: str | None = None
+    renamed: ClassVar[dict[str, str]] = {"sub_solver": 'the method of its blocks is method="l-bfgs-b"'}
+    method: str | None = None
     tolerance: float = 1e-3
 
 
@@ -78,7 +79,7 @@ class OracleDescent(Driver):
         self.facts = structure
         if not c.tolerance > 0:
             raise OptionError(f"tolerance={c.tolerance!r} is not allowed: give a number above 0.")
-        self.method = check_method(structure.method if c.sub_solver is None else c.sub_solver)
+        self.method = check_method(structure.method if c.method is None else c.method)
         self.sign = 1.0
         edits = structure.edits(self.model)
         if edits:
@@ -243,7 +244,7 @@ class OracleDescent(Driver):
             said.append(
                 "Not every step of this algorithm minimises it: go on from here with another one."
                 if self.facts.keeps_last
-                else "Solve again, which goes on from here, with a larger iteration_limit= or another sub_solver=, or "
+                else "Solve again, which goes on from here, with a larger iteration_limit= or another method=, or "
                 "from the start with a smaller tolerance=, which makes the steps more exact."
             )
         self.message = " ".join(s for s in said if s)
@@ -264,9 +265,9 @@ def takes_oracles(model: Any, options: dict[str, Any]) -> bool:
             "blocks= is for models with rows; the blocks of this one are steps of its structure: leave blocks= out, or "
             f"{oracles.remedy}."
         )
-    if oracles is None and "sub_solver" in options:
+    if oracles is None and "method" in options:
         raise OptionError(
-            "sub_solver= names the method of a model whose blocks are functions; the blocks of this one are solved by "
+            "method= is for a model whose blocks are functions; the blocks of this one are solved by "
             'solvers: give blocks=[Block([model.x], solver="pounce"), ...] (solvers.Block).'
         )
     return oracles is not None

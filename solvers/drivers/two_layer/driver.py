@@ -29,6 +29,7 @@ dropped once a gap has failed to fall for long.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pyomo.environ as pyo
@@ -70,13 +71,14 @@ class TwoLayerConfig(Config):
         Line search, two rows a round, columns as soon as they lag; False runs the algorithms as printed.
     risk_tolerance : float, optional
         Stop also when objective and bound are within C times this much of the risk.
-    sub_solver : str
+    master_solver : str
         Of step 1: ``clarabel`` on matrices; any other name solves the Pyomo model (16), over groups.
     """
 
+    renamed: ClassVar[dict[str, str]] = {"sub_solver": 'who solves the restricted problem is master_solver="clarabel"'}
     stabilised: bool = True
     risk_tolerance: float | None = None
-    sub_solver: str = "clarabel"
+    master_solver: str = "clarabel"
 
     def check(self) -> None:
         """Refuse options that mean nothing.
@@ -135,8 +137,8 @@ class TwoLayer(Driver):
             )
         self.sign, self.facts, c = 1.0, facts, self.config
         self.budget, self.C = int(pyo.value(facts.budget)), float(pyo.value(facts.weight))
-        by_groups = not c.stabilised or c.sub_solver != DIRECT
-        self._master: RestrictedSolver = ByGroups(c.sub_solver, facts.group_model, c) if by_groups else ByColumns()
+        by_groups = not c.stabilised or c.master_solver != DIRECT
+        self._master: RestrictedSolver = ByGroups(c.master_solver, facts.group_model, c) if by_groups else ByColumns()
         self.work = WorkingSet(facts.matrix, facts.scale, by_groups=by_groups)
         self._patience, self._since, self._gap_then = IDLE, 0, np.inf
         self._d: FloatArray = np.zeros(0)
@@ -173,7 +175,7 @@ class TwoLayer(Driver):
             if answer is None:
                 if self.clock.over:
                     return StopReason.TIME_LIMIT, None
-                self.message = f"{c.sub_solver} did not solve the restricted problem: the bounds stand as they were."
+                self.message = f"{c.master_solver} did not solve the restricted problem: the bounds stand as they were."
                 return StopReason.SOLVER_ERROR, None
             dual = self._timed("subproblem", lambda a=answer: self._dual(a.alpha))  # type: ignore[misc] # 2
             self.raise_bound(self.proof.bound)
@@ -185,7 +187,7 @@ class TwoLayer(Driver):
             new = self._grow(point, rows, dual)  # 5, 6
             if not new and fine:
                 if not self._refined(answer):
-                    self.message = f"{c.sub_solver} resolves the restricted problems no finer: the gap stays."
+                    self.message = f"{c.master_solver} resolves the restricted problems no finer: the gap stays."
                 return StopReason.CONVERGED, None
             fine = not new
             if new:

@@ -54,7 +54,7 @@ class ByGroups:
         if name == DIRECT:
             return
         if build is None:
-            raise OptionError(f'sub_solver="{name}" needs the Pyomo model of (16), which this model does not bring.')
+            raise OptionError(f'master_solver="{name}" needs the Pyomo model of (16), which this model does not bring.')
         self.spec = find(name)
         self.words = SolveOptions(threads=words.threads, seed=words.seed)
 

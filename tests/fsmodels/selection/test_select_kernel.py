@@ -254,7 +254,7 @@ def test_builders_show_their_parameters(model):
         ({"C": 1.0, "penalty": 1.0, "kernel": "rfb"}, fs.ParameterError, "kernel=.rfb. is not known: use one of rbf"),
         ({"C": 1.0, "penalty": 1.0, "start": 0.0}, fs.ParameterError, "strict local minimum"),
         ({"C": 1.0, "penalty": 1.0, "solver": "pounce"}, fs.ModelError, "functions of its kernel matrix"),
-        ({"C": 1.0, "penalty": 1.0, "sub_solver": "lbfgs"}, fs.OptionError, "lbfgs"),
+        ({"C": 1.0, "penalty": 1.0, "method": "lbfgs"}, fs.OptionError, "lbfgs"),
     ],
 )
 def test_refuses_by_name(arguments, error, message, scaled):

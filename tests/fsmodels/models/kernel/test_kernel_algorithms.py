@@ -59,10 +59,10 @@ def test_every_algorithm_finds_the_two_features(chess, name):
 def test_no_step_raises_its_own_objective(chess, name, method):
     if method == "trust-newton" and name in ("reduced", "gmkl"):
         with pytest.raises(fs.OptionError, match='"trust-newton" needs Hessian products'):
-            fs.solve(BUILDS[name](chess, C=1.0, penalty=0.5), sub_solver=method)
+            fs.solve(BUILDS[name](chess, C=1.0, penalty=0.5), method=method)
         return
     model = BUILDS[name](chess, C=1.0, penalty=0.5)
-    result = fs.solve(model, sub_solver=method)
+    result = fs.solve(model, method=method)
     steps = result.details["steps"]
     assert steps["taken"].all()
     assert (steps["after"] <= steps["before"] + 1e-9 * steps["before"].abs()).all()
@@ -76,7 +76,7 @@ def test_no_step_raises_its_own_objective(chess, name, method):
 
 def test_the_methods_agree_on_full_fs(chess):
     found = {
-        method: fs.solve(kernel.full_fs(chess.take(range(25)), C=1.0, penalty=0.5), sub_solver=method, tolerance=1e-4)
+        method: fs.solve(kernel.full_fs(chess.take(range(25)), C=1.0, penalty=0.5), method=method, tolerance=1e-4)
         for method in ("l-bfgs-b", "trust-newton", "pounce")
     }
     best = min(r.objective for r in found.values())
@@ -245,8 +245,7 @@ def test_a_clone_is_a_model_of_its_own(chess):
 
 def test_one_seed_one_answer(chess):
     first, second = (
-        fs.solve(kernel.ao_margin(chess, C=1.0, penalty=0.5), sub_solver="trust-newton", seed=3).objective
-        for _ in range(2)
+        fs.solve(kernel.ao_margin(chess, C=1.0, penalty=0.5), method="trust-newton", seed=3).objective for _ in range(2)
     )
     assert first == second
 

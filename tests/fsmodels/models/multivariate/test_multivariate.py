@@ -177,11 +177,11 @@ def test_the_algorithms_as_printed_agree(loss, B, data):
     assert max(fast.bound, printed.bound) <= min(fast.objective, printed.objective) * (1 + ROUNDING)
 
 
-@pytest.mark.parametrize("sub_solver", ["clarabel", "pounce", "gurobi", "scip"])
+@pytest.mark.parametrize("master_solver", ["clarabel", "pounce", "gurobi", "scip"])
 @pytest.mark.parametrize("loss", ["f1", "hamming"])
-def test_the_group_problems_by_any_solver(sub_solver, loss, few, need):
+def test_the_group_problems_by_any_solver(master_solver, loss, few, need):
     """On (16) as printed solvers keep rows to 1e-6 or so, which the price C carries into the objective: 1e-3 here."""
-    result = fs.solve(mv.fsmulti(few, budget=2, C=30.0, loss=loss), sub_solver=need(sub_solver), gap=1e-3)
+    result = fs.solve(mv.fsmulti(few, budget=2, C=30.0, loss=loss), master_solver=need(master_solver), gap=1e-3)
     optimum = proven(few, loss, 2, 30.0)
     assert result.status is SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(optimum, rel=1e-3)

@@ -131,11 +131,11 @@ def run(m, **options):
 
 def test_oracle_blocks_meet_the_same_saddle_and_leave_it_at_second_order_only():
     stays = oracle([0, 1], [2])
-    result = run(stays, sub_solver="trust-newton")
+    result = run(stays, method="trust-newton")
     assert result.status is SolutionStatus.STATIONARY
     assert result.objective == pytest.approx(0.0, abs=1e-6)
     for method, leaves in (("l-bfgs-b", False), ("trust-newton", True)):
-        result = run(oracle([0, 1, 3], [2, 3], at=(1, 1, 1, 1)), sub_solver=method)
+        result = run(oracle([0, 1, 3], [2, 3], at=(1, 1, 1, 1)), method=method)
         assert (result.objective < -1) == leaves, method
 
 
@@ -244,7 +244,7 @@ def test_other_solvers_and_options_are_refused():
     with pytest.raises(OptionError, match="tolerance=0 is not allowed"):
         solve(oracle([0, 1]), tolerance=0)
     with pytest.raises(OptionError, match='Method "newton" is not known'):
-        solve(oracle([0, 1]), sub_solver="newton")
+        solve(oracle([0, 1]), method="newton")
 
 
 def test_the_driver_is_the_one_of_its_structure():
@@ -281,7 +281,7 @@ def test_sweeps_go_on_while_the_residual_exceeds_the_tolerance():
     assert on.details["residual"] <= 1e-3
     short = run(oracle([0, 1], [2], at=at), iteration_limit=1)
     assert (short.stop_reason, short.status) == (StopReason.ITERATION_LIMIT, SolutionStatus.FEASIBLE)
-    assert "larger iteration_limit= or another sub_solver=" in short.message
+    assert "larger iteration_limit= or another method=" in short.message
 
 
 def test_a_stationary_point_at_the_limit_has_converged():
@@ -313,5 +313,13 @@ def test_refusals_name_the_remedy():
     with pytest.raises(ModelError, match='Build it with form="rows" to edit it'):
         solve(m)
     rows = algebra(shared=False)
-    with pytest.raises(OptionError, match=r"sub_solver= names the method .* give blocks=\[Block"):
+    with pytest.raises(OptionError, match=r"method= is for a model .* give blocks=\[Block"):
+        solve(rows, "alternating", blocks=[[rows.x], [rows.x3]], method="pounce")
+
+
+def test_a_method_is_no_solver_of_subproblems():
+    with pytest.raises(OptionError, match=r'"alternating" takes no sub_solver here: .* method="l-bfgs-b"'):
+        solve(oracle([0, 1]), sub_solver="trust-newton")
+    rows = algebra(shared=False)
+    with pytest.raises(OptionError, match=r'"alternating" takes no sub_solver here: each block names its own, Block\('):
         solve(rows, "alternating", blocks=[[rows.x], [rows.x3]], sub_solver="pounce")

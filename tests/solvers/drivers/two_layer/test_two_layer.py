@@ -250,7 +250,8 @@ def test_an_oracle_that_fails_is_not_swallowed_and_the_model_is_as_before():
         ({"risk_tolerance": True}, "risk_tolerance=True"),
         ({"gap": -1}, "gap=-1"),
         ({"iteration_limit": 0}, "iteration_limit=0"),
-        ({"sub_solver": "gurobi"}, 'sub_solver="gurobi" needs the Pyomo model of (16)'),
+        ({"sub_solver": "gurobi"}, "no sub_solver here: who solves the restricted problem is master_solver="),
+        ({"master_solver": "gurobi"}, 'master_solver="gurobi" needs the Pyomo model of (16)'),
     ],
 )
 def test_options_that_mean_nothing(options, says):
