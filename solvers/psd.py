@@ -13,7 +13,8 @@ from scipy.sparse.csgraph import connected_components
 
 Quadratic = tuple[np.ndarray, np.ndarray, np.ndarray]  # (i, j, v) stands for the terms v x_i x_j
 
-ROUNDING = 1e-10  # relative size of an eigenvalue or a residual that is rounding, far below any solver's tolerance
+# relative size of an eigenvalue or a residual that is rounding, far below any solver's tolerance
+EIGEN_ROUNDING = 1e-10
 
 
 def is_psd(quad: Quadratic) -> bool:
@@ -31,12 +32,12 @@ def psd_factor(q: np.ndarray) -> np.ndarray | None:
     """
     diagonal = np.diag(q)
     scale = float(np.abs(diagonal).max(initial=0.0))
-    if diagonal.min(initial=0.0) < -ROUNDING * scale:
+    if diagonal.min(initial=0.0) < -EIGEN_ROUNDING * scale:
         return None
-    lower, pivots, rank, _ = lapack.dpstrf(q, lower=1, tol=ROUNDING * scale)
+    lower, pivots, rank, _ = lapack.dpstrf(q, lower=1, tol=EIGEN_ROUNDING * scale)
     factor = np.zeros((rank, len(q)))
     factor[:, pivots - 1] = np.tril(lower)[:, :rank].T
-    if np.abs(q - factor.T @ factor).max(initial=0.0) > 100 * ROUNDING * max(scale, np.finfo(float).tiny):
+    if np.abs(q - factor.T @ factor).max(initial=0.0) > 100 * EIGEN_ROUNDING * max(scale, np.finfo(float).tiny):
         return None
     return factor
 

@@ -192,6 +192,31 @@ def test_readers_of_solutions_name_no_good_status():
     assert not named
 
 
+def assigned(file):
+    """The names that a file gives a value at its top level."""
+    for node in ast.parse(file.read_text("utf-8")).body:
+        for target in getattr(node, "targets", [getattr(node, "target", None)]):
+            yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name)) if target else ()
+
+
+def test_what_counts_as_satisfied_or_proven_has_one_value():
+    """A tolerance of something else has another name."""
+    words = {"FEASIBLE", "HOPELESS", "ROUNDING", "TOLERANCE", "DEFAULT_GAP"}
+    here = {name: file for name, file in KNOWN.items() if words & set(assigned(file))}
+    assert set(here) == {"solvers.result"}
+    assert words <= set(assigned(here["solvers.result"]))
+
+
+def test_one_file_takes_ctrl_c_over():
+    """The command line asks Python to treat SIGTERM as Ctrl-C, and no more."""
+    calls = {"signal.signal(", "siginterrupt(", "set_wakeup_fd(", "setitimer(", "sigaction("}
+    takers = {name for name, file in KNOWN.items() if any(call in file.read_text("utf-8") for call in calls)}
+    assert takers == {"solvers.interrupt", "fsmodels.cli"}
+    told = (ROOT / "fsmodels" / "cli" / "__init__.py").read_text("utf-8")
+    handlers = set(re.findall(r"signal\.signal\(signal\.\w+, ([^)]*)\)", told))
+    assert handlers == {"signal.default_int_handler", "signal.SIG_IGN", "signal.SIG_IGN if for_good else before"}
+
+
 def test_the_picture_is_that_of_the_imports():
     assert rooms.PICTURE.read_text("utf-8") == rooms.picture(), "run python scripts/draw_rooms.py"
 

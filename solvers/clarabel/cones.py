@@ -47,7 +47,7 @@ from scipy.linalg import eigh
 
 from solvers.clarabel.body import Affine, Body, Product, affine
 from solvers.errors import ModelError
-from solvers.psd import ROUNDING, blocks, psd_factor
+from solvers.psd import EIGEN_ROUNDING, blocks, psd_factor
 
 _NOTHING = 1e-12  # a right-hand side this small bounds a sum of squares by nothing: Fx + g = 0
 
@@ -233,7 +233,7 @@ def _complete(
         matrix[place[int(j)], place[int(i)]] += 0.5 * v
     values, vectors = eigh(matrix)
     size = float(np.abs(values).max(initial=0.0))
-    up, down = values > ROUNDING * size, values < -ROUNDING * size
+    up, down = values > EIGEN_ROUNDING * size, values < -EIGEN_ROUNDING * size
     factor = np.sqrt(values[up])[:, None] * vectors[:, up].T
     if not down.any() and not square_only:
         return [Affine(cols, row, 0.0) for row in factor], line, None
@@ -347,6 +347,6 @@ def _least_eigenvalue(quad: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
             least = min(least, float(matrix[0, 0]))
         elif psd_factor(matrix) is None:
             values = eigh(matrix, eigvals_only=True)
-            if values[0] < -ROUNDING * np.abs(values).max():
+            if values[0] < -EIGEN_ROUNDING * np.abs(values).max():
                 least = min(least, float(values[0]))
     return least

@@ -40,7 +40,7 @@ from solvers.facts.separable import Cuts, Separable, no_cuts, stacked
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, find, for_cones
 from solvers.interfaces.runner import Runner, SolveOptions
-from solvers.lp.highs import LpAnswer, LpStatus
+from solvers.lp.highs import FINEST, LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
 from solvers.model.classes import refuse_integers, single_objective, used_variables
 from solvers.model.conflict import clashing_rows
@@ -50,7 +50,6 @@ from solvers.model.smooth import SmoothObjective
 from solvers.options import Config
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 
-LP_TOLERANCE = 1e-9  # of the rows of the LP, where its solver can be told
 BOXES = [1e2, 1e4, 1e6]
 IN_BOX = 20  # rounds in one box, besides two for each column
 SAME = 1e-12  # relative distance of two points that are one
@@ -206,7 +205,7 @@ class CuttingPlane(Driver):
                 self.upper[j] = min(self.upper[j], self.rows.x_upper[k])
             elif np.isfinite(self.rows.x_lower[k]) or np.isfinite(self.rows.x_upper[k]):
                 alone.append(k)
-        self.lp = linear_program(c.lp_solver, cost, self.lower, self.upper, seed=c.seed or 0, tolerance=LP_TOLERANCE)
+        self.lp = linear_program(c.lp_solver, cost, self.lower, self.upper, seed=c.seed or 0, tolerance=FINEST)
         self._add(self.rows.matrix @ self.lift, self.rows.lower, self.rows.upper)
         self._add(self.lift[alone], self.rows.x_lower[alone], self.rows.x_upper[alone])
         self.constant = self.objective.value(np.zeros(len(self.variables))) if self.columns == columns else 0.0

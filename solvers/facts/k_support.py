@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-ROUNDING = 1e-12
+TIE = 1e-12
 
 
 def half_norm(w: FloatArray, budget: int) -> tuple[float, FloatArray]:
@@ -49,7 +49,7 @@ def half_norm(w: FloatArray, budget: int) -> tuple[float, FloatArray]:
     r = np.arange(budget)
     tail = z[budget:].sum() + np.cumsum(z[:budget][::-1])  # S_r
     head = np.concatenate([[0.0], np.cumsum(z[:budget] ** 2)])[budget - 1 - r]
-    inside = (r + 1) * z[budget - 1 - r] <= tail * (1 + ROUNDING)
+    inside = (r + 1) * z[budget - 1 - r] <= tail * (1 + TIE)
     values = np.where(inside, head + tail**2 / (r + 1), np.inf)
     best = int(np.argmin(values))
     d[order] = np.minimum(1.0, (best + 1) * z / tail[best])

@@ -18,7 +18,8 @@ from solvers.interfaces.highs import run
 
 LONG = 10_000  # non-zeros; a smaller LP takes milliseconds, as a thread takes a tenth of one
 INFINITY = highspy.kHighsInf
-FEASIBLE = 1e-7
+LP_TOLERANCE = 1e-7  # of rows, where no other is asked for
+FINEST = 1e-9  # asked for where the rows carry a proof; solvers give no finer
 _CHOOSE, _DUAL = 0, 1  # HiGHS' simplex_strategy
 
 
@@ -90,7 +91,7 @@ class HighsLP:
     """The protocol over highspy: dual simplex, and after a change of costs whichever HiGHS chooses."""
 
     def __init__(
-        self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, seed: int = 0, tolerance: float = FEASIBLE
+        self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, seed: int = 0, tolerance: float = LP_TOLERANCE
     ) -> None:
         self.columns = len(cost)
         highs = self._highs = highspy.Highs()
@@ -213,7 +214,7 @@ class HighsLP:
     def _contradiction(self) -> bool:
         """Tell whether a row without columns keeps 0 out: HiGHS does not look at one."""
         lp = self._highs.getLp()
-        return bool(np.any(np.array(lp.row_lower_) > FEASIBLE) or np.any(np.array(lp.row_upper_) < -FEASIBLE))
+        return bool(np.any(np.array(lp.row_lower_) > LP_TOLERANCE) or np.any(np.array(lp.row_upper_) < -LP_TOLERANCE))
 
     def slack_rows(self) -> np.ndarray:
         """Return, for each row, whether it was slack (basic) at the last optimum."""

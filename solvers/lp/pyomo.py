@@ -22,7 +22,7 @@ from solvers.errors import SolverError
 from solvers.interfaces.registry import SOLVERS, SolverSpec, names, require
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
-from solvers.lp.highs import FEASIBLE, HighsLP, LinearProgram, LpAnswer, LpStatus
+from solvers.lp.highs import LP_TOLERANCE, HighsLP, LinearProgram, LpAnswer, LpStatus
 from solvers.result import SolutionStatus, StopReason
 
 SLACK = 1e-6  # relative to a row's own size: interior points keep such a distance from rows that bind
@@ -32,7 +32,7 @@ logger = logging.getLogger("solvers")
 
 
 def linear_program(
-    name: str, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, seed: int = 0, tolerance: float = FEASIBLE
+    name: str, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, seed: int = 0, tolerance: float = LP_TOLERANCE
 ) -> LinearProgram:
     """Return min cost.x over bounds, without rows yet: ``HighsLP`` for "highs", else ``PyomoLP`` of that solver.
 

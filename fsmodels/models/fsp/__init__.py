@@ -84,7 +84,7 @@ from fsmodels.models.svm import C_MEANING, least_cost, put, soft_margin, with_pr
 from fsmodels.words import check_known_features
 
 VALUE = 1e-6  # relative gap of ``value``
-ROUNDING = 1e-6  # what a solver's multipliers may miss of dual feasibility
+MULTIPLIERS_MISS = 1e-6  # what a solver's multipliers may miss of dual feasibility
 
 __all__ = ["FORMS", "RMP", "fsp_lambda", "fsp_m", "rmp", "sub", "value", "weight_bound"]
 __dir__ = __all__.copy  # what <TAB> offers
@@ -284,13 +284,13 @@ def rmp(
             f"alpha has shape {points.shape} for {len(data.y)} samples: give one entry a sample, and at least one row."
         )
     outside = float(np.maximum(-points, points - C).max())
-    if not outside <= ROUNDING * C:
+    if not outside <= MULTIPLIERS_MISS * C:
         raise ParameterError(
             f"alpha is not dual feasible: its entries go from {points.min():.9g} to {points.max():.9g} where SUB "
             f"allows 0 to C = {C:g}. Give the C that alpha belongs to."
         )
     off, total = np.abs(points @ data.y), points.sum(axis=1)
-    if not np.all(off <= ROUNDING * np.maximum(C, total)):
+    if not np.all(off <= MULTIPLIERS_MISS * np.maximum(C, total)):
         raise ParameterError(f"alpha is not dual feasible: sum_i y_i alpha_i is {off.max():.3g} where SUB needs 0.")
     points = np.array([repaired(point, data.y, C) for point in points])
     model = pyo.ConcreteModel(name="RMP")

@@ -13,7 +13,7 @@ from fsmodels.errors import DataError
 from fsmodels.weights import FloatArray, column_sizes
 from fsmodels.words import listed
 
-ROUNDING = 4 * np.finfo(float).eps  # of a centred value, relative to the column's largest
+CENTRING = 4 * np.finfo(float).eps  # of a centred value, relative to the column's largest
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def centred(data: Dataset) -> Centred:
             raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")
     mean = data.X.mean(axis=0)
     X = data.X - mean
-    X[np.abs(X) <= ROUNDING * np.abs(data.X).max(axis=0)] = 0.0
+    X[np.abs(X) <= CENTRING * np.abs(data.X).max(axis=0)] = 0.0
     v_plus, v_minus = ((X[data.y == sign] ** 2).mean(axis=0) for sign in (1, -1))
     X[:, v_plus + v_minus == 0] = 0.0  # squares that underflow
     columns = Centred(data.features, data.y, X, mean, v_plus, v_minus)

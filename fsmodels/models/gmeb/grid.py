@@ -38,7 +38,7 @@ from fsmodels.models.gmeb.norm import STARTS, VIOLATED, Moments
 from fsmodels.models.gmeb.proof import Attained, MomentProof, resolution
 from fsmodels.models.proofs.equilibration import powers
 from solvers import SolverError, interrupt
-from solvers.lp.highs import HighsLP, LpAnswer, LpStatus
+from solvers.lp.highs import FINEST, HighsLP, LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
 from solvers.options import check_limits
 from solvers.result import is_closed, relative_gap, verdict
@@ -49,7 +49,6 @@ FloatArray = NDArray[np.float64]
 
 COUNTS = 1e-2  # of the largest weight, and as a number: a feature with less does not count (Peleg, Meir 2005, 6.2)
 FIRST, BATCH = 2, 50  # columns at first, a sample; columns that join at a time
-LP_TOLERANCE = 1e-9
 RESOLVED, PATIENCE = 1e-6, 5  # relative violation below which LPs add rows in vain; how often they may
 
 
@@ -209,7 +208,7 @@ class _Line:
         cost[1 : 1 + n] = 1.0
         low = np.zeros(len(cost))
         low[0] = -np.inf
-        self.lp = linear_program(self.lp_solver, cost, low, np.full(len(cost), np.inf), tolerance=LP_TOLERANCE)
+        self.lp = linear_program(self.lp_solver, cost, low, np.full(len(cost), np.inf), tolerance=FINEST)
         margins = [sparse.csr_array(self.y[:, None]), sparse.eye_array(n)]
         margins.append(sparse.csr_array(_twice(self.signed[:, self.joined])))
         self.lp.add_rows(sparse.hstack(margins, format="csr"), np.ones(n), np.full(n, np.inf))
@@ -269,7 +268,7 @@ class _Line:
         n = len(self.y)
         mu, nu = np.clip(answer.multipliers[:n], 0.0, 1.0), np.maximum(0.0, -answer.multipliers[n:])
         pull, price = np.abs(mu @ self.signed), nu @ self._weights
-        asking = np.flatnonzero((pull > price + LP_TOLERANCE) & self._usable & ~self._in)
+        asking = np.flatnonzero((pull > price + FINEST) & self._usable & ~self._in)
         return asking[np.argsort(-(pull - price)[asking], kind="stable")[:BATCH]]
 
     def _add_row(self, row: tuple[float, float], side: float) -> None:

@@ -45,7 +45,7 @@ FloatArray = NDArray[np.float64]
 
 END = 1e-8  # angle that is as good as 0 or a right one: its square is below the rounding of a sum
 VIOLATED = 1e-10  # relative
-TOLERANCE = 1e-6  # of an LP's rows, at most
+ROW_TOLERANCE = 1e-6  # of an LP's rows, at most
 STARTS = ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5))  # (p, q) of the first rows
 
 
@@ -160,7 +160,7 @@ class Norms:
         small = w / max(1.0, self.moments.worst(w, *self._limits).ratio * (1 + 1e-15))
         before, after = (np.maximum(0.0, 1 - self.y * (self.X @ v + offset)) for v in (w, small))
         grown = xi + after - before
-        slacks = np.where(grown >= after - TOLERANCE * np.maximum(1.0, after), np.maximum(grown, after), grown)
+        slacks = np.where(grown >= after - ROW_TOLERANCE * np.maximum(1.0, after), np.maximum(grown, after), grown)
         return np.concatenate([small, [offset], np.maximum(0.0, slacks)])
 
     def load(self, point: FloatArray) -> None:

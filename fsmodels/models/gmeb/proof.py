@@ -53,7 +53,7 @@ __all__ = ["Attained", "MomentProof", "Proven", "of_dual", "of_nonconvex", "of_p
 FloatArray = NDArray[np.float64]
 
 EPS = float(np.finfo(float).eps)
-ROUNDING = 1e-15  # relative: a norm of 1 less that stays below 1
+LAST_DIGITS = 1e-15  # relative: a norm of 1 less that stays below 1
 INTERSECTIONS = 200  # each drops a line for good; on 5000 columns fewer than 20 were needed
 LEAST = 1e-16  # of the largest term of the norm: a smaller one is rounding, and its w^2 / s may underflow
 
@@ -124,7 +124,7 @@ class MomentProof:
         ratio = self.moments.worst(w, R_plus, R_minus).ratio
         ends = [0.0]
         if np.isfinite(ratio) and ratio > 0:
-            most = 1.0 / (ratio * (1.0 + ROUNDING))
+            most = 1.0 / (ratio * (1.0 + LAST_DIGITS))
             ends += [min(1.0, most), most]
         scores = self.X @ w if len(ends) > 1 else np.zeros(len(self.y))
         found = [(*hinges(t * scores, self.y), t) for t in ends if np.isfinite(t)]
@@ -186,7 +186,7 @@ class _Primal:
         sizes = self.proof.sizes(*limits)
         least = np.divide(self.floor, sizes**2, out=np.zeros_like(sizes), where=sizes > 0)
         taken = max(float(moments.v_plus @ least) / limits[0], float(moments.v_minus @ least) / limits[1])
-        room = max(0.0, 1.0 - taken * (1.0 + ROUNDING))  # sum w^2 / s <= room / room with both R times room
+        room = max(0.0, 1.0 - taken * (1.0 + LAST_DIGITS))  # sum w^2 / s <= room / room with both R times room
         found = self.proof.classifier(w if room else np.zeros_like(w), room * limits[0], room * limits[1])
         s = room * moments.scales(found.w, *limits) + least
         _put(model.w, found.w)

@@ -25,7 +25,7 @@ import pyomo.environ as pyo
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.kernel.kernels import FloatArray, Kernel
 from fsmodels.models.kernel.objective import Objective, hinge, places
-from fsmodels.models.kernel.value_function import TOLERANCE, ValueFunction, solved
+from fsmodels.models.kernel.value_function import SVM_TOLERANCE, ValueFunction, solved
 from fsmodels.models.libsvm import seconds
 from solvers.box.minimise import minimise
 from solvers.box.problem import residual
@@ -108,7 +108,7 @@ class Problem:
 
     def fitted(self, x: FloatArray, inside: Inside) -> FloatArray:
         """Return the point with the SVM solved at its z."""
-        return solved(self.objective, x, self.svm, EXACT if self.eps == 0 else TOLERANCE)
+        return solved(self.objective, x, self.svm, EXACT if self.eps == 0 else SVM_TOLERANCE)
 
     def trivial(self, x: FloatArray) -> FloatArray:
         """Return the point without a kernel at its z: u = 0, lambda = 1, and the offset that costs least."""

@@ -28,12 +28,12 @@ from fsmodels.models.kernel.objective import Objective, places
 from fsmodels.models.libsvm import svc
 from solvers.box.minimise import minimise
 
-TOLERANCE = 1e-5  # of libsvm's optimality conditions, in units of the margin; 1e-3 is no faster on such data
+SVM_TOLERANCE = 1e-5  # of libsvm's optimality conditions, in units of the margin; 1e-3 is no faster on such data
 CACHE = 500  # megabytes
 
 
 def libsvm(
-    K: FloatArray, y: FloatArray, C: float, eps: float, tolerance: float = TOLERANCE
+    K: FloatArray, y: FloatArray, C: float, eps: float, tolerance: float = SVM_TOLERANCE
 ) -> tuple[FloatArray, float]:
     """Return (u, b), a minimum of ``1/2 a'Ka + C sum V(y_i f_i)``, for a kernel matrix of shape (n, n).
 
@@ -60,7 +60,7 @@ def primal(objective: Objective, x: FloatArray, tolerance: float = 1e-9) -> tupl
     return found.point[:-1], float(found.point[-1])
 
 
-def solved(objective: Objective, x: FloatArray, by: str = "libsvm", tolerance: float = TOLERANCE) -> FloatArray:
+def solved(objective: Objective, x: FloatArray, by: str = "libsvm", tolerance: float = SVM_TOLERANCE) -> FloatArray:
     """Return the point with (u, b) optimal for its z, and lambda = 1."""
     n, point = objective.n, x.copy()
     point[-1] = 1.0
@@ -80,7 +80,7 @@ class ValueFunction:
 
     objective: Objective
     base: FloatArray
-    tolerance: float = TOLERANCE
+    tolerance: float = SVM_TOLERANCE
     point: FloatArray = field(init=False)
     _last: tuple[FloatArray, float, FloatArray] | None = None
 

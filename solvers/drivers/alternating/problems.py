@@ -30,10 +30,9 @@ from solvers.model.classes import has_integers, needs, violation
 from solvers.model.expressions import variables
 from solvers.model.linear import LinearRows
 from solvers.model.smooth import SmoothObjective
-from solvers.result import FEASIBLE, SolutionStatus, StopReason
+from solvers.result import FEASIBLE, HOPELESS, SolutionStatus, StopReason
 from solvers.values import bounds_of, fixed, put_back
 
-HOPELESS = 1e-3  # largest violation of a first point that is worth going on from
 STATIONARY = 1e-9  # relative to the largest slope: what a closed form may miss
 ALMOST_INTEGER = 1e-4
 GENERIC = 1.2345  # where a class is asked for: to Pyomo x*y has degree 0 where y is fixed at 0

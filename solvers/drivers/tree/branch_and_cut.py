@@ -39,7 +39,7 @@ from solvers.errors import SolverError
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
-from solvers.lp.highs import FEASIBLE, LpStatus
+from solvers.lp.highs import LP_TOLERANCE, LpStatus
 from solvers.model.conflict import clashing_rows
 from solvers.result import SolutionStatus, StopReason
 
@@ -386,7 +386,7 @@ class BranchAndCut(IncumbentSearch):
             if not len(fractional):  # b
                 point = np.where(lp.integer, np.round(relaxed.point), relaxed.point)
                 open_columns = np.flatnonzero(lp.integer & (lower < upper))
-                if len(open_columns) and not lp.within(point, FEASIBLE):  # rounding has broken a row
+                if len(open_columns) and not lp.within(point, LP_TOLERANCE):  # rounding has broken a row
                     self._split(node, bound, relaxed.point, point, upper, open_columns)
                     return None
                 answer = self._ask(point[: lp.n], TIGHT)

@@ -50,7 +50,7 @@ ITERATION_LIMIT = 60
 PATIENCE = 12  # iterations without a better gap
 TO_BOUNDARY = 0.995
 STARTS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)  # share of the way from lo to up
-FEASIBLE = 1e-7  # relative violation of a row
+ROW_TOLERANCE = 1e-7  # relative violation of a row
 EPSILON = float(np.finfo(float).eps)
 
 
@@ -157,7 +157,7 @@ class _Iterates:
         b = rows.sides - held.sum(axis=1)
         # A row that the bounds imply has no interior where it is tight, and a multiplier without end.
         most = np.maximum(A, 0.0) @ upper[free] + np.minimum(A, 0.0) @ lower[free]
-        kept = np.where(rows.equal, A.any(axis=1) | (np.abs(b) > FEASIBLE), most > b)
+        kept = np.where(rows.equal, A.any(axis=1) | (np.abs(b) > ROW_TOLERANCE), most > b)
         self.rows = rows = Rows(rows.matrix[kept], rows.sides[kept], rows.equal[kept])
         self.b, self.A, self.c = b[kept], A[kept], cost[free]
         whole = (rows.sides == np.round(rows.sides)) & (held[kept] == np.round(held[kept])).all(axis=1)
@@ -216,7 +216,7 @@ class _Iterates:
         scale = max(abs(value), TINY)
         left = self.A @ self.x - self.b
         miss = np.where(self.rows.equal, np.abs(left), np.maximum(left, 0.0)) / np.maximum(1.0, np.abs(self.b))
-        if float(miss.max(initial=0.0)) > FEASIBLE:
+        if float(miss.max(initial=0.0)) > ROW_TOLERANCE:
             return max((value - self.bound_estimate) / scale, 1.0)
         return (value - self.bound_estimate) / scale
 
