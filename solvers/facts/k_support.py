@@ -12,7 +12,9 @@ Claim
 Proof
     The Lagrangian of sum d = B gives d_j = min(1, |w_j| / t) for some t >= 0: the B - r - 1 largest have d = 1, and
     the others share the remaining r + 1 in proportion, d_i = (r + 1) z_i / S_r, at the cost S_r^2 / (r + 1). Each r
-    with the last d_i <= 1 is a point of D, so no value is too small, and the optimal r is among them.
+    with the last d_i <= 1 is a point of D, so no value is too small, and the optimal r is among them. It is the
+    largest: with z = z_{B - r}, the value falls by (r z - S_{r-1})^2 / (r (r + 1)) from r - 1 to r, and what holds for
+    r holds for r - 1, as S_{r-1} = S_r - z. (By the values alone r is known to half of the digits.)
 Conjugate
     max over w of ``c.w - Omega(w)`` = max over D of ``1/2 sum_j d_j c_j^2``, half the sum of the B largest c_j^2.
 Source
@@ -26,7 +28,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-TIE = 1e-12
+TIE = 1e-12  # relative: what rounding may take from the sum on the right
 
 
 def half_norm(w: FloatArray, budget: int) -> tuple[float, FloatArray]:
@@ -50,11 +52,10 @@ def half_norm(w: FloatArray, budget: int) -> tuple[float, FloatArray]:
     tail = z[budget:].sum() + np.cumsum(z[:budget][::-1])  # S_r
     head = np.concatenate([[0.0], np.cumsum(z[:budget] ** 2)])[budget - 1 - r]
     inside = (r + 1) * z[budget - 1 - r] <= tail * (1 + TIE)
-    values = np.where(inside, head + tail**2 / (r + 1), np.inf)
-    best = int(np.argmin(values))
+    best = int(np.count_nonzero(inside)) - 1
     d[order] = np.minimum(1.0, (best + 1) * z / tail[best])
     d[order[: budget - 1 - best]] = 1.0
-    return 0.5 * float(values[best]), d
+    return 0.5 * float(head[best] + tail[best] ** 2 / (best + 1)), d
 
 
 def largest(c: FloatArray, budget: int) -> NDArray[np.intp]:
