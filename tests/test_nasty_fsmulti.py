@@ -21,11 +21,11 @@ from scipy import sparse
 
 import fsmodels as fs
 import solvers
+from nasty_data import UNITS, put_in_units, two_classes
 from solvers.interfaces.registry import SOLVERS
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 EPS, GAP, LIMIT = 2.0**-52, 1e-4, 20.0
-UNITS = ["one", "one", "powers", "tiny", "huge", "far", "near", "twin", "integers", "rare"]
 LOSSES = ["hamming", "f1", "f0.5", "prbep", "rec@2", "prec@3", "rec@2p", "auc"]
 WAYS = ["lazy", "explicit", "select"]
 WHOLE = [None, "clarabel", "scip", "gurobi", "pounce"]
@@ -60,24 +60,9 @@ class Instance:
 def instance(seed: int) -> Instance:
     """Return the instance of a seed."""
     rng = np.random.default_rng([seed, 5])
-    rows, n = int(rng.integers(3, 7)), int(rng.integers(1, 5))
-    X = rng.normal(size=(rows, n))
-    y = np.where(X[:, 0] + rng.choice([0.0, 0.3, 3.0]) * rng.normal(size=rows) > 0, 1.0, -1.0)
-    y[:2] = 1.0, -1.0
-    kind = UNITS[seed % len(UNITS)]
-    for j in range(n):
-        unit = str(rng.choice(UNITS)) if rng.random() < 0.2 else kind
-        X[:, j] = {
-            "one": X[:, j],
-            "powers": X[:, j] * 10.0 ** rng.uniform(-6, 6),
-            "tiny": X[:, j] * 1e-6,
-            "huge": X[:, j] * 1e6,
-            "far": 1e8 + np.round(3 * X[:, j]),
-            "near": 1 + 1e-7 * X[:, j],
-            "twin": X[:, int(rng.integers(j + 1))] * rng.choice([1.0, -1.0, 2.0]),
-            "integers": np.round(X[:, j]),
-            "rare": X[:, j] * (rng.random(rows) < 0.3),
-        }[unit]
+    X, y = two_classes(rng, 3, 7)
+    rows, n = X.shape
+    put_in_units(rng, X, UNITS[seed % len(UNITS)])
     way = WAYS[seed // len(UNITS) % len(WAYS)]
     loss = str(rng.choice(LOSSES[:-1] if way == "explicit" else LOSSES))
     if loss == "rec@2p" and 2 * (y > 0).sum() > rows:
