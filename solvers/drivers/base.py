@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
 import pyomo.environ as pyo
 
@@ -21,8 +22,6 @@ from solvers.model.unseen import refuse_unseen
 from solvers.options import Config, check_limits, check_types
 from solvers.result import ROUNDING, Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
 from solvers.values import INSIDE, put_back, put_on_bounds
-
-T = TypeVar("T")
 
 
 class OutOfTime(Exception):
@@ -78,12 +77,14 @@ class Driver:
         self._kept: tuple[float, float] | None = None  # (validation error, objective) of what will be loaded
         self._load: Callable[[], None] = lambda: None
         self._contradiction: tuple[float, float] | None = None  # (objective, bound) that cannot both be right
+        self.stop = StopReason.CONVERGED  # why ``rounds`` has ended
         self.message = ""
         self.details: dict[str, Any] = {}
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
         self.late = False  # whether time was up before the model was taken apart
         try:
-            self._timed("prepare", self.prepare)
+            with self.timing("prepare"):
+                self.prepare()
         except OutOfTime:
             self.late = True
             self.sign = 1.0 if single_objective(model).sense == pyo.minimize else -1.0
@@ -262,12 +263,35 @@ class Driver:
     def _signed(self, x: float | None) -> float | None:
         return None if x is None else self.sign * x
 
-    def _timed(self, what: str, work: Callable[[], T]) -> T:
+    @contextmanager
+    def timing(self, what: str) -> Iterator[None]:
+        """Count the seconds of a block of code among those of "master" or "subproblem"."""
         start = self.clock.elapsed
         try:
-            return work()
+            yield
         finally:
             self.seconds[what] += self.clock.elapsed - start
+
+    def rounds(self, limit: float | None = None, done: Callable[[], int] | None = None) -> Iterator[int]:
+        """Count the rounds of a loop from 0; where the run must stop the loop ends, and ``stop`` says why.
+
+        Before each round: a callback's word, Ctrl-C, the time limit, and the limit of iterations, in this order.
+
+        Parameters
+        ----------
+        limit : float, optional
+            By default the option ``iteration_limit``.
+        done : callable, optional
+            What the limit counts, where that is not the rounds.
+        """
+        limit, k, self.stop = self.config.iteration_limit if limit is None else limit, 0, StopReason.CONVERGED
+        while (stop := self.stopped()) is None:
+            if limit is not None and (k if done is None else done()) >= limit:
+                stop = StopReason.ITERATION_LIMIT
+                break
+            yield k
+            k += 1
+        self.stop = stop
 
     def raise_bound(self, bound: float | None, *, of_rest: bool = False) -> None:
         """Raise the lower bound; one above the incumbent by more than rounding is remembered as a contradiction.

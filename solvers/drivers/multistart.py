@@ -123,25 +123,21 @@ class MultiStart(Driver):
 
     def loop(self) -> Ended:
         """Run from each start and keep the best; the numbers are the steps of the algorithm box."""
-        stop = StopReason.CONVERGED
         try:
             if not self.variables or self.linear:
                 return self._settled_at_once()
             if crossed := next((v.name for v in self.variables if bounds_of(v)[0] > bounds_of(v)[1]), ""):
                 self.message = f'The bounds of "{crossed}" cross: no value is between them.'
                 return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
-            limit = self.trace.iterations(self.config.iteration_limit)
-            for label, point in self._starts():  # 1
-                ended = self.stopped() or (StopReason.ITERATION_LIMIT if next(limit, None) is None else None)
-                if ended is not None:
-                    return ended, None
+            for (label, point), _ in zip(self._starts(), self.rounds(), strict=False):  # 1
                 run = LocalStart(label)
                 self.runs.append(run)
-                stop = self._timed("subproblem", lambda r=run, x=point: self._solve(r, x))  # type: ignore[misc]
+                with self.timing("subproblem"):
+                    stop = self._solve(run, point)  # 2, 3
                 self.record(run.start, self._counted(run), cuts=0, support=None)
                 if stop is not StopReason.CONVERGED:
                     return stop, None
-            return StopReason.CONVERGED, None
+            return self.stop, None
         finally:
             self._conclude()
 
@@ -237,7 +233,8 @@ class MultiStart(Driver):
             holds = violation(self.seen.model) <= FEASIBLE
             answer = Answer(StopReason.CONVERGED, SolutionStatus.OPTIMAL, True, None, "") if holds else None
         else:
-            answer = self._timed("subproblem", self._answer)
+            with self.timing("subproblem"):
+                answer = self._answer()
         run.seconds = self.clock.elapsed
         if answer is None or answer.status is SolutionStatus.INFEASIBLE:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE

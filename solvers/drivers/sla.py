@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 import pyomo.environ as pyo
@@ -33,7 +32,7 @@ from solvers.errors import ModelError, SolverFailure
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
-from solvers.lp.highs import LpAnswer, LpStatus
+from solvers.lp.highs import LpStatus
 from solvers.lp.pyomo import linear_program
 from solvers.model.classes import refuse_integers, single_objective, used_variables
 from solvers.model.conflict import clashing_rows
@@ -74,12 +73,12 @@ class SlaStart(Start):
         return min(self.steps, default=math.nan)
 
 
-class _Proven(Exception):
-    """A linear program says it all about the model."""
+class _Ended(Exception):
+    """No further linear program is to be solved; ``status``: the last one says it all about the model."""
 
-    def __init__(self, status: SolutionStatus) -> None:
-        super().__init__(status.value)
-        self.status = status
+    def __init__(self, stop: StopReason, status: SolutionStatus | None = None) -> None:
+        super().__init__(stop.value)
+        self.stop, self.status = stop, status
 
 
 class SuccessiveLinearization(Driver):
@@ -113,24 +112,20 @@ class SuccessiveLinearization(Driver):
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run from each start and keep the best; the status is that of the best."""
-        stop = StopReason.CONVERGED
         try:
             for label, point in self._starts():
                 run = SlaStart(label)
                 self.runs.append(run)
                 try:
-                    stop = self._timed("subproblem", partial(self._descend, run, point))
+                    with self.timing("subproblem"):
+                        self._descend(run, point)
                 except ModelError as error:  # of this start: no end, or a function without a value
                     run.failure = str(error)
-                if stop is not StopReason.CONVERGED:
-                    return stop, self._certified()
             if all(run.failure for run in self.runs):
                 raise ModelError(self.runs[0].failure)
             return StopReason.CONVERGED, self._certified()
-        except _Proven as proof:
-            if proof.status is SolutionStatus.UNBOUNDED:
-                self.message = "The objective has no end: a bound or a row is missing."
-            return StopReason.CONVERGED, proof.status
+        except _Ended as end:
+            return end.stop, end.status or self._certified()
         finally:
             self._report()
 
@@ -142,62 +137,58 @@ class SuccessiveLinearization(Driver):
         if len(f.curved):
             yield from random_points(np.zeros(len(self.variables)), f.curved, [self.variables[j] for j in f.curved], c)
 
-    def _descend(self, run: SlaStart, start: np.ndarray | None) -> StopReason:
-        """Run from one start to a stationary point; the numbers are the steps of the algorithm box."""
-        f, c = self.objective, self.config
-        cost = f.linear if start is None else f.gradient(start)
-        cost = np.where(np.isfinite(cost), cost, f.linear)
-        answer = self._linear_program(run, cost)  # 0
-        if isinstance(answer, StopReason):
-            return answer
-        x = answer.point
-        if not len(f.curved):  # the model is the linear program
-            self.raise_bound(f.value(x))
-            run.stationary = True
-        value = self._keep(run, x, f.value(x))
+    def _descend(self, run: SlaStart, start: np.ndarray | None) -> None:
+        """Descend from one start to a stationary point; the numbers are the steps of the algorithm box."""
+        x, value = self._first(run, start)  # 0
         if run.stationary:
-            return StopReason.CONVERGED
-        while (stop := self.stopped()) is None:
-            slope = f.gradient(x)
+            return
+        for _ in self.rounds(math.inf):  # the limit is of linear programs
+            slope = self.objective.gradient(x)
             steep = np.flatnonzero(np.isinf(slope))
             if len(steep) and (escape := self._escape(run, x, value, slope)) is not None:
-                if isinstance(escape, StopReason):
-                    return escape
-                step, x, new = escape
-                run.steps.append(step)
-                value = self._keep(run, x, new)
+                x, value = self._moved(run, *escape)
                 continue
             slope[steep] = 0.0
-            answer = self._linear_program(run, slope, steep, x)  # 1
-            if isinstance(answer, StopReason):
-                return answer
-            p = answer.point
-            descent = float(slope @ (x - p))
-            if descent <= c.tolerance * max(1.0, abs(value)):  # 2
+            p = self._linear_program(run, slope, steep, x)  # 1
+            descent, small = float(slope @ (x - p)), self.config.tolerance * max(1.0, abs(value))
+            if descent <= small:  # 2
                 run.stationary = True
-                return StopReason.CONVERGED
+                return
             step, x, new = self._step(x, p, value, descent)  # 3
             if step == 0.0:  # rounding hides what is left to gain
-                run.stationary = descent <= 1e3 * c.tolerance * max(1.0, abs(value))
-                return StopReason.CONVERGED
-            run.steps.append(step)
-            value = self._keep(run, x, new)
-        return stop
+                run.stationary = descent <= 1e3 * small
+                return
+            x, value = self._moved(run, step, x, new)
+        raise _Ended(self.stop)
+
+    def _first(self, run: SlaStart, start: np.ndarray | None) -> tuple[np.ndarray, float]:
+        """Return the vertex at which a start begins, and its value."""
+        f = self.objective
+        cost = f.linear if start is None else f.gradient(start)
+        x = self._linear_program(run, np.where(np.isfinite(cost), cost, f.linear))
+        value = f.value(x)
+        if not len(f.curved):  # the model is the linear program
+            self.raise_bound(value)
+            run.stationary = True
+        return x, self._keep(run, x, value)
+
+    def _moved(self, run: SlaStart, step: float, x: np.ndarray, value: float) -> tuple[np.ndarray, float]:
+        """Keep the point that a step leads to."""
+        run.steps.append(step)
+        return x, self._keep(run, x, value)
 
     def _escape(
         self, run: SlaStart, x: np.ndarray, value: float, slope: np.ndarray
-    ) -> StopReason | tuple[float, np.ndarray, float] | None:
+    ) -> tuple[float, np.ndarray, float] | None:
         """Move where f falls without bound on its slope, such as -x**0.5 at 0; None where the rows or f forbid it."""
         steep = np.isinf(slope)
         gains = steep & (np.where(x <= self.rows.x_lower, slope, -slope) < 0)
         if not np.any(gains):
             return None
-        answer = self._linear_program(run, np.where(gains, np.sign(slope), 0.0), np.flatnonzero(steep & ~gains), x)
-        if isinstance(answer, StopReason):
-            return answer
-        if np.all(np.abs(answer.point - x)[gains] <= self.config.tolerance):
+        p = self._linear_program(run, np.where(gains, np.sign(slope), 0.0), np.flatnonzero(steep & ~gains), x)
+        if np.all(np.abs(p - x)[gains] <= self.config.tolerance):
             return None
-        step, point, new = self._step(x, answer.point, value, 0.0)
+        step, point, new = self._step(x, p, value, 0.0)
         return None if step == 0.0 else (step, point, new)
 
     def _step(self, x: np.ndarray, p: np.ndarray, value: float, descent: float) -> tuple[float, np.ndarray, float]:
@@ -220,15 +211,15 @@ class SuccessiveLinearization(Driver):
 
     def _linear_program(
         self, run: SlaStart, cost: np.ndarray, kept: np.ndarray | None = None, x: np.ndarray | None = None
-    ) -> LpAnswer | StopReason:
-        """Minimise a linear objective over the rows; anything but an optimum is a reason to stop, or ``_Proven``.
+    ) -> np.ndarray:
+        """Return a vertex that minimises a linear objective over the rows; where there is none the start or run ends.
 
         Variables ``kept`` stay where they are in x: where f rises without bound on its slope, no direction that moves
         them descends.
         """
         limit = self.config.iteration_limit
         if limit is not None and self._solved >= limit:
-            return StopReason.ITERATION_LIMIT
+            raise _Ended(StopReason.ITERATION_LIMIT)
         self.lp.set_cost(cost)
         self._solved += 1
         run.linear_programs += 1
@@ -241,14 +232,15 @@ class SuccessiveLinearization(Driver):
             finally:
                 self.lp.set_bounds(kept, self.rows.x_lower[kept], self.rows.x_upper[kept])
         if answer.status is LpStatus.OPTIMAL:
-            return answer
+            return answer.point
         if answer.status is LpStatus.LIMIT or self.clock.over:
-            return StopReason.TIME_LIMIT
+            raise _Ended(StopReason.TIME_LIMIT)
         if answer.status is LpStatus.INFEASIBLE:
-            raise _Proven(SolutionStatus.INFEASIBLE)
+            raise _Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
         if answer.status is LpStatus.UNBOUNDED:
             if not len(self.objective.curved):
-                raise _Proven(SolutionStatus.UNBOUNDED)
+                self.message = "The objective has no end: a bound or a row is missing."
+                raise _Ended(StopReason.CONVERGED, SolutionStatus.UNBOUNDED)
             if run.objective is None:
                 raise ModelError("The linear program of this start has no end: bound the variables of the objective.")
             raise ModelError(

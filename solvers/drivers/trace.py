@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -82,13 +82,6 @@ class Trace:
             self._display.show(self.rows)
         if self.callback is not None and self.callback(dict(row)):
             self.stopped_by_callback = True
-
-    def iterations(self, limit: int | None) -> Iterator[int]:
-        """Count up to the iteration limit."""
-        k = 0
-        while limit is None or k < limit:
-            yield k
-            k += 1
 
     def table(self) -> pd.DataFrame:
         """Return the rows as a DataFrame."""

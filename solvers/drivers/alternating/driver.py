@@ -159,7 +159,7 @@ class Alternating(Driver):
         if self._clash:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         limit = self.config.iteration_limit
-        self._sweeps = self.trace.iterations(self._rules.sweeps if limit is None else limit)
+        self._sweeps = self.rounds(self._rules.sweeps if limit is None else limit)
         for value in [None] if self._penalty is None else self._penalty.values:
             self._begin(value)
             for number, (warm, point) in enumerate(self._points, 1):
@@ -186,7 +186,7 @@ class Alternating(Driver):
                 return ended
             run.sweeps += 1
             stale = 0 if self._keep(run) else stale + 1  # 2
-            at = "" if run.penalty is None or self._penalty is None else f"{self._mu}={run.penalty:g} "
+            at = "" if run.penalty is None else f"{self._mu}={run.penalty:g} "
             self.record(f"{at}start {run.start}", self._value(), cuts=0, support=None)
             if run.objective is not None and run.objective < ENDLESS:
                 run.failure = f"start {run.start} fell below {ENDLESS:g}: bound the variables"
@@ -199,7 +199,7 @@ class Alternating(Driver):
             if stale >= WANDERING and self._own_objective():
                 run.failure = f"start {run.start} did not settle: a block's own objective works against the model's"
                 return None
-        return StopReason.ITERATION_LIMIT, None
+        return self.stop, None
 
     def _watched(self) -> np.ndarray:
         return np.array([v.value for v in data_of(self._rules.watched)], dtype=float)
@@ -211,7 +211,8 @@ class Alternating(Driver):
             stop = self.stopped()
             if stop is not None:
                 return moved, (stop, None)
-            step = self._timed("subproblem", lambda w=work: self._improve(run, w))  # type: ignore[misc]
+            with self.timing("subproblem"):
+                step = self._improve(run, work)
             moved, run.solves = moved or step.moved, run.solves + step.solves
             if step.failure:
                 run.failure = f"start {run.start} failed: {step.failure}"

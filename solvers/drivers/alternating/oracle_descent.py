@@ -118,25 +118,28 @@ class OracleDescent(Driver):
         if (stop := self._before_step()) is not None:
             return stop, None
         if facts.begin is not None:
-            x = self._timed("subproblem", lambda: facts.begin(x, self._inside()))  # type: ignore[misc]  # 0
+            with self.timing("subproblem"):
+                x = facts.begin(x, self._inside())  # 0
             self._keep("start", x)
         limit = facts.sweeps if c.iteration_limit is None else c.iteration_limit
         alone = len(facts.blocks) == 1
-        for self._sweep in range(1, 2 if alone else limit + 1):
-            before = x
+        for sweep in self.rounds(1 if alone else limit):
+            before, self._sweep = x, sweep + 1
             for block in facts.blocks:
                 if (stop := self._before_step()) is not None:
                     return stop, None
-                x = self._step(block, x)  # 1
+                x = self._step(block, x)  # 1, 2
             if (stop := self._before_step()) is not None:
                 return stop, None
-            settled = self._settled(before, x)
-            if settled:  # 3
+            settled = self._settled(before, x)  # 3
+            if settled:
                 break
             if self.best is not None and self.best < ENDLESS:
                 self.message = f"The objective falls below {ENDLESS:g}: bound the variables."
                 return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
-        x = self._finish(x)
+        if self.stop not in (StopReason.CONVERGED, StopReason.ITERATION_LIMIT):
+            return self.stop, None
+        x = self._finish(x)  # 4
         cut = self.steps[-1]["iterations"] >= self._inner_limit() if alone else not settled
         return StopReason.ITERATION_LIMIT if cut and self._left(x) > c.tolerance else StopReason.CONVERGED, None
 
@@ -163,18 +166,21 @@ class OracleDescent(Driver):
         return float(self.facts.residual(x, self.lower, self.upper))
 
     def _finished(self, x: FloatArray) -> FloatArray:
-        finish = self.facts.finish
-        return x if finish is None else self._timed("subproblem", lambda: finish(x, self._inside()))
+        if self.facts.finish is None:
+            return x
+        with self.timing("subproblem"):
+            return self.facts.finish(x, self._inside())
 
     def _finish(self, x: FloatArray) -> FloatArray:
         x = self._finished(x)
-        if self.facts.finish is not None:  # 4
+        if self.facts.finish is not None:
             self._sweep += 1
             self._keep("finish", x)
         return x
 
     def _step(self, block: OracleBlock, x: FloatArray) -> FloatArray:
-        moved = self._timed("subproblem", lambda: block.step(x, self._inside(block)))
+        with self.timing("subproblem"):
+            moved = block.step(x, self._inside(block))
         raised = moved.after - moved.before > SLACK * max(1.0, abs(moved.before))
         point = x if raised else moved.point
         columns = {"sweep": self._sweep, "block": block.name, "before": moved.before, "after": moved.after}

@@ -161,7 +161,8 @@ class DecompositionDriver(Driver):
                 # Over bounded x one cut bounds the subproblem from below: the ray is one of the master's own variables.
                 raise Endless("The master is unbounded.")
             return WholeRelaxation(SolutionStatus.NO_SOLUTION)
-        return self._timed("master", lambda: relax_whole(self.parts, inside.runner, self.clock.left))
+        with self.timing("master"):
+            return relax_whole(self.parts, inside.runner, self.clock.left)
 
     def prepare_master(self, floor: float | None) -> None:
         """Build the master; ``floor`` is a bound below the subproblem's value, where one is known."""

@@ -78,55 +78,79 @@ class Benders(DecompositionDriver):
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
-        c, trace = self.config, self.trace
-        self._master.clear_values()
-        for point in self.structure.starts if self.parts.as_built else []:  # 0
-            answer = self._answer(point)
-            if answer is not None and answer.cut is not None:
-                self._add(answer)
-        stale, visited = 0, set()
-        for _ in trace.iterations(c.iteration_limit):
-            proposal = self._timed("master", self._propose)  # 1
-            if proposal.status is SolutionStatus.INFEASIBLE:
-                return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
+        self._begin()  # 0
+        for _ in self.rounds():
+            proposal = self._propose()  # 1
             if proposal.status is SolutionStatus.UNBOUNDED or proposal.undecided:
-                status = self._bound_master()
-                if status is None:
-                    continue
-                return status
-            if self._master.bounded:
+                if (ended := self._bound_master()) is not None:
+                    return ended
+                continue
+            if self._master.bounded and proposal.status is not SolutionStatus.INFEASIBLE:
                 self.raise_bound(self.proven(proposal.bound))
             if not proposal.has_point:
-                self.message = self._no_point(proposal)
-                return proposal.stop_reason, None
+                return self._without_point(proposal)
             point, cost = self._master.point(), self._master.cost()
             answer = self._answer(point)  # 2
             if answer is None:
                 return StopReason.TIME_LIMIT, None
             objective = None if answer.value is None else cost + answer.value
             better = self._keep(objective, answer)  # 3
-            stale = 0 if better else stale + 1
             self.record("master+sub", objective, cuts=len(self.master.cuts), support=int(np.sum(point > 0.5)))
-            if self.closed(c.gap):  # 4
+            if self.closed(self.config.gap):  # 4
                 return StopReason.CONVERGED, None
-            stop = self.stopped()
-            if stop is not None:
-                return stop, None
-            key = np.round(point, 9).tobytes()
-            if key in visited:
-                self.message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
-                return StopReason.CONVERGED, None
-            if c.patience is not None and c.validation is not None and stale >= c.patience:
-                return StopReason.CONVERGED, None
-            if proposal.stop_reason is not StopReason.CONVERGED:
-                return proposal.stop_reason, None
-            visited.add(key)
+            if (ended := self._exhausted(point, better, proposal)) is not None:
+                return ended
             self._add(answer)
-            improved = objective is not None and objective == self.best
-            if improved and self._master.ill_scaled(self.best or 0.0, answer.value or 0.0):
-                self.rescale(self.best or 0.0, answer.value or 0.0)
-                visited.clear()
-        return StopReason.ITERATION_LIMIT, None
+            self._rescale_at(objective, answer)
+        return self.stop, None
+
+    def _begin(self) -> None:
+        """Take cuts at the structure's starting points."""
+        self._master.clear_values()
+        self._stale, self._visited = 0, set[bytes]()
+        for point in self.structure.starts if self.parts.as_built else []:
+            answer = self._answer(point)
+            if answer is not None and answer.cut is not None:
+                self._start_from(point, answer)
+
+    def _start_from(self, point: np.ndarray, answer: SubAnswer) -> None:
+        """Add the cut of a starting point."""
+        self._add(answer)
+
+    def _without_point(self, proposal: Answer) -> tuple[StopReason, SolutionStatus | None]:
+        """Say what a master without a point means."""
+        if proposal.status is SolutionStatus.INFEASIBLE:
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
+        if proposal.stop_reason is not StopReason.TIME_LIMIT:
+            self.message = f"The master was not solved: {proposal.message}."
+        return proposal.stop_reason, None
+
+    def _exhausted(
+        self, point: np.ndarray, better: bool, proposal: Answer
+    ) -> tuple[StopReason, SolutionStatus | None] | None:
+        """Tell why another cut would lead nowhere, if so."""
+        c, key = self.config, np.round(point, 9).tobytes()
+        self._stale = 0 if better else self._stale + 1
+        if (stop := self.stopped()) is not None:
+            return stop, None
+        if key in self._visited:
+            self.message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
+            return StopReason.CONVERGED, None
+        if c.patience is not None and c.validation is not None and self._stale >= c.patience:
+            return StopReason.CONVERGED, None
+        if proposal.stop_reason is not StopReason.CONVERGED:
+            return proposal.stop_reason, None
+        self._visited.add(key)
+        return None
+
+    def _rescale_at(self, objective: float | None, answer: SubAnswer) -> None:
+        """Give the master units of a new incumbent, where those that it has are too far off."""
+        if objective is None or objective != self.best:
+            return
+        value = answer.value or 0.0
+        if self._master.ill_scaled(objective, value):
+            self.rescale(objective, value)
+            self._visited.clear()
 
     def proven(self, bound: float | None) -> float | None:
         """Return what a solver's bound on the master proves; what the instance cannot tell from 0 stays so."""
@@ -150,19 +174,12 @@ class Benders(DecompositionDriver):
         return StopReason.CONVERGED, None
 
     def _propose(self) -> Answer:
-        return self._master_runner.solve(self.master, time_limit=self.clock.left, integer=True)
+        with self.timing("master"):
+            return self._master_runner.solve(self.master, time_limit=self.clock.left, integer=True)
 
     def _answer(self, point: np.ndarray) -> SubAnswer | None:
-        return self._timed(
-            "subproblem",
-            lambda: self._subproblem.solve(point, min(1e-7, max(1e-10, self.config.gap / 10)), self.clock.left),
-        )
-
-    def _no_point(self, proposal: Answer) -> str:
-        """Say why the master gave no point."""
-        if proposal.stop_reason is StopReason.TIME_LIMIT:
-            return ""
-        return f"The master was not solved: {proposal.message}."
+        with self.timing("subproblem"):
+            return self._subproblem.solve(point, min(1e-7, max(1e-10, self.config.gap / 10)), self.clock.left)
 
     def _add(self, answer: SubAnswer) -> None:
         assert answer.cut is not None

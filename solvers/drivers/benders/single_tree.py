@@ -24,6 +24,7 @@ Benders cuts in one tree. Their cuts at fractional points are not here: ``branch
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.numvalue import is_fixed
 
-from solvers.drivers.benders.lazy_tree import Judgement, LazyTree, LicenceError
+from solvers.drivers.benders.lazy_tree import Judgement, LazyTree
 from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.multi_tree import Benders, BendersConfig
 from solvers.errors import SolverError
@@ -100,45 +101,41 @@ class SingleTree(Benders):
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
-        self._master.clear_values()
-        for point in self.structure.starts if self.parts.as_built else []:  # 0
-            answer = self._answer(point)
-            if answer is not None and answer.cut is not None:
-                self._asked[_key(point)] = answer
-                self._row(point, answer)
-        while not self.clock.over:
-            try:
-                proposal = self._tree()  # 1 to 4
-            except LicenceError as error:  # lazy constraints do not count, but in the next tree they are rows
-                if self.best is None:
-                    raise
-                self.message = str(error)
-                return StopReason.SOLVER_ERROR, None
+        self._begin()  # 0
+        for _ in self.rounds(math.inf):  # the limit is of points asked
+            proposal = self._tree()  # 1 to 4
             if self._stop is not None:
                 return self._stop, None
             if self._again:
-                if self._ill_scaled(ROOM):
-                    self.rescale(self.best or 0.0, self._value)
+                self._rescale_beyond(ROOM)
                 continue
-            if proposal.status is SolutionStatus.INFEASIBLE:
-                return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
             if proposal.status is SolutionStatus.UNBOUNDED or proposal.undecided:
-                status = self._bound_master()
-                if status is None:
-                    continue
-                return status
-            if not proposal.has_point and self.best is None:
-                self.message = self._no_point(proposal)
-            ended = proposal.has_point and proposal.stop_reason is StopReason.CONVERGED
-            if not ended or self.closed(self.config.gap):
+                if (ended := self._bound_master()) is not None:
+                    return ended
+                continue
+            if proposal.status is SolutionStatus.INFEASIBLE or (not proposal.has_point and self.best is None):
+                return self._without_point(proposal)
+            complete = proposal.has_point and proposal.stop_reason is StopReason.CONVERGED
+            if not complete or self.closed(self.config.gap):
                 return proposal.stop_reason, None
             cuts = len(self.master.cuts)
             self._visit()  # 5
-            if self._stop is None and self._ill_scaled():
-                self.rescale(self.best or 0.0, self._value)
-            elif self._stop is not None or len(self.master.cuts) == cuts:
-                return self._stop or StopReason.CONVERGED, None
-        return StopReason.TIME_LIMIT, None
+            if self._stop is not None:
+                return self._stop, None
+            if not self._rescale_beyond() and len(self.master.cuts) == cuts:
+                return StopReason.CONVERGED, None
+        return self.stop, None
+
+    def _start_from(self, point: np.ndarray, answer: SubAnswer) -> None:
+        self._asked[_key(point)] = answer
+        self._row(point, answer)
+
+    def _rescale_beyond(self, room: float = 1.0) -> bool:
+        """Give the master other units where these are off by more than ``room``; tell whether they were."""
+        off = self._ill_scaled(room)
+        if off:
+            self.rescale(self.best or 0.0, self._value)
+        return off
 
     def _tree(self) -> Answer:
         """Run one tree."""
@@ -147,7 +144,8 @@ class SingleTree(Benders):
         self._bounded = self._master.bounded  # as this tree sees the master
         self._nodes, inside = 0.0, self.seconds["subproblem"]
         try:
-            answer = self._timed("master", lambda: self._lazy.run(self.clock.left))
+            with self.timing("master"):
+                answer = self._lazy.run(self.clock.left)
         finally:
             self.seconds["master"] -= self.seconds["subproblem"] - inside
         if self._bounded:

@@ -100,7 +100,7 @@ class BranchAndCut(IncumbentSearch):
         status = self._root()  # 0
         if status is not None:
             return status
-        for _ in self.trace.iterations(self.config.iteration_limit):
+        for _ in self.rounds():
             node = self._tree.pop(self._plunge_below)  # 1
             if node is None:
                 break
@@ -115,15 +115,14 @@ class BranchAndCut(IncumbentSearch):
             self._raise_tree_bound()
             if self.closed(self.config.gap):
                 break
-            stop = self.stopped()
-            if stop is not None:
-                return stop, None
+            if self.stopped() is not None:
+                continue
             if self._nodes % 100 == 0:
                 self._row("tree")
             if self._nodes % 20 == 0:
                 self._exchange_more()
         else:
-            return StopReason.ITERATION_LIMIT, None
+            return self.stop, None
         self._row("end")
         if self.best is None and self._excluded == np.inf:  # every node was proven empty
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
@@ -176,12 +175,9 @@ class BranchAndCut(IncumbentSearch):
         relaxation = self.structure.relaxation
         if relaxation is None or not self._by_oracle or not np.any(lower < upper):
             return None
-        answer = self._timed(
-            "subproblem",
-            lambda: relaxation(
-                self._lp.linear, lower, upper, accuracy=accuracy, enough=enough, time_limit=self.clock.left
-            ),
-        )
+        left = self.clock.left
+        with self.timing("subproblem"):
+            answer = relaxation(self._lp.linear, lower, upper, accuracy=accuracy, enough=enough, time_limit=left)
         self._asks += 1
         if answer is not None:
             self._pool.add(answer.cut)
@@ -459,7 +455,8 @@ class BranchAndCut(IncumbentSearch):
     def _solve_lp(self, lower: np.ndarray, upper: np.ndarray) -> MasterOptimum | LpStatus:
         if self._lp.cuts > ROWS + self._lp.size:
             self._lp.drop_slack_cuts(keep_last=100)
-        return self._timed("master", lambda: self._lp.solve(lower, upper, self.clock.left))
+        with self.timing("master"):
+            return self._lp.solve(lower, upper, self.clock.left)
 
     def why_infeasible(self) -> str:
         """Name the rows that clash."""

@@ -55,7 +55,8 @@ class IncumbentSearch(DecompositionDriver):
             return self._asked[key]
         tolerance = min(tolerance, TIGHT) if integral else tolerance  # it may become the incumbent, or close a node
         self._asks += 1
-        answer = self._timed("subproblem", lambda: self._subproblem.solve(point, tolerance, self.clock.left))
+        with self.timing("subproblem"):
+            answer = self._subproblem.solve(point, tolerance, self.clock.left)
         if answer is None:
             return None
         if integral and not self.clock.over:  # what time cut short is not for the next run

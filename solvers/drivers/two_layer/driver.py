@@ -147,7 +147,7 @@ class TwoLayer(Driver):
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run, and keep the rows and columns of the last problem for the user."""
         try:
-            return self._rounds()
+            return self._run()
         finally:
             work = self.work
             self.details["rows"] = list(self.work.rows)
@@ -160,39 +160,35 @@ class TwoLayer(Driver):
     def _bound_at_hand(self) -> float:
         return 0.0  # neither part is below
 
-    def _rounds(self) -> tuple[StopReason, SolutionStatus | None]:
+    def _run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run; the numbers are the steps of the algorithm box."""
-        c, work = self.config, self.work
+        work = self.work
         self.here = self._point(np.zeros(0))  # 0
         self._offer(self.here)
         work.add_rows([self.here.row])
         self._add_columns(work.slopes(np.array([self.C])), self.budget)
         fine = False
-        for _ in self.trace.iterations(c.iteration_limit):
-            if (stop := self.stopped()) is not None:
-                return stop, None
-            answer = self._timed("master", lambda fine=fine: self._solve(fine))  # type: ignore[misc] # 1
+        for _ in self.rounds():
+            with self.timing("master"):
+                answer = self._solve(fine)  # 1
             if answer is None:
-                if self.clock.over:
-                    return StopReason.TIME_LIMIT, None
-                self.message = f"{c.master_solver} did not solve the restricted problem: the bounds stand as they were."
-                return StopReason.SOLVER_ERROR, None
-            dual = self._timed("subproblem", lambda a=answer: self._dual(a.alpha))  # type: ignore[misc] # 2
-            self.raise_bound(self.proof.bound)
-            point, rows = self._timed("subproblem", lambda a=answer: self._search(a))  # type: ignore[misc] # 3
+                return self._unsolved()
+            with self.timing("subproblem"):
+                dual = self._dual(answer.alpha)  # 2
+                self.raise_bound(self.proof.bound)
+                point, rows = self._search(answer)  # 3
             self.record("cuts", point.value, cuts=len(work.rows), support=len(work.columns))
             if self._finished():  # 4
                 self._tidied()
                 return StopReason.CONVERGED, None
             new = self._grow(point, rows, dual)  # 5, 6
             if not new and fine:
-                if not self._refined(answer):
-                    self.message = f"{c.master_solver} resolves the restricted problems no finer: the gap stays."
+                self._refine(answer)
                 return StopReason.CONVERGED, None
             fine = not new
             if new:
                 self._drop(answer)  # 7
-        return StopReason.ITERATION_LIMIT, None
+        return self.stop, None
 
     # The steps.
 
@@ -220,6 +216,14 @@ class TwoLayer(Driver):
         if answer is not None:
             self._d = answer.d
         return answer
+
+    def _unsolved(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Say why step 1 has no answer."""
+        if self.clock.over:
+            return StopReason.TIME_LIMIT, None
+        solver = self.config.master_solver
+        self.message = f"{solver} did not solve the restricted problem: the bounds stand as they were."
+        return StopReason.SOLVER_ERROR, None
 
     def _dual(self, alpha: FloatArray) -> Dual:
         """Return the dual point of multipliers; keep the best on the way to it from the best so far."""
@@ -292,7 +296,7 @@ class TwoLayer(Driver):
             lines.append((h * (here.row.side - _dot(here.row, start.scores)), -h * _dot(here.row, along)))
         return found
 
-    def _refined(self, answer: Restricted) -> bool:
+    def _refine(self, answer: Restricted) -> None:
         """Solve for w alone, where rows and columns are complete and an inexact d keeps the gap open."""
         work = self.work
         d = np.concatenate([answer.d, np.zeros(len(work.columns) - len(answer.d))])
@@ -300,7 +304,8 @@ class TwoLayer(Driver):
         self.here = min((self.here, point), key=lambda p: p.value)
         self._offer(self.here)
         self.record("refine", point.value, cuts=len(work.rows), support=len(work.columns))
-        return self._finished()
+        if not self._finished():
+            self.message = f"{self.config.master_solver} resolves the restricted problems no finer: the gap stays."
 
     def _tidied(self) -> None:
         """Leave out columns with next to no weight, which an early end leaves, where the gap allows it."""

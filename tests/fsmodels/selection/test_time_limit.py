@@ -13,7 +13,7 @@ from fsmodels.errors import DataError
 from fsmodels.models import libsvm, svm
 from fsmodels.models.fsp import oracle as svm_oracle
 from fsmodels.models.kernel import objective
-from solvers.drivers import cutting_plane, multistart, sla
+from solvers.drivers import column_lp, multistart, sla
 from solvers.lp import highs as lp
 from solvers.model import known_rows
 from solvers.result import StopReason
@@ -48,7 +48,7 @@ def test_a_limit_that_has_passed_leaves_incumbent_and_bound_and_no_linear_progra
         raise AssertionError("begun after the limit")
 
     for place, name in (
-        (lp.HighsLP, "solve"), (libsvm, "_strict"), (libsvm, "_plain"), (cutting_plane, "linear_program"),
+        (lp.HighsLP, "solve"), (libsvm, "_strict"), (libsvm, "_plain"), (column_lp, "linear_program"),
         (sla, "linear_program"), (svm_oracle.gram, "improve"),
     ):  # fmt: skip
         master = name == "solve" and model in ("fsp-m", "fsp-lambda", "fs", "fsl")  # of the rows on sigma

@@ -1,0 +1,94 @@
+"""A convex model in its parts: linear rows kept as they are, curved rows and objective as functions g(x) <= 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyomo.environ as pyo
+
+from solvers.errors import ModelError
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either, for_cones
+from solvers.model.classes import single_objective, used_variables
+from solvers.model.convexity import ConvexFunction, is_convex, is_linear
+from solvers.model.linear import LinearRows
+from solvers.model.smooth import SmoothObjective
+
+
+class ConvexParts:
+    """The active rows and the objective over the free variables; what is not known to be convex is refused.
+
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+    rows, variables : lists of Pyomo data, optional
+        By default all active rows, and all free variables of rows and objective.
+    assume_convex : bool
+        What is neither linear nor quadratic counts as convex.
+
+    Attributes
+    ----------
+    linear : LinearRows
+    curved : list
+        The other rows.
+    convex : list of ConvexFunction
+        Theirs, in the same order.
+    objective : SmoothObjective
+        To be minimised: ``sign`` is -1 for a model that maximises.
+    assumed : list of str
+        What is convex by assumption.
+    """
+
+    def __init__(
+        self,
+        model: pyo.ConcreteModel,
+        rows: Sequence[Any] | None = None,
+        variables: Sequence[Any] | None = None,
+        *,
+        assume_convex: bool = False,
+    ) -> None:
+        self._assume, self.assumed = assume_convex, list[str]()
+        every = model.component_data_objects(pyo.Constraint, active=True) if rows is None else rows
+        held = {id(v): v for v in used_variables(model) if not v.fixed}.values() if variables is None else variables
+        self.variables, objective = list(held), single_objective(model)
+        self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
+        linear: list[Any] = []
+        self.curved: list[Any] = []
+        for row in every:
+            (linear if is_linear(row.body) else self.curved).append(row)
+        self.linear = LinearRows.of(linear, self.variables, [], 1.0)
+        self.convex = [self._row(row) for row in self.curved]
+        self.objective = SmoothObjective(objective.expr, self.variables, self.sign)
+        if len(self.objective.curved):
+            self._prove(objective.expr, self.sign, f'Objective "{objective.name}"')
+
+    def _row(self, row: Any) -> ConvexFunction:
+        """Return a nonlinear row as g <= 0, if it can be convex."""
+        name = f'Row "{row.name}"'
+        lower, upper = pyo.value(row.lower), pyo.value(row.upper)
+        if lower is not None and upper is not None:
+            raise ModelError(
+                f"{name} is nonlinear with two sides, which is not convex: solve the model whole by name, for example "
+                f"with {either(C.NONCONVEX)} (global), or {either(C.NLP)} (a local optimum)."
+            )
+        sign, side = (1.0, upper) if upper is not None else (-1.0, lower)
+        self._prove(row.body, sign, name)
+        return ConvexFunction(name, SmoothObjective(row.body - side, self.variables, sign), float(side))
+
+    def _prove(self, expression: Any, sign: float, name: str) -> None:
+        """Refuse what is not convex, or not known to be."""
+        proven = is_convex(expression, sign)
+        if proven is False:
+            raise ModelError(
+                f"{name} is quadratic and not convex: solve the model whole by name, for example with "
+                f"{for_cones()} (cones), {either(C.NONCONVEX)} (global), or {either(C.NLP)} (a local optimum)."
+            )
+        if proven is None:
+            if not self._assume:
+                raise ModelError(
+                    f"{name} is not quadratic, and its convexity is not proven here: pass assume_convex=True if you "
+                    f"know it, or solve the model whole by name, for example with {either(C.NLP)} (a local optimum) "
+                    f"or {either(C.MINLP)} (global)."
+                )
+            self.assumed.append(name)
