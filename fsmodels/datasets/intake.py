@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels.datasets import tables
+from fsmodels.datasets import repeats, tables
 from fsmodels.datasets.tables import Origin, is_missing, number
 from fsmodels.errors import DataError
 from fsmodels.words import as_names, listed, suggestion
@@ -124,7 +124,7 @@ def _checked(
         raise DataError(f"There are no rows in {origin.where}: give one row per sample.")
     X = tables.feature_matrix(X, features, origin)
     y, negative, chosen = signed_labels(labels, positive, target, origin)
-    remarks = tables.uninformative(X, features)
+    remarks = repeats.uninformative(X, features)
     return Intake(X, y, tuple(features), negative, chosen, remarks, is_guess(positive, negative, chosen))
 
 

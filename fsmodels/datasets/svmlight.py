@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels.datasets import intake, tables
+from fsmodels.datasets import intake, repeats, tables
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import listed, short
 
@@ -95,7 +95,7 @@ def read(path: Path, positive: object, n_features: int | None, features: Sequenc
     X.eliminate_zeros()
     if names is None:
         names = tuple(f"x{j}" for j in range(first, first + width))
-    remarks, guess = tables.uninformative(X, names, NAMED), intake.is_guess(positive, negative, chosen)
+    remarks, guess = repeats.uninformative(X, names, NAMED), intake.is_guess(positive, negative, chosen)
     return intake.Intake(X, y, names, negative, chosen, remarks, guess)
 
 

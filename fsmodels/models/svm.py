@@ -55,20 +55,26 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from fsmodels.checks import positive
-from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import as_given
-from fsmodels.errors import DataError
 from fsmodels.models.parameters import changeable
-from fsmodels.models.proofs.bounds import one_norm_bound, robust_bound, svm_bound
+from fsmodels.models.plane import (
+    class_shares,
+    plane_bound,
+    plane_change,
+    plane_resolution,
+    plane_rows,
+    put_plane,
+    separating_plane,
+)
+from fsmodels.models.proofs.bounds import one_norm_bound, svm_bound
 from fsmodels.models.proofs.certified import Classified, Point, weights, write
-from fsmodels.models.proofs.equilibration import Columns, rounding
-from solvers.facts import Change, Facts, keep
+from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.rows import index_sets, keep_rows, rows_of, signed, slack_rounding
+from solvers.facts import Facts
 
 __all__ = ["l2_svm", "l2_svm_dual", "one_norm_svm", "robust_lp"]
 __dir__ = __all__.copy  # what <TAB> offers
 
-MOST_FEATURES = 500_000  # of a model with variables for each: a second for 100,000
 C_MEANING = "C weighs the sum of slacks"
 
 
@@ -123,7 +129,7 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     'optimal'
     """
     model = pyo.ConcreteModel(name="L2-SVM dual")
-    _index_sets(model, data)
+    index_sets(model, data)
     model.C = weight_of_slacks(C, "(3) C, upper bound of alpha")
     model.alpha = pyo.Var(model.samples, bounds=(0.0, model.C), doc="(3) multiplier of sample i's margin")
     model.v = pyo.Var(model.features, doc="(3) weight of feature j that alpha gives")
@@ -164,7 +170,7 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     'optimal'
     """
     model = pyo.ConcreteModel(name="1-norm SVM")
-    _index_sets(model, data)
+    index_sets(model, data)
     model.C = weight_of_slacks(C, "(ONSVM) weight of the sum of slacks")
     model.p = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(ONSVM) positive part of feature j's weight")
     model.q = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(ONSVM) negative part of feature j's weight")
@@ -215,94 +221,6 @@ def robust_lp(data: Dataset) -> pyo.ConcreteModel:
     return model
 
 
-def class_shares(y: np.ndarray, model: pyo.ConcreteModel) -> np.ndarray:
-    """Return one over the size of each sample's class."""
-    return np.where(y > 0, 1.0 / np.count_nonzero(y > 0), 1.0 / np.count_nonzero(y < 0))
-
-
-def put_plane(model: pyo.ConcreteModel, point: Point) -> None:
-    """Write a point on the components of (5)."""
-    write(model.w, point.w)
-    model.gamma.set_value(-point.b)
-    for part in (model.y, model.z):
-        for i, slack in part.items():
-            slack.set_value(float(point.xi[i]))
-
-
-def plane_rows(model: pyo.ConcreteModel) -> list[Any]:
-    """Return the rows of (5), whose multipliers make a bound."""
-    return [model.plane_A, model.plane_B]
-
-
-def plane_bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
-    """Return a lower bound of (5); the multipliers are of class +1, then of class -1."""
-    if alpha is not None:
-        order = np.concatenate([np.flatnonzero(y > 0), np.flatnonzero(y < 0)])
-        alpha = alpha[np.argsort(order)]
-    return robust_bound(columns, y, class_shares(y, model), alpha)
-
-
-def plane_resolution(largest: np.ndarray, model: pyo.ConcreteModel) -> float:
-    """Return what rounding leaves of an average of slacks in each class."""
-    return 2 * _rounding(largest, model)
-
-
-def _rounding(largest: np.ndarray, model: pyo.ConcreteModel) -> float:
-    """Return what rounding leaves of one slack at the model's weights, at none where it has no values."""
-    w, _ = weights(model)
-    b = pyo.value(model.b, exception=False)
-    return rounding(largest, np.nan_to_num(w), 0.0 if b is None else float(b))
-
-
-def plane_change(model: pyo.ConcreteModel, columns: Columns, *sized: Any) -> Change | None:
-    """Return the change of w, of gamma and of further variables in the units of w."""
-    parts = [(1.0, list(part.values())) for part in (model.w, *sized)]
-    change = columns.change(parts, (-1.0, model.gamma))
-    if change is not None:  # only w is part of w.x - gamma
-        inside = {id(v) for v in model.w.values()}
-        change.centre = [(c, v) for c, v in change.centre if id(v) in inside]
-    return change
-
-
-def separating_plane(name: str, data: Dataset) -> pyo.ConcreteModel:
-    """Return a model with w, gamma, y, z, the rows of (5) and ``error``, without objective."""
-    model = pyo.ConcreteModel(name=name)
-    _index_sets(model, data)
-    sides = {"A": np.flatnonzero(data.y > 0), "B": np.flatnonzero(data.y < 0)}
-    for label, members in sides.items():
-        if not len(members):
-            raise DataError(f"Class {'+1' if label == 'A' else '-1'} has no sample: both classes need at least one.")
-    model.A = pyo.Set(initialize=sides["A"].tolist(), doc="samples of class +1")
-    model.B = pyo.Set(initialize=sides["B"].tolist(), doc="samples of class -1")
-    model.w = pyo.Var(model.features, doc="(1) normal of the plane, weight of feature j")
-    model.gamma = pyo.Var(doc="(1) the plane is w.x = gamma")
-    model.b = pyo.Expression(expr=-model.gamma, doc="offset: class +1 where w.x + b > 0")
-    model.y = pyo.Var(model.A, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of A")
-    model.z = pyo.Var(model.B, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of B")
-    weights, matrix = list(model.w.values()), signed(data)
-    rows = rows_of(matrix)
-
-    def side(slack: Any, sign: float) -> Any:
-        def rule(m: pyo.ConcreteModel, i: int) -> Any:  # y_i w.x_i - y_i gamma + slack_i >= 1
-            coefs, where = rows[i]
-            held = weights if len(where) == len(weights) else [weights[k] for k in where]
-            return LinearExpression(linear_coefs=[*coefs, sign, 1.0], linear_vars=[*held, m.gamma, slack[i]]) >= 1.0
-
-        return rule
-
-    model.plane_A = pyo.Constraint(model.A, rule=side(model.y, -1.0), doc="(5) -A w + e gamma + e <= y")
-    model.plane_B = pyo.Constraint(model.B, rule=side(model.z, 1.0), doc="(5) B w - e gamma + e <= z")
-    for part, label, slack, sign in ((model.plane_A, "A", model.y, -1.0), (model.plane_B, "B", model.z, 1.0)):
-        ones = np.ones(len(sides[label]))
-        held = [*weights, model.gamma, *slack.values()]
-        keep_rows(part, matrix[sides[label]], sign * ones, ones, held)
-    shares = [1.0 / len(model.A)] * len(model.A) + [1.0 / len(model.B)] * len(model.B)
-    slacks = [*model.y.values(), *model.z.values()]
-    total = LinearExpression(linear_coefs=shares, linear_vars=slacks)
-    model.error = pyo.Expression(expr=total, doc="(5) e'y/m + e'z/k")
-    return model
-
-
 def soft_margin(name: str, data: Dataset, C: float) -> pyo.ConcreteModel:
     """Return a model with w, b, xi and the margin rows of (1), without objective."""
     model = feature_weights(name, data, C)
@@ -314,7 +232,7 @@ def soft_margin(name: str, data: Dataset, C: float) -> pyo.ConcreteModel:
 def feature_weights(name: str, data: Dataset, C: float) -> pyo.ConcreteModel:
     """Return a model with the index sets, C, w and b, without rows."""
     model = pyo.ConcreteModel(name=name)
-    _index_sets(model, data)
+    index_sets(model, data)
     model.C = weight_of_slacks(C, "(1) weight of the sum of slacks")
     model.w = pyo.Var(model.features, doc="(1) effective weight of feature j")
     model.b = pyo.Var(doc="(1) offset")
@@ -341,41 +259,9 @@ def add_margins(model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weigh
     model.loss = pyo.Expression(expr=total, doc="(1), (ONSVM) sum of slacks")
 
 
-def keep_rows(component: Any, rows: Any, offsets: np.ndarray | None, slacks: np.ndarray, held: Sequence[Any]) -> None:
-    """Keep rows ``r_i.w + o_i b + s_i xi_i``, b where there is one, as a matrix for whoever would read their terms."""
-    shared = [] if offsets is None else [offsets]
-    if sparse.issparse(rows):
-        parts = [rows, *(sparse.csr_array(o[:, None]) for o in shared), sparse.diags_array(slacks)]
-        keep(component, sparse.hstack(parts, format="csr"), held)
-        return
-    samples, n = rows.shape[0], rows.shape[1] + len(shared)
-    values = np.column_stack([rows, *shared, slacks])  # zeros are terms, too
-    columns = np.empty((samples, n + 1), dtype=np.int32)
-    columns[:, :n], columns[:, n] = np.arange(n), n + np.arange(samples)
-    starts = np.arange(samples + 1) * (n + 1)
-    keep(component, sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=(samples, n + samples)), held)
-
-
-def signed(data: Dataset) -> Any:
-    """Return the rows y_i x_i, dense or CSR as the data are."""
-    if sparse.issparse(data.X):
-        return sparse.csr_array(sparse.diags_array(data.y) @ data.X)
-    return data.y[:, None] * data.X
-
-
-def rows_of(matrix: Any) -> list[tuple[list[float], Sequence[int]]]:
-    """Return each row's coefficients and columns as plain lists: all columns where dense, the stored ones of a CSR."""
-    if sparse.issparse(matrix):
-        m = matrix.tocsr().sorted_indices()  # a full row is taken to be in the order of the columns
-        spans = zip(m.indptr[:-1].tolist(), m.indptr[1:].tolist(), strict=True)
-        return [(m.data[a:z].tolist(), m.indices[a:z].tolist()) for a, z in spans]
-    columns = range(matrix.shape[1])
-    return [(row, columns) for row in matrix.tolist()]
-
-
 def resolution(largest: np.ndarray, samples: int, model: pyo.ConcreteModel) -> float:
     """Return what rounding leaves of C times the sum of slacks."""
-    return float(pyo.value(model.C)) * samples * _rounding(largest, model)
+    return float(pyo.value(model.C)) * samples * slack_rounding(largest, model)
 
 
 def with_proof(
@@ -439,20 +325,3 @@ def _one_norm_bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, a
 def half_squares(variables: Sequence[Any]) -> Any:
     """Return one half of the sum of squares."""
     return 0.5 * pyo.quicksum(v**2 for v in variables)
-
-
-def _index_sets(model: pyo.ConcreteModel, data: Dataset) -> None:
-    """Add the sets of features and samples.
-
-    Raises DataError: more features than a model with variables for each can be built for.
-    """
-    if len(dataset(data).features) > MOST_FEATURES:
-        raise DataError(
-            f'Data "{data.name}" have {len(data.features):,} features, and {model.name} states variables for each: at '
-            f"most {MOST_FEATURES:,}. Select among fewer, data.select_features([...]), or use fsmulti, which takes any "
-            "number."
-        )
-    model.features = pyo.Set(
-        initialize=list(as_given(data).features), doc="features, in the order of the data's columns"
-    )
-    model.samples = pyo.Set(initialize=range(len(data.y)), doc="samples, in the order of the data's rows")

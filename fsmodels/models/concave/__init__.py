@@ -84,18 +84,27 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
-from pyomo.gdp import Disjunct, Disjunction
 from pyomo.mpec import Complementarity, complements
 
 from fsmodels.checks import choice, feature_count, positive, share
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.concave.forms import (
+    bounded_plane,
+    by_disjunctions,
+    by_ordered_sets,
+    by_sigma,
+    by_weight,
+    certified,
+    price_features,
+    put_point,
+    says_selected,
+)
 from fsmodels.models.concave.tree import Supports
 from fsmodels.models.parameters import changeable
-from fsmodels.models.proofs.certified import Classified, Point, chosen, weights, write
+from fsmodels.models.plane import class_shares, plane_rows
+from fsmodels.models.proofs.certified import Point, chosen
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.svm import class_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
-from fsmodels.weights import column_sizes, used
+from fsmodels.weights import column_sizes
 from solvers.facts import Block, Blocks, Facts, PenaltyValues, Structure, Twin
 
 __all__ = ["FORMS", "MU", "fs", "fs_objective", "fsb", "fsl", "fss", "fsv"]
@@ -104,7 +113,6 @@ __dir__ = __all__.copy  # what <TAB> offers
 FORMS = ["sos1", "indicator"]
 MU = [round(0.05 + 0.1 * k, 2) for k in range(10)]  # 0.05, 0.15, ..., 0.95: Algorithm 2.3, comment
 COMPLEMENTARY = 1e-6  # r'(u - v) + u'(e - r), in the units of w
-MEANING = "lambda weighs the number of features against the error"
 
 
 def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: str = "sos1") -> pyo.ConcreteModel:
@@ -144,18 +152,18 @@ def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: 
     'optimal'
     """
     choice("form", form, FORMS)
-    model = _bounded_plane("FS", data, penalty)
+    model = bounded_plane("FS", data, penalty)
     if form == "sos1":
-        _by_ordered_sets(model)
+        by_ordered_sets(model)
     else:
-        _by_disjunctions(model)
+        by_disjunctions(model)
     sigma = list(model.sigma.values())
     model.features_used = pyo.Expression(expr=pyo.quicksum(sigma), doc="(7) e'v_*")
     if max_features is not None:
         model.max_features = changeable(partial(feature_count, n_features=len(sigma)), max_features, "most features")
         model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="at most so many")
-    _price_features(model, "(7)")
-    return _certified(model, data, _structure(model, data, form))
+    price_features(model, "(7)")
+    return certified(model, data, _structure(model, data, form))
 
 
 def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteModel:
@@ -218,7 +226,7 @@ def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
     >>> fs.solve(model).status.value
     'optimal'
     """
-    model = _bounded_plane("FSL", data, penalty)
+    model = bounded_plane("FSL", data, penalty)
     model.r = pyo.Var(model.features, bounds=(0.0, 1.0), doc="(13) r = v_*")
     model.u = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(13) u = v")
     model.step_where_used = Complementarity(
@@ -231,8 +239,8 @@ def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
     )
     model.sigma = pyo.Reference(model.r)
     model.features_used = pyo.Expression(expr=pyo.quicksum(model.r.values()), doc="(13) e'r")
-    _price_features(model, "(13)")
-    return _certified(model, data, Facts(selected=_by_sigma, default_solver="branch-and-cut", twin=_twin(data)))
+    price_features(model, "(13)")
+    return certified(model, data, Facts(selected=by_sigma, default_solver="branch-and-cut", twin=_twin(data)))
 
 
 def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.ConcreteModel:
@@ -258,7 +266,7 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.Concre
     >>> fs.solve(model).status.value
     'stationary'
     """
-    model = _bounded_plane("FSB", data, penalty)
+    model = bounded_plane("FSB", data, penalty)
     weight = partial(share, "mu", meaning="mu weighs complementarity", open_below=True)
     model.mu = changeable(weight, MU[0] if mu is None else mu, "(14) weight of complementarity")
     model.r = pyo.Var(model.features, bounds=(0.0, 1.0), doc="(14) r = v_* where complementary")
@@ -275,9 +283,9 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.Concre
     facts = Blocks(
         [Block([model.r], closed_form=_steps, name="r"), Block(plane, tidy=_smallest, name="plane")],
         None if mu is not None else PenaltyValues(model.mu, MU, _complementarity, COMPLEMENTARY),
-        selected=partial(_by_weight, column_sizes(data.X)),
+        selected=partial(by_weight, column_sizes(data.X)),
     )
-    return _certified(model, data, facts)
+    return certified(model, data, facts)
 
 
 def fs_objective(w: np.ndarray, error: float, penalty: float) -> float:
@@ -291,85 +299,24 @@ def fs_objective(w: np.ndarray, error: float, penalty: float) -> float:
     return (1.0 - penalty) * error + penalty * int(np.count_nonzero(w))
 
 
-def _bounded_plane(name: str, data: Dataset, penalty: float) -> pyo.ConcreteModel:
-    """Return the rows that all models share, and lambda."""
-    model = separating_plane(name, data)
-    model.penalty = changeable(partial(share, "penalty", meaning=MEANING), penalty, "(7) lambda")
-    model.v = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(7) bound on |w_j|")
-    model.v_above_w = pyo.Constraint(
-        model.features,
-        rule=lambda m, j: LinearExpression(linear_coefs=[1.0, -1.0], linear_vars=[m.w[j], m.v[j]]) <= 0,
-        doc="(7) w <= v",
-    )
-    model.v_above_minus_w = pyo.Constraint(
-        model.features,
-        rule=lambda m, j: LinearExpression(linear_coefs=[1.0, 1.0], linear_vars=[m.w[j], m.v[j]]) >= 0,
-        doc="(7) -v <= w",
-    )
-    return model
-
-
-def _price_features(model: pyo.ConcreteModel, number: str) -> None:
-    model.objective = pyo.Objective(
-        expr=(1 - model.penalty) * model.error + model.penalty * model.features_used,
-        doc=f"{number} error and number of features",
-    )
-
-
 def _smoothed(
     name: str, number: str, step: Callable[[Any, Any], Any], data: Dataset, penalty: float, alpha: float
 ) -> pyo.ConcreteModel:
-    model = _bounded_plane(name, data, penalty)
+    model = bounded_plane(name, data, penalty)
     steepness = partial(positive, "alpha", meaning="alpha is the steepness of the step")
     model.alpha = changeable(steepness, alpha, f"{number} alpha")
     model.step = pyo.Expression(
         model.features, rule=lambda m, j: step(m.v[j], m.alpha), doc=f"{number} smoothed step of feature j"
     )
     model.features_used = pyo.Expression(expr=pyo.quicksum(model.step.values()), doc=f"{number} sum of steps")
-    _price_features(model, number)
-    return _certified(model, data, Facts(selected=partial(_by_weight, column_sizes(data.X)), default_solver="sla"))
-
-
-def _certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.ConcreteModel:
-    """Attach facts with the point w = 0, and where features are chosen (FS, FSL) with what puts a point on its rows."""
-    columns, chooses = Columns.of(data.X), model.component("sigma") is not None
-    read = chosen if chooses else weights
-    put = partial(_put, _selection(model))
-    proof = Classified(columns, data.y, partial(class_shares, data.y), read, put, None)
-    facts.certificate = proof.certificate(plane_rows(model), repaired=chooses)
-    facts.change = plane_change(
-        model, columns, *(part for part in map(model.component, ("v", "u")) if part is not None)
-    )
-    facts.resolution = partial(plane_resolution, columns.largest)
-    facts.seal(model)
-    return model
-
-
-def _selection(model: pyo.ConcreteModel) -> str:
-    """Return the component, besides sigma, that says what is selected in a model as built; "" where none does."""
-    return next((name for name in ("u", "unselected", "selected") if model.component(name) is not None), "")
-
-
-def _put(selection: str, model: pyo.ConcreteModel, point: Point) -> None:
-    """Write a point on all components of a model of this module, v and u at their least."""
-    put_plane(model, point)
-    write(model.v, np.abs(point.w))
-    if selection == "u":
-        write(model.u, np.abs(point.w))
-        write(model.r, point.used)
-    elif selection == "unselected":
-        write(model.sigma, point.used)
-        write(model.unselected, ~point.used)
-    elif selection == "selected":
-        for j, uses in zip(model.features, point.used.tolist(), strict=True):
-            model.selected[j].binary_indicator_var.set_value(int(uses))
-            model.dropped[j].binary_indicator_var.set_value(int(not uses))
+    price_features(model, number)
+    return certified(model, data, Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="sla"))
 
 
 def _structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> Structure:
     """Return what drivers may use of FS."""
     sigma, columns = list(model.sigma.values()), Columns.of(data.X)
-    sub = Supports(model, columns, data.y, class_shares(data.y, model), partial(_put, _selection(model)))
+    sub = Supports(model, columns, data.y, class_shares(data.y, model), partial(put_point, says_selected(model)))
     plain = [model.w, model.gamma, model.y, model.z, model.v]
     written = form == "sos1"
     return Structure(
@@ -383,7 +330,7 @@ def _structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> Structure:
         relaxation=sub.relax,
         floor=0.0,
         parameters=sub.parameters,
-        selected=_by_sigma,
+        selected=by_sigma,
         twin=_twin(data),
         default_solver="branch-and-cut",
     )
@@ -406,38 +353,7 @@ def _load(model: pyo.ConcreteModel, twin: pyo.ConcreteModel) -> None:
     assert said is not None
     slacks = {i: slack.value for part in (twin.y, twin.z) for i, slack in part.items()}
     xi = np.array([slacks[i] for i in sorted(slacks)])
-    _put(_selection(model), model, Point(said[0], -twin.gamma.value, xi, said[1]))
-
-
-def _by_ordered_sets(model: pyo.ConcreteModel) -> None:
-    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(7) 1 if feature j is selected")
-    model.unselected = pyo.Var(model.features, bounds=(0.0, 1.0), doc="(7) 1 - sigma_j")
-    model.complement = pyo.Constraint(
-        model.features, rule=lambda m, j: m.unselected[j] + m.sigma[j] == 1, doc="(7) unselected_j = 1 - sigma_j"
-    )
-    model.only_selected = pyo.SOSConstraint(
-        model.features, rule=lambda m, j: [m.v[j], m.unselected[j]], sos=1, doc="(7) v_j = 0 unless sigma_j = 1"
-    )
-
-
-def _by_disjunctions(model: pyo.ConcreteModel) -> None:
-    model.selected = Disjunct(model.features, doc="(7) feature j is selected")
-    model.dropped = Disjunct(model.features, doc="(7) feature j is not selected")
-    for j in model.features:
-        model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc="(7) w_j = 0 unless sigma_j = 1")
-    model.only_selected = Disjunction(
-        model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc="(7) selected, or w_j = 0"
-    )
-    model.sigma = pyo.Reference(model.selected[:].binary_indicator_var)
-
-
-def _by_sigma(model: pyo.ConcreteModel) -> list[str]:
-    return [j for j in model.features if pyo.value(model.sigma[j]) > 0.5]
-
-
-def _by_weight(sizes: np.ndarray, model: pyo.ConcreteModel) -> list[str]:
-    w = np.array([pyo.value(weight) for weight in model.w.values()])
-    return [j for j, uses in zip(model.features, used(w, sizes).tolist(), strict=True) if uses]
+    put_point(says_selected(model), model, Point(said[0], -twin.gamma.value, xi, said[1]))
 
 
 def _steps(model: pyo.ConcreteModel) -> None:

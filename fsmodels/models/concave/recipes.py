@@ -13,6 +13,7 @@ from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models import concave, obd, svm
 from fsmodels.models.classifier import LinearClassifier
+from fsmodels.models.concave.forms import MEANING
 from fsmodels.models.recipe import AGREEMENT, FloatArray, Given, Linear, Objective
 from solvers import Result
 
@@ -33,12 +34,12 @@ class FsFamily(Linear):
     def refuse(self, words: Given) -> None:
         """Refuse a lambda outside [0, 1)."""
         if words.get("penalty") is not None:
-            share("penalty", words["penalty"], concave.MEANING)
+            share("penalty", words["penalty"], MEANING)
 
     def check(self, parameter: str, value: Any, data: Dataset) -> None:
         """Refuse a lambda too."""
         if parameter == "penalty":
-            share("penalty", value, concave.MEANING)
+            share("penalty", value, MEANING)
         super().check(parameter, value, data)
 
     def chosen(

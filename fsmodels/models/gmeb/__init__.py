@@ -93,14 +93,24 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from fsmodels.checks import choice, positive
+from fsmodels.checks import choice
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import as_given
 from fsmodels.models.gmeb.bounds import MarginBound, ScalingBound, bound_with_scaling, bound_without_scaling
+from fsmodels.models.gmeb.build import (
+    add_classifier,
+    add_scaled_classifier,
+    bounds_on_moments,
+    centred_model,
+    leave_out,
+    moment_rows,
+    price_of,
+    proof_of,
+    second_moments,
+)
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.grid import path
-from fsmodels.models.gmeb.norm import Moments, separable
-from fsmodels.models.gmeb.proof import MomentProof, of_dual, of_nonconvex, of_primal, resolution
+from fsmodels.models.gmeb.norm import separable
+from fsmodels.models.gmeb.proof import of_dual, of_nonconvex, of_primal, resolution
 from fsmodels.models.gmeb.solution import (
     by_multiplier,
     by_weight,
@@ -113,9 +123,8 @@ from fsmodels.models.gmeb.solution import (
 )
 from fsmodels.models.gmeb.svm import svm_ratio, svm_unsquared
 from fsmodels.models.gmeb.units import dual_change, primal_change, root_size
-from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.equilibration import powers
-from fsmodels.models.svm import keep_rows, rows_of
+from fsmodels.models.rows import keep_rows, rows_of
 from solvers.facts import Facts
 
 __all__ = [
@@ -184,17 +193,17 @@ def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic")
     'optimal'
     """
     choice("form", form, FORMS)
-    model, columns = _centred_model("GMEB primal", data)
-    _bounds(model, R_plus, R_minus)
+    model, columns = centred_model("GMEB primal", data)
+    bounds_on_moments(model, R_plus, R_minus)
     model.s = pyo.Var(
         model.features, domain=pyo.NonNegativeReals, initialize=columns.even(R_plus, R_minus), doc="(15) sigma_j^2"
     )
-    _classifier(model, columns, "(15)")
-    _leave_out(columns, model.w, model.s)
+    add_classifier(model, columns, "(15)")
+    leave_out(columns, model.w, model.s)
     varying = columns.varying()
     if form == "conic":
         model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(15) bound on w_j^2 / s_j")
-        _leave_out(columns, model.t)
+        leave_out(columns, model.t)
 
         def cone(m: pyo.ConcreteModel, j: str) -> Any:  # times v_j: all sides unitless, whatever the unit of the column
             v = pyo.value(m.v_plus[j]) + pyo.value(m.v_minus[j])
@@ -212,9 +221,9 @@ def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic")
         )
         total = pyo.quicksum(model.w[j] ** 2 / model.s[j] for j in varying)
     model.unit = pyo.Constraint(expr=total <= 1, doc="(15) sum_j w_j^2 / s_j <= 1")
-    _second_moments(model, columns, model.s, "(15)")
+    second_moments(model, columns, model.s, "(15)")
     model.objective = pyo.Objective(expr=model.loss, doc="(15) sum of slacks")
-    proof = _proof(columns)
+    proof = proof_of(columns)
     factor = powers(proof.sizes(R_plus, R_minus))
     facts = Facts(
         selected=partial(by_weight, columns.sizes),
@@ -248,15 +257,15 @@ def nonconvex(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteMo
     >>> fs.solve(model, "pounce").status.value
     'stationary'
     """
-    model, columns = _centred_model("GMEB nonconvex", data)
-    _bounds(model, R_plus, R_minus)
-    _scaled_classifier(model, columns, columns.even(R_plus, R_minus), "(11)")
-    _second_moments(model, columns, {j: model.sigma[j] ** 2 for j in columns.varying()}, "(11)")
+    model, columns = centred_model("GMEB nonconvex", data)
+    bounds_on_moments(model, R_plus, R_minus)
+    add_scaled_classifier(model, columns, columns.even(R_plus, R_minus), "(11)")
+    second_moments(model, columns, {j: model.sigma[j] ** 2 for j in columns.varying()}, "(11)")
     model.objective = pyo.Objective(expr=model.loss, doc="(11) sum of slacks")
     Facts(
         selected=partial(by_weight, columns.sizes),
         resolution=partial(resolution, len(columns.y)),
-        certificate=of_nonconvex(model, _proof(columns)),
+        certificate=of_nonconvex(model, proof_of(columns)),
         default_solver="multi-start",
     ).seal(model)
     return model
@@ -286,14 +295,14 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     >>> fs.solve(model, "pounce").status.value
     'stationary'
     """
-    model, columns = _centred_model("GMEB penalized", data)
-    model.C_plus = _weight("C_plus", C_plus, "C_plus prices the size of class +1", "(10) C+")
-    model.C_minus = _weight("C_minus", C_minus, "C_minus prices the size of class -1", "(10) C-")
-    _scaled_classifier(model, columns, columns.even(1.0, 1.0), "(10)")
+    model, columns = centred_model("GMEB penalized", data)
+    model.C_plus = price_of("C_plus", C_plus, "C_plus prices the size of class +1", "(10) C+")
+    model.C_minus = price_of("C_minus", C_minus, "C_minus prices the size of class -1", "(10) C-")
+    add_scaled_classifier(model, columns, columns.even(1.0, 1.0), "(10)")
     model.size_plus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(10) root of sum_j v+_j sigma_j^2")
     model.size_minus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(10) root of sum_j v-_j sigma_j^2")
     squares = {j: model.sigma[j] ** 2 for j in columns.varying()}
-    _moment_rows(model, columns, squares, model.size_plus**2, model.size_minus**2, "(10)")
+    moment_rows(model, columns, squares, model.size_plus**2, model.size_minus**2, "(10)")
     n, shares = len(columns.y), [np.sqrt((columns.y > 0).sum()), np.sqrt((columns.y < 0).sum())]
     prices = model.C_plus * shares[0] * model.size_plus + model.C_minus * shares[1] * model.size_minus
     model.objective = pyo.Objective(expr=(model.loss + prices) / n, doc="(10) mean slack and sizes")
@@ -319,8 +328,8 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
     >>> fs.solve(model).status.value
     'optimal'
     """
-    model, columns = _centred_model("GMEB dual", data)
-    _bounds(model, R_plus, R_minus)
+    model, columns = centred_model("GMEB dual", data)
+    bounds_on_moments(model, R_plus, R_minus)
     varying = columns.varying()
     model.mu = pyo.Var(model.samples, bounds=(0.0, 1.0), initialize=0.5, doc="(16) multiplier of sample i's margin")
     model.mu_1 = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(16) multiplier of sum_j w_j^2 / s_j <= 1")
@@ -333,7 +342,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
         initialize=1.0,
         doc="(16) mu_+ v+_j + mu_- v-_j, over v_j",
     )
-    _leave_out(columns, model.q, model.r)
+    leave_out(columns, model.q, model.r)
     mu, signed = list(model.mu.values()), columns.y[:, None] * columns.X
     position = {j: k for k, j in enumerate(columns.features)}
     weights, n = rows_of(signed.T), len(mu)
@@ -368,7 +377,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
         doc="(16)",
     )
     model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
-    proof = _proof(columns)
+    proof = proof_of(columns)
     Facts(
         selected=partial(by_multiplier, columns.sizes),
         resolution=partial(resolution, len(columns.y)),
@@ -377,103 +386,3 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
         default_solver="clarabel",
     ).seal(model)
     return model
-
-
-def _proof(columns: Centred) -> MomentProof:
-    return MomentProof(Moments(columns.v_plus, columns.v_minus), columns.X, columns.y)
-
-
-def _centred_model(name: str, data: Dataset) -> tuple[pyo.ConcreteModel, Centred]:
-    """Return a model with the index sets, means and second moments."""
-    columns = centred(as_given(data))
-    model = pyo.ConcreteModel(name=name)
-    model.features = pyo.Set(initialize=list(columns.features), doc="features, in the order of the data's columns")
-    model.samples = pyo.Set(initialize=range(len(columns.y)), doc="samples, in the order of the data's rows")
-    shown = {
-        "mean": (columns.mean, "mean of feature j, subtracted"),
-        "v_plus": (columns.v_plus, "(8) mean square of centred feature j over class +1"),
-        "v_minus": (columns.v_minus, "(8) mean square of centred feature j over class -1"),
-    }
-    for label, (values, doc) in shown.items():
-        numbers = dict(zip(columns.features, values.tolist(), strict=True))
-        model.add_component(label, pyo.Param(model.features, initialize=numbers, within=pyo.Reals, doc=doc))
-    return model, columns
-
-
-def _weight(name: str, number: float, meaning: str, doc: str) -> pyo.Param:
-    return changeable(partial(positive, name, meaning=meaning), number, doc)
-
-
-def _bounds(model: pyo.ConcreteModel, R_plus: float, R_minus: float) -> None:
-    model.R_plus = _weight("R_plus", R_plus, "R_plus bounds the second moments of class +1", "(11) R+")
-    model.R_minus = _weight("R_minus", R_minus, "R_minus bounds the second moments of class -1", "(11) R-")
-
-
-def _classifier(model: pyo.ConcreteModel, columns: Centred, number: str) -> None:
-    """Add w, offset, b, xi, the margin rows and the loss."""
-    model.w = pyo.Var(model.features, initialize=0.0, doc=f"{number} effective weight of feature j")
-    model.offset = pyo.Var(initialize=0.0, doc=f"{number} offset for centred columns")
-    shift = LinearExpression(
-        linear_coefs=[1.0, *(-columns.mean).tolist()], linear_vars=[model.offset, *model.w.values()]
-    )
-    model.b = pyo.Expression(expr=shift, doc="offset for the data as given: class +1 where w.x + b > 0")
-    model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=1.0, doc=f"{number} slack of sample i")
-    varying, slacks, signs = set(columns.varying()), list(model.xi.values()), columns.y.tolist()
-    weights = [model.w[j] for j in columns.features if j in varying]
-    matrix = (columns.y[:, None] * columns.X)[:, [j in varying for j in columns.features]]
-    rows = rows_of(matrix)
-
-    def margin(m: pyo.ConcreteModel, i: int) -> Any:  # y_i (w.x_i + offset) + xi_i >= 1
-        coefs, _ = rows[i]
-        return LinearExpression(linear_coefs=[*coefs, signs[i], 1.0], linear_vars=[*weights, m.offset, slacks[i]]) >= 1
-
-    model.margin = pyo.Constraint(model.samples, rule=margin, doc=f"{number} margin of sample i")
-    keep_rows(model.margin, matrix, columns.y, np.ones(len(columns.y)), [*weights, model.offset, *slacks])
-    total = LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks)
-    model.loss = pyo.Expression(expr=total, doc=f"{number} e'xi")
-
-
-def _scaled_classifier(model: pyo.ConcreteModel, columns: Centred, s: float, number: str) -> None:
-    """Add the classifier whose weights are products; it starts towards the difference of the classes' means."""
-    _classifier(model, columns, number)
-    between = columns.X[columns.y > 0].mean(axis=0) - columns.X[columns.y < 0].mean(axis=0)
-    spread = np.sqrt(columns.v_plus + columns.v_minus)
-    towards = np.divide(between, spread, out=np.ones_like(between), where=spread > 0)
-    towards = towards / max(float(np.linalg.norm(towards)), 1e-10)
-    start = dict(zip(columns.features, towards.tolist(), strict=True))
-    model.u = pyo.Var(model.features, bounds=(-1.0, 1.0), initialize=start, doc=f"{number} w_j")
-    model.sigma = pyo.Var(
-        model.features, domain=pyo.NonNegativeReals, initialize=float(np.sqrt(s)), doc=f"{number} scale of feature j"
-    )
-    for j in columns.features:
-        model.w[j].set_value(start[j] * np.sqrt(s))
-    _leave_out(columns, model.w, model.u, model.sigma)
-    varying = columns.varying()
-    model.effective = pyo.Constraint(
-        varying, rule=lambda m, j: m.w[j] == m.u[j] * m.sigma[j], doc="(14) effective weight"
-    )
-    model.unit = pyo.Constraint(expr=pyo.quicksum(model.u[j] ** 2 for j in varying) <= 1, doc=f"{number} w'w <= 1")
-
-
-def _second_moments(model: pyo.ConcreteModel, columns: Centred, s: Any, number: str) -> None:
-    _moment_rows(model, columns, s, model.R_plus, model.R_minus, number)
-
-
-def _moment_rows(model: pyo.ConcreteModel, columns: Centred, s: Any, plus: Any, minus: Any, number: str) -> None:
-    """Add sum_j v+_j s_j <= plus and sum_j v-_j s_j <= minus."""
-    varying = columns.varying()
-    for label, v, bound in (("plus", model.v_plus, plus), ("minus", model.v_minus, minus)):
-        held = [(pyo.value(v[j]), s[j]) for j in varying if pyo.value(v[j]) > 0]
-        row: Any = pyo.Constraint.Feasible  # a class whose samples all lie on the mean
-        if held:
-            row = pyo.quicksum(c * x for c, x in held) <= bound
-        sign = "+" if label == "plus" else "-"
-        doc = f"{number} second moments of class {sign}1"
-        model.add_component(f"second_{label}", pyo.Constraint(expr=row, doc=doc))
-
-
-def _leave_out(columns: Centred, *variables: Any) -> None:
-    """Fix at 0 what belongs to columns that do not vary."""
-    for j in set(columns.features) - set(columns.varying()):
-        for part in variables:
-            part[j].fix(0.0)

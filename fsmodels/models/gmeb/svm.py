@@ -43,7 +43,8 @@ from fsmodels.models.gmeb.solution import by_weight
 from fsmodels.models.proofs.bounds import unsquared_bound
 from fsmodels.models.proofs.certified import Point
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.svm import feature_weights, put, rows_of, signed, soft_margin, with_proof
+from fsmodels.models.rows import rows_of, signed
+from fsmodels.models.svm import feature_weights, put, soft_margin, with_proof
 from fsmodels.weights import column_sizes
 from solvers.facts import Facts
 

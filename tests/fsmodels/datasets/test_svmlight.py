@@ -15,7 +15,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import fsmodels as fs
 from fsmodels import cli
-from fsmodels.datasets import tables
+from fsmodels.datasets import repeats
 from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.errors import DataError, ParameterError
 
@@ -172,7 +172,7 @@ def test_sparse_data_have_the_remarks_of_dense_data(columns):
     X = np.array(columns).T
     names = [f"x{j}" for j in range(X.shape[1])]
     rows = sparse.csr_array(X)
-    assert tables.uninformative(rows, names) == tables.uninformative(X, names)
+    assert repeats.uninformative(rows, names) == repeats.uninformative(X, names)
 
 
 @pytest.mark.parametrize(

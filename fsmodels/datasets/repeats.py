@@ -1,0 +1,76 @@
+"""Columns without information: which are constant, and which equal an earlier one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from fsmodels.datasets.tables import FloatArray, quoted
+
+
+def uninformative(X: Any, features: Sequence[str], limit: int = 20) -> list[str]:
+    """Say in sentences which columns are constant and which equal an earlier one; none for data without.
+
+    The first ``limit`` of each kind are named, and at most five of those that are equal.
+    """
+    constant, equal = _sparse_repeats(X) if sparse.issparse(X) else _dense_repeats(X)
+    sentences = []
+    if constant:
+        shown = [f'"{features[j]}" ({value:g} in every row)' for j, value in constant[:limit]]
+        sentences.append(f"Constant, so without information: {_some(shown, ', ', len(constant))}.")
+    if equal:
+        few = min(limit, 5)
+        shown = [_some([quoted(features[j]) for j in js[:few]], " = ", len(js)) for js in equal[:limit]]
+        sentences.append(f"Equal columns, of which one is enough: {_some(shown, ', ', len(equal))}.")
+    return sentences
+
+
+def _some(shown: list[str], mark: str, count: int) -> str:
+    """Join the first of ``count`` names."""
+    return mark.join(shown) + (f"{mark}... ({count} in all)" if count > len(shown) else "")
+
+
+Repeats = tuple[list[tuple[int, float]], list[list[int]]]  # constant columns with their values; groups of equal ones
+
+
+def _dense_repeats(X: FloatArray) -> Repeats:
+    columns = np.asfortranarray(X + 0.0)  # + 0.0 makes -0.0 equal to 0.0
+    constant: list[tuple[int, float]] = []
+    same: dict[bytes, list[int]] = {}
+    for j in range(X.shape[1]):
+        values = columns[:, j]
+        if (values == values[0]).all():
+            constant.append((j, float(values[0])))
+        else:
+            same.setdefault(values.tobytes(), []).append(j)
+    return constant, [group for group in same.values() if len(group) > 1]
+
+
+def _sparse_repeats(X: Any) -> Repeats:
+    """Find the same in the stored entries, none of which is 0; only columns whose random sums agree are compared."""
+    columns = X.tocsc()
+    n_rows, starts = X.shape[0], columns.indptr
+    sizes = np.diff(starts)
+    fixed = sizes == 0
+    for j in np.flatnonzero(sizes == n_rows):
+        values = columns.data[starts[j] : starts[j + 1]]
+        fixed[j] = bool((values == values[0]).all())
+    constant = [(j, float(columns.data[starts[j]]) if sizes[j] else 0.0) for j in np.flatnonzero(fixed).tolist()]
+
+    marks = np.random.default_rng(0).integers(2**64, size=n_rows, dtype=np.uint64)
+    hashes = columns.data.view(np.uint64) ^ marks[columns.indices]
+    for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F):  # odd, so that no two values become one
+        hashes *= np.uint64(factor)
+        hashes ^= hashes >> np.uint64(32)
+    filled = np.flatnonzero(sizes)
+    sums = np.add.reduceat(hashes, starts[filled]) if len(filled) else hashes
+    _, kind, many = np.unique(sums, return_inverse=True, return_counts=True)
+    same: dict[bytes, list[int]] = {}
+    for j in filled[many[kind] > 1].tolist():
+        if not fixed[j]:
+            part = slice(starts[j], starts[j + 1])
+            same.setdefault(columns.indices[part].tobytes() + columns.data[part].tobytes(), []).append(j)
+    return constant, [group for group in same.values() if len(group) > 1]

@@ -1,0 +1,118 @@
+"""The rows that FS, its smoothings and FSL share, and the ways to state that what is not selected has no weight."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.gdp import Disjunct, Disjunction
+
+from fsmodels.checks import share
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.parameters import changeable
+from fsmodels.models.plane import class_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
+from fsmodels.models.proofs.certified import Classified, Point, chosen, weights, write
+from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.weights import used
+from solvers.facts import Facts
+
+MEANING = "lambda weighs the number of features against the error"
+
+
+def bounded_plane(name: str, data: Dataset, penalty: float) -> pyo.ConcreteModel:
+    """Return the rows that all models share, and lambda."""
+    model = separating_plane(name, data)
+    model.penalty = changeable(partial(share, "penalty", meaning=MEANING), penalty, "(7) lambda")
+    model.v = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(7) bound on |w_j|")
+    model.v_above_w = pyo.Constraint(
+        model.features,
+        rule=lambda m, j: LinearExpression(linear_coefs=[1.0, -1.0], linear_vars=[m.w[j], m.v[j]]) <= 0,
+        doc="(7) w <= v",
+    )
+    model.v_above_minus_w = pyo.Constraint(
+        model.features,
+        rule=lambda m, j: LinearExpression(linear_coefs=[1.0, 1.0], linear_vars=[m.w[j], m.v[j]]) >= 0,
+        doc="(7) -v <= w",
+    )
+    return model
+
+
+def price_features(model: pyo.ConcreteModel, number: str) -> None:
+    """State the objective: the error and the price of the features."""
+    model.objective = pyo.Objective(
+        expr=(1 - model.penalty) * model.error + model.penalty * model.features_used,
+        doc=f"{number} error and number of features",
+    )
+
+
+def certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.ConcreteModel:
+    """Attach facts with the point w = 0, and where features are chosen (FS, FSL) with what puts a point on its rows."""
+    columns, chooses = Columns.of(data.X), model.component("sigma") is not None
+    read = chosen if chooses else weights
+    put = partial(put_point, says_selected(model))
+    proof = Classified(columns, data.y, partial(class_shares, data.y), read, put, None)
+    facts.certificate = proof.certificate(plane_rows(model), repaired=chooses)
+    facts.change = plane_change(
+        model, columns, *(part for part in map(model.component, ("v", "u")) if part is not None)
+    )
+    facts.resolution = partial(plane_resolution, columns.largest)
+    facts.seal(model)
+    return model
+
+
+def says_selected(model: pyo.ConcreteModel) -> str:
+    """Return the component, besides sigma, that says what is selected in a model as built; "" where none does."""
+    return next((name for name in ("u", "unselected", "selected") if model.component(name) is not None), "")
+
+
+def put_point(selection: str, model: pyo.ConcreteModel, point: Point) -> None:
+    """Write a point on all components of a model of this module, v and u at their least."""
+    put_plane(model, point)
+    write(model.v, np.abs(point.w))
+    if selection == "u":
+        write(model.u, np.abs(point.w))
+        write(model.r, point.used)
+    elif selection == "unselected":
+        write(model.sigma, point.used)
+        write(model.unselected, ~point.used)
+    elif selection == "selected":
+        for j, uses in zip(model.features, point.used.tolist(), strict=True):
+            model.selected[j].binary_indicator_var.set_value(int(uses))
+            model.dropped[j].binary_indicator_var.set_value(int(not uses))
+
+
+def by_ordered_sets(model: pyo.ConcreteModel) -> None:
+    """State "v_j = 0 unless sigma_j = 1" by ordered sets of type 1."""
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(7) 1 if feature j is selected")
+    model.unselected = pyo.Var(model.features, bounds=(0.0, 1.0), doc="(7) 1 - sigma_j")
+    model.complement = pyo.Constraint(
+        model.features, rule=lambda m, j: m.unselected[j] + m.sigma[j] == 1, doc="(7) unselected_j = 1 - sigma_j"
+    )
+    model.only_selected = pyo.SOSConstraint(
+        model.features, rule=lambda m, j: [m.v[j], m.unselected[j]], sos=1, doc="(7) v_j = 0 unless sigma_j = 1"
+    )
+
+
+def by_disjunctions(model: pyo.ConcreteModel) -> None:
+    """State "w_j = 0 unless sigma_j = 1" by disjunctions."""
+    model.selected = Disjunct(model.features, doc="(7) feature j is selected")
+    model.dropped = Disjunct(model.features, doc="(7) feature j is not selected")
+    for j in model.features:
+        model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc="(7) w_j = 0 unless sigma_j = 1")
+    model.only_selected = Disjunction(
+        model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc="(7) selected, or w_j = 0"
+    )
+    model.sigma = pyo.Reference(model.selected[:].binary_indicator_var)
+
+
+def by_sigma(model: pyo.ConcreteModel) -> list[str]:
+    """Return the features whose sigma is 1."""
+    return [j for j in model.features if pyo.value(model.sigma[j]) > 0.5]
+
+
+def by_weight(sizes: np.ndarray, model: pyo.ConcreteModel) -> list[str]:
+    """Return the features whose weight counts."""
+    w = np.array([pyo.value(weight) for weight in model.w.values()])
+    return [j for j, uses in zip(model.features, used(w, sizes).tolist(), strict=True) if uses]

@@ -1,0 +1,98 @@
+"""The plane w.x = gamma with a slack for each sample: the rows of (5) in ``models.svm``, and what they prove."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import DataError
+from fsmodels.models.proofs.bounds import robust_bound
+from fsmodels.models.proofs.certified import Point, write
+from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.rows import index_sets, keep_rows, rows_of, signed, slack_rounding
+from solvers.facts import Change
+
+
+def class_shares(y: np.ndarray, model: pyo.ConcreteModel) -> np.ndarray:
+    """Return one over the size of each sample's class."""
+    return np.where(y > 0, 1.0 / np.count_nonzero(y > 0), 1.0 / np.count_nonzero(y < 0))
+
+
+def put_plane(model: pyo.ConcreteModel, point: Point) -> None:
+    """Write a point on the components of (5)."""
+    write(model.w, point.w)
+    model.gamma.set_value(-point.b)
+    for part in (model.y, model.z):
+        for i, slack in part.items():
+            slack.set_value(float(point.xi[i]))
+
+
+def plane_rows(model: pyo.ConcreteModel) -> list[Any]:
+    """Return the rows of (5), whose multipliers make a bound."""
+    return [model.plane_A, model.plane_B]
+
+
+def plane_bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
+    """Return a lower bound of (5); the multipliers are of class +1, then of class -1."""
+    if alpha is not None:
+        order = np.concatenate([np.flatnonzero(y > 0), np.flatnonzero(y < 0)])
+        alpha = alpha[np.argsort(order)]
+    return robust_bound(columns, y, class_shares(y, model), alpha)
+
+
+def plane_resolution(largest: np.ndarray, model: pyo.ConcreteModel) -> float:
+    """Return what rounding leaves of an average of slacks in each class."""
+    return 2 * slack_rounding(largest, model)
+
+
+def plane_change(model: pyo.ConcreteModel, columns: Columns, *sized: Any) -> Change | None:
+    """Return the change of w, of gamma and of further variables in the units of w."""
+    parts = [(1.0, list(part.values())) for part in (model.w, *sized)]
+    change = columns.change(parts, (-1.0, model.gamma))
+    if change is not None:  # only w is part of w.x - gamma
+        inside = {id(v) for v in model.w.values()}
+        change.centre = [(c, v) for c, v in change.centre if id(v) in inside]
+    return change
+
+
+def separating_plane(name: str, data: Dataset) -> pyo.ConcreteModel:
+    """Return a model with w, gamma, y, z, the rows of (5) and ``error``, without objective."""
+    model = pyo.ConcreteModel(name=name)
+    index_sets(model, data)
+    sides = {"A": np.flatnonzero(data.y > 0), "B": np.flatnonzero(data.y < 0)}
+    for label, members in sides.items():
+        if not len(members):
+            raise DataError(f"Class {'+1' if label == 'A' else '-1'} has no sample: both classes need at least one.")
+    model.A = pyo.Set(initialize=sides["A"].tolist(), doc="samples of class +1")
+    model.B = pyo.Set(initialize=sides["B"].tolist(), doc="samples of class -1")
+    model.w = pyo.Var(model.features, doc="(1) normal of the plane, weight of feature j")
+    model.gamma = pyo.Var(doc="(1) the plane is w.x = gamma")
+    model.b = pyo.Expression(expr=-model.gamma, doc="offset: class +1 where w.x + b > 0")
+    model.y = pyo.Var(model.A, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of A")
+    model.z = pyo.Var(model.B, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of B")
+    weights, matrix = list(model.w.values()), signed(data)
+    rows = rows_of(matrix)
+
+    def side(slack: Any, sign: float) -> Any:
+        def rule(m: pyo.ConcreteModel, i: int) -> Any:  # y_i w.x_i - y_i gamma + slack_i >= 1
+            coefs, where = rows[i]
+            held = weights if len(where) == len(weights) else [weights[k] for k in where]
+            return LinearExpression(linear_coefs=[*coefs, sign, 1.0], linear_vars=[*held, m.gamma, slack[i]]) >= 1.0
+
+        return rule
+
+    model.plane_A = pyo.Constraint(model.A, rule=side(model.y, -1.0), doc="(5) -A w + e gamma + e <= y")
+    model.plane_B = pyo.Constraint(model.B, rule=side(model.z, 1.0), doc="(5) B w - e gamma + e <= z")
+    for part, label, slack, sign in ((model.plane_A, "A", model.y, -1.0), (model.plane_B, "B", model.z, 1.0)):
+        ones = np.ones(len(sides[label]))
+        held = [*weights, model.gamma, *slack.values()]
+        keep_rows(part, matrix[sides[label]], sign * ones, ones, held)
+    shares = [1.0 / len(model.A)] * len(model.A) + [1.0 / len(model.B)] * len(model.B)
+    slacks = [*model.y.values(), *model.z.values()]
+    total = LinearExpression(linear_coefs=shares, linear_vars=slacks)
+    model.error = pyo.Expression(expr=total, doc="(5) e'y/m + e'z/k")
+    return model
