@@ -61,8 +61,8 @@ class SolverSpec:
     version : callable
         Returns the version found, or None.
     words : dict
-        The common option words (``time_limit``, ``gap``, ``threads``, ``seed``, ``iteration_limit``) in the solver's
-        own language, for what its interface does not take itself. A word without meaning for a registered solver (the
+        The common option words (``gap``, ``threads``, ``seed``, ``iteration_limit``) in the solver's own language, for
+        what its interface does not take itself. A word without meaning for a registered solver (the
         seed of a solver that draws nothing, the gap of one without a bound) has no effect.
     option_names : callable, optional
         The solver's own options: for the nearest match, and, unless ``checks_options``, to refuse what it would
@@ -178,7 +178,7 @@ SOLVERS: dict[str, SolverSpec] = {
             "pip install clarabel",
             quirks.clarabel,
             quirks.package("clarabel", "clarabel"),
-            words={"time_limit": "time_limit", "threads": "threads", "iteration_limit": "iteration_limit"},
+            words={"iteration_limit": "iteration_limit"},
             option_names=quirks.clarabel_options,
             checks_options=True,
             interface="solvers.clarabel.interface.Clarabel",

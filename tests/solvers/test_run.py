@@ -19,6 +19,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 
 import solvers
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
+from solvers.clarabel.interface import Clarabel, LegacyClarabel
 from solvers.interfaces.registry import SOLVERS, recognise
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -380,6 +381,18 @@ def test_a_solver_object_of_the_second_generation(textbook):
     result = solvers.solve(textbook.milp(), solver)
     assert (result.status, result.objective) == (SolutionStatus.OPTIMAL, pytest.approx(21))
     assert solvers.solve(textbook.lp(), solver, time_limit=30, threads=1).objective == pytest.approx(11)
+
+
+@pytest.mark.parametrize("make", [Clarabel, LegacyClarabel])
+def test_clarabel_as_an_object_of_either_generation(make, textbook):
+    solver = make()
+    words = {"time_limit": 30, "threads": 1, "iteration_limit": 100}
+    assert solvers.solve(textbook.lp(), solver, **words).objective == pytest.approx(11)
+    assert solvers.solve(textbook.qp(), solver, **words).status is SolutionStatus.OPTIMAL
+    assert solvers.solve(textbook.qp(), solver, iteration_limit=1).stop_reason is StopReason.ITERATION_LIMIT
+    with pytest.raises(OptionError, match="tol_feas"):
+        solvers.solve(textbook.qp(), solver, tol_fes=1e-9)
+    assert solver.config.solver_options.value() == {}
 
 
 def test_a_word_that_cannot_be_passed_on_is_refused(textbook):

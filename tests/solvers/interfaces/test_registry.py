@@ -9,6 +9,7 @@ from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
 
 import solvers
 from solvers import SolutionStatus, SolverError
+from solvers.clarabel.interface import Clarabel, LegacyClarabel
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.registry import SOLVERS, find, names, recognise, require
 from solvers.interfaces.registry import Capability as C
@@ -239,4 +240,6 @@ def test_a_solver_object_is_recognised_by_its_interface():
     assert recognise(pyo.SolverFactory("highs")).name == "highs"
     assert recognise(find("pounce").make()).name == "pounce"
     assert recognise(SolverFactoryV2("ipopt")).name == "ipopt"
+    assert recognise(Clarabel()).name == recognise(LegacyClarabel()).name == "clarabel"
+    assert recognise(SolverFactoryV2("clarabel")).name == recognise(pyo.SolverFactory("clarabel")).name == "clarabel"
     assert recognise(pyo.SolverFactory("appsi_highs")).ours is False

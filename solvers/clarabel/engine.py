@@ -1,0 +1,151 @@
+"""Clarabel itself: a program in, its answer out; kept alive, so that one of the same pattern replaces numbers only.
+
+Several tries stand behind one answer: where the first is not decisive, from a fresh start, with other scaling, with
+less an aim; and a ray is called unbounded only once a feasible point is known.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import numpy as np
+
+from solvers import interrupt
+from solvers.clarabel.arrays import cones_of
+from solvers.clarabel.options import accepted_as_aim
+from solvers.clarabel.program import Program
+
+logger = logging.getLogger(__name__)
+
+_ALMOST = {  # with the reduced tolerances set to the tolerance asked for, these are full answers
+    "AlmostSolved": "Solved",
+    "AlmostPrimalInfeasible": "PrimalInfeasible",
+    "AlmostDualInfeasible": "DualInfeasible",
+}
+_DECISIVE = ("Solved", "PrimalInfeasible", "DualInfeasible", "MaxTime", "MaxIterations", "CallbackTerminated")
+
+
+@dataclass
+class Ending:
+    """What Clarabel answered; ``Unbounded`` is our word for a ray and a feasible point."""
+
+    status: str
+    x: np.ndarray
+    z: np.ndarray
+    iterations: int = 0
+    seconds: float = 0.0
+
+    @property
+    def solved(self) -> bool:
+        """Whether x and z are an optimal pair, to full accuracy."""
+        return self.status == "Solved"
+
+
+def _nothing(program: Program, status: str) -> Ending:
+    return Ending(status, np.zeros(program.A.shape[1]), np.zeros(program.A.shape[0]))
+
+
+class Engine:
+    """One Clarabel, kept between solves.
+
+    Attributes
+    ----------
+    setups, updates : int
+        Solver objects made; solves that only replaced numbers.
+    """
+
+    def __init__(self) -> None:
+        self.setups = self.updates = 0
+        self._solver: Any = None
+        self._program: Program | None = None
+
+    def forget(self) -> None:
+        """Free what is kept."""
+        self._solver = self._program = None
+
+    def run(self, program: Program, settings: dict[str, Any], deadline: float, shown: Sequence[TextIO] = ()) -> Ending:
+        """Solve; where the answer is not decisive, try again: from a fresh start, with other scaling, with less an aim.
+
+        Past what the arithmetic of an instance allows the iterates get worse, so the aim is then what is accepted.
+        ``shown`` are the streams of the log, ``deadline`` a time of ``perf_counter``.
+        """
+        settings = {**settings, "verbose": bool(shown)}
+        if program.contradiction:
+            return _nothing(program, "PrimalInfeasible")
+        if program.A.shape[1] == 0:  # nothing to decide
+            wrong = bool(np.any(np.abs(program.b) > 1e-8)) if len(program.b) else False
+            return _nothing(program, "PrimalInfeasible" if wrong else "Solved")
+        run = self._attempt(program, settings, deadline, shown, keep=True)
+        if run.status not in _DECISIVE:
+            logger.debug("Clarabel answered %s; trying again.", run.status)
+            other = {**settings, "equilibrate_enable": not settings.get("equilibrate_enable", True)}
+            for again in (settings, other, accepted_as_aim(settings)):
+                second = self._attempt(program, again, deadline, shown, keep=False)
+                if second.status in _DECISIVE:
+                    run = second
+                    break
+            self.forget()
+        if run.status == "DualInfeasible":  # a ray; unbounded if there is a point to start from
+            zero = Program(**{**vars(program), "P": program.P * 0.0, "q": program.q * 0.0})
+            start = self._attempt(zero, settings, deadline, shown, keep=False)
+            run.status = {"Solved": "Unbounded", "PrimalInfeasible": "PrimalInfeasible"}.get(start.status, run.status)
+            self.forget()
+        return run
+
+    def _attempt(
+        self, program: Program, settings: dict[str, Any], deadline: float, shown: Sequence[TextIO], *, keep: bool
+    ) -> Ending:
+        import clarabel
+
+        left = deadline - time.perf_counter()
+        if left <= 0:
+            return _nothing(program, "MaxTime")
+        chosen = clarabel.DefaultSettings()
+        chosen.presolve_enable = False  # data updates need every row where it was
+        for key, value in settings.items():
+            setattr(chosen, key, value)
+        chosen.time_limit = left
+        before, solver = self._program, self._solver
+        self.forget()  # what fails on the way holds some numbers of one program, some of the other
+        if keep and before is not None and before.same_pattern(program) and _updated(solver, chosen, before, program):
+            self.updates += 1
+        else:
+            cones = cones_of(program.cones)
+            solver = clarabel.DefaultSolver(program.P, program.q, program.A, program.b, cones, chosen)
+            self.setups += 1
+        live = all(stream is sys.__stdout__ for stream in shown)  # Clarabel writes to the process's own, nowhere else
+        (solver.print_to_stdout if live else solver.print_to_buffer)()
+        with interrupt.noticing() as pressed:  # Rust would not notice Ctrl-C: it asks at each iteration
+            solver.set_termination_callback(lambda _: pressed.is_set())
+            solution = solver.solve()
+        for stream in () if live else shown:
+            stream.write(solver.get_print_buffer())
+            stream.flush()
+        if pressed.is_set():
+            raise KeyboardInterrupt
+        self._solver, self._program = solver, program
+        return Ending(
+            _ALMOST.get(str(solution.status), str(solution.status)),
+            np.array(solution.x),
+            np.array(solution.z),
+            int(solution.iterations),
+            float(solution.solve_time),
+        )
+
+
+def _updated(solver: Any, settings: Any, before: Program, program: Program) -> bool:
+    """Replace the numbers that changed, and the settings unless one is fixed for a solver's life (threads, scaling)."""
+    data = {"P": (before.P.data, program.P.data), "A": (before.A.data, program.A.data)}
+    data |= {"q": (before.q, program.q), "b": (before.b, program.b)}
+    try:
+        solver.update(settings=settings, **{k: new for k, (old, new) in data.items() if not np.array_equal(old, new)})
+    except Exception as refusal:  # Rust's has no class of its own
+        if "immutable setting" not in str(refusal):
+            raise
+        return False
+    return True
