@@ -1,6 +1,7 @@
 """What tests read of a model."""
 
 import pyomo.environ as pyo
+from pyomo.repn import generate_standard_repn
 
 
 def state(model):
@@ -10,3 +11,11 @@ def state(model):
         [(r.name, r.active, id(r.expr)) for r in model.component_data_objects((pyo.Constraint, pyo.Objective))],
         [c.name for c in model.component_objects()],
     )
+
+
+def linear(expression):
+    """An expression as ({variable: coefficient}, constant)."""
+    repn = generate_standard_repn(expression, quadratic=False)
+    assert repn.is_linear()
+    coefs = zip([v.name for v in repn.linear_vars], repn.linear_coefs, strict=True)
+    return {name: c for name, c in coefs if c}, repn.constant

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
 
+from changed_data import changed
 from fsmodels import rankings
 from fsmodels.baselines.rankings import information_gain, kernel_rfe, mutual_information, relief
 from fsmodels.datasets.dataset import Dataset
@@ -21,12 +22,6 @@ def drawn(n, d, seed, signal=lambda X: X[:, 0]):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     return Dataset.from_arrays(X, np.where(signal(X) + 0.1 * rng.normal(size=n) > 0, 1, -1))
-
-
-def changed(data, X=None, y=None, features=None):
-    return Dataset.from_arrays(
-        data.X if X is None else X, data.y if y is None else y, data.features if features is None else features
-    )
 
 
 def entropy(labels):

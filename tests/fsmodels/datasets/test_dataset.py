@@ -20,6 +20,7 @@ from fsmodels.datasets.shipped import list_datasets
 from fsmodels.datasets.tables import read_costs
 from fsmodels.errors import DataError, Error, ParameterError
 from fsmodels.words import check_known_features
+from refusals import refusal
 
 ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = {  # name: samples, features, positives
@@ -41,12 +42,6 @@ def csv(folder: Path, text: str | bytes, name: str = "data.csv", **options):
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return Dataset.from_csv(path, **options)
-
-
-def refusal(call, *args, error=DataError, **options) -> str:
-    with pytest.raises(error) as caught:
-        call(*args, **options)
-    return str(caught.value)
 
 
 def matrix(rows=(2, 12), columns=(1, 6)):

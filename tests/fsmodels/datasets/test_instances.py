@@ -17,13 +17,8 @@ from fsmodels.datasets.bags import Bags, load_bags
 from fsmodels.datasets.dataset import DataWarning
 from fsmodels.datasets.instances import closest, embed
 from fsmodels.datasets.shipped import list_bags
-from fsmodels.errors import DataError, ParameterError
-
-
-def refusal(call, *args, error=DataError, **options) -> str:
-    with pytest.raises(error) as caught:
-        call(*args, **options)
-    return str(caught.value)
+from fsmodels.errors import ParameterError
+from refusals import refusal
 
 
 def drawn(seed, n_bags=8, d=3, most=5):

@@ -18,6 +18,7 @@ from fsmodels import cli
 from fsmodels.datasets import repeats
 from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.errors import DataError, ParameterError
+from refusals import refusal
 
 GOOD = "+1 1:2 3:0.5\n-1 2:1\n"
 
@@ -31,12 +32,6 @@ def wrote(folder, text, name="data.svm"):
 
 def read(folder, text, name="data.svm", **options):
     return Dataset.from_svmlight(wrote(folder, text, name), **options)
-
-
-def refusal(folder, text, error=DataError, **options):
-    with pytest.raises(error) as caught:
-        read(folder, text, **options)
-    return str(caught.value)
 
 
 @pytest.fixture
@@ -199,7 +194,7 @@ def test_sparse_data_have_the_remarks_of_dense_data(columns):
 )
 @pytest.mark.parametrize("name", ["data.svm", "data.svm.gz"])
 def test_a_malformed_line_is_named_with_what_is_wrong(name, line, what, tmp_path):
-    message = refusal(tmp_path, f"# first\n+1 1:2 # 2:2\n\n{line} 9999:1\n-1 x\n", name=name)
+    message = refusal(read, tmp_path, f"# first\n+1 1:2 # 2:2\n\n{line} 9999:1\n-1 x\n", name=name)
     assert message.startswith(f'Line 4 of file "{tmp_path / name}" is malformed: ')
     assert what in message
     assert "LABEL INDEX:VALUE INDEX:VALUE ..." in message
@@ -227,26 +222,26 @@ def test_a_malformed_line_is_named_with_what_is_wrong(name, line, what, tmp_path
     ],
 )
 def test_what_keeps_a_file_from_being_data_is_said(text, what, tmp_path):
-    message = refusal(tmp_path, text)
+    message = refusal(read, tmp_path, text)
     for part in what.split(" * "):
         assert part in message
 
 
 def test_arguments_that_do_not_fit_are_refused(tmp_path):
     for wrong in (0, -1, 2.5, "3", True, 10**9):
-        message = refusal(tmp_path, GOOD, ParameterError, n_features=wrong)
+        message = refusal(read, tmp_path, GOOD, error=ParameterError, n_features=wrong)
         assert message.startswith(f"n_features={wrong!r} is not allowed: give a whole number in 1..50000000")
     text = "# one\n" + GOOD
-    message = refusal(tmp_path, text, n_features=2)
+    message = refusal(read, tmp_path, text, n_features=2)
     assert message.startswith("Line 2 of file")
     assert message.endswith("has index 3, and n_features=2 allows 1..2: give 3 or more, or leave it out.")
-    message = refusal(tmp_path, text + "1 0:1 5:1\n", features=["a", "b"])
+    message = refusal(read, tmp_path, text + "1 0:1 5:1\n", features=["a", "b"])
     assert message.startswith("Line 4 of file")
     assert message.endswith("has index 5, and features, with 2 names, allows 0..1: give 6 or more, or leave it out.")
-    assert "2 names for n_features=3" in refusal(tmp_path, GOOD, features=["a", "b"], n_features=3)
-    assert "twice in features: a." in refusal(tmp_path, GOOD, features=["a", "b", "a"])
-    assert "0 names" in refusal(tmp_path, GOOD, features=[])
-    message = refusal(tmp_path, GOOD, positive=7)
+    assert "2 names for n_features=3" in refusal(read, tmp_path, GOOD, features=["a", "b"], n_features=3)
+    assert "twice in features: a." in refusal(read, tmp_path, GOOD, features=["a", "b", "a"])
+    assert "0 names" in refusal(read, tmp_path, GOOD, features=[])
+    message = refusal(read, tmp_path, GOOD, positive=7)
     assert 'positive="7" is not a label' in message
     assert "Its labels are -1, 1" in message
 

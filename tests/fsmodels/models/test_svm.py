@@ -18,12 +18,6 @@ from solvers.interfaces.runner import Runner, SolveOptions
 QP_SOLVERS = names(C.QP | DUALS, installed=False)
 
 
-@pytest.fixture
-def three():
-    """(0, 2) and (3, 0) of class +1, (1, -1) of class -1."""
-    return fs.Dataset.from_arrays([[0.0, 2.0], [1.0, -1.0], [3.0, 0.0]], [1, -1, 1], features=["f", "g"])
-
-
 def written(row):
     """A row as (lower, {variable: coefficient}, upper)."""
     repn = generate_standard_repn(row.body, quadratic=False)

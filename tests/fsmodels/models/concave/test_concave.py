@@ -10,7 +10,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import fsmodels as fs
+from changed_data import changed
 from fsmodels import side_constraints as sides
+from model_state import linear
 from robust_reference import least_fs, robust, robust_by_support
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import names
@@ -31,14 +33,6 @@ def five():
 
 
 # By hand.
-
-
-def linear(expression):
-    """An expression as ({variable: coefficient}, constant)."""
-    repn = generate_standard_repn(expression, quadratic=False)
-    assert repn.is_linear()
-    coefs = zip([v.name for v in repn.linear_vars], repn.linear_coefs, strict=True)
-    return {name: c for name, c in coefs if c}, repn.constant
 
 
 def rows(model):
@@ -489,12 +483,6 @@ def test_two_points_in_closed_form(penalty, s):
 
 
 # Invariances.
-
-
-def changed(data, X=None, y=None, features=None):
-    return fs.Dataset.from_arrays(
-        data.X if X is None else X, data.y if y is None else y, features=list(features or data.features)
-    )
 
 
 @pytest.mark.parametrize("penalty", [0.05, 0.3])

@@ -23,13 +23,7 @@ GLOBAL = ["benders", *names(C.MIQCP | C.NONCONVEX, installed=False)]
 PENALTIES = [0.4, {"a": 2.0, "c": 0.1, "d": 0.7}]
 
 
-@pytest.fixture
-def three():
-    """(0, 2) and (3, 0) of class +1, (1, -1) of class -1: W = sqrt(2 * 4 * 1)."""
-    return fs.Dataset.from_arrays([[0.0, 2.0], [1.0, -1.0], [3.0, 0.0]], [1, -1, 1], features=["f", "g"])
-
-
-W = math.sqrt(8)
+W = math.sqrt(8)  # sqrt(2 C min(l+, l-)) of `three`, C = 4
 SHARED = {
     "margin[0]": (1, {"w[g]": 2, "b": 1, "xi[0]": 1}, None),
     "margin[1]": (1, {"w[f]": -1, "w[g]": 1, "b": -1, "xi[1]": 1}, None),

@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 import fsmodels as fs
 from fsmodels import gmeb
 from fsmodels.datasets.dataset import DataWarning
+from model_state import linear
 from solvers.interfaces.registry import DUALS, names
 from solvers.interfaces.registry import Capability as C
 from solvers.model.classes import violation
@@ -49,13 +50,6 @@ def written(row):
 
 def rows(model):
     return {row.name: written(row) for row in model.component_data_objects(pyo.Constraint, active=True)}
-
-
-def linear(expression):
-    repn = generate_standard_repn(expression, quadratic=False)
-    assert repn.is_linear()
-    coefs = zip([v.name for v in repn.linear_vars], repn.linear_coefs, strict=True)
-    return {name: c for name, c in coefs if c}, repn.constant
 
 
 MARGINS = {  # y_i (w.(x_i - mean) + offset) + xi_i >= 1
