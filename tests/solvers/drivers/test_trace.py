@@ -70,13 +70,6 @@ def test_a_callback_gets_a_copy_and_may_stop():
     assert [row["Iter"] for row in trace.rows] == [0, 1]
 
 
-@pytest.mark.parametrize(("limit", "count"), [(3, 3), (1, 1)])
-def test_iterations(limit, count):
-    assert list(filled().iterations(limit)) == list(range(count))
-    endless = filled().iterations(None)
-    assert [next(endless) for _ in range(5)] == [0, 1, 2, 3, 4]
-
-
 def test_rows_are_logged(caplog):
     with caplog.at_level(logging.INFO, logger="solvers"):
         filled()
