@@ -31,11 +31,8 @@ class OutOfTime(Exception):
 def configure(config: type[Config], options: dict[str, Any], name: str) -> Any:
     """Return a filled ``config``.
 
-    Raises
-    ------
-    OptionError
-        For an unknown option (with the nearest match), a value of another type than the option's, or a limit that is
-        not positive.
+    Raises OptionError: for an unknown option (with the nearest match), a value of another type than the option's, or a
+    limit that is not positive.
     """
     known = [f.name for f in dataclasses.fields(config)]
     for option in options:

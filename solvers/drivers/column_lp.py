@@ -17,12 +17,7 @@ from solvers.lp.pyomo import linear_program
 class ColumnLP:
     """The linear rows and bounds of x = lift z over columns z; one more column is eta where the objective is curved.
 
-    Parameters
-    ----------
-    parts : ConvexParts
-    lift : sparse array of shape (variables, columns)
-    lower : array over the columns
-        Their least values.
+    ``parts``: ConvexParts. ``lift``: sparse array of shape (variables, columns). ``lower``: their least values.
     """
 
     def __init__(

@@ -19,25 +19,14 @@ from solvers.model.smooth import SmoothObjective
 class ConvexParts:
     """The active rows and the objective over the free variables; what is not known to be convex is refused.
 
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-    rows, variables : lists of Pyomo data, optional
-        By default all active rows, and all free variables of rows and objective.
-    assume_convex : bool
-        What is neither linear nor quadratic counts as convex.
+    ``model``: pyo.ConcreteModel. ``rows``, ``variables``: by default all active rows, and all free variables of rows
+    and objective. ``assume_convex``: what is neither linear nor quadratic counts as convex.
 
-    Attributes
-    ----------
-    linear : LinearRows
-    curved : list
-        The other rows.
-    convex : list of ConvexFunction
-        Theirs, in the same order.
-    objective : SmoothObjective
-        To be minimised: ``sign`` is -1 for a model that maximises.
-    assumed : list of str
-        What is convex by assumption.
+    - ``linear``: LinearRows.
+    - ``curved``: the other rows.
+    - ``convex``: theirs, in the same order.
+    - ``objective``: to be minimised: ``sign`` is -1 for a model that maximises.
+    - ``assumed``: what is convex by assumption.
     """
 
     def __init__(

@@ -79,11 +79,7 @@ class CuttingPlaneConfig(Config):
     def check(self) -> None:
         """Refuse options that mean nothing.
 
-        Raises
-        ------
-        OptionError
-        SolverError
-            If ``lp_solver`` is not one for LPs.
+        Raises OptionError. Raises SolverError if ``lp_solver`` is not one for LPs.
         """
         if not 0 < self.tolerance <= FEASIBLE:
             raise OptionError(

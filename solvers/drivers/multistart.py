@@ -292,13 +292,7 @@ class MultiStart(Driver):
 
 
 def _local(name: str) -> SolverSpec:
-    """Return a local solver.
-
-    Raises
-    ------
-    SolverError
-        If it takes no NLP, or searches everywhere by itself.
-    """
+    """Return a local solver. Raises SolverError if it takes no NLP, or searches everywhere by itself."""
     spec = require(name, C.NLP)
     if not spec.ours:  # of which nobody here knows what it proves
         return replace(spec, local=True)

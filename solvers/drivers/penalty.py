@@ -28,12 +28,8 @@ def penalty_of(model: Any) -> PenaltyValues | None:
 def by_values(model: Any, penalty: PenaltyValues, once: Callable[[], Result], options: dict[str, Any]) -> Result:
     """Solve for each value of the weight, until what the penalty is to enforce holds.
 
-    The weight stays at the value of the point returned; without a point it is what it was.
-
-    Parameters
-    ----------
-    once : callable
-        Solves, within the limit that all share.
+    The weight stays at the value of the point returned; without a point it is what it was. ``once``: solves, within the
+    limit that all share.
     """
     penalty.check()
     check_limits(options)

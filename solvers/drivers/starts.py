@@ -22,13 +22,8 @@ SAME = 1e-6  # relative: objectives of two starts that count as one
 class RandomStartsConfig(Config):
     """Options of the drivers that start several times, besides those of every driver.
 
-    Attributes
-    ----------
-    starts : int
-        Random starts (``seed`` 0 where none is given).
-    start_range : (float, float), optional
-        Of the random values, uniformly; by default their variables' bounds (length 1 beside a single bound, [-1, 1]
-        without).
+    ``starts``: random starts (``seed`` 0 where none is given). ``start_range``: of the random values, uniformly; by
+    default their variables' bounds (length 1 beside a single bound, [-1, 1] without).
     """
 
     starts: int = 10
@@ -37,9 +32,7 @@ class RandomStartsConfig(Config):
     def check(self, other: str) -> None:
         """Refuse options that mean nothing; ``other`` is the option that gives a start which is not random.
 
-        Raises
-        ------
-        OptionError
+        Raises OptionError.
         """
         check_types(type(self), vars(self))
         if self.starts < 0:
@@ -56,12 +49,7 @@ class RandomStartsConfig(Config):
 class StartsConfig(RandomStartsConfig):
     """Options of the drivers that descend by steps of their own from several starts.
 
-    Attributes
-    ----------
-    tolerance : float
-        What a step must gain, relative to max(1, abs(objective)).
-    lp_solver : str
-        Of the linear programs.
+    ``tolerance``: what a step must gain, relative to max(1, abs(objective)). ``lp_solver``: of the linear programs.
     """
 
     tolerance: float = 1e-9
@@ -70,11 +58,7 @@ class StartsConfig(RandomStartsConfig):
     def check(self, other: str) -> None:
         """Refuse options that mean nothing.
 
-        Raises
-        ------
-        OptionError
-        SolverError
-            If ``lp_solver`` is not one for LPs.
+        Raises OptionError. Raises SolverError if ``lp_solver`` is not one for LPs.
         """
         super().check(other)
         if not self.tolerance >= 0:
@@ -117,8 +101,6 @@ def draw(variables: Sequence[Any], random: np.random.Generator, within: tuple[fl
 
     Where a bound is missing, the interval has length 1 beside the other one, and is [-1, 1] where both are.
 
-    Examples
-    --------
     >>> import pyomo.environ as pyo
     >>> model = pyo.ConcreteModel()
     >>> model.v = pyo.Var([0, 1], bounds=(0, None))

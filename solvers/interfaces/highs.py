@@ -52,10 +52,7 @@ def run(highs: highspy.Highs, noticed: threading.Event | None = None) -> None:
 class QuietHighs(Highs):
     """Pyomo's ``highs`` without its capture of the process's output.
 
-    Attributes
-    ----------
-    noticed : Event, optional
-        Set by Ctrl-C during a solve; without one the solve raises ``KeyboardInterrupt``.
+    ``noticed``: set by Ctrl-C during a solve; without one the solve raises ``KeyboardInterrupt``.
     """
 
     noticed: threading.Event | None = None

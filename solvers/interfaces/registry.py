@@ -56,57 +56,35 @@ COMMON = ["time_limit", "gap", "threads", "seed", "tee"]
 class SolverSpec:
     """One solver: how to make it, what it can do, and what is particular about it.
 
-    Attributes
-    ----------
-    version : callable
-        Returns the version found, or None.
-    words : dict
-        The common option words (``gap``, ``threads``, ``seed``, ``iteration_limit``) in the solver's own language, for
-        what its interface does not take itself. A word without meaning for a registered solver (the
-        seed of a solver that draws nothing, the gap of one without a bound) has no effect.
-    option_names : callable, optional
-        The solver's own options: for the nearest match, and, unless ``checks_options``, to refuse what it would
-        swallow.
-    checks_options : bool
-        The solver refuses unknown options itself.
-    accept : callable, optional
-        Tries one option on the solver itself: returns its value as the solver takes it, or raises ``ValueError`` with
-        the solver's words.
-    around : callable
-        A context around each solve (see ``quirks``).
-    seconds : callable
-        A time limit as it takes it.
-    strict : dict
-        What makes it solve again with tighter rows, where its point lost its proof when it was recomputed.
-    tight : dict
-        What makes it hold rows, integrality and reduced costs to about 1e-9, as the masters of cut loops need.
-    tell_apart : dict
-        Options with which it tells infeasible from unbounded when its presolve could not.
-    misled : str
-        Why its optimum of a mixed-integer program may be none: no driver builds on it.
-    blurs : bool
-        It says infeasible of a mixed-integer model that is unbounded.
-    near : dict
-        Options with which it stays near the point it starts from: a barrier of the usual 0.1 throws it away.
-    sound : dict
-        Options without which it was measured to prove what is false: they go with every solve, and another value for
-        one of them is refused.
-    local : bool
-        It proves nothing about the optimum: its answer is stationary, its bound none.
-    proves_optimum : bool
-        Its interface reports no trustworthy bound, but its "optimal" is a proof, because no gap is passed to it.
-    flip_duals : bool
-        It returns the multipliers of its Lagrangian, f + y'g with f negated to maximise: Pyomo's with the opposite sign
-        when minimising, with the same when maximising.
-    stand_in : str
-        The entry that serves under this name where this one is not found: the same program by another way.
-    alone : bool
-        Its interface redirects the output of the whole process, or keeps files in a list of the process's: one solve
-        at a time.
-    interface : str
-        Qualified name of its interface's class, by which a solver object is recognised.
-    ours : bool
-        In this table. Of any other solver we know nothing, and refuse words that we cannot pass on.
+    - ``version``: returns the version found, or None.
+    - ``words``: the common option words (``gap``, ``threads``, ``seed``, ``iteration_limit``) in the solver's own
+      language, for what its interface does not take itself. A word without meaning for a registered solver (the seed of
+      a solver that draws nothing, the gap of one without a bound) has no effect.
+    - ``option_names``: the solver's own options: for the nearest match, and, unless ``checks_options``, to refuse what
+      it would swallow.
+    - ``checks_options``: the solver refuses unknown options itself.
+    - ``accept``: tries one option on the solver itself: returns its value as the solver takes it, or raises
+      ``ValueError`` with the solver's words.
+    - ``around``: a context around each solve (see ``quirks``).
+    - ``seconds``: a time limit as it takes it.
+    - ``strict``: what makes it solve again with tighter rows, where its point lost its proof when it was recomputed.
+    - ``tight``: what makes it hold rows, integrality and reduced costs to about 1e-9, as the masters of cut loops need.
+    - ``tell_apart``: options with which it tells infeasible from unbounded when its presolve could not.
+    - ``misled``: why its optimum of a mixed-integer program may be none: no driver builds on it.
+    - ``blurs``: it says infeasible of a mixed-integer model that is unbounded.
+    - ``near``: options with which it stays near the point it starts from: a barrier of the usual 0.1 throws it away.
+    - ``sound``: options without which it was measured to prove what is false: they go with every solve, and another
+      value for one of them is refused.
+    - ``local``: it proves nothing about the optimum: its answer is stationary, its bound none.
+    - ``proves_optimum``: its interface reports no trustworthy bound, but its "optimal" is a proof, because no gap is
+      passed to it.
+    - ``flip_duals``: it returns the multipliers of its Lagrangian, f + y'g with f negated to maximise: Pyomo's with the
+      opposite sign when minimising, with the same when maximising.
+    - ``stand_in``: the entry that serves under this name where this one is not found: the same program by another way.
+    - ``alone``: its interface redirects the output of the whole process, or keeps files in a list of the process's: one
+      solve at a time.
+    - ``interface``: qualified name of its interface's class, by which a solver object is recognised.
+    - ``ours``: in this table. Of any other solver we know nothing, and refuse words that we cannot pass on.
     """
 
     name: str
@@ -316,10 +294,8 @@ def for_cones() -> str:
 def find(name: str, besides: Iterable[str] = ()) -> SolverSpec:
     """Return the solver of a name, installed; messages name ``besides`` too, what else may stand there.
 
-    Raises
-    ------
-    SolverError
-        If the name is known neither here nor to Pyomo, or the solver is not installed; the message says what is.
+    Raises SolverError if the name is known neither here nor to Pyomo, or the solver is not installed; the message says
+    what is.
     """
     spec = SOLVERS.get(name)
     if spec is not None and spec.version() is not None:
@@ -355,10 +331,7 @@ def default_solver(needed: list[Capability]) -> SolverSpec:
 def recognise(solver: Any) -> SolverSpec:
     """Return the entry of a solver object: ours where its interface is one of the table's, so that its traps are met.
 
-    Raises
-    ------
-    SolverError
-        If it is no solver.
+    Raises SolverError if it is no solver.
     """
     if not callable(getattr(solver, "solve", None)):
         raise SolverError(f"solver={solver!r} is neither a name nor a Pyomo solver: use one of {', '.join(SOLVERS)}.")
@@ -399,10 +372,7 @@ def _stranger(name: str, make: Callable[[], Any]) -> SolverSpec:
 def require(name: str, needed: Capability) -> SolverSpec:
     """Return an installed solver that can do what is needed.
 
-    Raises
-    ------
-    SolverError
-        Naming the missing capability and the installed solvers that have it.
+    Raises SolverError, naming the missing capability and the installed solvers that have it.
     """
     spec = find(name)
     if needed in spec.capabilities:
@@ -415,10 +385,7 @@ def require(name: str, needed: Capability) -> SolverSpec:
 def require_proofs(name: str, needed: Capability) -> SolverSpec:
     """Return an installed solver whose word on mixed-integer programs a driver may build its bounds on.
 
-    Raises
-    ------
-    SolverError
-        As ``require`` does, and for one that was measured to be wrong.
+    Raises SolverError as ``require`` does, and for one that was measured to be wrong.
     """
     spec = require(name, needed)
     if spec.misled:
@@ -437,10 +404,7 @@ def describe(capability: Capability) -> str:
 def check_options(spec: SolverSpec, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options as the solver takes them; refuse one that it would swallow, or only print something about.
 
-    Raises
-    ------
-    OptionError
-        Naming the option and its nearest match.
+    Raises OptionError, naming the option and its nearest match.
     """
     if options and spec.option_names is not None and not spec.checks_options:
         lower = {n.lower() for n in spec.option_names()}

@@ -126,22 +126,10 @@ class Runner:
     ) -> Answer:
         """Solve the model as it stands and load the values.
 
-        Parameters
-        ----------
-        time_limit : float, optional
-            Seconds for this solve; the smaller of this and the option counts. With none left the solver is not called.
-        integer : bool
-            Whether the model has integer variables.
-        duals : rows whose multipliers are wanted, in Pyomo's sign: d objective / d right-hand side.
-
-        Raises
-        ------
-        OptionError
-            If the solver refuses an option.
-        SolverFailure
-            If it fails, with its own words.
-        SolverError
-            If it has no licence for this.
+        ``time_limit``: seconds for this solve; the smaller of this and the option counts. With none left the solver is
+        not called. ``integer``: whether the model has integer variables. ``duals``: rows whose multipliers are wanted,
+        in Pyomo's sign: d objective / d right-hand side. Raises OptionError if the solver refuses an option. Raises
+        SolverFailure if it fails, with its own words. Raises SolverError if it has no licence for this.
         """
         limits = [t for t in (time_limit, self.options.time_limit) if t is not None]
         end = time.perf_counter() + min(limits) if limits else None

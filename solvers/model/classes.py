@@ -50,10 +50,7 @@ def has_integers(model: Any) -> bool:
 def refuse_integers(model: Any, who: str, capability: C) -> None:
     """Refuse a model with a free integer variable.
 
-    Raises
-    ------
-    ModelError
-        Naming the variable, and who can solve the whole model: the solvers with a capability.
+    Raises ModelError, naming the variable, and who can solve the whole model: the solvers with a capability.
     """
     if has_integers(model):
         first = next(v for v in used_variables(model) if not v.is_continuous() and not v.fixed)
@@ -184,13 +181,7 @@ def _sos_violation(ordered: Any) -> float:
 
 
 def single_objective(model: Any) -> Any:
-    """Return the one active objective.
-
-    Raises
-    ------
-    ModelError
-        If there is none, or more than one.
-    """
+    """Return the one active objective. Raises ModelError if there is none, or more than one."""
     objectives = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
     if len(objectives) != 1:
         found = ", ".join(o.name for o in objectives)

@@ -22,20 +22,14 @@ def named(
 ) -> list[Any]:
     """Return the components, or their data, that an option holds, in order.
 
-    Parameters
-    ----------
-    option : str
-        For messages.
-    given : component, slice, or an iterable of them
-    model : the model to which they must belong
-    kinds : tuple of component types
-    whole : bool
-        Whether one member of an indexed component is refused.
+    - ``option``: for messages.
+    - ``given``: component, slice, or an iterable of them.
+    - ``model``: the model to which they must belong.
+    - ``kinds``: tuple of component types.
+    - ``whole``: whether one member of an indexed component is refused.
 
-    Raises
-    ------
-    OptionError
-        For text, numbers and whatever else is no such component, for those of another model, and for none at all.
+    Raises OptionError: for text, numbers and whatever else is no such component, for those of another model, and for
+    none at all.
     """
     found = list(flat(given))
     words = " or ".join(_WORDS[kind] for kind in kinds)

@@ -22,13 +22,8 @@ SECONDS = 5.0  # of each trial; a trial without an answer keeps its row
 def clashing_rows(rows: Sequence[Any], variables_held: Sequence[Any], runner: Runner, time_limit: float = 30.0) -> str:
     """Return a sentence that names the rows (and fixed variables) that cannot hold together, or that none do.
 
-    Parameters
-    ----------
-    rows : of the infeasible model
-    variables_held : their variables
-    runner : a solver for them
-    time_limit : float
-        Seconds; at the limit the set is still infeasible, but may be larger than it need be.
+    ``rows``: of the infeasible model. ``variables_held``: their variables. ``runner``: a solver for them.
+    ``time_limit``: seconds; at the limit the set is still infeasible, but may be larger than it need be.
     """
     clock = Clock(time_limit)
 

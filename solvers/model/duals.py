@@ -36,11 +36,9 @@ def dual_suffix(model: Any) -> Any | None:
 class Multipliers:
     """What a user's suffix ``dual`` is to be filled with.
 
-    Attributes
-    ----------
-    rows : to ask the solver for; none where there is a reason not to
-    constant : rows without a free variable, which solvers leave out; nothing depends on their right-hand sides
-    why_not : why the suffix stays empty; "" where it does not
+    ``rows``: to ask the solver for; none where there is a reason not to. ``constant``: rows without a free variable,
+    which solvers leave out; nothing depends on their right-hand sides. ``why_not``: why the suffix stays empty; ""
+    where it does not.
     """
 
     suffix: Any

@@ -24,12 +24,9 @@ from solvers.model.scaling import row_unit
 class LinearRows:
     """``lower <= A x <= upper``, ``x`` in ``[x_lower, x_upper]``, objective ``constant + cost . x`` (to be minimised).
 
-    Attributes
-    ----------
-    rows, variables : lists of Pyomo data, in the order of A's rows and columns.
-    matrix : csr_matrix, shape (rows, variables)
-    lower, upper : arrays over the rows; x_lower, x_upper : arrays over the variables (a fixed variable has both equal)
-    cost : array over the variables; constant : float
+    ``rows``, ``variables``: lists of Pyomo data, in the order of A's rows and columns. ``matrix``: csr_matrix, shape
+    (rows, variables). ``lower``, ``upper``: arrays over the rows. ``x_lower``, ``x_upper``: arrays over the
+    variables; a fixed variable has both equal. ``cost``: array over the variables.
     """
 
     rows: list[Any]
@@ -47,12 +44,8 @@ class LinearRows:
     def of(cls, rows: Sequence[Any], variables: Sequence[Any], terms: Sequence[Any], sign: float) -> LinearRows:
         """Extract rows and objective terms; ``sign`` is -1 for a model that maximises.
 
-        A fixed variable that is not among ``variables`` is a constant.
-
-        Raises
-        ------
-        ModelError
-            If a row or term is not linear; it is named.
+        A fixed variable that is not among ``variables`` is a constant. Raises ModelError if a row or term is not
+        linear; it is named.
         """
         column = {id(v): k for k, v in enumerate(variables)}
         bounds = [(v.value, v.value) if v.fixed else v.bounds for v in variables]
@@ -103,10 +96,7 @@ class LinearRows:
     def scaled(self) -> LinearRows:
         """Return the rows in units that solvers tell from rounding; the variables and the objective stay.
 
-        Raises
-        ------
-        ModelError
-            Naming a row whose coefficients span too much.
+        Raises ModelError, naming a row whose coefficients span too much.
         """
         matrix, lower, upper = self.matrix.copy(), self.lower, self.upper
         units = np.ones(len(self.rows))

@@ -59,11 +59,8 @@ class Visible:
 def visible(model: Any, spec: SolverSpec) -> Visible:
     """Return a model that the solver sees all of.
 
-    Raises
-    ------
-    ModelError
-        If a component is of a kind nobody here knows, or cannot be transformed, for example a disjunction of
-        variables without bounds for its big-M.
+    Raises ModelError if a component is of a kind nobody here knows, or cannot be transformed, for example a disjunction
+    of variables without bounds for its big-M.
     """
     strange = unknown_components(model)
     if strange:

@@ -30,11 +30,8 @@ def curved_variables(expression: Any) -> Sequence[Any]:
 class SmoothObjective:
     """``constant + linear . x + f(x)``, to be minimised; parameters and fixed variables count with their values now.
 
-    Attributes
-    ----------
-    linear : array over the variables
-    curved : positions of the variables of f; empty for a linear objective
-    rest : the expression f in the model's own sense, or None
+    ``linear``: array over the variables. ``curved``: positions of the variables of f; empty for a linear objective.
+    ``rest``: the expression f in the model's own sense, or None.
     """
 
     def __init__(self, expression: Any, variables: Sequence[Any], sign: float) -> None:
@@ -52,10 +49,7 @@ class SmoothObjective:
     def value(self, x: np.ndarray) -> float:
         """Return the objective at a point; sets the values of the variables of f.
 
-        Raises
-        ------
-        ModelError
-            If the objective has no value there.
+        Raises ModelError if the objective has no value there.
         """
         total = self._constant + float(self.linear @ x)
         if self.rest is not None:
@@ -70,12 +64,7 @@ class SmoothObjective:
         """Return the gradient at a point; sets the values of the variables of f.
 
         At a bound where f has no derivative, as x**0.5 at 0, the limit from within the bounds: there an entry may be
-        infinite.
-
-        Raises
-        ------
-        ModelError
-            If f has no derivative there, or Pyomo knows none.
+        infinite. Raises ModelError if f has no derivative there, or Pyomo knows none.
         """
         slope = self.linear.copy()
         if self.rest is not None:

@@ -49,20 +49,9 @@ def others(model: Any, sees: Callable[[Any], bool]) -> list[str]:
 def refuse_unseen(model: Any, who: str, sees: Callable[[Any], bool], remedy: str = "") -> None:
     """Refuse a model with an active component that ``who`` does not see.
 
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-    who : str
-        The driver's name.
-    sees : callable
-        component -> whether the driver takes it.
-    remedy : str
-        What to do instead, where the model does not state its rows.
-
-    Raises
-    ------
-    ModelError
-        Naming the components, and what to do.
+    ``model``: pyo.ConcreteModel. ``who``: the driver's name. ``sees``: component -> whether the driver takes it.
+    ``remedy``: what to do instead, where the model does not state its rows. Raises ModelError, naming the components,
+    and what to do.
     """
     strange = _strange(model, sees)
     hidden = [] if strange else list(_hidden(model, sees))

@@ -17,10 +17,7 @@ from solvers.result import DEFAULT_GAP, Result, SolutionStatus, StopReason, verd
 def without_solver(model: Any, solver: Any, failure: SolverFailure, options: dict[str, Any]) -> Result | None:
     """Return the builder's trivial point and its bound as the result; None where there is none for this model.
 
-    Parameters
-    ----------
-    solver : str or Pyomo solver object, optional
-        What was asked for, and failed.
+    ``solver``: what was asked for, and failed.
     """
     facts = facts_of(model)
     if facts is None or facts.certificate is None:

@@ -87,12 +87,8 @@ def never_off(parts: SplitModel | None) -> list[Settled]:
 def settle(model: Any, seen: Visible, parts: SplitModel | None, spec: SolverSpec, clock: Clock) -> Settled:
     """Solve again, on the model, what follows from the choice in the values that it holds.
 
-    Parameters
-    ----------
-    model, seen
-        The user's model, and what the solver sees of it; both hold the solver's values.
-    parts
-        The model taken apart, where its structure says how.
+    ``model``, ``seen``: the user's model, and what the solver sees of it; both hold the solver's values. ``parts``: the
+    model taken apart, where its structure says how.
     """
     if parts is None or not parts.structure.switches:
         chosen = _free_integers(seen.model)

@@ -47,15 +47,9 @@ ENDLESS = -1e20  # an objective below it has no end
 class OracleConfig(Config):
     """Options of ``alternating`` on a model whose blocks are oracles; ``iteration_limit`` counts sweeps.
 
-    A model of one block counts the iterations of its method instead.
-
-    Attributes
-    ----------
-    method : str
-        Of the blocks that are minimised over a box, one of ``solvers.box.minimise.METHODS``; by default the
-        structure's.
-    tolerance : float
-        Of the residual of a stationary point, and of the blocks' methods.
+    A model of one block counts the iterations of its method instead. ``method``: of the blocks that are minimised over
+    a box, one of ``solvers.box.minimise.METHODS``; by default the structure's. ``tolerance``: of the residual of a
+    stationary point, and of the blocks' methods.
     """
 
     renamed: ClassVar[dict[str, str]] = {"sub_solver": 'the method of its blocks is method="l-bfgs-b"'}
@@ -257,13 +251,7 @@ class OracleDescent(Driver):
 
 
 def takes_oracles(model: Any, options: dict[str, Any]) -> bool:
-    """Tell whether a model's blocks are oracles.
-
-    Raises
-    ------
-    OptionError
-        For an option of the other kind of model.
-    """
+    """Tell whether a model's blocks are oracles. Raises OptionError: for an option of the other kind of model."""
     facts = facts_of(model)
     oracles = facts if isinstance(facts, OracleBlocks) else None
     if oracles is not None and "blocks" in options:

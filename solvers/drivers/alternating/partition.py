@@ -24,11 +24,8 @@ KINKS = (AbsExpression, MaxExpression, MinExpression, Expr_ifExpression)
 class Part:
     """A block as its model stands: its free variables in use, and the rows that hold any of them.
 
-    Attributes
-    ----------
-    places : positions of the variables in the partition's space
-    others : all other variables of the rows, fixed ones too
-    closed : whether none of these is free: what its rows say is then a fact about the block alone
+    ``places``: positions of the variables in the partition's space. ``others``: all other variables of the rows, fixed
+    ones too. ``closed``: whether none of these is free: what its rows say is then a fact about the block alone.
     """
 
     block: Block
@@ -44,13 +41,11 @@ class Part:
 class Partition:
     """The rows and variables of a model, sorted by blocks.
 
-    Attributes
-    ----------
-    space : every free variable in use, those of no block too
-    uncovered : those of no block, which stay constant
-    idle : rows without any variable of a block
-    coupling : rows that do not separate: two of their variables are not in the same blocks
-    constants : every fixed variable of the model
+    - ``space``: every free variable in use, those of no block too.
+    - ``uncovered``: those of no block, which stay constant.
+    - ``idle``: rows without any variable of a block.
+    - ``coupling``: rows that do not separate: two of their variables are not in the same blocks.
+    - ``constants``: every fixed variable of the model.
     """
 
     space: list[Any]
@@ -126,10 +121,7 @@ class Partition:
 def as_blocks(given: Any, model: Any) -> list[Block]:
     """Return blocks from what a user may give: Blocks, lists of Vars, or Vars.
 
-    Raises
-    ------
-    OptionError
-        For no block, an empty one, or what is no variable of this model.
+    Raises OptionError: for no block, an empty one, or what is no variable of this model.
     """
     if isinstance(given, str | Block) or not isinstance(given, Sequence) or not given:
         raise OptionError(f"blocks={given!r} is not allowed: give a list with one list of Vars a block.")

@@ -87,10 +87,8 @@ def _drawn(partition: Partition, objectives: Sequence[SmoothObjective]) -> np.nd
 def check_constants(partition: Partition) -> str:
     """Return why no point can hold, where a row of fixed variables does not; "" otherwise.
 
-    Raises
-    ------
-    ModelError
-        If a free variable of no block has no value, or its value keeps a row from holding that no block can change.
+    Raises ModelError if a free variable of no block has no value, or its value keeps a row from holding that no block
+    can change.
     """
     for v in partition.uncovered:
         if v.value is None:

@@ -27,19 +27,12 @@ from solvers.result import SolutionStatus, StopReason
 class DecompositionConfig(Config):
     """Options of every Benders driver, besides those of every driver.
 
-    Attributes
-    ----------
-    sub_solver : str
-        Solver of the declarative subproblem; naming one means ``oracle="pyomo"``.
-    oracle : "auto" or "pyomo"
-        "pyomo" runs the declarative subproblem even where a fast oracle is at hand.
-    choose_by : "objective" or "validation"
-        What is kept of the points met: that of least objective, or that of least error on ``validation``.
-    validation : object, optional
-        Data the model's structure can score, for ``choose_by="validation"``.
-    complicating, subproblem, coupling : lists, optional
-        For a model without a structure: which variables the master has, which the subproblem, and which rows may hold
-        both (default: everything else, and any row).
+    - ``sub_solver``: solver of the declarative subproblem; naming one means ``oracle="pyomo"``.
+    - ``oracle``: "pyomo" runs the declarative subproblem even where a fast oracle is at hand.
+    - ``choose_by``: what is kept of the points met: that of least objective, or that of least error on ``validation``.
+    - ``validation``: data the model's structure can score, for ``choose_by="validation"``.
+    - ``complicating``, ``subproblem``, ``coupling``: for a model without a structure: which variables the master has,
+      which the subproblem, and which rows may hold both (default: everything else, and any row).
     """
 
     sub_solver: str | None = None

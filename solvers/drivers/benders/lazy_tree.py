@@ -32,14 +32,8 @@ class LicenceError(SolverError):
 class Judgement:
     """What is said of an integer point.
 
-    Attributes
-    ----------
-    stop : bool
-        The tree must end here.
-    row : Constraint data, optional
-        A row of the model that the point violates, or its values of other variables: the point is not accepted.
-    instead : list of (variable, value), optional
-        With these in place of the point's own values it is a solution.
+    ``stop``: the tree must end here. ``row``: a row of the model that the point violates, or its values of other
+    variables: the point is not accepted. ``instead``: with these in place of the point's own values it is a solution.
     """
 
     stop: bool
@@ -50,15 +44,9 @@ class Judgement:
 class LazyTree:
     """Runs trees over one model.
 
-    Parameters
-    ----------
-    runner : Runner
-        Of a solver with lazy cuts.
-    model : pyo.ConcreteModel
-    candidate : callable
-        Called with the tree's bound when it has found an integer point, which is on the model; returns a ``Judgement``.
-    progress : callable
-        Called with the tree's bound (-inf: none yet) and number of nodes many times a second; True ends the tree.
+    ``runner``: of a solver with lazy cuts. ``model``: pyo.ConcreteModel. ``candidate``: called with the tree's bound
+    when it has found an integer point, which is on the model; returns a ``Judgement``. ``progress``: called with the
+    tree's bound (-inf: none yet) and number of nodes many times a second; True ends the tree.
     """
 
     def __init__(
@@ -75,9 +63,7 @@ class LazyTree:
     def run(self, time_limit: float | None) -> Answer:
         """Run a tree to its end, or to where it is told to stop; what the callables raise comes through.
 
-        Raises
-        ------
-        LicenceError
+        Raises LicenceError.
         """
         solver = self.runner.solver
         self._free = list({id(v): v for v in used_variables(self.model) if not v.fixed}.values())

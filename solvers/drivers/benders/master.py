@@ -53,10 +53,7 @@ class Master:
     def _well_scaled(self) -> list[Any]:
         """Return the user's rows, in place of an ill-scaled one the same in other units.
 
-        Raises
-        ------
-        ModelError
-            Naming a row that has no units in which a solver can hold it.
+        Raises ModelError, naming a row that has no units in which a solver can hold it.
         """
         rows, model = list(self.parts.master_rows), self.model
         linear = [k for k, row in enumerate(rows) if row.body.polynomial_degree() in (0, 1)]

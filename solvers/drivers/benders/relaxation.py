@@ -53,13 +53,7 @@ class WholeRelaxation:
 
 
 def relax_whole(parts: SplitModel, runner: Runner, time_limit: float | None) -> WholeRelaxation:
-    """Solve the continuous relaxation of the whole model.
-
-    Raises
-    ------
-    Endless
-        If it is unbounded.
-    """
+    """Solve the continuous relaxation of the whole model. Raises Endless if it is unbounded."""
     model, keys = pyo.ConcreteModel(name="relaxation"), range(len(parts.master_variables))
     model.inside = pyo.Reference(dict(enumerate(parts.structure.variables())), ctype=pyo.Var)
     model.copy = pyo.Var(keys, doc="the master's variables, continuous")

@@ -54,10 +54,7 @@ class SplitModel:
     def check_separable(self, solvers: str) -> None:
         """Refuse what no decomposition can take: mixed rows and terms, relaxed switches.
 
-        Raises
-        ------
-        ModelError
-            Naming the first of them and the solvers that can solve the whole model.
+        Raises ModelError, naming the first of them and the solvers that can solve the whole model.
         """
         if self.mixed:
             names = ", ".join({v.parent_component().name: None for v in self.structure.variables()})
@@ -85,12 +82,8 @@ def is_declared(structure: Structure, component: Any) -> bool:
 def split(model: Any, structure: Structure) -> SplitModel:
     """Sort the active rows and objective terms of a model.
 
-    Rows that are still the builder's own objects are not walked, however dense.
-
-    Raises
-    ------
-    ModelError
-        If the model has no single active objective, or was edited where a fact that holds only as built is in use.
+    Rows that are still the builder's own objects are not walked, however dense. Raises ModelError if the model has no
+    single active objective, or was edited where a fact that holds only as built is in use.
     """
     objective = single_objective(model)
     built, built_coupling = structure.built, structure.built_coupling
@@ -233,16 +226,9 @@ def _links(choices: list[Any]) -> Any:
 def implied_structure(model: Any, complicating: Any, subproblem: Any = None) -> Structure:
     """Return the structure of a model without a builder: every other variable in use is the subproblem's.
 
-    Parameters
-    ----------
-    complicating : Var components or data, one or many
-    subproblem : the same, optional
-        Default: all variables that are not complicating.
-
-    Raises
-    ------
-    OptionError
-        If there is no complicating variable, or one of them is none of this model's variables.
+    ``complicating``: Var components or data, one or many. ``subproblem``: default: all variables that are not
+    complicating. Raises OptionError if there is no complicating variable, or one of them is none of this model's
+    variables.
     """
     first = data_of(named("complicating", complicating, model))
     if subproblem is None:

@@ -137,10 +137,7 @@ class SwitchedSubproblem(_Declarative):
     def check_cut(self) -> None:
         """Refuse edits that no cut covers.
 
-        Raises
-        ------
-        ModelError
-            If the core of the objective is gone or changed, or a row or another term is not linear.
+        Raises ModelError if the core of the objective is gone or changed, or a row or another term is not linear.
         """
         parts, structure = self.parts, self.parts.structure
         others = [t for t in parts.subproblem_terms if t is not structure.core]
@@ -284,9 +281,7 @@ class FixingSubproblem(_Declarative):
     def _check_convex(self) -> None:
         """Refuse an objective that is not convex quadratic: a local solver would answer, with a cut that is wrong.
 
-        Raises
-        ------
-        ModelError
+        Raises ModelError.
         """
         if not is_convex(self._objective()):
             raise ModelError(

@@ -223,12 +223,8 @@ class BranchAndCut(IncumbentSearch):
     def _bound_lp(self) -> np.ndarray | None:
         """Give the LP what bounds it; return a point of the master near the relaxation's optimum, None if infeasible.
 
-        Raises
-        ------
-        Endless
-            If the model is unbounded or infeasible.
-        SolverError
-            If nothing is found that bounds the LP.
+        Raises Endless if the model is unbounded or infeasible. Raises SolverError if nothing is found that bounds the
+        LP.
         """
         found = self.find_floor()
         if found.status is SolutionStatus.INFEASIBLE:

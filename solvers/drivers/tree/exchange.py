@@ -40,12 +40,9 @@ def exchange_blocks(
 ) -> Incumbent:
     """Exchange blocks until none is better; return the best choice.
 
-    Parameters
-    ----------
-    evaluate : choice -> (objective, cut), or None where the choice breaks a row or cannot be better
-    probe : choice -> cut tight there, whether the rows hold or not, or None where there is none
-    movable : array (n,) of bool
-    cost : array (n,), the master's own cost of each element
+    ``evaluate``: choice -> (objective, cut), or None where the choice breaks a row or cannot be better. ``probe``:
+    choice -> cut tight there, whether the rows hold or not, or None where there is none. ``movable``: array (n,) of
+    bool. ``cost``: array (n,), the master's own cost of each element.
     """
     size = int(np.sum((now.choice > 0.5) & movable)) // 4
     while size > 1 and not stop():

@@ -66,17 +66,13 @@ def solve_relaxation(
 ) -> Root:
     """Minimise over the relaxed master.
 
-    Parameters
-    ----------
-    lp : MasterLP
-        Started here, with the scale of the first answer, if it holds no cut yet.
-    ask : point of the complicating variables -> answer, or None when time is up
-    centre : point of the master's variables
-    tolerance : float
-        Relative gap between the centre's value and the bound.
-    time_left : seconds this may still take, or None
-    suggest : (point, answer) -> next point, optional
-    report : called after each LP; it may move the bounds of ``lp``, and returns whether to stop
+    - ``lp``: started here, with the scale of the first answer, if it holds no cut yet.
+    - ``ask``: point of the complicating variables -> answer, or None when time is up.
+    - ``centre``: point of the master's variables.
+    - ``tolerance``: relative gap between the centre's value and the bound.
+    - ``time_left``: seconds this may still take, or None.
+    - ``suggest``: (point, answer) -> next point.
+    - ``report``: called after each LP; it may move the bounds of ``lp``, and returns whether to stop.
     """
     n = lp.n
     window = STALL + n

@@ -45,23 +45,13 @@ def solve_columns(
 ) -> Restricted | None:
     """Solve it; None where the solver finds no answer.
 
-    Parameters
-    ----------
-    P : ndarray of shape (K, columns)
-        A row of slopes p_k for each cut.
-    q : ndarray of shape (K,)
-        Their constants.
-    budget : int
-        B.
-    C : float
-        The price of xi, above 0.
-    accuracy : float
-        Of the objective over C q_max.
-    time_limit : float, optional
-        Seconds.
+    - ``P`` (ndarray of shape (K, columns)): a row of slopes p_k for each cut.
+    - ``q`` (ndarray of shape (K,)): their constants.
+    - ``budget``: B.
+    - ``C``: the price of xi, above 0.
+    - ``accuracy``: of the objective over C q_max.
+    - ``time_limit``: seconds.
 
-    Examples
-    --------
     One cut xi >= 1 - 2 w of one column, C = 1: w = 1/2.
 
     >>> answer = solve_columns(np.array([[-2.0]]), np.array([1.0]), 1, C=1.0)

@@ -81,12 +81,7 @@ class TwoLayerConfig(Config):
     master_solver: str = "clarabel"
 
     def check(self) -> None:
-        """Refuse options that mean nothing.
-
-        Raises
-        ------
-        OptionError
-        """
+        """Refuse options that mean nothing. Raises OptionError."""
         r = self.risk_tolerance
         if r is not None and not r > 0:
             raise OptionError(f"risk_tolerance={r!r} is not allowed: give a number above 0, or leave it out.")

@@ -48,21 +48,8 @@ def solve_groups(
 ) -> GroupAnswer | None:
     """Solve (15); None where the solver finds no answer.
 
-    Parameters
-    ----------
-    P : ndarray of shape (K, columns)
-        A row of slopes p_k for each cut.
-    q : ndarray of shape (K,)
-        Their constants.
-    groups : list of arrays of columns
-        Columns of each group.
-    C : float
-        The price of xi, above 0.
-    time_limit : float, optional
-        Seconds.
+    ``P``, ``q`` and ``C`` as for ``columns.solve_columns``; ``groups``: columns of each group; ``time_limit``: seconds.
 
-    Examples
-    --------
     One cut xi >= 1 - 2 w of one column, C = 1: w = 1/2.
 
     >>> answer = solve_groups(np.array([[-2.0]]), np.array([1.0]), [np.array([0])], C=1.0)
@@ -104,8 +91,6 @@ def refined(P: FloatArray, q: FloatArray, d: FloatArray, C: float, time_limit: f
 
     The shares of (16) come with an error that the rows' price C magnifies. The value depends on d to second order only.
 
-    Examples
-    --------
     >>> refined(np.array([[-2.0]]), np.array([1.0]), np.array([1.0]), C=1.0).round(9)
     array([0.5])
     """

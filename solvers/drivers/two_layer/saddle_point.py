@@ -75,21 +75,9 @@ class Iterate(NamedTuple):
 def solve_saddle(P: FloatArray, q: FloatArray, budget: int, C: float, *, accuracy: float = 1e-9) -> Restricted | None:
     """Solve it; None where the interior point does not get there.
 
-    Parameters
-    ----------
-    P : ndarray of shape (K, columns)
-        A row of slopes p_k for each cut.
-    q : ndarray of shape (K,)
-        Their constants.
-    budget : int
-        B.
-    C : float
-        The price of xi, above 0.
-    accuracy : float
-        Of the value in units of q_max times what alpha sums to, roughly.
+    ``P``, ``q``, ``budget`` and ``C`` as for ``columns.solve_columns``; ``accuracy``: of the value in units of q_max
+    times what alpha sums to, roughly.
 
-    Examples
-    --------
     One cut xi >= 1 - 2 w_1 + w_2 with a budget for one of the two columns:
 
     >>> answer = solve_saddle(np.array([[-2.0, 1.0]]), np.array([1.0]), 1, C=1.0)

@@ -21,16 +21,11 @@ USELESS = 1e-5  # of a share
 class WorkingSet:
     """Rows ``q_k + p_k.w`` over the columns in use.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (F,)
-        In use, by their place in X.
-    XF : those columns of X
-    rows : list of RiskRow
-    P, q : ndarrays of shapes (K, F) and (K,)
-        p_k = -h X'u_k over the columns in use, q_k = h s_k.
-    groups : list of arrays
-        Places in ``columns`` of the groups added so far; kept where they are solved for.
+    - ``columns`` (ndarray of shape (F,)): in use, by their place in X.
+    - ``XF``: those columns of X.
+    - ``rows``: list of RiskRow.
+    - ``P``, ``q`` (ndarrays of shapes (K, F) and (K,)): p_k = -h X'u_k over the columns in use, q_k = h s_k.
+    - ``groups``: places in ``columns`` of the groups added so far; kept where they are solved for.
     """
 
     def __init__(self, X: Any, scale: float, *, by_groups: bool) -> None:
