@@ -70,7 +70,8 @@ class SolverSpec:
     - ``strict``: what makes it solve again with tighter rows, where its point lost its proof when it was recomputed.
     - ``tight``: what makes it hold rows, integrality and reduced costs to about 1e-9, as the masters of cut loops need.
     - ``tell_apart``: options with which it tells infeasible from unbounded when its presolve could not.
-    - ``misled``: why its optimum of a mixed-integer program may be none: no driver builds on it.
+    - ``misled``: why its optimum of a mixed-integer program may be none: neither its word nor its bound counts there,
+      and no driver builds on it.
     - ``blurs``: it says infeasible of a mixed-integer model that is unbounded.
     - ``near``: options with which it stays near the point it starts from: a barrier of the usual 0.1 throws it away.
     - ``sound``: options without which it was measured to prove what is false: they go with every solve, and another
@@ -364,6 +365,7 @@ def _stranger(name: str, make: Callable[[], Any]) -> SolverSpec:
         lambda: "unknown",
         option_names=same.option_names if same is not None and swallows else None,
         checks_options=not swallows,
+        misled="" if same is None else same.misled,
         alone=True,
         ours=False,
     )

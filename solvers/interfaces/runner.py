@@ -24,7 +24,8 @@ from pyomo.contrib.solver.common.results import TerminationCondition as Terminat
 from pyomo.opt import TerminationCondition as Legacy
 
 from solvers.errors import Error, OptionError, SolverError, SolverFailure
-from solvers.interfaces.registry import SolverSpec, check_options, refused_option
+from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, refused_option
+from solvers.interfaces.registry import Capability as C
 from solvers.result import SolutionStatus, StopReason
 from solvers.values import INSIDE, put_back, put_on_bounds
 
@@ -137,8 +138,20 @@ class Runner:
         if answer.undecided and self.spec.tell_apart:
             answer = self._attempt(model, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
         if integer and self.spec.blurs and answer.status is SolutionStatus.INFEASIBLE:
-            return self._told_apart(model, end, answer)
-        return answer
+            answer = self._told_apart(model, end, answer)
+        return self._disbelieved(answer) if integer and self.spec.misled else answer
+
+    def _disbelieved(self, said: Answer) -> Answer:
+        """Keep the point of a solver that is misled about integers: neither its bound nor its word proves anything."""
+        status = {
+            SolutionStatus.OPTIMAL: SolutionStatus.FEASIBLE,
+            SolutionStatus.INFEASIBLE: SolutionStatus.NO_SOLUTION,
+        }
+        if said.status not in status:
+            return replace(said, bound=None)
+        able = ", ".join(n for n in names(C.MILP) if not SOLVERS[n].misled)
+        words = f"says {said.status.value}, which proves nothing: {self.spec.misled}; solvers that can prove it: {able}"
+        return replace(said, status=status[said.status], bound=None, message=words)
 
     def _told_apart(self, model: Any, end: float | None, said: Answer) -> Answer:
         """Ask without an objective whether what is called infeasible has a point, and is unbounded; values stay."""

@@ -327,7 +327,8 @@ def test_a_second_solve_after_an_edit_sees_the_edit(solver, textbook):
     assert solvers.solve(model, solver).objective == pytest.approx(21)
     model.cap = pyo.Constraint(expr=model.x <= 2)
     result = solvers.solve(model, solver)
-    assert (result.status, result.objective) == (SolutionStatus.OPTIMAL, pytest.approx(19))
+    status = SolutionStatus.FEASIBLE if SOLVERS[solver].misled else SolutionStatus.OPTIMAL
+    assert (result.status, result.objective) == (status, pytest.approx(19))
     model.cap.deactivate()
     assert solvers.solve(model, solver).objective == pytest.approx(21)
 

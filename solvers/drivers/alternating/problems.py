@@ -170,7 +170,7 @@ class GeneralBlock:
         if self.spec.local and status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED):
             status = SolutionStatus.NO_SOLUTION  # near its start, which proves nothing
         solved = status in (SolutionStatus.OPTIMAL, SolutionStatus.STATIONARY)
-        said = f"{self.spec.name} says {answer.message}"
+        said = f"{self.spec.name}: {answer.message}"
         if answer.has_point and error > FEASIBLE:
             said = f"{self.spec.name}'s point misses its rows by {error:.1e}"
         exact = solved and error <= FEASIBLE and not limit

@@ -107,7 +107,8 @@ def test_no_component_is_ignored(solver, kind, textbook):
     else:
         result = solvers.solve(model, solver)
         assert result.objective == pytest.approx(HIDDEN[kind], abs=1e-4)
-        assert result.status is (SolutionStatus.STATIONARY if SOLVERS[solver].local else SolutionStatus.OPTIMAL)
+        believed = SolutionStatus.FEASIBLE if SOLVERS[solver].misled else SolutionStatus.OPTIMAL  # all have integers
+        assert result.status is (SolutionStatus.STATIONARY if SOLVERS[solver].local else believed)
         assert pyo.value(next(model.component_data_objects(pyo.Objective))) == result.objective
     assert state(model) == before
 
@@ -563,6 +564,9 @@ def test_infeasible_and_unbounded_are_told_apart(solver, feasible, kind):
     if SOLVERS[solver].local and not feasible:  # it cannot prove that there is no point, and says so
         assert result.status is SolutionStatus.NO_SOLUTION
         assert "does not prove" in result.message
+    elif SOLVERS[solver].misled and kind == "MILP" and not feasible:
+        assert result.status is SolutionStatus.NO_SOLUTION
+        assert "proves nothing" in result.message
     else:
         assert result.status is (SolutionStatus.UNBOUNDED if feasible else SolutionStatus.INFEASIBLE)
 
@@ -595,7 +599,8 @@ def test_an_unbounded_mixed_integer_model_is_not_infeasible(name, sense, need):
     if name == "cbc":
         assert solvers.solve(model, name).status is SolutionStatus.UNBOUNDED
         assert model.v.value == 4.0
-    assert solvers.solve(unbounded_integers(sense, clash=True), name).status is SolutionStatus.INFEASIBLE
+    clashing = solvers.solve(unbounded_integers(sense, clash=True), name)
+    assert clashing.status is (SolutionStatus.NO_SOLUTION if name == "cbc" else SolutionStatus.INFEASIBLE)
 
 
 def cut_off_by_preprocessing():
@@ -618,3 +623,23 @@ def test_no_optimum_is_cut_off_where_integers_have_no_bound(name, need):
     result = solvers.solve(cut_off_by_preprocessing(), need(name))
     assert result.objective == pytest.approx(-327.68, abs=1e-5)
     assert not find(name).misled
+
+
+@pytest.mark.parametrize("name", ["cbc", "appsi_cbc"])
+def test_a_misled_solvers_word_on_integers_proves_nothing(name, need):
+    model = cut_off_by_preprocessing()
+    need("cbc")
+    result = solvers.solve(model, name)
+    assert result.status is SolutionStatus.FEASIBLE
+    assert result.bound is None
+    assert "cuts off optima" in result.message
+    assert "highs" in result.message
+    model.one.set_value(model.x[3] >= 5)
+    clashing = solvers.solve(model, name)
+    assert clashing.status is SolutionStatus.NO_SOLUTION
+    for x in model.x.values():
+        x.domain = pyo.Reals
+    model.one.set_value(model.x[3] >= 3)
+    relaxed = solvers.solve(model, name)  # of a linear program cbc's word counts; appsi_cbc reports no bound
+    assert "cuts off optima" not in relaxed.message
+    assert relaxed.status is (SolutionStatus.OPTIMAL if name == "cbc" else SolutionStatus.FEASIBLE)
