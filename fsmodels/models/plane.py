@@ -32,8 +32,8 @@ def put_plane(model: pyo.ConcreteModel, point: Point) -> None:
 
 
 def plane_rows(model: pyo.ConcreteModel) -> list[Any]:
-    """Return the rows of (5), whose multipliers make a bound."""
-    return [model.plane_A, model.plane_B]
+    """Return the rows of (5), whose multipliers make a bound, where they are stated."""
+    return [part for part in map(model.component, ("plane_A", "plane_B")) if part is not None]
 
 
 def plane_bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
@@ -59,8 +59,8 @@ def plane_change(model: pyo.ConcreteModel, columns: Columns, *sized: Any) -> Cha
     return change
 
 
-def separating_plane(name: str, data: Dataset) -> pyo.ConcreteModel:
-    """Return a model with w, gamma, y, z, the rows of (5) and ``error``, without objective."""
+def separating_plane(name: str, data: Dataset, *, stated: bool = True) -> pyo.ConcreteModel:
+    """Return a model with w, gamma, y, z, the rows of (5) where they are stated, and ``error``, without objective."""
     model = pyo.ConcreteModel(name=name)
     index_sets(model, data)
     sides = {"A": np.flatnonzero(data.y > 0), "B": np.flatnonzero(data.y < 0)}
@@ -74,6 +74,17 @@ def separating_plane(name: str, data: Dataset) -> pyo.ConcreteModel:
     model.b = pyo.Expression(expr=-model.gamma, doc="offset: class +1 where w.x + b > 0")
     model.y = pyo.Var(model.A, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of A")
     model.z = pyo.Var(model.B, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of B")
+    if stated:
+        _add_sides(model, data, sides)
+    shares = [1.0 / len(model.A)] * len(model.A) + [1.0 / len(model.B)] * len(model.B)
+    slacks = [*model.y.values(), *model.z.values()]
+    total = LinearExpression(linear_coefs=shares, linear_vars=slacks)
+    model.error = pyo.Expression(expr=total, doc="(5) e'y/m + e'z/k")
+    return model
+
+
+def _add_sides(model: pyo.ConcreteModel, data: Dataset, sides: dict[str, np.ndarray]) -> None:
+    """Add the rows of (5); ``sides`` are the samples of each class."""
     weights, matrix = list(model.w.values()), signed(data)
     rows = rows_of(matrix)
 
@@ -91,8 +102,3 @@ def separating_plane(name: str, data: Dataset) -> pyo.ConcreteModel:
         ones = np.ones(len(sides[label]))
         held = [*weights, model.gamma, *slack.values()]
         keep_rows(part, matrix[sides[label]], sign * ones, ones, held)
-    shares = [1.0 / len(model.A)] * len(model.A) + [1.0 / len(model.B)] * len(model.B)
-    slacks = [*model.y.values(), *model.z.values()]
-    total = LinearExpression(linear_coefs=shares, linear_vars=slacks)
-    model.error = pyo.Expression(expr=total, doc="(5) e'y/m + e'z/k")
-    return model

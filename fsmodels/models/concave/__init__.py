@@ -157,13 +157,7 @@ def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: 
         by_ordered_sets(model)
     else:
         by_disjunctions(model)
-    sigma = list(model.sigma.values())
-    model.features_used = pyo.Expression(expr=pyo.quicksum(sigma), doc="(7) e'v_*")
-    if max_features is not None:
-        model.max_features = changeable(partial(feature_count, n_features=len(sigma)), max_features, "most features")
-        model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="at most so many")
-    price_features(model, "(7)")
-    return certified(model, data, _structure(model, data, form))
+    return _chosen_among(model, data, max_features, form)
 
 
 def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteModel:
@@ -313,6 +307,17 @@ def _smoothed(
     return certified(model, data, Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="sla"))
 
 
+def _chosen_among(model: pyo.ConcreteModel, data: Dataset, most: int | None, form: str) -> pyo.ConcreteModel:
+    """Return FS, complete, of a model with sigma: the largest number of features, the objective, the facts."""
+    sigma = list(model.sigma.values())
+    model.features_used = pyo.Expression(expr=pyo.quicksum(sigma), doc="(7) e'v_*")
+    if most is not None:
+        model.max_features = changeable(partial(feature_count, n_features=len(sigma)), most, "most features")
+        model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="at most so many")
+    price_features(model, "(7)")
+    return certified(model, data, _structure(model, data, form))
+
+
 def _structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> Structure:
     """Return what drivers may use of FS."""
     sigma, columns = list(model.sigma.values()), Columns.of(data.X)
@@ -342,9 +347,12 @@ def _twin(data: Dataset) -> Twin:
 
 
 def _as_fs(data: Dataset, model: pyo.ConcreteModel) -> pyo.ConcreteModel:
+    """Return FS for drivers, whose oracle has the rows of the data: to state those once more takes the time of all."""
     most = model.component("max_features")
     told = data if data.scale.chosen else data.scaled("none")  # of its units the user has been told
-    return fs(told, penalty=pyo.value(model.penalty), max_features=None if most is None else int(pyo.value(most)))
+    twin = bounded_plane("FS", told, pyo.value(model.penalty), stated=False)
+    by_ordered_sets(twin)
+    return _chosen_among(twin, told, None if most is None else int(pyo.value(most)), FORMS[0])
 
 
 def _load(model: pyo.ConcreteModel, twin: pyo.ConcreteModel) -> None:

@@ -21,9 +21,9 @@ from solvers.facts import Facts
 MEANING = "lambda weighs the number of features against the error"
 
 
-def bounded_plane(name: str, data: Dataset, penalty: float) -> pyo.ConcreteModel:
-    """Return the rows that all models share, and lambda."""
-    model = separating_plane(name, data)
+def bounded_plane(name: str, data: Dataset, penalty: float, *, stated: bool = True) -> pyo.ConcreteModel:
+    """Return the rows that all models share, those of the data where they are stated, and lambda."""
+    model = separating_plane(name, data, stated=stated)
     model.penalty = changeable(partial(share, "penalty", meaning=MEANING), penalty, "(7) lambda")
     model.v = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(7) bound on |w_j|")
     model.v_above_w = pyo.Constraint(

@@ -83,20 +83,22 @@ class RobustOn:
     def _solve(self, used: Mask, time_limit: float | None) -> tuple[Plane, bool]:
         columns, y, s, n = self._columns, self._y, self._s, self._n
         large = 2 * int(used.sum()) > n
-        if large not in self._lps:
-            self._lps[large] = self._built()
-        side = np.where(used, 0.0, np.inf)
-        self._lps[large].set_sides(np.arange(n), -side, side)
-        answer = self._lps[large].solve(time_limit)
-        if answer.status is not LpStatus.OPTIMAL:
-            u, a = np.zeros(n), np.zeros(len(y))
-        else:
+        answer = None
+        if time_limit is None or time_limit > 0:  # to hand the data to HiGHS takes a second for 5000 x 800
+            if large not in self._lps:
+                self._lps[large] = self._built()
+            side = np.where(used, 0.0, np.inf)
+            self._lps[large].set_sides(np.arange(n), -side, side)
+            answer = self._lps[large].solve(time_limit)
+        solved = answer is not None and answer.status is LpStatus.OPTIMAL
+        u, a = np.zeros(n), np.zeros(len(y))
+        if answer is not None and solved:
             u, a = np.where(used, -answer.multipliers[:n], 0.0), answer.point
             u[np.abs(u) <= NONE * np.abs(u).max(initial=0.0)] = 0.0
         w, b, xi = slacks(columns, y, s, u * columns.factor)
         error = float(s @ xi)
         bound = min(error, robust_bound(_part(columns, used), y, s, a)) if a.any() else 0.0
-        return Plane(bound, error, w, b, xi, np.abs(w / columns.factor), a), answer.status is LpStatus.OPTIMAL
+        return Plane(bound, error, w, b, xi, np.abs(w / columns.factor), a), solved
 
     def _built(self) -> HighsLP:
         z, y, s = self._columns.z, self._y, self._s

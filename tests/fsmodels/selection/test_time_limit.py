@@ -9,8 +9,9 @@ import pytest
 from scipy import sparse
 
 import fsmodels as fs
-from fsmodels.errors import DataError
-from fsmodels.models import libsvm, svm
+from fsmodels.errors import DataError, ModelError
+from fsmodels.models import libsvm, plane, rows
+from fsmodels.models.concave import planes
 from fsmodels.models.fsp import oracle as svm_oracle
 from fsmodels.models.kernel import objective
 from solvers.drivers import column_lp, multistart, sla
@@ -90,7 +91,7 @@ LARGE = """
 import json, resource, sys, time
 time.perf_counter = time.process_time  # a busy machine is not slower
 import numpy as np, fsmodels as fs
-from tests.fsmodels.test_time_limit import normal
+from tests.fsmodels.selection.test_time_limit import normal
 model, solver, parameters = json.loads(sys.argv[1])
 data, before = normal(5000, 800), time.process_time()
 found = fs.select(data, model, solver=solver, time_limit=2.0, **parameters)
@@ -101,18 +102,34 @@ print(json.dumps([time.process_time() - before, found.objective, found.bound]))
 @pytest.mark.slow
 @pytest.mark.parametrize(("model", "solver", "parameters"), CASES)
 def test_two_seconds_on_5000_by_800(model, solver, parameters):
-    """Within 1.2 times the limit and a second of processor time; the rest is slack for other machines."""
+    """Within 1.2 times the limit and a second of processor time, and a third of that more for other machines."""
     told = json.dumps([model, solver, parameters])
     ran = subprocess.run([sys.executable, "-c", LARGE, told], capture_output=True, text=True, timeout=600, check=True)
     seconds, value, bound = json.loads(ran.stdout.splitlines()[-1])
     assert value is not None
     assert bound is not None
-    assert seconds < 2 * (1.2 * 2.0 + 1.0)
+    assert seconds < 1.33 * (1.2 * 2.0 + 1.0)
+
+
+def test_the_rows_of_the_data_are_stated_once_where_a_twin_is_solved(monkeypatch):
+    model = fs.concave.fsl(normal(60, 8), penalty=0.1)
+    monkeypatch.setattr(plane, "_add_sides", lambda *_: pytest.fail("stated anew"))
+    assert fs.solve(model).status == "optimal"
+    with pytest.raises(ModelError, match="only the oracle"):  # for which there are none
+        fs.solve(model, "benders", oracle="pyomo")
+
+
+@pytest.mark.parametrize("model", ["fs", "fsl"])
+def test_no_plane_is_set_up_after_the_limit(model, monkeypatch):
+    monkeypatch.setattr(planes.RobustOn, "_built", lambda _: pytest.fail("begun"))
+    found = fs.select(normal(60, 8), model, penalty=0.1, time_limit=1e-9)
+    assert found.stop_reason is StopReason.TIME_LIMIT
+    assert 0.0 == found.bound < found.objective
 
 
 def test_more_features_than_a_model_can_state_are_refused_at_once():
     columns = np.arange(20)
-    many = svm.MOST_FEATURES + 1
+    many = rows.MOST_FEATURES + 1
     X = sparse.csr_array((np.ones(20), (columns, columns * 1000)), shape=(20, many))
     data = fs.Dataset.from_arrays(X, np.where(columns % 2, 1, -1))
     for model, parameters in (("fsp-m", {"max_features": 3}), ("svm", {}), ("fs", {"penalty": 0.1})):
