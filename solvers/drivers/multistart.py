@@ -106,7 +106,7 @@ class MultiStart(Driver):
         objective = single_objective(model)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
         if facts_of(model) is not None:  # a builder's, which may be large
-            self.go_on(hand_over(model))
+            self.go_on(hand_over(model, self.spec.pace))
         self.seen = visible(model, self.spec)
         refuse_integers(self.seen.model, self.name, C.MINLP)
         self.linear = needs(self.seen.model) == [C.LP]

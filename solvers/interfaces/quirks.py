@@ -37,6 +37,7 @@ from pyomo.opt import TerminationCondition as Legacy
 from pyomo.solvers.plugins.solvers.GLPK import GLPKSHELL
 
 from solvers import interrupt
+from solvers.clock import Clock
 from solvers.errors import OptionError
 
 _INVALID_OPTION = -12  # Ipopt's return code
@@ -207,13 +208,14 @@ class Scip(ScipDirect):
 
     def solve(self, model: Any, **words: Any) -> Any:
         """Solve a model; the words are those of Pyomo's interface."""
+        clock = Clock(words.get("time_limit"))
         config = self.config(value=words, preserve_implicit=True)
         StaleFlagManager.mark_all_as_stale()
         if config.timer is None:
             config.timer = HierarchicalTimer()
         scip, loader, has_objective = self._create_solver_model(model, config)
         scip.hideOutput()
-        given = {"lp/threads": config.threads, "limits/time": config.time_limit}
+        given = {"lp/threads": config.threads, "limits/time": clock.left}  # SCIP's own counts from here
         given |= {"limits/gap": config.rel_gap, "limits/absgap": config.abs_gap}
         for name, value in {**given, "misc/catchctrlc": False, **config.solver_options}.items():
             if value is not None:
@@ -409,6 +411,7 @@ def highs(solver: Any, model: Any, options: Any, limit: float | None, integer: b
     """
     import highspy
 
+    clock = Clock(limit)
     if solver._model is not model:
         solver.set_instance(model)
     native = solver._solver_model
@@ -417,6 +420,7 @@ def highs(solver: Any, model: Any, options: Any, limit: float | None, integer: b
     for name, value in options.own.items():
         if native.setOptionValue(name, value) == highspy.HighsStatus.kError:
             raise OptionError(f"{name}={value!r} is not a value that HiGHS allows for this option.")
+    limit = clock.left
     if limit is not None and not integer:
         limit += native.getRunTime()
     with interrupt.noticing() as pressed, _told(solver, pressed), _asked(native, pressed, hasattr(solver, "noticed")):

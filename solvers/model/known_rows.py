@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-HAND_OVER = 5e-7  # s a term, at least: to write a dense row in other variables and to compile it
 KNOWN = "known rows of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
 
 
@@ -73,9 +72,9 @@ def known_of(model: Any) -> list[KnownRows]:
     return list(vars(model).get(KNOWN, ()))
 
 
-def hand_over(model: Any) -> float:
-    """Return the least seconds that a solver's interface may take for the known rows, which nobody can break off."""
-    return HAND_OVER * sum(known.matrix.nnz for known in known_of(model))
+def hand_over(model: Any, pace: float) -> float:
+    """Return the seconds that an interface takes for the known rows, which nobody can break off; ``pace`` s a term."""
+    return pace * sum(known.matrix.nnz for known in known_of(model))
 
 
 def bodies_of(model: Any) -> dict[int, float]:

@@ -103,6 +103,10 @@ class _Whole:
             bound = None
         return replace(answer, bound=bound, duals=view.duals_of(rows or self._proving(), answer.duals))
 
+    def in_time(self, spec: SolverSpec) -> bool:
+        """Tell whether a solver could be handed the model in what is left of the time."""
+        return self.clock.left is None or self.clock.left > hand_over(self.model, spec.pace)
+
     def _asked(self) -> list[Any]:
         """Return the rows whose multipliers are wanted: by the user, and for a proof of the bound."""
         wanted = {} if self.multipliers is None else {id(row): row for row in self.multipliers.rows}
@@ -129,6 +133,8 @@ class _Whole:
     def _from_helper(self, target: Any, view: Changed | None) -> dict[Any, float]:
         """Return multipliers by the helper, in the rows of what was solved; values stay the solver's."""
         assert self._helper is not None
+        if not self.in_time(self._helper):
+            return {}
         rows = self._proving() if view is None else view.rows_of(self._proving())
         values = [(v, v.value) for v in target.component_data_objects(pyo.Var, descend_into=INSIDE)]
         try:
@@ -149,7 +155,9 @@ class _Whole:
         """Tell whether an objective by the solver's word was below its tolerances, which are absolute."""
         if self.structure is not None and self.structure.twin is not None and result.status is SolutionStatus.OPTIMAL:
             return False  # by the twin's
-        if self.clock.over or self.structure is None or self._proving() or self.spec.local or not result.minimize:
+        if not self.in_time(self.spec) or self.structure is None or self._proving():
+            return False
+        if self.spec.local or not result.minimize:
             return False
         change = self.structure.change
         unit = 1.0 if change is None else min(1.0, float(pyo.value(change.most)))
@@ -264,10 +272,10 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     words = _words(spec, options, polished=parts is not None)
     variables = list(model.component_data_objects(pyo.Var, descend_into=INSIDE))
     before = [(v, v.value) for v in variables]
-    if clock.left is not None and clock.left <= hand_over(model):  # and nothing of the size of the model
+    unseen_yet = _Whole(model, spec, options, clock, Visible(model), [], structure, parts, None)
+    if not unseen_yet.in_time(spec):  # and nothing of the size of the model
         late = Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
-        whole = _Whole(model, spec, options, clock, Visible(model), [], structure, parts, None)
-        return whole.judged(late, "", before)
+        return unseen_yet.judged(late, "", before)
     seen = visible(model, spec)
     needed = needs(seen.model)
     if needed in ([C.QP], [C.MIQP]) and not seen.pairs and C.SOS in spec.capabilities:
@@ -296,7 +304,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
             break
         result = sharper
     unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
-    over = clock.over or interrupt.pressed()
+    over = not whole.in_time(spec) or interrupt.pressed()
     if unproven and spec.strict and not over and not set(spec.strict) & set(words.own):
         first = [(v, v.value) for v in variables]
         second = whole.again(replace(words, own={**words.own, **spec.strict}), first)

@@ -16,7 +16,7 @@ from fsmodels.models.fsp import oracle as svm_oracle
 from fsmodels.models.kernel import objective
 from solvers.drivers import column_lp, multistart, sla
 from solvers.lp import highs as lp
-from solvers.model import known_rows
+from solvers.model.known_rows import hand_over
 from solvers.result import StopReason
 from solvers.whole import solve as whole
 
@@ -142,9 +142,9 @@ WHOLE = {"svm": {}, "one-norm-svm": {}, "robust-lp": {}, "gmeb": R, "gmeb-dual":
 
 @pytest.mark.parametrize("model", WHOLE)
 def test_a_model_that_could_not_be_handed_over_in_time_is_not_written_anew(model, monkeypatch):
-    monkeypatch.setattr(known_rows, "HAND_OVER", 1.0)  # s a term
-    monkeypatch.setattr(whole, "visible", lambda *_: pytest.fail("begun"))
-    monkeypatch.setattr(multistart, "visible", lambda *_: pytest.fail("begun"))
+    for place in (whole, multistart):
+        monkeypatch.setattr(place, "hand_over", lambda model, pace: hand_over(model, 1.0))  # s a term
+        monkeypatch.setattr(place, "visible", lambda *_: pytest.fail("begun"))
     found = fs.select(normal(60, 8), model, time_limit=100.0, **WHOLE[model])
     assert found.stop_reason is StopReason.TIME_LIMIT
     assert None not in (found.bound, found.objective)

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pyomo.environ as pyo
@@ -342,6 +343,27 @@ def test_the_time_limit_of_an_lp_counts_from_its_own_solve(monkeypatch):
     model.cost.set_value(costs[1])
     assert solvers.solve(model, highs, time_limit=600.0).status is SolutionStatus.OPTIMAL
     assert native.getOptionValue("time_limit")[1] == pytest.approx(1e6 + 600.0, abs=300.0, rel=0)
+
+
+@pytest.mark.parametrize(("solver", "compiles"), [("highs", "add_block"), ("scip", "_create_solver_model")])
+def test_what_compiling_takes_is_taken_off_the_time_limit(solver, compiles, textbook, need, monkeypatch):
+    made = find(need(solver)).make()
+    does = getattr(type(made), compiles)
+
+    def slowly(*args):
+        time.sleep(0.5)
+        built.append(does(*args))
+        return built[-1]
+
+    built = []
+    monkeypatch.setattr(type(made), compiles, slowly)
+    assert solvers.solve(textbook.milp(), made, time_limit=100.0).status is SolutionStatus.OPTIMAL
+    said = (
+        made._solver_model.getOptionValue("time_limit")[1]
+        if solver == "highs"
+        else built[-1][0].getParam("limits/time")
+    )
+    assert 0.0 < said <= 99.5
 
 
 MISSPELT = {"highs": "mip_rel_gp", "clarabel": "tol_fea", "pounce": "max_itr", "scip": "limits/tme", "gurobi": "MIPGp"}
