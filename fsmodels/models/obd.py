@@ -70,11 +70,6 @@ def suppress(
         Of the second solve, with the bound of the first; ``optimal`` only where nothing was lost. ``details`` has the
         Series ``derivatives`` and the list ``suppressed``.
 
-    Raises
-    ------
-    ParameterError
-        nu outside [0, 1), or delta not above 0.
-
     Examples
     --------
     >>> import fsmodels as fs

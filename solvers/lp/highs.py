@@ -127,10 +127,7 @@ class HighsLP:
             a.shape[0],
             _infinite(lower),
             _infinite(upper),
-            a.nnz,
-            a.indptr[:-1].astype(np.int32),
-            a.indices.astype(np.int32),
-            a.data.astype(float),
+            *_entries(a),
         )
         if said == highspy.HighsStatus.kError:  # and none of them is in the LP
             raise SolverError(f"highs takes no coefficient above 1e15; these rows have {np.abs(a.data).max():.3g}.")
@@ -143,10 +140,7 @@ class HighsLP:
             np.asarray(cost, dtype=float),
             _infinite(lower),
             _infinite(upper),
-            a.nnz,
-            a.indptr[:-1].astype(np.int32),
-            a.indices.astype(np.int32),
-            a.data.astype(float),
+            *_entries(a),
         )
         self.columns += a.shape[1]
         self._new_cost = True
@@ -231,6 +225,11 @@ _MEANING = {
     highspy.HighsModelStatus.kIterationLimit: LpStatus.LIMIT,
     highspy.HighsModelStatus.kModelEmpty: LpStatus.OPTIMAL,
 }
+
+
+def _entries(a: Any) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    """Return a compressed matrix as HiGHS takes it: number of entries, starts, places, values."""
+    return a.nnz, a.indptr[:-1].astype(np.int32), a.indices.astype(np.int32), a.data.astype(float)
 
 
 def _infinite(bounds: np.ndarray) -> np.ndarray:

@@ -4,7 +4,8 @@
 - ``weston``, ``peleg_meir``: types 1 and 2 of Peleg and Meir, few relevant features.
 - ``ndcc``: Thompson's clusters on cubes, as Tayal, Coleman and Li use them; no hyperplane will do.
 
-Data are as drawn: standardise them with ``.scaled("standard")``, a test part by the constants of its training part.
+A size or constant outside what is said raises ``ParameterError``. Data are as drawn: standardise them with
+``.scaled("standard")``, a test part by the constants of its training part.
 
 May import ``fsmodels.datasets`` and the ground files.
 """

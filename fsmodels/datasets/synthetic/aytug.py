@@ -102,11 +102,6 @@ def aytug(
     name : str, optional
         Name of the triplet, and with /train, /validation, /test of its parts.
 
-    Raises
-    ------
-    ParameterError
-        A size outside its range.
-
     Examples
     --------
     >>> triplet = aytug(n_features=20, n_samples=500, n_relevant=5, seed=1)

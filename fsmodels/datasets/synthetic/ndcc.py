@@ -120,11 +120,6 @@ def ndcc(
     name : str, optional
         Name of the instance, and with /train, /validation, /test of its parts.
 
-    Raises
-    ------
-    ParameterError
-        A size outside its range, or a concentration below 0.01.
-
     Examples
     --------
     >>> clusters = ndcc(seed=1)

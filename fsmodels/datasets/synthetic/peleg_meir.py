@@ -110,11 +110,6 @@ def weston(
         Standard deviation of the other features, above 0. The same draws times another number: standardised data do
         not depend on it.
 
-    Raises
-    ------
-    ParameterError
-        A size outside its range, or noise not above 0.
-
     Examples
     --------
     >>> pair = weston(n_samples=50, seed=1)
@@ -153,8 +148,6 @@ def peleg_meir(
     name: str | None = None,
 ) -> Pair:
     """Draw type 2 of Peleg and Meir: correlated relevant features among white noise.
-
-    Errors as for ``weston``.
 
     Parameters
     ----------

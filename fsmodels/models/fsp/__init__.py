@@ -108,11 +108,6 @@ def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "pers
     pyo.ConcreteModel
         ``sigma`` (features) selects; rows ``margin`` (5), ``cardinality`` (11).
 
-    Raises
-    ------
-    ParameterError
-        If a parameter is outside what is allowed.
-
     Notes
     -----
     Source: Aytug 2015, (FSP-M).

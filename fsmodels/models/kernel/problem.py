@@ -27,7 +27,7 @@ from fsmodels.models.kernel.kernels import FloatArray, Kernel
 from fsmodels.models.kernel.objective import Objective, hinge, places
 from fsmodels.models.kernel.value_function import SVM_TOLERANCE, ValueFunction, solved
 from fsmodels.models.libsvm import seconds
-from solvers.box.minimise import minimise
+from solvers.box.minimise import Minimum, Smooth, minimise
 from solvers.box.problem import residual
 from solvers.facts import Inside, Moved
 
@@ -145,19 +145,8 @@ class Problem:
 
     def move_by_value(self, x: FloatArray, inside: Inside) -> Moved:
         """VALUE: z, with the SVM solved at each."""
-        where, function = self.places["z"], ValueFunction(self.objective, x, EXACT)
-        found = minimise(
-            function,
-            x[where],
-            inside.lower[where],
-            inside.upper[where],
-            method=inside.method,
-            unit=self.unit(x)[where],
-            tolerance=inside.tolerance / INNER,
-            iteration_limit=inside.iteration_limit,
-            watch=lambda z, value: inside.watch(function.at(z), value),
-            seed=inside.seed,
-        )
+        function = ValueFunction(self.objective, x, EXACT)
+        found = self._minimised(function, x, self.places["z"], inside, function.at)
         return Moved.by(found, function.at(found.point), self.value(x))
 
     def _selecting(self) -> Any:
@@ -166,13 +155,18 @@ class Problem:
     def _move(self, o: Objective, x: FloatArray, free: Any, inside: Inside, explicit: bool = False) -> Moved:
         function = o.restricted(x, free, explicit)
 
-        def watch(part: FloatArray, value: float) -> bool:
+        def at(part: FloatArray) -> FloatArray:
             point = x.copy()
             point[free] = part
-            return inside.watch(point, value)
+            return point
 
         before, _ = function.value(x[free])
-        found = minimise(
+        found = self._minimised(function, x, free, inside, at)
+        return Moved.by(found, at(found.point), before)
+
+    def _minimised(self, function: Smooth, x: FloatArray, free: Any, inside: Inside, at: Any) -> Minimum:
+        """Minimise over the coordinates in ``free``; ``at`` makes a point of them."""
+        return minimise(
             function,
             x[free],
             inside.lower[free],
@@ -181,12 +175,9 @@ class Problem:
             unit=self.unit(x)[free],
             tolerance=inside.tolerance / INNER,
             iteration_limit=inside.iteration_limit,
-            watch=watch,
+            watch=lambda part, value: inside.watch(at(part), value),
             seed=inside.seed,
         )
-        point = x.copy()
-        point[free] = found.point
-        return Moved.by(found, point, before)
 
     def unit(self, x: FloatArray) -> FloatArray:
         """Return the size of a first step in each coordinate of a point."""

@@ -171,10 +171,7 @@ class RecallAt(AtGivenK):
 class PrecisionAt(AtGivenK):
     """Prec@k, the share of positive samples in the k highest: Delta = 100 (1 - a / k), at least 100 (1 - p / k).
 
-    Attributes
-    ----------
-    k : int or str
-        At least 1, or a multiple of the number of positive samples, "2p" (rounded, at least 1).
+    k as for ``RecallAt``.
 
     Examples
     --------

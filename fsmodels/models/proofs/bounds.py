@@ -66,18 +66,17 @@ def svm_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | Non
 def one_norm_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None) -> float:
     """Return a lower bound of the 1-norm SVM from any multipliers (l,); without them, from those of w = 0."""
     alpha, v = _repaired(columns, y, C, alpha)
-    size = float((np.abs(v) / columns.factor).max(initial=0.0))
-    largest = float(alpha.max(initial=0.0))
-    if not np.isfinite(size) or largest == 0.0:
-        return 0.0
-    t = min(C / largest, (1 - 4 * EPS) / size if size > 0 else np.inf)
-    return float(t * alpha.sum())
+    return _within(alpha, float((np.abs(v) / columns.factor).max(initial=0.0)), C)
 
 
 def unsquared_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None) -> float:
     """Return a lower bound of the SVM with 1/2 ||w|| from any multipliers (l,); without them, from those of w = 0."""
     alpha, v = _repaired(columns, y, C, alpha)
-    size = 2.0 * float(np.linalg.norm(v / columns.factor))
+    return _within(alpha, 2.0 * float(np.linalg.norm(v / columns.factor)), C)
+
+
+def _within(alpha: FloatArray, size: float, C: float) -> float:
+    """Return the sum of multipliers, shrunk until none is above C and the size of v not above 1."""
     largest = float(alpha.max(initial=0.0))
     if not np.isfinite(size) or largest == 0.0:
         return 0.0
