@@ -82,6 +82,31 @@ def test_the_formulation_honours_an_edit(recipe, solver):
     assert result.objective >= free.bound
 
 
+@pytest.mark.parametrize("solver", ["branch-and-cut", "benders", "scip"])
+def test_the_formulation_honours_a_row_on_the_weights(recipe, solver):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(14, 4))
+    y = np.where(X[:, 0] - X[:, 1] + 0.7 * rng.normal(size=14) > 0, 1.0, -1.0)
+    build, values = recipe("formulation")["elastic_net"], []
+
+    def edited():
+        model = build(fs.Dataset.from_arrays(X, y, features=list("abcd")), max_features=2, rate=0.3)
+        model.mine = pyo.Constraint(expr=model.w["c"] + model.b >= model.w["a"] + 0.2)
+        return model
+
+    for pair in itertools.combinations("abcd", 2):
+        model = edited()
+        for j in "abcd":
+            model.sigma[j].fix(float(j in pair))
+        values.append(fs.solve(model, "clarabel").objective)
+    free = fs.solve(build(fs.Dataset.from_arrays(X, y, features=list("abcd")), max_features=2, rate=0.3), "scip")
+    assert min(values) > 1.01 * free.objective  # the row matters
+    result = fs.solve(edited(), solver)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(min(values), rel=2e-4)
+    assert result.bound <= min(values) * (1 + 1e-6)
+
+
 def test_the_formulation_touches_one_room():
     """What it imports lies below the families of models, in ``fsmodels`` and in the facts."""
     (code,) = re.findall(r"```python\n# formulation\n(.*?)```", TEXT, re.DOTALL)

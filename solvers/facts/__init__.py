@@ -11,6 +11,7 @@ from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.k_support import half_conjugate, half_norm, vertices
 from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
 from solvers.facts.row_bound import RowBound
+from solvers.facts.row_cut import RowCut
 from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.facts.structure import Cut, RelaxedAnswer, Structure, SubAnswer
 from solvers.facts.twin import Twin
@@ -35,6 +36,7 @@ __all__ = [
     "RelaxedAnswer",
     "RiskRow",
     "RowBound",
+    "RowCut",
     "Separable",
     "Structure",
     "SubAnswer",

@@ -57,9 +57,9 @@ class SolverSpec:
     """One solver: how to make it, what it can do, and what is particular about it.
 
     - ``version``: returns the version found, or None.
-    - ``words``: the common option words (``gap``, ``threads``, ``seed``, ``iteration_limit``) in the solver's own
-      language, for what its interface does not take itself. A word without meaning for a registered solver (the seed of
-      a solver that draws nothing, the gap of one without a bound) has no effect.
+    - ``words``: the common option words (``time_limit``, ``gap``, ``threads``, ``seed``, ``iteration_limit``) in the
+      solver's own language, for what its interface does not take itself. A word without meaning for a registered solver
+      (the seed of a solver that draws nothing, the gap of one without a bound) has no effect.
     - ``option_names``: the solver's own options: for the nearest match, and, unless ``checks_options``, to refuse what
       it would swallow.
     - ``checks_options``: the solver refuses unknown options itself.

@@ -259,7 +259,9 @@ class Runner:
         words = {"threads": o.threads, "seed": o.seed, "gap": o.gap if integer else None}
         options = {**self._own_options(**words), **extra}
         arguments: dict[str, Any] = {}
-        if limit is not None:
+        if limit is not None and "time_limit" in self.spec.words:
+            options[self.spec.words["time_limit"]] = self.spec.seconds(limit)
+        elif limit is not None:
             arguments["timelimit"] = self.spec.seconds(limit)
         self._hand_over(model)
         ours = bool(rows) and model.component("dual") is None

@@ -34,8 +34,8 @@ SUB and its cut
                     y^\top \alpha = 0,\ 0 \le \alpha \le C \}
 
     and every feasible alpha gives the cut eta >= sum_i alpha_i - 1/2 sum_j sigma_j v_j^2, valid at every sigma in
-    [0, 1]^n and tight at the sigma whose alpha it is. q is convex, being a maximum of affine functions. ``fsp.cuts``
-    derives the same for a SUB with further linear rows.
+    [0, 1]^n and tight at the sigma whose alpha it is. q is convex, being a maximum of affine functions.
+    ``solvers.facts.row_cut`` derives the same for a SUB with further linear rows.
 Symbols
     w -> ``w`` (features; effective weight), b -> ``b``, xi -> ``xi`` (samples), sigma -> ``sigma`` (features; 0/1),
     t -> ``t`` (features), the paper's w -> ``u`` (bilinear), M -> ``max_features``, lambda -> ``penalty`` (features),

@@ -1,21 +1,7 @@
-r"""What FSP's structure offers to drivers: the fast SUB, the cut of any linear SUB, and the validation error.
+"""What FSP's structure offers to drivers: the fast SUB, where its next cut is worth more, and the validation error.
 
-The cut of an edited SUB
-    The user may add linear rows on w, b and xi, bounds, fixings, or other linear costs. Write SUB at sigma as
-
-    .. math::
-        \min_{w, z}\ \tfrac12 \sum_j w_j^2 + c^\top (w, z) \quad \text{s.t. } \ell \le A (w, z) \le u,\
-        w, z \text{ in their bounds},\ w_j = 0 \text{ where } \sigma_j = 0
-
-    with z = (b, xi). For multipliers r (r+ on lower, r- on upper sides) and d = c - A'r, v = -d on w, weak duality:
-
-    .. math::
-        q(\sigma) \ge \ell^\top r^+ - u^\top r^- + \sum_{z_k} \min_{z_k} d_k z_k
-                  + \sum_j \sigma_j \min_{w_j} (\tfrac12 w_j^2 - v_j w_j),
-
-    each minimum over the variable's bounds. Without edits this is Aytug's (10): A'r on w is v, the minimum is
-    -1/2 v_j^2, and the minima over b and xi are 0 exactly when y'alpha = 0 and alpha <= C. A solver's multipliers meet
-    these two only nearly, so ``RowCut`` moves multipliers towards 0, which it may do at will, until they hold exactly.
+Of an edited SUB the cut is ``solvers.facts.row_cut``'s. Without edits that is Aytug's (10): A'r on w is v, the minimum
+over w_j is -1/2 v_j^2, and the minima over b and xi are 0 exactly when y'alpha = 0 and alpha <= C.
 """
 
 from __future__ import annotations
@@ -29,11 +15,7 @@ import pyomo.environ as pyo
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.fsp.oracle import SvmOracle, SvmSolution
 from fsmodels.models.fsp.oracle.relaxation import Rows
-from solvers import Capability as C
-from solvers import either
-from solvers.errors import ModelError
 from solvers.facts import Cut, LinearRows, RelaxedAnswer, SubAnswer
-from solvers.values import same, state
 
 BORDER = 200  # rows of the master beside which the joint relaxation is still fast
 NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its support costs
@@ -122,78 +104,6 @@ def _one_sided(master: LinearRows) -> Rows | None:
     )
 
 
-class RowCut:
-    """The cut of SUB with any linear rows, from their multipliers; the module's text derives it."""
-
-    def __init__(self, w: list[Any], auxiliary: list[Any]) -> None:
-        """Take the effective weights, and the variables that belong to the form (t or u)."""
-        self._w, self._auxiliary = w, auxiliary
-        self._states = [state(v) for v in auxiliary]
-
-    def __call__(self, rows: LinearRows, multipliers: np.ndarray) -> Cut:
-        """Return the cut over sigma, after repairing the multipliers.
-
-        Raises ModelError if a row, cost or bound is on t or u, which belong to the form, or the multipliers cannot be
-        repaired.
-        """
-        column = {id(v): k for k, v in enumerate(rows.variables)}
-        w = np.array([column[id(v)] for v in self._w], dtype=int)
-        auxiliary = np.array([column[id(v)] for v in self._auxiliary], dtype=int)
-        self._check_form(rows, auxiliary)
-        z = np.setdiff1d(np.arange(len(rows.variables)), np.concatenate([w, auxiliary]))
-        r = _dual_feasible(rows, np.asarray(multipliers, dtype=float), z)
-        d = rows.cost - rows.matrix.T @ r
-        constant = rows.constant + _product(np.maximum(r, 0), rows.lower) - _product(np.maximum(-r, 0), rows.upper)
-        constant += _least(rows, r, z)
-        v = -d[w]
-        best = np.clip(v, rows.x_lower[w], rows.x_upper[w])
-        return Cut(constant, 0.5 * best**2 - v * best)
-
-    def _check_form(self, rows: LinearRows, auxiliary: np.ndarray) -> None:
-        touched = np.flatnonzero(np.diff(rows.matrix[:, auxiliary].tocsr().indptr))
-        named = [f'Row "{rows.rows[k].name}" is' for k in touched]
-        named += [f'The cost of "{rows.variables[k].name}" is' for k in auxiliary if rows.cost[k]]
-        changed = [v for v, before in zip(self._auxiliary, self._states, strict=True) if not same(state(v), before)]
-        named += [f'The bound of "{v.name}" is' for v in changed]
-        if named:
-            raise ModelError(
-                f"{named[0]} on a variable that only writes selection down, which no cut covers: state it on w or "
-                f"sigma, or solve the whole model with {either(C.MIQCP)}."
-            )
-
-
-def _dual_feasible(rows: LinearRows, multipliers: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Return multipliers of the right signs with reduced costs d >= 0 where z is unbounded above, <= 0 where below.
-
-    A multiplier may always be moved towards 0. Where d has the wrong sign, the rows that push it there are scaled down
-    just enough: first for all variables with one infinite bound, then for each free one.
-    """
-    r = np.where(np.isfinite(rows.lower), multipliers, np.minimum(multipliers, 0.0))
-    r = np.where(np.isfinite(rows.upper), r, np.maximum(r, 0.0))
-    up, down = np.isinf(rows.x_upper[z]), np.isinf(rows.x_lower[z])
-    groups = [z[up ^ down], *z[up & down][:, None]]
-    entries = rows.matrix.tocoo()
-    for _ in range(3):
-        for group in groups:
-            r = _scaled_down(rows, entries, r, group)
-    return r
-
-
-def _scaled_down(rows: LinearRows, entries: Any, r: np.ndarray, group: np.ndarray) -> np.ndarray:
-    d = rows.cost - rows.matrix.T @ r
-    wrong = np.zeros(len(d))
-    low, up = rows.x_lower[group], rows.x_upper[group]
-    wrong[group] = np.where(np.isinf(up), np.minimum(d[group], 0.0), 0.0)
-    wrong[group] += np.where(np.isinf(low), np.maximum(d[group], 0.0), 0.0)
-    push = entries.data * r[entries.row]
-    guilty = push * wrong[entries.col] < 0
-    at, push = entries.col[guilty], np.abs(push[guilty])
-    total = np.bincount(at, weights=push, minlength=len(d))
-    keep = np.ones(len(r))
-    np.minimum.at(keep, entries.row[guilty], np.maximum(0.0, 1.0 - np.abs(wrong[at]) / total[at]))
-    return r * keep
-
-
 class Reweighting:
     r"""Where the relaxation's next cut is likely worth more: the best sigma for the present w.
 
@@ -242,23 +152,3 @@ def selected(model: pyo.ConcreteModel) -> list[str]:
 def _set(variable: Any, values: np.ndarray) -> None:
     for v, x in zip(variable.values(), values.tolist(), strict=True):
         v.set_value(x, skip_validation=True)
-
-
-def _product(r: np.ndarray, side: np.ndarray) -> float:
-    used = r > 0
-    return float(r[used] @ side[used])
-
-
-def _least(rows: LinearRows, r: np.ndarray, z: np.ndarray) -> float:
-    """Return the sum of min d_k z_k over the bounds; rounding of a repaired zero counts as zero."""
-    d = (rows.cost - rows.matrix.T @ r)[z]
-    size = (np.abs(rows.cost) + np.abs(rows.matrix).T @ np.abs(r))[z]
-    d = np.where(np.abs(d) <= 1e-13 * size, 0.0, d)
-    at = np.where(d > 0, rows.x_lower[z], np.where(d < 0, rows.x_upper[z], 0.0))
-    if np.any(np.isinf(at)):
-        name = rows.variables[z[np.argmax(np.isinf(at))]].name
-        raise ModelError(
-            f'The multipliers of the edited subproblem prove no bound, because variable "{name}" has none: bound it, '
-            f"try another sub_solver, or solve the whole model with {either(C.MIQCP)}."
-        )
-    return float(d @ at)

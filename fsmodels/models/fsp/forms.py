@@ -18,11 +18,11 @@ from pyomo.gdp import Disjunct, Disjunction
 
 from fsmodels.checks import choice
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.fsp.cuts import FastSub, Reweighting, RowCut, error_rate, selected
+from fsmodels.models.fsp.cuts import FastSub, Reweighting, error_rate, selected
 from fsmodels.models.proofs.certified import Classified, Point, chosen, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.svm import equal_shares, feature_weights, half_squares, least_cost, resolution, soft_margin
-from solvers.facts import Change, Structure
+from solvers.facts import Change, RowCut, Structure
 
 NORM, OR = "(FSP) 1/2 sum w_j^2", "(FSP) feature j is selected or w_j = 0"
 FORMS = ["perspective", "bilinear", "big-m", "indicator"]

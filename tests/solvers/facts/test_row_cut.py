@@ -1,0 +1,89 @@
+"""The weak-duality cut on small random subproblems, against their value at every 0/1 point."""
+
+import itertools
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from solvers.clarabel.interface import Clarabel
+from solvers.errors import ModelError
+from solvers.facts import RowCut
+from solvers.model.linear import LinearRows
+
+INFEASIBLE = {"load_solutions": False, "raise_exception_on_nonoptimal_result": False}
+
+
+def subproblem(seed):
+    """Three weights, two other variables (one free, one with bounds), rows of every kind."""
+    rng = np.random.default_rng(seed)
+    m = pyo.ConcreteModel()
+    m.w, m.t = pyo.Var(range(3)), pyo.Var(range(3), bounds=(0, None))
+    m.free, m.slack = pyo.Var(), pyo.Var(bounds=(0, rng.choice([5.0, np.inf])))
+    if seed % 2:
+        m.w[0].setub(0.3)
+    A = rng.normal(size=(5, 4))
+    m.rows = pyo.ConstraintList()
+    for k, row in enumerate(A):
+        body = sum(a * v for a, v in zip(row, [*m.w.values(), m.free], strict=True)) + m.slack
+        m.rows.add([body >= 1.0, (0.5, body, 4.0), body >= -1.0][k % 3])
+    m.rows.add(m.free == 0.4 * m.w[1] + 0.1)
+    m.linear = pyo.Expression(expr=rng.uniform(1, 3) * m.slack + 0.2 * m.w[2] + 0.7)
+    m.cost = pyo.Objective(expr=0.5 * sum(w**2 for w in m.w.values()) + m.linear)
+    return m
+
+
+def solved(m, point):
+    """Return the value at a point, and the multipliers of the rows."""
+    for w, x in zip(m.w.values(), point, strict=True):
+        w.unfix() if x else w.fix(0.0)
+    results = Clarabel().solve(m, **INFEASIBLE)
+    if results.incumbent_objective is None:
+        return np.inf, None
+    found = results.solution_loader.get_duals()
+    return results.incumbent_objective, np.array([found[row] for row in m.rows.values()])
+
+
+def linear(m):
+    for w in m.w.values():
+        w.unfix()
+    variables = [*m.w.values(), m.free, m.slack, *m.t.values()]
+    return LinearRows.of(list(m.rows.values()), variables, [m.linear], 1.0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_cut_is_below_the_value_everywhere_and_meets_it_where_it_is_made(seed):
+    m, rng = subproblem(seed), np.random.default_rng(seed)
+    cut_of = RowCut([*m.w.values()], [*m.t.values()])
+    points = list(itertools.product([0, 1], repeat=3))
+    truth = {point: solved(m, point) for point in points}
+    rows = linear(m)
+    homes = [(point, r) for point, (_, r) in truth.items() if r is not None]
+    assert len(homes) > 1
+    for home, r in homes:
+        cut = cut_of(rows, r)
+        assert cut.at(np.array(home)) == pytest.approx(truth[home][0], rel=1e-6)
+        for noise in (0.0, 0.1, 3.0):
+            try:
+                cut = cut_of(rows, r + noise * rng.normal(size=len(r)))
+            except ModelError:  # no bound, which is valid too
+                continue
+            for point, (value, _) in truth.items():
+                assert cut.at(np.array(point)) <= value + 1e-7
+
+
+@pytest.mark.parametrize(
+    ("edit", "named"),
+    [
+        (lambda m: m.rows.add(m.t[1] <= 3), 'Row "rows'),
+        (lambda m: m.linear.set_value(m.linear.expr + m.t[1]), 'The cost of "t'),
+        (lambda m: m.t[1].setub(3), 'The bound of "t'),
+    ],
+)
+def test_what_is_on_an_auxiliary_variable_is_refused_by_name(edit, named):
+    m = subproblem(0)
+    cut_of = RowCut([*m.w.values()], [*m.t.values()])
+    edit(m)
+    rows = linear(m)
+    with pytest.raises(ModelError, match=named):
+        cut_of(rows, np.zeros(len(rows.rows)))
