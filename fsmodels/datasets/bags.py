@@ -100,27 +100,17 @@ class Bags:
 
         Parameters
         ----------
-        path : str or Path
-            The file.
-        bag : str
-            Column that says which bag a row is in, numbers or text; it is no attribute.
+        path, positive, drop
+            As for ``Dataset.from_csv``.
         target : str
             Column of the labels: the label of its bag on every row.
-        positive : object, optional
-            Label that becomes +1; all others become -1. Without it there must be two labels, and the larger in sorted
-            order is +1.
-        drop : str or sequence of str
-            Columns to leave out.
+        bag : str
+            Column that says which bag a row is in, numbers or text; it is no attribute.
 
         Raises
         ------
         DataError
             No such column, a row without a bag, a bag of two labels, and all that ``Dataset.from_csv`` refuses.
-
-        Warns
-        -----
-        DataWarning
-            Constant attributes, or attributes equal to another.
 
         Examples
         --------

@@ -33,10 +33,10 @@ LEAST = 1e-30  # an objective's size, below which it is left below tolerances
 class Change:
     """A change of variables, as a builder declares it.
 
-    - ``factors``: v = f u, f a power of two.
-    - ``offset``: b = b' - sum_j c_j v_j.
-    - ``centre``: the terms of that sum.
-    - ``rows``: rows to be multiplied by f, a power of two.
+    - ``factors``: list of (variable, f): v = f u, f a power of two.
+    - ``offset``: a variable b, b = b' - sum_j c_j v_j.
+    - ``centre``: list of (c, variable), the terms of that sum.
+    - ``rows``: list of (row, f), rows to be multiplied by f, a power of two.
     - ``most``: what the optimum is not above. Where that is small, the objective is multiplied by a power of two.
     """
 

@@ -39,8 +39,8 @@ class RowBound:
     ) -> tuple[float, np.ndarray]:
         """Return a lower bound of the cost within bounds, and a point to branch at.
 
-        ``among``: one of these is 1, none where there is no such demand; all other choices are fixed by the bounds.
-        Returns (inf, ``lower``) where nothing satisfies the rows.
+        ``among`` (count,), bool: one of these is 1, none where there is no such demand; all other choices are fixed by
+        the bounds. Returns (inf, ``lower``) where nothing satisfies the rows.
         """
         if self._lp is None:
             return self._lagrangian(self.master.cost, self.master.constant, lower, upper, among), np.clip(

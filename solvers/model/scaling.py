@@ -22,8 +22,8 @@ def power_of_two(size: float) -> float:
 def row_unit(coefficients: np.ndarray, sides: np.ndarray, most: np.ndarray) -> tuple[float, float] | None:
     """Return what to divide a row by, and up to which size a coefficient is noise; None for a row that spans too much.
 
-    ``coefficients``: array (n,). ``sides``: its finite sides. ``most``: the largest absolute value that each variable
-    can take; inf where there is none.
+    ``coefficients``: array (n,). ``sides``: its finite sides. ``most`` (n,): the largest absolute value that each
+    variable can take; inf where there is none.
 
     >>> row_unit(np.array([3.0, 1.0]), np.array([2.0]), np.ones(2))
     (1.0, 0.0)

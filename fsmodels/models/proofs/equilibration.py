@@ -80,9 +80,9 @@ class Columns:
     ) -> Change | None:
         """Return the change of variables for w = sum of sign * variables, b = sign * offset; None where none is due.
 
-        ``weights``: list of (sign, variables over the columns). ``offset``: none where the rows hold centred columns.
-        ``most``: what the best weights are not above. Theirs is the size of u where it is smaller than the column
-        allows.
+        ``weights``: list of (sign, variables over the columns). ``offset`` (sign, variable): none where the rows hold
+        centred columns. ``most``: what the best weights are not above. Theirs is the size of u where it is smaller than
+        the column allows.
         """
         factor = self.sizes(most) if np.isfinite(most) else self.factor
         if self.plain and np.all(factor == 1.0):

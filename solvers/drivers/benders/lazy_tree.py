@@ -33,7 +33,8 @@ class Judgement:
     """What is said of an integer point.
 
     ``stop``: the tree must end here. ``row``: a row of the model that the point violates, or its values of other
-    variables: the point is not accepted. ``instead``: with these in place of the point's own values it is a solution.
+    variables: the point is not accepted. ``instead``: list of (variable, value): with these in place of the point's own
+    values it is a solution.
     """
 
     stop: bool

@@ -59,22 +59,15 @@ _SIGMA_SLACK = 1e-6  # LP solvers return sigma outside [0, 1] by their feasibili
 class SvmSolution:
     """Certified answer for one sigma.
 
-    Attributes
-    ----------
-    value, bound, gap : float
-        Objective (1) of ``(w, b)``, at least q; objective (3) of ``alpha``, at most q; and
-        ``(value - bound) / |value|``, not below 0.
-    alpha : ndarray (l,)
-        Multipliers of (2): within [0, C], and y'alpha = 0 to rounding.
-    w, b : ndarray (n,), float
-        Effective weights, 0 where sigma is 0, and the best intercept; slacks are ``max(0, 1 - y (X w + b))``.
-    v : ndarray (n,)
-        ``X' (y alpha)`` for ALL features: the slopes of the cut are ``-v**2 / 2``.
-    iterations, seconds : int, float
-        Iterations of the methods, and wall-clock time.
-    method : str
-        "closed-form" (k = 0), "libsvm-gram", "interior-point" (k <= l), "interior-point-gram" (k > l),
-        "interior-point-rotated": the last that was needed.
+    - ``value``, ``bound``, ``gap``: objective (1) of ``(w, b)``, at least q; objective (3) of ``alpha``, at most q; and
+      ``(value - bound) / |value|``, not below 0.
+    - ``alpha`` (l,): multipliers of (2): within [0, C], and y'alpha = 0 to rounding.
+    - ``w`` (n,), ``b``: effective weights, 0 where sigma is 0, and the best intercept; slacks are
+      ``max(0, 1 - y (X w + b))``.
+    - ``v`` (n,): ``X' (y alpha)`` for ALL features: the slopes of the cut are ``-v**2 / 2``.
+    - ``iterations``, ``seconds``: iterations of the methods, and wall-clock time.
+    - ``method``: "closed-form" (k = 0), "libsvm-gram", "interior-point" (k <= l), "interior-point-gram" (k > l),
+      "interior-point-rotated": the last that was needed.
     """
 
     value: float
@@ -96,24 +89,11 @@ class SvmSolution:
 class SvmOracle:
     """Solve the SVM of any support of one data set.
 
-    Parameters
-    ----------
-    X : array_like or scipy.sparse matrix, shape (l, n)
-        Samples by features, finite; copied. Sparse stays sparse: only the selected columns become dense.
-    y : array_like (l,)
-        Labels -1 and +1, both present.
-    C : float
-        Price of one unit of slack, > 0; it multiplies the unscaled sum of slacks.
+    ``X`` (array_like or scipy.sparse matrix, shape (l, n)): samples by features, finite; copied. Sparse stays sparse:
+    only the selected columns become dense. ``y`` (l,): labels -1 and +1, both present. ``C``: price of one unit of
+    slack, > 0; it multiplies the unscaled sum of slacks. Raises DataError: shapes that do not match, NaN or inf, labels
+    other than -1 and +1, or one class only. Raises ParameterError: C that is not a positive number.
 
-    Raises
-    ------
-    DataError
-        Shapes that do not match, NaN or inf, labels other than -1 and +1, or one class only.
-    ParameterError
-        C that is not a positive number.
-
-    Examples
-    --------
     >>> X = [[0.0, 5.0], [2.0, 5.0], [1.0, 4.0], [3.0, 6.0]]
     >>> oracle = SvmOracle(X, [-1, 1, -1, 1], C=10.0)
     >>> answer = oracle.solve([1, 0])
@@ -146,20 +126,11 @@ class SvmOracle:
     def solve(self, sigma: Any, tolerance: float = 1e-7, time_limit: float | None = None) -> SvmSolution:
         """Solve SUB at ``sigma``.
 
-        Parameters
-        ----------
-        sigma : array_like (n,)
-            Within [0, 1]; values outside by at most 1e-6 are clipped, and the answer is for the clipped sigma.
-        tolerance : float
-            Relative gap to reach, > 0. If rounding does not allow it, the run ends earlier with the gap it reports.
-        time_limit : float, optional
-            Seconds, checked once an interior-point iteration; then the best certified point so far is returned, never
-            an error.
-
-        Raises
-        ------
-        ParameterError
-            ``sigma`` of another length or outside [0, 1], ``tolerance`` not positive, ``time_limit`` negative.
+        ``sigma`` (n,): within [0, 1]; values outside by at most 1e-6 are clipped, and the answer is for the clipped
+        sigma. ``tolerance``: relative gap to reach, > 0. If rounding does not allow it, the run ends earlier with the
+        gap it reports. ``time_limit``: seconds, checked once an interior-point iteration; then the best certified point
+        so far is returned, never an error. Raises ParameterError: ``sigma`` of another length or outside [0, 1],
+        ``tolerance`` not positive, ``time_limit`` negative.
         """
         start = time.perf_counter()
         sigma = np.asarray(sigma, dtype=float)
@@ -210,22 +181,10 @@ class SvmOracle:
     ) -> tuple[Relaxed, Array] | None:
         """Minimise ``cost.x + q(sigma)`` over rows and bounds, x = (sigma, whatever else); see ``oracle.relaxation``.
 
-        Parameters
-        ----------
-        cost, lower, upper : arrays (m,), m >= n
-            The first n are sigma's, within [0, 1]; all bounds finite.
-        rows : Rows
-            ``matrix`` (r, m).
-        accuracy : float
-            Relative gap to reach.
-        enough : float
-            A proven bound at which to stop.
-
-        Returns
-        -------
-        (Relaxed, v) or None
-            v (n,) as in ``SvmSolution``; None where it is too large (l k min(l, k) above 5e9, k the sigma that may be
-            above 0), or did not converge.
+        ``cost``, ``lower``, ``upper`` (m,), m >= n: the first n are sigma's, within [0, 1]; all bounds finite.
+        ``rows``: ``matrix`` (r, m). ``accuracy``: relative gap to reach. ``enough``: a proven bound at which to stop.
+        Returns (Relaxed, v (n,) as in ``SvmSolution``); None where it is too large (l k min(l, k) above 5e9, k the
+        sigma that may be above 0), or did not converge.
         """
         deadline = time.perf_counter() + (math.inf if time_limit is None else time_limit)
         support = np.flatnonzero(upper[: self._mean.size])

@@ -49,7 +49,7 @@ def worth_trying(samples: int, features: int, tolerance: float, left: float = ma
 def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float) -> int:
     """Offer libsvm's answer to the proof; return its iterations.
 
-    ``columns``: array (l, k). ``root``: square roots of sigma.
+    ``columns``: array (l, k). ``root`` (k,): square roots of sigma.
     """
     from sklearn.exceptions import ConvergenceWarning  # an import of half a second, which few runs need
     from sklearn.svm import SVC

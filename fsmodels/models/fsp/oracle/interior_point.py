@@ -162,7 +162,7 @@ def _cholesky(H: Array) -> Array | None:
 def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float, deadline: float) -> tuple[int, str]:
     """Run until the proof is good enough or a limit strikes; return the iterations and the last form's name.
 
-    ``columns``: array (l, k). ``root``: square roots of sigma. ``deadline``: in ``time.perf_counter``'s seconds.
+    ``columns``: array (l, k). ``root`` (k,): square roots of sigma. ``deadline``: in ``time.perf_counter``'s seconds.
     """
     iterations, method = 0, Features.method
     Z = np.multiply(columns, root)

@@ -96,8 +96,8 @@ def minimise(
     """Minimise over x; None where the interior point breaks down or does not converge.
 
     - ``columns``: centred columns of X for the sigma that may be above 0.
-    - ``where``: their positions in x.
-    - ``cost``, ``lower``, ``upper``: of x; bounds finite.
+    - ``where`` (k,): their positions in x.
+    - ``cost``, ``lower``, ``upper`` (m,): of x; bounds finite.
     - ``accuracy``: relative gap to reach.
     - ``enough``: a proven bound at which to stop.
     - ``deadline``: in ``time.perf_counter``'s seconds.
