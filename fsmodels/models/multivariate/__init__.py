@@ -74,7 +74,7 @@ from fsmodels.models.multivariate.groups import OFFSET, Groups, group_dual, grou
 from fsmodels.models.multivariate.labellings import Worst
 from fsmodels.models.multivariate.measures import Loss
 from fsmodels.models.multivariate.measures import loss as loss_of
-from fsmodels.models.multivariate.proof import LabellingRows, resolution
+from fsmodels.models.multivariate.proof import LabellingRows, MarginRows, resolution
 from fsmodels.models.multivariate.solution import (
     OF_FIVE,
     FloatArray,
@@ -85,7 +85,7 @@ from fsmodels.models.multivariate.solution import (
     used_features,
 )
 from fsmodels.models.parameters import changeable
-from fsmodels.models.rows import rows_of
+from fsmodels.models.rows import rows_of, signed
 from fsmodels.weights import column_sizes
 from solvers.facts import CompositeRisk, Facts, RiskRow, half_norm
 
@@ -140,7 +140,8 @@ def fsmulti(
         is b. Where classes are unequal and columns centred, signs of scores mean little without it.
     form : {"lazy", "explicit"}
         Rows on labellings are found by the driver "two-layer", and weights exist for the features used only; or all
-        rows and variables are stated, for at most 12 samples, to be edited and solved by any conic solver.
+        rows and variables are stated, for at most 12 samples, to be edited and solved by any conic solver; not of
+        ``auc``, whose labellings are of pairs of samples: 2^(p q) rows with slopes of their own.
 
     Returns
     -------
@@ -151,7 +152,7 @@ def fsmulti(
     Raises
     ------
     ParameterError
-        C, the loss or the form is not allowed.
+        C, the loss or the form is not allowed, or not for this loss.
     InfeasibleParameter
         budget or k (of rec@k) beyond the data, or too many samples for form "explicit".
 
@@ -222,7 +223,14 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
     model.objective = pyo.Objective(
         expr=0.5 * pyo.quicksum(model.t.values()) + 0.5 * model.C * loss, doc="(4) Omega and the squared hinge loss"
     )
-    Facts(selected=partial(used_features, data), default_solver="clarabel").seal(model)
+    hinges = MarginRows(signed(data))
+    Facts(
+        selected=partial(used_features, data),
+        default_solver="clarabel",
+        resolution=hinges.resolution,
+        certificate=hinges.certificate(model),
+        change=hinges.change(model),
+    ).seal(model)
     return model
 
 
@@ -322,6 +330,12 @@ def _explicit(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -
             f'form="explicit" states a row for each of 2^{n} labellings: use at most {MOST_SAMPLES} samples, or '
             'form="lazy".'
         )
+    first = measure.most_violated(data.y, np.zeros(n))
+    if first.labelling is None:
+        raise ParameterError(
+            f'form="explicit" states a row for each labelling of the samples, and loss "{measure.name}" labels pairs '
+            'of them, which is another model: use form="lazy", or a loss of labellings, such as "f1".'
+        )
     model = pyo.ConcreteModel(name=f"FSmulti, {measure.name}, every labelling")
     _parameters(model, data, B, C, offset)
     X = _matrix(data, offset)
@@ -350,7 +364,7 @@ def _explicit(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -
     Facts(
         selected=partial(used_features, data),
         default_solver="clarabel",
-        resolution=_resolution(X, measure.most_violated(data.y, np.zeros(n))),
+        resolution=_resolution(X, first),
         certificate=rows.certificate(model),
         change=rows.change(model),
     ).seal(model)

@@ -1,4 +1,4 @@
-r"""What the data prove of FSmulti (5) with all its rows: a bound from any multipliers, a point from any weights.
+r"""What the data prove of FSmulti (5) and FGM with all rows: a bound from any multipliers, a point from any weights.
 
 Bound
     For alpha >= 0 with sum alpha <= C and c = sum_k alpha_k p^k, p^k the slopes and q^k the sides of the rows, (5)
@@ -7,6 +7,14 @@ Bound
 Point
     The least xi of w is its largest row, the best d is in closed form (``solvers.facts.k_support``), what it lacks of B
     goes where there is room, and t_j = w_j^2 / d_j.
+Squared hinges (FGM)
+    For alpha >= 0 of the rows ``y_i w.x_i + xi_i >= 1`` and c = sum_i alpha_i y_i x_i the Lagrangian is least at w_j =
+    d_j c_j, at the d that takes the B largest c_j^2, and at xi_i = alpha_i / C:
+
+    .. math:: \sum_i \alpha_i - \tfrac12 (\text{the } B \text{ largest } c_j^2) - \tfrac1{2C} \sum_i \alpha_i^2
+
+    is a bound, and of t alpha largest at t = sum alpha / (the B largest c_j^2 + alpha.alpha / C). The best xi_i of w is
+    its hinge. w = 0 costs C n / 2, so that no weight of the optimum exceeds W = sqrt(C n).
 Units
     w_j = f_j u_j with f_j = q_max / max_k |p_j^k|, or W = sqrt(2 C q_max), which no weight of the optimum exceeds as
     w = 0 costs C q_max, where that is less; xi is measured in q_max. Powers of two, as everywhere.
@@ -23,9 +31,10 @@ from numpy.typing import NDArray
 
 from fsmodels.models.proofs.certified import write
 from fsmodels.models.proofs.equilibration import rounding
+from fsmodels.weights import column_sizes
 from solvers.facts import Certificate, Change, half_conjugate, half_norm
 
-__all__ = ["LabellingRows", "resolution"]
+__all__ = ["LabellingRows", "MarginRows", "resolution"]
 
 FloatArray = NDArray[np.float64]
 
@@ -51,14 +60,10 @@ class LabellingRows:
         most = (2.0 * float(pyo.value(model.C)) * top) ** 0.5
         if not most > 0:
             return None
-        factor = _powers(np.minimum(most, top / np.maximum(steepest, top / most))).tolist()
         unit = float(_powers(np.array(top)))
-        factors = [(model.xi, unit)]
-        rows = [(row, 1 / unit) for row in model.labelling.values()]
-        for f, w, t, cone in zip(factor, model.w.values(), model.t.values(), model.cone.values(), strict=True):
-            factors += [(w, f), (t, f**2)]
-            rows.append((cone, f**-2))
-        return Change(factors, rows=rows, most=model.C * top)
+        factors, rows = _in_units(model, _powers(np.minimum(most, top / np.maximum(steepest, top / most))))
+        rows += [(row, 1 / unit) for row in model.labelling.values()]
+        return Change([(model.xi, unit), *factors], rows=rows, most=model.C * top)
 
     def bound(self, model: Any, alpha: FloatArray | None) -> float:
         """Return what multipliers of the rows prove; without them, those of the row that w = 0 misses most."""
@@ -76,23 +81,86 @@ class LabellingRows:
 
     def repair(self, model: Any) -> None:
         """Give the model's weights the shares and the slack that they need; w = 0 where they are no numbers."""
-        w = np.array([np.nan if v.value is None else v.value for v in model.w.values()])
-        if not np.isfinite(w).all():
-            self.trivial(model)
-            return
-        budget = int(pyo.value(model.budget))
-        d = half_norm(w, budget)[1]
-        lack = budget - float(d.sum())
-        d += np.diff(np.minimum(np.cumsum(1.0 - d), max(0.0, lack)), prepend=0.0)
-        write(model.w, w)
-        write(model.d, np.minimum(d, 1.0))
-        write(model.t, np.divide(w**2, d, out=np.zeros_like(w), where=w != 0))
+        w = _with_shares(model)
         model.xi.set_value(max(0.0, float((self.sides - self.slopes @ w).max(initial=0.0))), skip_validation=True)
 
     def trivial(self, model: Any) -> None:
         """Put w = 0 on the model."""
         write(model.w, np.zeros(self.slopes.shape[1]))
         self.repair(model)
+
+
+@dataclass(frozen=True, eq=False)
+class MarginRows:
+    """The rows ``y_i w.x_i + xi_i >= 1`` of FGM: y_i x_i (n, m), dense or CSR."""
+
+    rows: Any
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MarginRows:
+        """Return these rows, which nobody changes: a model's clone shares them."""
+        return self
+
+    def certificate(self, model: pyo.ConcreteModel) -> Certificate:
+        """Return the certificate of a model."""
+        return Certificate([model.margin], self.bound, self.repair, self.trivial)
+
+    def change(self, model: pyo.ConcreteModel) -> Change:
+        """Return the change of variables."""
+        most, steepest = (float(pyo.value(model.C)) * self.rows.shape[0]) ** 0.5, column_sizes(self.rows)
+        factors, rows = _in_units(model, _powers(np.minimum(most, 1.0 / np.maximum(steepest, 1.0 / most))))
+        return Change(factors, rows=rows, most=0.5 * self.rows.shape[0] * model.C)
+
+    def bound(self, model: Any, alpha: FloatArray | None) -> float:
+        """Return what multipliers of the rows prove; without them, those of w = 0, which are all C."""
+        C, budget = float(pyo.value(model.C)), int(pyo.value(model.budget))
+        if alpha is None or not np.isfinite(alpha).all():
+            alpha = np.full(self.rows.shape[0], C)
+        alpha = np.maximum(alpha, 0.0)
+        gain, largest = float(alpha.sum()), float(alpha.max())
+        if not gain > 0:
+            return 0.0
+        slopes = np.asarray(self.rows.T @ (alpha / largest)).ravel()  # squares of 1e-200 would be 0
+        cost = half_conjugate(slopes, budget) + 0.5 * float((alpha / largest) @ (alpha / largest)) / C
+        return 0.5 * (gain / largest) ** 2 / (2.0 * cost)
+
+    def repair(self, model: Any) -> None:
+        """Give the model's weights the shares and the slacks that they need; w = 0 where they are no numbers."""
+        w = _with_shares(model)
+        write(model.xi, np.maximum(0.0, 1.0 - np.asarray(self.rows @ w).ravel()))
+
+    def trivial(self, model: Any) -> None:
+        """Put w = 0 on the model."""
+        write(model.w, np.zeros(self.rows.shape[1]))
+        self.repair(model)
+
+    def resolution(self, model: pyo.ConcreteModel) -> float:
+        """Return what rounding leaves of ``C/2 sum xi_i^2`` at the model's weights."""
+        w = np.array([v.value or 0.0 for v in model.w.values()])
+        return 0.5 * float(pyo.value(model.C)) * self.rows.shape[0] * rounding(column_sizes(self.rows), w, 0.0) ** 2
+
+
+def _with_shares(model: Any) -> FloatArray:
+    """Give the model's weights, 0 where they are no numbers, their shares d and t; return them."""
+    w = np.array([np.nan if v.value is None else v.value for v in model.w.values()])
+    if not np.isfinite(w).all():
+        w = np.zeros(len(w))
+    budget = int(pyo.value(model.budget))
+    d = half_norm(w, budget)[1]
+    lack = budget - float(d.sum())
+    d += np.diff(np.minimum(np.cumsum(1.0 - d), max(0.0, lack)), prepend=0.0)
+    write(model.w, w)
+    write(model.d, np.minimum(d, 1.0))
+    write(model.t, np.divide(w**2, d, out=np.zeros_like(w), where=w != 0))
+    return w
+
+
+def _in_units(model: Any, factor: FloatArray) -> tuple[list[tuple[Any, float]], list[tuple[Any, float]]]:
+    """Return the factors of w and t, and those of their rows, for the units of w."""
+    factors, rows = [], []
+    for f, w, t, cone in zip(factor.tolist(), model.w.values(), model.t.values(), model.cone.values(), strict=True):
+        factors += [(w, f), (t, f**2)]
+        rows.append((cone, f**-2))
+    return factors, rows
 
 
 def resolution(largest: FloatArray, side: float, slope: float, model: pyo.ConcreteModel) -> float:

@@ -20,6 +20,7 @@ from fsmodels.errors import InfeasibleParameter, ModelError, OptionError, Parame
 from fsmodels.models.multivariate.labellings import Worst
 from fsmodels.models.multivariate.measures import FBeta, Loss, contingency
 from solvers import SolutionStatus, StopReason
+from solvers.facts import facts_of
 
 LOSSES = ["hamming", "f1", "f0.5", "prbep", "rec@3", "rec@2p", "prec@3", "auc"]
 OPTIMUM = 1e-4  # relative, at a gap of 1e-5
@@ -154,6 +155,12 @@ def test_the_explicit_form_is_the_same_problem(loss, few):
     assert result.solver == "clarabel"
     assert result.objective == pytest.approx(proven(few, loss, 2, 30.0), rel=1e-5)
     assert len(model.labelling) == len(every_row(few, loss)[1])
+
+
+def test_the_explicit_form_is_refused_for_labellings_of_pairs(few):
+    """Of samples it is another model: of a pair 1 - (v_1 - v_2) / 50, in place of its hinge 1 - 2 (v_1 - v_2)."""
+    with pytest.raises(ParameterError, match=r'"auc" labels pairs.*form="lazy"'):
+        mv.fsmulti(few, budget=2, C=30.0, loss="auc", form="explicit")
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -306,6 +313,44 @@ def test_fgm_over_all_groups(B, data):
     w, _ = mv.classifier(model)
     hinges = np.maximum(0, 1 - y * (X @ w))
     assert spread(w, B) + 0.5 * C * hinges @ hinges == pytest.approx(result.objective, rel=1e-4)
+
+
+@pytest.mark.parametrize("B", [1, 2, 4])
+def test_fgm_is_bounded_by_any_multipliers(B, data):
+    """Never above what any weights cost, and met at the optimum by those of the rows."""
+    X, y, C, rng = np.asarray(data.X), data.y, 5.0, np.random.default_rng(B)
+    model = mv.fgm(data, budget=B, C=C)
+    model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    certificate, found = facts_of(model).certificate, fs.solve(model, gap=1e-7)
+    best = np.array([model.dual[row] for row in certificate.row_data()])
+    assert best.min() > -1e-6 * best.max()
+    assert certificate.bound(model, best) == pytest.approx(found.objective, rel=1e-6)
+    assert certificate.bound(model, -best) == 0.0
+    for alpha in (None, *rng.exponential(size=(50, 18)), *(best * rng.uniform(0.5, 1.5, (50, 18)))):
+        assert certificate.bound(model, alpha) <= found.objective * (1 + 1e-7)
+    for w in rng.normal(size=(50, 4)):
+        hinges = np.maximum(0, 1 - y * (X @ w))
+        assert found.bound <= spread(w, B) + 0.5 * C * hinges @ hinges
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("C", [1e-6, 5.0, 1e5])
+def test_fgm_in_other_units_is_proven_from_the_data(C, unit, data):
+    """Columns times s with C over s^2 cost 1 / s^2: what solvers take for 0 is no optimum."""
+    scaled = fs.Dataset.from_arrays(np.asarray(data.X) * unit, data.y).scaled("none")
+    model, plain = mv.fgm(scaled, budget=2, C=C / unit**2), mv.fgm(data, budget=2, C=C)
+    result, expected = fs.solve(model), fs.solve(plain, gap=1e-6).objective
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective * unit**2 == pytest.approx(expected, rel=1.1e-4)
+    w, _ = mv.classifier(model)
+    hinges = np.maximum(0, 1 - scaled.y * (np.asarray(scaled.X) @ w))
+    assert spread(w, 2) + 0.5 * model.C.value * hinges @ hinges == pytest.approx(result.objective, rel=1e-9)
+
+
+def test_a_run_of_fgm_that_is_stopped_has_its_trivial_point_and_a_bound(data):
+    result = fs.solve(mv.fgm(data, budget=2, C=5.0), time_limit=1e-9)
+    assert result.objective == 0.5 * 5.0 * 18
+    assert 0.0 < result.bound < result.objective
 
 
 def test_the_regulariser_and_the_risk_as_functions(few):
