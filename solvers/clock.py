@@ -45,6 +45,10 @@ class Clock:
         """Seconds left, 0 at least; None without a limit."""
         return None if self.limit is None else max(0.0, self.limit - self.elapsed)
 
+    def left_of(self, share: float) -> float | None:
+        """Return the seconds left until a share of the limit has passed; None without a limit."""
+        return None if self.limit is None else max(0.0, share * self.limit - self.elapsed)
+
     @property
     def over(self) -> bool:
         """Whether the limit has passed."""

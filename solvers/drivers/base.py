@@ -28,6 +28,14 @@ class OutOfTime(Exception):
     """Nothing more may be read, copied or set up: the limit has passed, or Ctrl-C was pressed."""
 
 
+class Ended(Exception):
+    """The run ends here, met deep inside a round; the driver's own loop catches it."""
+
+    def __init__(self, stop: StopReason, status: SolutionStatus | None = None) -> None:
+        super().__init__(stop.value)
+        self.stop, self.status = stop, status
+
+
 def configure(config: type[Config], options: dict[str, Any], name: str) -> Any:
     """Return a filled ``config``.
 

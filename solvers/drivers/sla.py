@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.drivers.base import Driver
+from solvers.drivers.base import Driver, Ended
 from solvers.drivers.starts import Start, StartsConfig, random_points, spread, table
 from solvers.errors import ModelError, SolverFailure
 from solvers.interfaces.registry import Capability as C
@@ -73,14 +73,6 @@ class SlaStart(Start):
         return min(self.steps, default=math.nan)
 
 
-class _Ended(Exception):
-    """No further linear program is to be solved; ``status``: the last one says it all about the model."""
-
-    def __init__(self, stop: StopReason, status: SolutionStatus | None = None) -> None:
-        super().__init__(stop.value)
-        self.stop, self.status = stop, status
-
-
 class SuccessiveLinearization(Driver):
     """Successive linear approximation; ``runs`` tells what became of each start."""
 
@@ -124,7 +116,7 @@ class SuccessiveLinearization(Driver):
             if all(run.failure for run in self.runs):
                 raise ModelError(self.runs[0].failure)
             return StopReason.CONVERGED, self._certified()
-        except _Ended as end:
+        except Ended as end:
             return end.stop, end.status or self._certified()
         finally:
             self._report()
@@ -159,7 +151,7 @@ class SuccessiveLinearization(Driver):
                 run.stationary = descent <= 1e3 * small
                 return
             x, value = self._moved(run, step, x, new)
-        raise _Ended(self.stop)
+        raise Ended(self.stop)
 
     def _first(self, run: SlaStart, start: np.ndarray | None) -> tuple[np.ndarray, float]:
         """Return the vertex at which a start begins, and its value."""
@@ -219,7 +211,7 @@ class SuccessiveLinearization(Driver):
         """
         limit = self.config.iteration_limit
         if limit is not None and self._solved >= limit:
-            raise _Ended(StopReason.ITERATION_LIMIT)
+            raise Ended(StopReason.ITERATION_LIMIT)
         self.lp.set_cost(cost)
         self._solved += 1
         run.linear_programs += 1
@@ -234,13 +226,13 @@ class SuccessiveLinearization(Driver):
         if answer.status is LpStatus.OPTIMAL:
             return answer.point
         if answer.status is LpStatus.LIMIT or self.clock.over:
-            raise _Ended(StopReason.TIME_LIMIT)
+            raise Ended(StopReason.TIME_LIMIT)
         if answer.status is LpStatus.INFEASIBLE:
-            raise _Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
+            raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
         if answer.status is LpStatus.UNBOUNDED:
             if not len(self.objective.curved):
                 self.message = "The objective has no end: a bound or a row is missing."
-                raise _Ended(StopReason.CONVERGED, SolutionStatus.UNBOUNDED)
+                raise Ended(StopReason.CONVERGED, SolutionStatus.UNBOUNDED)
             if run.objective is None:
                 raise ModelError("The linear program of this start has no end: bound the variables of the objective.")
             raise ModelError(

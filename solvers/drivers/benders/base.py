@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
@@ -14,7 +15,7 @@ from solvers.drivers.benders.split import SplitModel, implied_structure, is_decl
 from solvers.drivers.benders.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.facts.base import facts_of
-from solvers.facts.structure import Structure
+from solvers.facts.structure import Structure, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, require
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -156,6 +157,18 @@ class DecompositionDriver(Driver):
             return WholeRelaxation(SolutionStatus.NO_SOLUTION)
         with self.timing("master"):
             return relax_whole(self.parts, inside.runner, self.clock.left)
+
+    def ask(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
+        """Ask the subproblem at a point of the complicating variables; None when time is up."""
+        with self.timing("subproblem"):
+            return self._subproblem.solve(point, tolerance, self.clock.left)
+
+    def score_of(self, answer: SubAnswer) -> float | None:
+        """Return the validation error of an answer, put on the model for it; None without ``validation``."""
+        if self.config.validation is None or self.structure.score is None:
+            return None
+        answer.load()
+        return float(self.structure.score(self.model, self.config.validation))
 
     def prepare_master(self, floor: float | None) -> None:
         """Build the master; ``floor`` is a bound below the subproblem's value, where one is known."""

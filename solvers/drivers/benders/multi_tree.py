@@ -178,8 +178,7 @@ class Benders(DecompositionDriver):
             return self._master_runner.solve(self.master, time_limit=self.clock.left, integer=True)
 
     def _answer(self, point: np.ndarray) -> SubAnswer | None:
-        with self.timing("subproblem"):
-            return self._subproblem.solve(point, min(1e-7, max(1e-10, self.config.gap / 10)), self.clock.left)
+        return self.ask(point, min(1e-7, max(1e-10, self.config.gap / 10)))
 
     def _add(self, answer: SubAnswer) -> None:
         assert answer.cut is not None
@@ -190,11 +189,7 @@ class Benders(DecompositionDriver):
         """Keep the point if it is the best so far, by objective or by validation error; say whether it is."""
         if objective is None:
             return False
-        score = None
-        if self.config.validation is not None and self.structure.score is not None:
-            answer.load()
-            score = self.structure.score(self.model, self.config.validation)
-        return self.offer(objective, self.parts.master_variables, answer.load, score)
+        return self.offer(objective, self.parts.master_variables, answer.load, self.score_of(answer))
 
     def why_infeasible(self) -> str:
         """Name the rows that clash."""

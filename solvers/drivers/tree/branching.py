@@ -24,12 +24,20 @@ class Node:
 
 
 class Tree:
-    """Open nodes: plunge into a child while that pays, else take the best bound."""
+    """Open nodes: plunge into a child while that pays, else take the best bound.
+
+    ``left_out``: least bound of what was pruned or fixed away.
+    """
 
     def __init__(self) -> None:
         self._heap: list[Node] = []
         self._next: Node | None = None
         self._made = 0
+        self.left_out = np.inf
+
+    def leave_out(self, bound: float) -> None:
+        """Remember that nothing below this bound was left out."""
+        self.left_out = min(self.left_out, bound)
 
     def add(self, bound: float, changes: tuple[tuple[int, float, float], ...] = ()) -> None:
         """Add a node without a parent."""

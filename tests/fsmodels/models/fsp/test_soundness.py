@@ -53,7 +53,7 @@ def assert_incumbent(model, result):
 
 
 def pool_of(driver):
-    pool = driver._pool
+    pool = driver.incumbents.pool
     return pool._constants[: len(pool)], pool._coefficients[: len(pool)]
 
 

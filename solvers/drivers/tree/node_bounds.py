@@ -1,0 +1,58 @@
+"""What bounds a node: the structure's own relaxation where it has one, the linear program over cuts where not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvers.drivers.benders.base import DecompositionDriver
+from solvers.drivers.tree.incumbents import IncumbentSearch
+from solvers.drivers.tree.master import MasterOptimum
+from solvers.errors import SolverError
+from solvers.facts.structure import RelaxedAnswer
+from solvers.lp.highs import LpStatus
+from solvers.result import SolutionStatus
+
+ROWS = 400  # cuts kept in the LP besides one for each column
+
+
+class NodeBounds:
+    """Relaxations within bounds on the master's variables; what they learn goes to the incumbents' pool of cuts."""
+
+    def __init__(self, driver: DecompositionDriver, incumbents: IncumbentSearch, *, by_oracle: bool) -> None:
+        self.driver, self.incumbents, self.lp = driver, incumbents, incumbents.lp
+        self._relaxation = driver.structure.relaxation if by_oracle else None
+
+    def relax(self, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float) -> RelaxedAnswer | None:
+        """Ask the structure for the relaxation within bounds; None where it has none or cannot."""
+        if self._relaxation is None or not np.any(lower < upper):
+            return None
+        driver = self.driver
+        with driver.timing("subproblem"):
+            answer = self._relaxation(
+                self.lp.linear, lower, upper, accuracy=accuracy, enough=enough, time_limit=driver.clock.left
+            )
+        self.incumbents.asks += 1
+        if answer is not None:
+            self.incumbents.pool.add(answer.cut)
+        return answer
+
+    def solve(self, lower: np.ndarray, upper: np.ndarray) -> MasterOptimum | LpStatus:
+        """Solve the LP over cuts within bounds."""
+        if self.lp.cuts > ROWS + self.lp.size:
+            self.lp.drop_slack_cuts(keep_last=100)
+        with self.driver.timing("master"):
+            return self.lp.solve(lower, upper, self.driver.clock.left)
+
+    def add_floor(self, centre: np.ndarray) -> np.ndarray | None:
+        """Give the LP what bounds it; return a point of the master near the relaxation's optimum, None if infeasible.
+
+        Raises Endless if the model is unbounded or infeasible. Raises SolverError if nothing is found that bounds the
+        LP.
+        """
+        found = self.driver.find_floor()
+        if found.status is SolutionStatus.INFEASIBLE:
+            return None
+        if found.status is SolutionStatus.NO_SOLUTION or self.lp.floored:
+            raise SolverError("The master is unbounded: give bounds to the complicating variables.")
+        self.lp.add_floor(found.floor)
+        return centre if found.point is None else np.append(found.point, centre[self.lp.n :])

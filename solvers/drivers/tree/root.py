@@ -1,0 +1,173 @@
+"""The root of the tree: its relaxation, first incumbents, and what its reduced costs fix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvers.drivers.base import Ended
+from solvers.drivers.benders.base import DecompositionDriver
+from solvers.drivers.tree.branching import Tree
+from solvers.drivers.tree.incumbents import TIGHT, IncumbentSearch
+from solvers.drivers.tree.level_bundle import Root, solve_relaxation
+from solvers.drivers.tree.master import MasterOptimum
+from solvers.drivers.tree.node_bounds import NodeBounds
+from solvers.facts.structure import SubAnswer
+from solvers.lp.highs import LpStatus
+from solvers.result import SolutionStatus, StopReason
+
+LOOSE = 1e-5  # relative gap of fractional answers: their cuts need not be tight
+SHARE = 0.5  # of the time limit, by which the root must end
+ENOUGH = 0.1  # of the distance from the root's bound to the incumbent: a relaxation solved to this share is solved
+
+
+class RootSearch:
+    """Solves the root for a driver, and adds it to the tree.
+
+    ``centre``: the relaxation's solution. ``relaxed``: what it proves.
+    """
+
+    def __init__(
+        self,
+        driver: DecompositionDriver,
+        incumbents: IncumbentSearch,
+        bounds: NodeBounds,
+        tree: Tree,
+        *,
+        fractional: bool,
+        limit: int,
+    ) -> None:
+        self.driver, self.incumbents, self.bounds, self.tree = driver, incumbents, bounds, tree
+        self.lp, self._fractional, self._limit = incumbents.lp, fractional, limit
+        self.centre: np.ndarray = np.zeros(0)
+        self.relaxed: MasterOptimum | None = None
+
+    def solve(self) -> None:
+        """Solve the relaxation, find incumbents, and fix what cannot be better.
+
+        Raises Ended if the model is infeasible, or the run must stop.
+        """
+        lp, incumbents = self.lp, self.incumbents
+        first = lp.first_point()
+        if first is None:
+            raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
+        self.centre = first
+        if not self._relaxed_at_once():
+            if self._fractional:
+                self._relax()
+            else:
+                self._take_first_cut()
+        if (stop := self.driver.stopped()) is not None:
+            raise Ended(stop)
+        if self.relaxed is None:  # without a cut that bounds eta the tree begins with nothing
+            self.relaxed = MasterOptimum(-np.inf, self.centre, -np.inf, np.zeros(lp.size), lp.lower, lp.upper)
+        incumbents.round(self.centre)
+        incumbents.recall(self.centre)
+        incumbents.exchange()
+        self.fix()
+        self.tree.add(self.relaxed.bound)
+        incumbents.row("root")
+
+    def _relaxed_at_once(self) -> bool:
+        """Let the structure solve the relaxation, if it can."""
+        lp = self.lp
+        answer = self.bounds.relax(lp.lower, lp.upper, self.driver.config.gap / 10, np.inf)
+        if answer is None:
+            return False
+        self.driver.raise_bound(answer.bound)
+        lp.start(answer.cut.constant)
+        lp.add(SubAnswer(answer.bound, answer.bound, answer.cut, lambda: None))
+        eta = answer.bound - lp.value(answer.point)
+        self.centre = answer.point
+        self.relaxed = MasterOptimum(
+            answer.bound, answer.point, eta, answer.reduced_costs, lp.lower.copy(), lp.upper.copy()
+        )
+        for choice in answer.choices:
+            self.incumbents.evaluate(choice)
+        return True
+
+    def _relax(self) -> None:
+        """Solve the relaxation by a level bundle."""
+        root = self._by_bundle(self.centre)
+        if root.status is LpStatus.UNBOUNDED:
+            found = self.bounds.add_floor(self.centre)
+            if found is None:
+                raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
+            root = self._by_bundle(found)
+        self.centre, self.relaxed = root.centre, root.relaxed
+        self.lp.clip_cuts()
+        if root.status is LpStatus.INFEASIBLE and self.driver.best is None:  # else fixing has left nothing better
+            raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
+
+    def _by_bundle(self, start: np.ndarray) -> Root:
+        driver = self.driver
+        return solve_relaxation(
+            self.lp,
+            lambda x: self.incumbents.ask(x, LOOSE),
+            start,
+            tolerance=min(1e-4, driver.config.gap),
+            iteration_limit=self._limit,
+            time_left=lambda: driver.clock.left_of(SHARE),
+            suggest=driver.structure.suggest if driver.parts.as_built else None,
+            report=self._report,
+        )
+
+    def _report(self, root: Root) -> bool:
+        """Take what an iteration of the bundle has found; tell whether it is enough."""
+        driver, incumbents = self.driver, self.incumbents
+        driver.raise_bound(min(root.bound, self.tree.left_out), of_rest=True)
+        if self.lp.added == 1:  # an incumbent at once: what the first cut says is worth most
+            incumbents.evaluate(self.lp.greedy(np.argsort(root.cuts[0][0].coefficients, kind="stable")))
+        if self.lp.added % 10 == 0:
+            incumbents.round(root.centre)
+            incumbents.row("root", root.value)
+            if not root.suggesting:  # the structure knows nothing of fixed variables
+                self.relaxed = root.relaxed
+                self.fix()
+        return driver.closed(driver.config.gap) or self._solved_enough(root)
+
+    def _solved_enough(self, root: Root) -> bool:
+        """Tell whether branching now gains more than further cuts at the root could."""
+        best = self.driver.best
+        if best is None or not np.isfinite(root.bound):
+            return False
+        return root.value - root.bound <= ENOUGH * (best - root.bound)
+
+    def _take_first_cut(self) -> None:
+        """Give the LP one optimality cut from integral points, where fractional ones cannot be asked."""
+        lp = self.lp
+        rounded = lp.greedy(np.argsort(-self.centre[: lp.n], kind="stable"))
+        for choice in (rounded, np.ones(lp.n)):  # nothing is fixed at 0 at the second
+            answer = self.incumbents.ask(choice, TIGHT)
+            if answer is None:
+                raise Ended(StopReason.TIME_LIMIT)
+            if not lp.started:
+                lp.start(1.0 if answer.value is None else answer.value)
+            lp.add(answer)
+            if answer.value is not None:
+                break
+        relaxed = self.bounds.solve(lp.lower, lp.upper)
+        if relaxed is LpStatus.INFEASIBLE:
+            raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
+        if relaxed is LpStatus.UNBOUNDED:
+            self.bounds.add_floor(self.centre)
+            relaxed = self.bounds.solve(lp.lower, lp.upper)
+        if isinstance(relaxed, MasterOptimum):
+            self.relaxed = relaxed
+            self.driver.raise_bound(relaxed.bound)
+
+    def fix(self) -> None:
+        """Fix variables whose other value would cost more than the incumbent allows, by the root's reduced costs."""
+        root, lp = self.relaxed, self.lp
+        if root is None or self.driver.best is None:
+            return
+        d = root.reduced_costs
+        least = root.bound + np.abs(d)  # for a move by one, the least an integer variable can make
+        costly = lp.integer & (least >= self.incumbents.cutoff) & (root.lower < root.upper) & (lp.lower < lp.upper)
+        at_lower = costly & (d > 0) & np.isfinite(root.lower)
+        at_upper = costly & (d < 0) & np.isfinite(root.upper)
+        changed = at_lower | at_upper
+        if np.any(changed):
+            self.tree.leave_out(float(least[changed].min()))
+            lp.upper[at_lower] = root.lower[at_lower]
+            lp.lower[at_upper] = root.upper[at_upper]
+            lp.drop_fixed()
