@@ -76,7 +76,7 @@ def suppress(
     >>> data = fs.load_dataset("bupa").scaled("standard")
     >>> result = fs.obd.suppress(fs.svm.robust_lp(data), data, nu=0.5)
     >>> result.details["suppressed"]
-    ['mcv', 'alkphos', 'drinks']
+    ['alkphos']
     """
     share("nu", nu, MEANING)
     positive("delta", delta, "delta is the step of the differences")
@@ -129,7 +129,7 @@ def derivatives(model: pyo.ConcreteModel, data: Dataset, delta: float = 0.01) ->
     >>> model = fs.svm.robust_lp(data)
     >>> result = fs.solve(model)
     >>> fs.obd.derivatives(model, data).idxmax()
-    'gammagt'
+    'drinks'
     """
     w = np.array([pyo.value(model.w[j]) for j in data.features])
     margins = data.y * (np.asarray(data.X @ w).ravel() + pyo.value(model.b))

@@ -164,7 +164,7 @@ def full_fs(
     Examples
     --------
     >>> import fsmodels as fs
-    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> data = fs.load_dataset("bupa").take(range(60)).scaled("standard")
     >>> result = fs.solve(fs.kernel.full_fs(data, C=1.0, penalty=2.0, form="reduced"))
     >>> result.status.value
     'stationary'
@@ -200,7 +200,7 @@ def gmkl(
     Examples
     --------
     >>> import fsmodels as fs
-    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> data = fs.load_dataset("bupa").take(range(60)).scaled("standard")
     >>> result = fs.solve(fs.kernel.gmkl(data, C=1.0, penalty=2.0))
     >>> result.bound is None
     True
@@ -235,7 +235,7 @@ def ao_simple(
     Examples
     --------
     >>> import fsmodels as fs
-    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> data = fs.load_dataset("bupa").take(range(60)).scaled("standard")
     >>> result = fs.solve(fs.kernel.ao_simple(data, C=1.0, penalty=2.0))
     >>> bool((result.iterations["Objective"].diff().dropna() <= 1e-6).all())
     True
@@ -270,7 +270,7 @@ def ao_margin(
     Examples
     --------
     >>> import fsmodels as fs
-    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> data = fs.load_dataset("bupa").take(range(60)).scaled("standard")
     >>> result = fs.solve(fs.kernel.ao_margin(data, C=1.0, penalty=2.0))
     >>> bool((result.iterations["Objective"].diff().dropna() <= 1e-6).all())
     True
@@ -309,7 +309,7 @@ def ao_efs(
     Examples
     --------
     >>> import fsmodels as fs
-    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> data = fs.load_dataset("bupa").take(range(60)).scaled("standard")
     >>> result = fs.solve(fs.kernel.ao_efs(data, C=0.125, penalty=0.5))
     >>> result.has_solution
     True
@@ -347,7 +347,7 @@ def omega(
     Examples
     --------
     >>> import fsmodels as fs
-    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> data = fs.load_dataset("bupa").take(range(60)).scaled("standard")
     >>> omega(data, 0.5, C=1.0, penalty=1.0) < omega(data, 0.0, C=1.0, penalty=1.0)
     True
     """

@@ -165,7 +165,7 @@ def classifier(model: pyo.ConcreteModel) -> KernelClassifier:
     Examples
     --------
     >>> import fsmodels as fs
-    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> data = fs.load_dataset("bupa").take(range(60)).scaled("standard")
     >>> model = fs.kernel.gmkl(data, C=1.0, penalty=1.0)
     >>> result = fs.solve(model)
     >>> fs.kernel.classifier(model).error(data) < 0.4
@@ -191,7 +191,7 @@ def ranking(model: pyo.ConcreteModel) -> pd.Series:
     Examples
     --------
     >>> import fsmodels as fs
-    >>> data = fs.load_dataset("bupa").scaled("standard")
+    >>> data = fs.load_dataset("bupa").take(range(60)).scaled("standard")
     >>> model = fs.kernel.gmkl(data, C=1.0, penalty=1.0)
     >>> result = fs.solve(model)
     >>> set(result.selected) <= set(fs.kernel.ranking(model).index)

@@ -163,7 +163,7 @@ def fsmulti(
     >>> model = fs.multivariate.fsmulti(data, budget=2, C=10.0, loss="f1")
     >>> result = fs.solve(model)
     >>> result.status.value, len(result.selected)  # the sum of d is 2
-    ('optimal', 14)
+    ('optimal', 12)
     """
     choice("form", form, FORMS)
     B = feature_count(budget, dataset(data).n_features + _flag(offset), name="budget")

@@ -1,6 +1,5 @@
 """The fast SUB oracle against closed forms, clarabel, libsvm and the mathematics of its cut."""
 
-import doctest
 import itertools
 
 import clarabel
@@ -326,10 +325,6 @@ def test_every_small_problem_is_certified(data):
     # Weak duality where another alpha is optimal.
     other = np.array(data.draw(st.lists(st.sampled_from([0, 0.5, 1]), min_size=n, max_size=n), "other sigma"))
     assert answer.cut(other) <= SvmOracle(X, y, C).solve(other).value * (1 + 1e-9)
-
-
-def test_the_example_runs():
-    assert doctest.testmod(fsmodels.models.fsp.oracle).failed == 0
 
 
 @pytest.mark.parametrize(("rows", "k", "C"), [(200, 100, 1.0), (300, 300, 0.1), (200, 400, 1.0), (300, 120, 0.1)])

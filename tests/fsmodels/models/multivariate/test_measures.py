@@ -1,7 +1,6 @@
 """Losses of labellings: (18) by trying every labelling, its rows as cuts, measures beside scikit-learn's, and ties."""
 
 import dataclasses
-import doctest
 import itertools
 from fractions import Fraction
 
@@ -14,7 +13,6 @@ from sklearn import metrics
 
 import fsmodels as fs
 from fsmodels import measures
-from fsmodels.models.multivariate import at_k, losses
 from fsmodels.models.multivariate.labellings import Ranked, Table
 from fsmodels.models.multivariate.measures import Auc, BreakEven, FBeta, Hamming, PrecisionAt, RecallAt, loss, measure
 
@@ -463,10 +461,3 @@ def test_hamming_needs_no_class_and_one_class_of_positives_is_enough_for_f():
     worst = FBeta().most_violated([1, 1], [60.0, 0.0])
     assert (worst.table, round(worst.value, 4)) == (Table(1, 0, 1, 0), 33.3333)
     assert BreakEven().most_violated([1, 1], [-30.0, 0.0]).value == 0.0  # all are labelled +1
-
-
-@pytest.mark.parametrize("module", [measures, losses, at_k], ids=lambda module: module.__name__)
-def test_examples(module):
-    tried = doctest.testmod(module)
-    assert tried.attempted > 0
-    assert tried.failed == 0
