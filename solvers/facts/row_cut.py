@@ -35,12 +35,8 @@ from solvers.values import same, state
 class RowCut:
     """The cut of a subproblem with any linear rows, from their multipliers; the module's text derives it.
 
-    Parameters
-    ----------
-    w : list of Var data
-        The weights, in the order of the complicating variables that switch them.
-    auxiliary : list of Var data
-        Variables that only state what is switched: no row of the user, cost or changed bound may be on them.
+    ``w``: the weights, in the order of the complicating variables that switch them. ``auxiliary``: variables that only
+    state what is switched: no row of the user, cost or changed bound may be on them.
     """
 
     def __init__(self, w: list[Any], auxiliary: list[Any]) -> None:
