@@ -281,13 +281,7 @@ class Driver:
         """Count the rounds of a loop from 0; where the run must stop the loop ends, and ``stop`` says why.
 
         Before each round: a callback's word, Ctrl-C, the time limit, and the limit of iterations, in this order.
-
-        Parameters
-        ----------
-        limit : float, optional
-            By default the option ``iteration_limit``.
-        done : callable, optional
-            What the limit counts, where that is not the rounds.
+        ``limit``: by default the option ``iteration_limit``. ``done``: what it counts, where that is not the rounds.
         """
         limit, k, self.stop = self.config.iteration_limit if limit is None else limit, 0, StopReason.CONVERGED
         while (stop := self.stopped()) is None:

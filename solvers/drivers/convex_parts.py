@@ -25,7 +25,7 @@ class ConvexParts:
     - ``linear``: LinearRows.
     - ``curved``: the other rows.
     - ``convex``: theirs, in the same order.
-    - ``objective``: to be minimised: ``sign`` is -1 for a model that maximises.
+    - ``objective``: to be minimised: ``sign`` is -1 for a model that maximises; ``cost``: the same, for its tangents.
     - ``assumed``: what is convex by assumption.
     """
 
@@ -49,6 +49,7 @@ class ConvexParts:
         self.linear = LinearRows.of(linear, self.variables, [], 1.0)
         self.convex = [self._row(row) for row in self.curved]
         self.objective = SmoothObjective(objective.expr, self.variables, self.sign)
+        self.cost = ConvexFunction("The objective", self.objective)
         if len(self.objective.curved):
             self._prove(objective.expr, self.sign, f'Objective "{objective.name}"')
 

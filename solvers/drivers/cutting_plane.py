@@ -111,7 +111,6 @@ class CuttingPlane(Driver):
         self.parts = ConvexParts(model, rows, variables, assume_convex=c.assume_convex)
         self.go_on()
         self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, seed=c.seed or 0)
-        self.objective = ConvexFunction("The objective", self.parts.objective)
         self._solved = 0
         self._worst = np.inf  # violation at the last point
 
@@ -211,7 +210,7 @@ class CuttingPlane(Driver):
 
     def _objective_cut(self, x: np.ndarray) -> tuple[np.ndarray, float]:
         """Return a and b of a.x - eta <= b for the objective without its linear part."""
-        slope, side = self.objective.cut(x, bounds_only=True)
+        slope, side = self.parts.cost.cut(x, bounds_only=True)
         return slope - self.parts.objective.linear, side
 
     def _solve(self) -> LpAnswer:
@@ -284,7 +283,7 @@ class CuttingPlane(Driver):
             x = repaired
         elif self._worst > tolerance:
             return
-        value = self.objective.at(x)
+        value = self.parts.cost.at(x)
         if not np.isfinite(value):
             return
         if self.certificate is None and self.best is not None and value >= self.best:
