@@ -107,15 +107,14 @@ def without_domains(variables: Iterable[Any]) -> Iterator[None]:
 
 
 @contextmanager
-def plain_domains(model: Any, *, continuous: bool) -> Iterator[None]:
-    """Hide, during a solve, what is integer by name only: ``continuous``, all that is integer.
+def plain_domains(variables: Iterable[Any], *, continuous: bool) -> Iterator[None]:
+    """Hide, during a solve, which of a model's variables are integer by name only: ``continuous``, all that are.
 
     A variable fixed at a fraction is a constant to Pyomo, and makes the model infeasible for interfaces that pass it on
     as an integer; a continuous solver refuses an integer variable even where no row holds it; and the multipliers of a
     linear program with a fixed integer are to some a mixed-integer program's, which has none.
     """
-    every = model.component_data_objects(pyo.Var, descend_into=INSIDE)
-    hidden = [v for v in every if (v.fixed and is_fraction(v)) or (continuous and not v.is_continuous())]
+    hidden = [v for v in variables if (v.fixed and is_fraction(v)) or (continuous and not v.is_continuous())]
     with without_domains(hidden):
         yield
 

@@ -20,8 +20,9 @@ from solvers.model.classes import single_objective, violation
 from solvers.model.duals import dual_suffix
 from solvers.model.unseen import refuse_unseen
 from solvers.options import Config, check_limits, check_types
+from solvers.reading import ModelReading
 from solvers.result import ROUNDING, Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
-from solvers.values import INSIDE, put_back, put_on_bounds
+from solvers.values import put_back, put_on_bounds
 
 
 class OutOfTime(Exception):
@@ -70,13 +71,14 @@ class Driver:
 
     def __init__(self, model: pyo.ConcreteModel, /, **options: Any) -> None:
         self.model, self.options = model, options
+        self.reading = ModelReading(model)
         self.config = configure(self.options_type, options, self.name)
         facts = facts_of(model)
         if facts is not None and not isinstance(facts, self.asks):
             facts.check_stated(f'"{self.name}" takes whole models')
         self.clock = Clock.of_run(self.config.time_limit)
         remedy = "" if facts is None or not facts.implicit else f"{facts.remedy} to edit it"
-        refuse_unseen(model, self.name, self.sees, remedy)
+        refuse_unseen(self.reading, self.name, self.sees, remedy)
         self.best: float | None = None  # least objective seen
         self.bound: float | None = None
         self._kept: tuple[float, float] | None = None  # (validation error, objective) of what will be loaded
@@ -92,8 +94,8 @@ class Driver:
                 self.prepare()
         except OutOfTime:
             self.late = True
-            self.sign = 1.0 if single_objective(model).sense == pyo.minimize else -1.0
-        self.resolution = resolution_of(model)
+            self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
+        self.resolution = resolution_of(self.reading)
 
     def go_on(self, seconds: float = 0.0) -> None:
         """End ``prepare`` where the run has to stop, or what takes these seconds could not be done in time.
@@ -149,7 +151,8 @@ class Driver:
     def _looped(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the loop, and leave the model's values as they were."""
         c = self.config
-        before = [(v, v.value) for v in self.model.component_data_objects(pyo.Var, descend_into=INSIDE)]
+        self.reading = ModelReading(self.model)  # which may have been edited since this was made
+        before = [(v, v.value) for v in self.reading.variables]
         if (stale := dual_suffix(self.model)) is not None:
             stale.clear()
         minimize = self.sign > 0
@@ -180,13 +183,12 @@ class Driver:
         objective = None if self._kept is None else self._kept[1]
         facts, selected = facts_of(self.model), None
         stated = facts is None or not facts.implicit
-        every = self.model.component_data_objects(pyo.Var, descend_into=INSIDE)
-        if objective is not None and put_on_bounds(every) and stated:
-            objective = self.sign * float(pyo.value(single_objective(self.model)))
-        error = 0.0 if objective is None else violation(self.model)
+        if objective is not None and put_on_bounds(self.reading.variables) and stated:
+            objective = self.sign * float(pyo.value(single_objective(self.reading)))
+        error = 0.0 if objective is None else violation(self.reading)
         if error > ROUNDING and facts is not None and facts.certificate is not None:  # an edited subproblem's solver's
-            facts.certificate.settle(self.model, has_point=True)
-            objective, error = self.sign * float(pyo.value(single_objective(self.model))), violation(self.model)
+            facts.certificate.settle(self.reading, has_point=True)
+            objective, error = self.sign * float(pyo.value(single_objective(self.reading))), violation(self.reading)
         if objective is not None:
             error = max(error, told_violation(self.model))
         if status is None and objective is not None and not self.late:
@@ -235,20 +237,25 @@ class Driver:
     def _offer_trivial(self) -> None:
         """Offer the feasible point that the model's builder knows, where the run has ended without any."""
         facts = facts_of(self.model)
-        if facts is None or facts.certificate is None or facts.certificate.settle(self.model, has_point=False) is None:
+        if (
+            facts is None
+            or facts.certificate is None
+            or facts.certificate.settle(self.reading, has_point=False) is None
+        ):
             return
-        variables = list(self.model.component_data_objects(pyo.Var, descend_into=INSIDE))
-        self.offer(self.sign * float(pyo.value(single_objective(self.model))), variables, lambda: None)
+        self.offer(self.sign * float(pyo.value(single_objective(self.reading))), self.reading.variables, lambda: None)
         self.record("trivial", self.best, cuts=0, support=None)
         said = self._signed(self.bound)
-        proven = facts.certificate.bound_with(self.model, {}, said, minimize=self.sign > 0)
+        proven = facts.certificate.bound_with(self.reading, {}, said, minimize=self.sign > 0)
         self.raise_bound(self._signed(proven))
 
     def _bound_at_hand(self) -> float | None:
         """Return a bound that holds whatever the run has come to."""
         facts = facts_of(self.model)
         return (
-            None if facts is None or facts.certificate is None else self._signed(facts.certificate.at_hand(self.model))
+            None
+            if facts is None or facts.certificate is None
+            else self._signed(facts.certificate.at_hand(self.reading))
         )
 
     def _least(self) -> tuple[float, float] | None:

@@ -14,6 +14,7 @@ from solvers.model.classes import single_objective, used_variables
 from solvers.model.convexity import ConvexFunction, is_convex, is_linear
 from solvers.model.linear import LinearRows
 from solvers.model.smooth import SmoothObjective
+from solvers.reading import read
 
 
 class ConvexParts:
@@ -31,16 +32,17 @@ class ConvexParts:
 
     def __init__(
         self,
-        model: pyo.ConcreteModel,
+        model: Any,
         rows: Sequence[Any] | None = None,
         variables: Sequence[Any] | None = None,
         *,
         assume_convex: bool = False,
     ) -> None:
         self._assume, self.assumed = assume_convex, list[str]()
-        every = model.component_data_objects(pyo.Constraint, active=True) if rows is None else rows
-        held = {id(v): v for v in used_variables(model) if not v.fixed}.values() if variables is None else variables
-        self.variables, objective = list(held), single_objective(model)
+        reading = read(model)
+        every = reading.rows if rows is None else rows
+        held = {id(v): v for v in used_variables(reading) if not v.fixed}.values() if variables is None else variables
+        self.variables, objective = list(held), single_objective(reading)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
         linear: list[Any] = []
         self.curved: list[Any] = []

@@ -98,17 +98,17 @@ class CuttingPlane(Driver):
 
     def prepare(self) -> None:
         """Sort the rows, prove what is convex, and set the LP up."""
-        c, model = self.config, self.model
+        c = self.config
         c.check()
-        self.sign = 1.0 if single_objective(model).sense == pyo.minimize else -1.0
-        refuse_integers(model, self.name, C.MIQCP)
+        self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
+        refuse_integers(self.reading, self.name, C.MIQCP)
         self.facts = self._facts()
         covered = set() if self.facts is None else {id(row) for row in data_of(self.facts.rows)}
         self.hidden = [] if self.facts is None else data_of(self.facts.hidden)
         self.go_on()
-        rows = [r for r in model.component_data_objects(pyo.Constraint, active=True) if id(r) not in covered]
+        rows = [r for r in self.reading.rows if id(r) not in covered]
         variables, lift, lower = self._space()
-        self.parts = ConvexParts(model, rows, variables, assume_convex=c.assume_convex)
+        self.parts = ConvexParts(self.reading, rows, variables, assume_convex=c.assume_convex)
         self.go_on()
         self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, seed=c.seed or 0)
         self._solved = 0
@@ -134,7 +134,7 @@ class CuttingPlane(Driver):
         """Return the variables, what they are in columns of the LP, and the least values of these."""
         visible = [] if self.facts is None else data_of(self.facts.visible)
         known = {id(v) for v in [*visible, *self.hidden]}
-        others = {id(v): v for v in used_variables(self.model) if not v.fixed and id(v) not in known}
+        others = {id(v): v for v in used_variables(self.reading) if not v.fixed and id(v) not in known}
         lift, lower = sparse.eye_array(len(others), format="csr"), np.full(len(others), -np.inf)
         if self.facts is not None:
             ours, least = self.facts.columns()
@@ -172,7 +172,9 @@ class CuttingPlane(Driver):
         rows = self.parts.linear.rows
         own = self.sign * answer.multipliers[: len(rows)]  # the first rows of the LP
         duals = dict(zip(rows, own.tolist(), strict=True))
-        return self._signed(self.certificate.bound_with(self.model, duals, self._signed(said), minimize=self.sign > 0))
+        return self._signed(
+            self.certificate.bound_with(self.reading, duals, self._signed(said), minimize=self.sign > 0)
+        )
 
     @property
     def certificate(self) -> Certificate | None:
@@ -293,8 +295,8 @@ class CuttingPlane(Driver):
                 v.set_value(number, skip_validation=True)
         if self.facts is not None:
             self.facts.separator.load(x[: self.facts.columns()[0].shape[0]])
-        if self.certificate is not None and self.certificate.settle(self.model, has_point=True) is not None:
-            value = self.sign * float(pyo.value(single_objective(self.model)))
+        if self.certificate is not None and self.certificate.settle(self.reading, has_point=True) is not None:
+            value = self.sign * float(pyo.value(single_objective(self.reading)))
         self.offer(value, [*self.parts.variables, *self.hidden], lambda: None)
 
     def _repaired(self, x: np.ndarray) -> np.ndarray | None:

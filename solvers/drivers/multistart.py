@@ -46,6 +46,7 @@ from solvers.model.duals import dual_suffix
 from solvers.model.known_rows import hand_over
 from solvers.model.rewriting import visible
 from solvers.model.smooth import curved_variables
+from solvers.reading import ModelReading
 from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason
 from solvers.values import bounds_of, plain_domains
 
@@ -103,15 +104,15 @@ class MultiStart(Driver):
         c, model = self.config, self.model
         c.check("warm_start")
         self.spec = _local(c.sub_solver)
-        objective = single_objective(model)
+        objective = single_objective(self.reading)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
         if facts_of(model) is not None:  # a builder's, which may be large
             self.go_on(hand_over(model, self.spec.pace))
-        self.seen = visible(model, self.spec)
-        refuse_integers(self.seen.model, self.name, C.MINLP)
-        self.linear = needs(self.seen.model) == [C.LP]
-        self.variables = _free(self.seen.model)
-        self.drawn = [] if self.linear else _curved(self.seen.model)
+        self.seen = visible(self.reading, self.spec)
+        refuse_integers(self.seen.reading, self.name, C.MINLP)
+        self.linear = needs(self.seen.reading) == [C.LP]
+        self.variables = _free(self.seen.reading)
+        self.drawn = [] if self.linear else _curved(self.seen.reading)
         free = {id(v) for v in self.variables}
         copied = [v for v, copy in self.seen.pairs if id(copy) in free]
         self._mine = copied if self.seen.pairs else self.variables  # the user's, whose values are the incumbent
@@ -178,7 +179,7 @@ class MultiStart(Driver):
         return answer.stop_reason if answer.stop_reason in _ENDS else StopReason.CONVERGED
 
     def _answer(self) -> Answer:
-        with plain_domains(self.seen.model, continuous=True):
+        with plain_domains(self.seen.reading.variables, continuous=True):
             return self._runner.solve(self.seen.model, time_limit=self.clock.left)
 
     def _judge(self, run: LocalStart, answer: Answer) -> None:
@@ -191,7 +192,7 @@ class MultiStart(Driver):
         run.violation, value = self._evaluated()
         facts = facts_of(self.model)
         if run.violation <= FEASIBLE and facts is not None and facts.certificate is not None:
-            facts.certificate.settle(self.model, has_point=True)
+            facts.certificate.settle(self.reading, has_point=True)
             run.violation, value = self._evaluated()
         if run.violation > HOPELESS:
             run.failure = f"the point of {self._runner.spec.name} misses the model's rows by {run.violation:.1e}"
@@ -216,12 +217,12 @@ class MultiStart(Driver):
     def _evaluated(self) -> tuple[float, float]:
         """Return violation and objective of the point on the model; infinite and nan where a function has no value."""
         try:
-            off = violation(self.model)
-            off = max(off, violation(self.seen.model)) if self.seen.pairs else off
+            off = violation(self.reading)
+            off = max(off, violation(self.seen.reading)) if self.seen.pairs else off
         except (ArithmeticError, TypeError, ValueError):  # 1/0; a complex power; log of a negative number
             off = math.inf
         try:
-            return off, float(pyo.value(single_objective(self.model)))
+            return off, float(pyo.value(single_objective(self.reading)))
         except (ArithmeticError, TypeError, ValueError):
             return off, math.nan
 
@@ -230,7 +231,7 @@ class MultiStart(Driver):
         run = LocalStart("linear model" if self.variables else "no free variable")
         self.runs.append(run)
         if not self.variables:
-            holds = violation(self.seen.model) <= FEASIBLE
+            holds = violation(self.seen.reading) <= FEASIBLE
             answer = Answer(StopReason.CONVERGED, SolutionStatus.OPTIMAL, True, None, "") if holds else None
         else:
             with self.timing("subproblem"):
@@ -250,8 +251,8 @@ class MultiStart(Driver):
 
     def why_infeasible(self) -> str:
         """Name the rows that clash."""
-        rows = list(self.model.component_data_objects(pyo.Constraint, active=True))
-        held = list({id(v): v for v in used_variables(self.model)}.values())
+        rows = list(self.reading.rows)
+        held = list({id(v): v for v in used_variables(self.reading)}.values())
         return clashing_rows(rows, held, Runner(find("highs"), SolveOptions())) if self.linear else self.message
 
     # What came out.
@@ -305,14 +306,14 @@ def _local(name: str) -> SolverSpec:
     return spec
 
 
-def _free(model: Any) -> list[Any]:
-    return list({id(v): v for v in used_variables(model) if not v.fixed}.values())
+def _free(reading: ModelReading) -> list[Any]:
+    return list({id(v): v for v in used_variables(reading) if not v.fixed}.values())
 
 
-def _curved(model: Any) -> list[Any]:
+def _curved(reading: ModelReading) -> list[Any]:
     """Return the free variables in nonlinear terms of the objective and the active rows; a dense row is not walked."""
-    bodies = [single_objective(model).expr]
-    bodies += [row.body for row in model.component_data_objects(pyo.Constraint, active=True)]
+    bodies = [single_objective(reading).expr]
+    bodies += [row.body for row in reading.rows]
     held: dict[int, Any] = {}
     for body in bodies:
         held.update({id(v): v for v in curved_variables(body)})

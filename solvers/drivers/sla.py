@@ -83,15 +83,15 @@ class SuccessiveLinearization(Driver):
 
     def prepare(self) -> None:
         """Extract the rows, and the objective's linear part, once."""
-        c, model = self.config, self.model
+        c = self.config
         c.check("linear_start")
-        objective = single_objective(model)
+        objective = single_objective(self.reading)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
-        refuse_integers(model, self.name, C.MINLP)
+        refuse_integers(self.reading, self.name, C.MINLP)
         self.go_on()
-        held = {id(v): v for v in used_variables(model)}
+        held = {id(v): v for v in used_variables(self.reading)}
         self.variables = [v for v in held.values() if not v.fixed]
-        rows = list(model.component_data_objects(pyo.Constraint, active=True))
+        rows = list(self.reading.rows)
         self.rows = LinearRows.of(rows, self.variables, [], 1.0)
         self.objective = SmoothObjective(objective.expr, self.variables, self.sign)
         self.go_on()

@@ -10,7 +10,8 @@ import pyomo.environ as pyo
 
 from solvers.model.classes import single_objective
 from solvers.model.unseen import UNSEEN
-from solvers.values import INSIDE, same, state
+from solvers.reading import read
+from solvers.values import same, state
 
 DOMAIN = 2  # its place in a variable's state
 
@@ -49,11 +50,12 @@ class AsBuilt:
         names: bool = False,
     ) -> AsBuilt:
         """Take the snapshot, of all that is active in the model but for what is given."""
+        model = read(model)
         objective = single_objective(model)
-        rows = _data(model, pyo.Constraint) if rows is None else list(rows)
-        variables = _data(model, pyo.Var) if variables is None else list(variables)
-        named = _data(model, pyo.Expression) if named is None else list(named)
-        others = _data(model, tuple(UNSEEN)) if others is None else list(others)
+        rows = model.data(pyo.Constraint) if rows is None else list(rows)
+        variables = model.data(pyo.Var) if variables is None else list(variables)
+        named = model.data(pyo.Expression) if named is None else list(named)
+        others = model.data(*UNSEEN) if others is None else list(others)
         return cls(
             objective,
             objective.expr,
@@ -72,14 +74,16 @@ class AsBuilt:
 
     def untouched(self, model: Any) -> bool:
         """Tell whether the whole model is as built, nothing added and nothing changed but values of parameters."""
-        counts = [len(_data(model, kind)) for kind in (pyo.Constraint, pyo.Var, pyo.Expression, tuple(UNSEEN))]
+        model, kinds = read(model), ([pyo.Constraint], [pyo.Var], [pyo.Expression], UNSEEN)
+        counts = [len(model.data(*kind)) for kind in kinds]
         as_built = [len(parts) for parts in (self.rows, self.variables, self.named, self.others)]
         return not self.changed_variables() and counts == as_built and self.restricted(model)
 
     def restricted(self, model: Any) -> bool:
         """Tell whether every point of the model is one of the whole model as built, with the same objective."""
-        objectives = _data(model, pyo.Objective)
-        now = {id(part) for part in (*_data(model, pyo.Constraint), *_data(model, tuple(UNSEEN)))}
+        model = read(model)
+        objectives = model.data(pyo.Objective)
+        now = {id(part) for part in (*model.data(pyo.Constraint), *model.data(*UNSEEN))}
         return (
             len(objectives) == 1
             and objectives[0] is self.objective
@@ -110,7 +114,7 @@ class AsBuilt:
     def changed_sets(self, model: Any) -> list[Any]:
         """Return the ordered sets that are gone from the model or say something else."""
         sets = [(c, before) for c, before in zip(self.others, self.members, strict=True) if before is not None]
-        now = {id(s) for s in _data(model, pyo.SOSConstraint)} if sets else set()
+        now = {id(s) for s in read(model).data(pyo.SOSConstraint)} if sets else set()
         return [s for s, before in sets if id(s) not in now or not _same_set(_members(s), before)]
 
     def row_edits(self, model: Any) -> Iterator[str]:
@@ -125,9 +129,9 @@ class AsBuilt:
 
     def additions(self, model: Any) -> Iterator[str]:
         """Name rows that are new, and what was done to the objective."""
-        known = {id(row) for row in self.rows}
-        yield from (f'row "{row.name}" was added' for row in _outside_disjuncts(model) if id(row) not in known)
-        objectives = list(model.component_data_objects(pyo.Objective, active=True))
+        model, known = read(model), {id(row) for row in self.rows}
+        yield from (f'row "{row.name}" was added' for row in model.rows if id(row) not in known)
+        objectives = model.objectives
         if not any(o is self.objective for o in objectives):
             yield f'the objective "{self.objective.name}" was deactivated or deleted'
         yield from (f'the objective "{o.name}" was added' for o in objectives if o is not self.objective)
@@ -159,15 +163,6 @@ def data_of(components: Iterable[Any]) -> list[Any]:
     """Return the data of components, indexed or not, in order and each once; data stand for themselves."""
     found = {id(d): d for c in components for d in (c.values() if c.is_indexed() else [c])}
     return list(found.values())
-
-
-def _data(model: Any, kind: Any) -> list[Any]:
-    return list(model.component_data_objects(kind, active=True, descend_into=INSIDE))
-
-
-def _outside_disjuncts(model: Any) -> Iterator[Any]:
-    """Yield the active rows but those of disjuncts, which belong to their disjunction."""
-    yield from model.component_data_objects(pyo.Constraint, active=True)
 
 
 def _members(component: Any) -> tuple[int, list[Any], list[float]] | None:

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import pyomo.environ as pyo
-
 from solvers.errors import ModelError
 from solvers.facts.as_built import AsBuilt, data_of
 from solvers.facts.certificate import Certificate
@@ -15,6 +13,7 @@ from solvers.facts.change import Change
 from solvers.facts.twin import Twin
 from solvers.model.cloning import Attached
 from solvers.model.expressions import largest_coefficient
+from solvers.reading import read
 
 FACTS = "facts of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
 SOLVED = 1e-9  # what the best of solvers leave of a violation
@@ -128,10 +127,11 @@ def resolution_of(model: Any) -> float:
     Solvers satisfy rows to 1e-9 at best, so an objective that is 0 at the optimum comes back as that times a
     coefficient.
     """
-    facts = facts_of(model)
+    model = read(model)
+    facts = facts_of(model.model)
     if facts is not None and facts.resolution is not None:
-        return facts.resolution(model)
-    objective = next(model.component_data_objects(pyo.Objective, active=True), None)
+        return facts.resolution(model.model)
+    objective = next(iter(model.objectives), None)
     return 0.0 if objective is None else SOLVED * largest_coefficient(objective.expr)
 
 

@@ -19,8 +19,9 @@ from solvers.facts.as_built import AsBuilt
 from solvers.model.choices import choose
 from solvers.model.classes import violation
 from solvers.model.expressions import largest_coefficient
+from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, ROUNDING, TOLERANCE
-from solvers.values import INSIDE, put_back
+from solvers.values import put_back
 
 
 @dataclass
@@ -60,7 +61,9 @@ class Certificate:
     def at_hand(self, model: Any) -> float | None:
         """Return a bound that needs no solve, in the model's sense; None where there is none, or after an edit."""
         assert self.built is not None
-        if (self.bound is None and self.least is None) or not self.built.restricted(model):
+        reading = read(model)
+        model = reading.model
+        if (self.bound is None and self.least is None) or not self.built.restricted(reading):
             return None
         return self.bound(model, None) if self.bound is not None else self.least(model)  # type: ignore[misc]
 
@@ -72,24 +75,26 @@ class Certificate:
         the integers that the trivial point breaks, a feature that is forced in, are met by another choice of these.
         """
         assert self.built is not None
+        reading = read(model)
+        model = reading.model
         put = self.repair if has_point else self.trivial
         if put is None:
-            return violation(model)
-        if self.built.untouched(model):
+            return violation(reading)
+        if self.built.untouched(reading):
             put(model)
             if has_point:
-                self._better_trivial(model)
+                self._better_trivial(reading)
             return 0.0
         if has_point:
-            return self.mend(model, model)
-        before = [(v, v.value) for v in _data(model, pyo.Var)]
+            return self.mend(reading, reading)
+        before = [(v, v.value) for v in reading.data(pyo.Var)]
         put(model)
         _as_fixed(before)
-        left = violation(model)
+        left = violation(reading)
         if left > FEASIBLE and self.repair is not None and choose(model):
             self.repair(model)  # the same point at a choice that the user's rows allow
             _as_fixed(before)
-            left = violation(model)
+            left = violation(reading)
         if left <= FEASIBLE:
             return left
         put_back(before)
@@ -102,15 +107,16 @@ class Certificate:
         whether values that miss rows by a tolerance may be worth far more than what they miss (a weight of 1e-7 where
         its binary is 0), so that exact ones are better at any cost.
         """
+        reading, part = read(model), read(part)
         error, cost = violation(part), _cost(part)
         if self.repair is None:
             return error
-        before = [(v, v.value) for v in _data(model, pyo.Var)]
-        self.repair(model)
+        before = [(v, v.value) for v in reading.data(pyo.Var)]
+        self.repair(reading.model)
         _as_fixed(before)
         left = violation(part)
         # a lower cost of the old values was that of what they miss, in each of the variables
-        missed = TOLERANCE * abs(cost) + error * len(before) * largest_coefficient(_data(part, pyo.Objective)[0].expr)
+        missed = TOLERANCE * abs(cost) + error * len(before) * largest_coefficient(part.data(pyo.Objective)[0].expr)
         if left <= FEASIBLE < error or (tempting and left <= ROUNDING < error):
             return left
         if left <= max(ROUNDING, error) and _cost(part) <= cost + missed:
@@ -118,10 +124,10 @@ class Certificate:
         put_back(before)
         return error
 
-    def _better_trivial(self, model: Any) -> None:
+    def _better_trivial(self, model: ModelReading) -> None:
         """Put the trivial point on a model as built where it costs less than the one that is there."""
-        cost, there = _cost(model), [(v, v.value) for v in _data(model, pyo.Var)]
-        self.trivial(model)
+        cost, there = _cost(model), [(v, v.value) for v in model.data(pyo.Var)]
+        self.trivial(model.model)
         if not _cost(model) < cost:
             put_back(there)
 
@@ -131,12 +137,13 @@ class Certificate:
         The solver's word counts where no row has multipliers, or where the user has changed the model.
         """
         assert self.built is not None
-        if self.bound is None or not self.built.restricted(model):
+        reading = read(model)
+        if self.bound is None or not self.built.restricted(reading):
             return said
         rows = self.row_data()
         known = bool(rows) and all(row in duals for row in rows)
-        proven = self.bound(model, np.array([duals[row] for row in rows]) if known else None)
-        if said is None or (rows and self.built.untouched(model)):
+        proven = self.bound(reading.model, np.array([duals[row] for row in rows]) if known else None)
+        if said is None or (rows and self.built.untouched(reading)):
             return proven
         return max(said, proven) if minimize else min(said, proven)
 
@@ -147,10 +154,6 @@ def _as_fixed(before: list[tuple[Any, Any]]) -> None:
             v.set_value(value, skip_validation=True)
 
 
-def _cost(model: Any) -> float:
-    objective = _data(model, pyo.Objective)[0]
+def _cost(model: ModelReading) -> float:
+    objective = model.data(pyo.Objective)[0]
     return float(pyo.value(objective)) * (1.0 if objective.sense == pyo.minimize else -1.0)
-
-
-def _data(model: Any, kind: Any) -> list[Any]:
-    return list(model.component_data_objects(kind, active=True, descend_into=INSIDE))

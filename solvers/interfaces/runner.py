@@ -26,8 +26,9 @@ from pyomo.opt import TerminationCondition as Legacy
 from solvers.errors import Error, OptionError, SolverError, SolverFailure
 from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, refused_option
 from solvers.interfaces.registry import Capability as C
+from solvers.reading import ModelReading, read
 from solvers.result import SolutionStatus, StopReason
-from solvers.values import INSIDE, put_back, put_on_bounds
+from solvers.values import put_back, put_on_bounds
 
 _OPTIMAL = (StopReason.CONVERGED, SolutionStatus.OPTIMAL)
 _INFEASIBLE = (StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
@@ -132,13 +133,14 @@ class Runner:
         in Pyomo's sign: d objective / d right-hand side. Raises OptionError if the solver refuses an option. Raises
         SolverFailure if it fails, with its own words. Raises SolverError if it has no licence for this.
         """
+        reading = read(model)
         limits = [t for t in (time_limit, self.options.time_limit) if t is not None]
         end = time.perf_counter() + min(limits) if limits else None
-        answer = self._attempt(model, end, integer, duals, self.spec.sound)
+        answer = self._attempt(reading, end, integer, duals, self.spec.sound)
         if answer.undecided and self.spec.tell_apart:
-            answer = self._attempt(model, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
+            answer = self._attempt(reading, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
         if integer and self.spec.blurs and answer.status is SolutionStatus.INFEASIBLE:
-            answer = self._told_apart(model, end, answer)
+            answer = self._told_apart(reading, end, answer)
         return self._disbelieved(answer) if integer and self.spec.misled else answer
 
     def _disbelieved(self, said: Answer) -> Answer:
@@ -153,13 +155,13 @@ class Runner:
         words = f"says {said.status.value}, which proves nothing: {self.spec.misled}; solvers that can prove it: {able}"
         return replace(said, status=status[said.status], bound=None, message=words)
 
-    def _told_apart(self, model: Any, end: float | None, said: Answer) -> Answer:
+    def _told_apart(self, reading: ModelReading, end: float | None, said: Answer) -> Answer:
         """Ask without an objective whether what is called infeasible has a point, and is unbounded; values stay."""
-        objective, variables = _objective(model), model.component_data_objects(pyo.Var, descend_into=INSIDE)
-        expression, values = objective.expr, [(v, v.value) for v in variables]
+        objective = reading.objectives[0]
+        expression, values = objective.expr, [(v, v.value) for v in reading.variables]
         objective.set_value(0.0)
         try:
-            found = self._attempt(model, end, True, (), self.spec.sound)
+            found = self._attempt(reading, end, True, (), self.spec.sound)
         finally:
             objective.set_value(expression)
             put_back(values)
@@ -168,7 +170,7 @@ class Runner:
         return found if found.status is not SolutionStatus.INFEASIBLE else said
 
     def _attempt(
-        self, model: Any, end: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
+        self, reading: ModelReading, end: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
     ) -> Answer:
         limit = None if end is None else end - time.perf_counter()
         if limit is not None and limit <= 0:
@@ -176,8 +178,8 @@ class Runner:
         run = self._run_modern if isinstance(self.solver, SolverBase) else self._run_classic
         try:
             turn = _turn if self.spec.alone else nullcontext()
-            with turn, self.spec.around(self.solver, model, self.options, limit, integer) as attempt:
-                native = run(model, attempt.limit, integer, rows, extra)
+            with turn, self.spec.around(self.solver, reading.model, self.options, limit, integer) as attempt:
+                native = run(reading, attempt.limit, integer, rows, extra)
         except KeyboardInterrupt:
             return Answer(StopReason.INTERRUPTED, SolutionStatus.NO_SOLUTION, False, None, "interrupted")
         except subprocess.TimeoutExpired:  # a program that overran its limit was killed
@@ -188,9 +190,9 @@ class Runner:
             self._held = None
             raise self._explained(error) from error
         if native.has_point:
-            put_on_bounds(model.component_data_objects(pyo.Var, descend_into=INSIDE))
+            put_on_bounds(reading.variables)
         late = end is not None and time.perf_counter() >= end
-        return self._answer(native, late=late, pressed=attempt.pressed.is_set(), integer=integer, model=model)
+        return self._answer(native, late=late, pressed=attempt.pressed.is_set(), integer=integer, reading=reading)
 
     def _explained(self, error: Exception) -> Error:
         text = str(error).strip() or type(error).__name__
@@ -211,7 +213,7 @@ class Runner:
         return {**own, **self.options.own}
 
     def _run_modern(
-        self, model: Any, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
+        self, reading: ModelReading, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
     ) -> _Native:
         o = self.options
         words: dict[str, Any] = {"time_limit": limit, "tee": o.tee}
@@ -225,7 +227,7 @@ class Runner:
         wrapped = isinstance(self.solver, LegacySolverWrapper)
         solve = super(LegacySolverWrapper, self.solver).solve if wrapped else self.solver.solve  # type: ignore[misc]
         native = solve(
-            model,
+            reading.model,
             load_solutions=False,
             raise_exception_on_nonoptimal_result=False,
             solver_options={**self._own_options(seed=o.seed), **extra},
@@ -253,9 +255,9 @@ class Runner:
         return _Native(condition, has_point, native.objective_bound, multipliers, log)
 
     def _run_classic(
-        self, model: Any, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
+        self, reading: ModelReading, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
     ) -> _Native:
-        o = self.options
+        o, model = self.options, reading.model
         words = {"threads": o.threads, "seed": o.seed, "gap": o.gap if integer else None}
         options = {**self._own_options(**words), **extra}
         arguments: dict[str, Any] = {}
@@ -269,7 +271,7 @@ class Runner:
             model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
         try:
             native = self.solver.solve(model, load_solutions=False, tee=o.tee, options=options, **arguments)
-            condition, minimize = native.solver.termination_condition, _objective(model).sense == pyo.minimize
+            condition, minimize = native.solver.termination_condition, reading.objectives[0].sense == pyo.minimize
             if self.spec.local and condition is Legacy.infeasible:
                 condition = Termination.locallyInfeasible
             claimed = MEANING.get(condition, _UNCLEAR)[1]
@@ -294,7 +296,7 @@ class Runner:
             self.solver.set_instance(model)
         self._held = model
 
-    def _answer(self, native: _Native, *, late: bool, pressed: bool, integer: bool, model: Any) -> Answer:
+    def _answer(self, native: _Native, *, late: bool, pressed: bool, integer: bool, reading: ModelReading) -> Answer:
         """Judge a solver's words: what it may claim, and what its bound is worth."""
         spec = self.spec
         stop, status = MEANING.get(native.condition, _UNCLEAR)
@@ -306,7 +308,9 @@ class Runner:
         if spec.proves_optimum:
             bound = None
             if status is SolutionStatus.OPTIMAL and native.has_point:
-                bound = pyo.value(_objective(model), exception=False)  # None: a variable that the solver has dropped
+                bound = pyo.value(
+                    reading.objectives[0], exception=False
+                )  # None: a variable that the solver has dropped
         if bound is not None and not abs(bound) < _HUGE:
             bound = None
         if spec.local:
@@ -319,7 +323,3 @@ class Runner:
         message = _EXPLAINED.get(native.condition, str(getattr(native.condition, "name", native.condition)))
         undecided = native.condition in _UNDECIDED
         return Answer(stop, status, has_point, bound, message, native.duals, undecided)
-
-
-def _objective(model: Any) -> Any:
-    return next(model.component_data_objects(pyo.Objective, active=True))

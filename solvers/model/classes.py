@@ -15,7 +15,7 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.expressions import variables
 from solvers.model.known_rows import KnownRows, bodies_of, known_of
-from solvers.values import INSIDE
+from solvers.reading import read
 
 SMOOTH, NONCONVEX, GENERAL = 2, 3, 4  # quadratic and perhaps convex; quadratic and surely not; anything else
 
@@ -26,9 +26,10 @@ def needs(model: Any) -> list[C]:
     Convexity is not decided here, but for a quadratic row with two sides, which cannot be convex: a convex solver that
     meets any other nonconvex row names it.
     """
+    model = read(model)
     integer = has_integers(model)
-    rows = [_row_degree(row) for row in model.component_data_objects(pyo.Constraint, active=True)]
-    objectives = [_degree(o.expr) for o in model.component_data_objects(pyo.Objective, active=True)]
+    rows = [_row_degree(row) for row in model.rows]
+    objectives = [_degree(o.expr) for o in model.objectives]
     degree, row_degree = max([*objectives, 0]), max([*rows, 0])
     if GENERAL in (degree, row_degree):
         return [C.MINLP] if integer else [C.NLP]
@@ -43,7 +44,8 @@ def needs(model: Any) -> list[C]:
 
 def has_integers(model: Any) -> bool:
     """Tell whether an active row or the objective holds an integer variable that is free."""
-    integer = {id(v) for v in _all_variables(model) if not v.is_continuous() and not v.fixed}
+    model = read(model)
+    integer = {id(v) for v in model.variables if not v.is_continuous() and not v.fixed}
     return bool(integer) and any(id(v) in integer for v in used_variables(model))
 
 
@@ -52,6 +54,7 @@ def refuse_integers(model: Any, who: str, capability: C) -> None:
 
     Raises ModelError, naming the variable, and who can solve the whole model: the solvers with a capability.
     """
+    model = read(model)
     if has_integers(model):
         first = next(v for v in used_variables(model) if not v.is_continuous() and not v.fixed)
         raise ModelError(
@@ -62,17 +65,18 @@ def refuse_integers(model: Any, who: str, capability: C) -> None:
 
 def used_variables(model: Any) -> Iterator[Any]:
     """Yield the variables of the objective and the active rows and sets, fixed ones too, some of them repeatedly."""
-    for objective in model.component_data_objects(pyo.Objective, active=True):
+    model = read(model)
+    for objective in model.objectives:
         yield from variables(objective.expr)
     together: dict[
         int, tuple[set[int], KnownRows, list[int]]
     ] = {}  # known row -> those that were built with it, and what all of them hold
-    for known in known_of(model):
+    for known in known_of(model.model):
         at = dict(known.intact())
         group = {id(row) for row in at.values()}
         together.update((key, (group, known, list(at))) for key in group)
     done: set[int] = set()
-    for row in model.component_data_objects(pyo.Constraint, active=True):
+    for row in model.rows:
         if id(row) in done:
             continue
         if id(row) in together:
@@ -81,12 +85,8 @@ def used_variables(model: Any) -> Iterator[Any]:
             yield from known.met(places)
         else:
             yield from variables(row.body)
-    for ordered in model.component_data_objects(pyo.SOSConstraint, active=True):
+    for ordered in model.stated(pyo.SOSConstraint):
         yield from ordered.get_variables()
-
-
-def _all_variables(model: Any) -> Iterator[Any]:
-    return model.component_data_objects(pyo.Var, descend_into=INSIDE)
 
 
 def _degree(expression: Any) -> int:
@@ -119,8 +119,9 @@ def violation(model: Any) -> float:
     A row's violation is relative to 1 or its right-hand side, whichever is larger. Fixed variables are constants, whose
     bounds and domain no solver checks; variables in no active row and not in the objective do not count.
     """
-    worst, known = 0.0, bodies_of(model)
-    for row in model.component_data_objects(pyo.Constraint, active=True):
+    model = read(model)
+    worst, known = 0.0, bodies_of(model.model)
+    for row in model.rows:
         body = known[id(row)] if id(row) in known else _body(row.body)
         if body is None:
             return float("inf")
@@ -128,10 +129,10 @@ def violation(model: Any) -> float:
             worst = max(worst, _short(pyo.value(row.lower), body, 1.0))
         if row.upper is not None:
             worst = max(worst, _short(pyo.value(row.upper), body, -1.0))
-    for ordered in model.component_data_objects(pyo.SOSConstraint, active=True):
+    for ordered in model.stated(pyo.SOSConstraint):
         worst = max(worst, _sos_violation(ordered))
     outside = {}
-    for v in _all_variables(model):
+    for v in model.variables:
         if v.value is not None and not v.fixed:
             off = _outside(v)
             if off > worst:
@@ -182,7 +183,7 @@ def _sos_violation(ordered: Any) -> float:
 
 def single_objective(model: Any) -> Any:
     """Return the one active objective. Raises ModelError if there is none, or more than one."""
-    objectives = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
+    objectives = read(model).objectives
     if len(objectives) != 1:
         found = ", ".join(o.name for o in objectives)
         raise ModelError(

@@ -19,6 +19,7 @@ from solvers.model.classes import has_integers
 from solvers.model.expressions import variables
 from solvers.model.rewriting import Visible
 from solvers.model.unseen import unseen
+from solvers.reading import read
 from solvers.result import Result, SolutionStatus
 
 _CONVERGED = (SolutionStatus.OPTIMAL, SolutionStatus.STATIONARY)
@@ -49,11 +50,11 @@ class Multipliers:
     @classmethod
     def wanted(cls, model: Any, spec: SolverSpec, seen: Visible, needed: list[C]) -> Multipliers | None:
         """Return what the user wants to know, None without a suffix; ``needed`` is the class of what is solved."""
-        suffix = dual_suffix(model)
+        suffix = dual_suffix(read(model).model)
         if suffix is None:
             return None
         why_not = why_no_duals(spec, seen, needed)
-        rows = [] if why_not else list(model.component_data_objects(pyo.Constraint, active=True))
+        rows = [] if why_not else read(model).rows
         constant = [row for row in rows if is_constant(row)]
         left_out = set(map(id, constant))
         return cls(suffix, [row for row in rows if id(row) not in left_out], constant, why_not)
@@ -89,10 +90,10 @@ def why_no_duals(spec: SolverSpec, seen: Visible, needed: list[C]) -> str:
     """Say why a solver gives no multipliers of the user's rows; "" where it does."""
     if seen.pairs:
         return f"{' and '.join(seen.written)} was written as rows on a copy of the model, whose multipliers stay there"
-    if has_integers(seen.model):
+    if has_integers(seen.reading):
         return "a model with integer variables has none"
-    if unseen(seen.model):
-        return f"a model with {' and '.join(unseen(seen.model))} has none"
+    if unseen(seen.reading):
+        return f"a model with {' and '.join(unseen(seen.reading))} has none"
     kind = C.LP_DUALS if C.LP in needed else C.QP_DUALS
     if kind in spec.capabilities:
         return ""

@@ -21,6 +21,7 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, names
 from solvers.model.cloning import clone_of
 from solvers.model.unseen import unknown_components, unseen
+from solvers.reading import ModelReading, read
 from solvers.values import INSIDE
 
 
@@ -32,6 +33,18 @@ class Visible:
     written: list[str] = field(default_factory=list)  # kinds of components that became rows
     pairs: list[tuple[Any, Any]] = field(default_factory=list)  # (user's variable, its copy)
     logical: list[tuple[Any, Any]] = field(default_factory=list)
+
+    @cached_property
+    def reading(self) -> ModelReading:
+        """Its components; for whoever has written them."""
+        return ModelReading(self.model)
+
+    @classmethod
+    def of(cls, reading: ModelReading) -> Visible:
+        """Return a model as it is."""
+        seen = cls(reading.model)
+        seen.reading = reading
+        return seen
 
     def copy_of(self, v: Any) -> Any:
         """Return the variable that stands for a user's, itself where the model is the user's own."""
@@ -62,10 +75,12 @@ def visible(model: Any, spec: SolverSpec) -> Visible:
     Raises ModelError if a component is of a kind nobody here knows, or cannot be transformed, for example a disjunction
     of variables without bounds for its big-M.
     """
-    strange = unknown_components(model)
+    reading = read(model)
+    model = reading.model
+    strange = unknown_components(reading)
     if strange:
         raise ModelError(f"No solver here sees {', '.join(strange)}: transform or deactivate it before solving.")
-    hidden = unseen(model)
+    hidden = unseen(reading)
     if "SOSConstraint" in hidden:
         if C.SOS not in spec.capabilities:
             able = ", ".join(names(C.SOS)) or "none"
@@ -74,7 +89,7 @@ def visible(model: Any, spec: SolverSpec) -> Visible:
             )
         hidden.remove("SOSConstraint")
     if not hidden:
-        return Visible(model)
+        return Visible.of(reading)
     clone = clone_of(model)
     answer = Visible(clone, hidden, pairs_of(model, clone, pyo.Var), pairs_of(model, clone, pyo.BooleanVar))
     if C.SOS in spec.capabilities:

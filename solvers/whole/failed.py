@@ -11,6 +11,7 @@ from solvers.clock import Clock
 from solvers.errors import SolverFailure
 from solvers.facts.base import facts_of, resolution_of, told_violation
 from solvers.model.classes import single_objective
+from solvers.reading import read
 from solvers.result import DEFAULT_GAP, Result, SolutionStatus, StopReason, verdict
 
 
@@ -23,15 +24,16 @@ def without_solver(model: Any, solver: Any, failure: SolverFailure, options: dic
     if facts is None or facts.certificate is None:
         return None
     with interrupt.finishing():
-        error = facts.certificate.settle(model, has_point=False)
+        reading = read(model)
+        error = facts.certificate.settle(reading, has_point=False)
         if error is None:
             return None
-        error, objective = max(error, told_violation(model)), single_objective(model)
+        error, objective = max(error, told_violation(model)), single_objective(reading)
         name, minimize = solver if isinstance(solver, str) else failure.solver, objective.sense == pyo.minimize
-        value, resolution = float(pyo.value(objective)), resolution_of(model)
+        value, resolution = float(pyo.value(objective)), resolution_of(reading)
         judged = verdict(
             value,
-            facts.certificate.bound_with(model, {}, None, minimize=minimize),
+            facts.certificate.bound_with(reading, {}, None, minimize=minimize),
             minimize=minimize,
             gap=options.get("gap", DEFAULT_GAP),
             resolution=resolution,

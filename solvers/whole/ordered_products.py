@@ -24,23 +24,23 @@ from solvers.model.classes import single_objective
 from solvers.model.cloning import clone_of
 from solvers.model.expressions import variables
 from solvers.model.rewriting import Visible, pairs_of
+from solvers.reading import read
 from solvers.values import bounds_of
 
 
 def products_as_sets(model: Any) -> Visible | None:
     """Return a linear model with ordered sets for one whose objective holds products as above; None for any other."""
-    objective = single_objective(model)
+    reading = read(model)
+    model, objective = reading.model, single_objective(reading)
     repn = generate_standard_repn(objective.expr, compute_values=True, quadratic=True)
     found = [_product(v, w, c) for (v, w), c in zip(repn.quadratic_vars, repn.quadratic_coefs, strict=True) if c]
     products = [p for p in found if p is not None]
     if repn.nonlinear_expr is not None or not products or len(products) < len(found):
         return None
     boxes = {id(r): r for r, _, _ in products}
-    rows = model.component_data_objects(pyo.Constraint, active=True)
-    sets = model.component_data_objects(pyo.SOSConstraint, active=True)
-    if any(id(v) in boxes for row in rows for v in variables(row.body)):
+    if any(id(v) in boxes for row in reading.rows for v in variables(row.body)):
         return None
-    if any(id(v) in boxes for ordered in sets for v in ordered.get_variables()):
+    if any(id(v) in boxes for ordered in reading.stated(pyo.SOSConstraint) for v in ordered.get_variables()):
         return None
     clone = clone_of(model)
     answer = Visible(clone, [], pairs_of(model, clone, pyo.Var))

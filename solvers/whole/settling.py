@@ -36,8 +36,9 @@ from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import has_integers, needs, used_variables, violation
 from solvers.model.rewriting import Visible
 from solvers.model.unseen import others, unseen
+from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, SolutionStatus
-from solvers.values import INSIDE, fixed, put_back, without_domains
+from solvers.values import fixed, put_back, without_domains
 
 CHOICES = 100  # without a point, before the solver is no longer asked for another
 WHOLE = 1e-3  # how far from whole the integers may be to say what is chosen
@@ -84,14 +85,14 @@ def never_off(parts: SplitModel | None) -> list[Settled]:
     return [Settled(cut=[(1.0, b)]) for b, v in parts.structure.switches if not b.fixed and not may_be_zero(v)]
 
 
-def settle(model: Any, seen: Visible, parts: SplitModel | None, spec: SolverSpec, clock: Clock) -> Settled:
+def settle(reading: ModelReading, seen: Visible, parts: SplitModel | None, spec: SolverSpec, clock: Clock) -> Settled:
     """Solve again, on the model, what follows from the choice in the values that it holds.
 
-    ``model``, ``seen``: the user's model, and what the solver sees of it; both hold the solver's values. ``parts``: the
-    model taken apart, where its structure says how.
+    ``reading``, ``seen``: the user's model, and what the solver sees of it; both hold the solver's values. ``parts``:
+    the model taken apart, where its structure says how.
     """
     if parts is None or not parts.structure.switches:
-        chosen = _free_integers(seen.model)
+        chosen = _free_integers(seen.reading)
         if all(v.value == round(v.value) for v in chosen):
             return EXACT
         return _not_whole(chosen) or _by_rest(seen, chosen, [], spec, clock)
@@ -99,8 +100,8 @@ def settle(model: Any, seen: Visible, parts: SplitModel | None, spec: SolverSpec
     if not all(v.is_integer() for v in chosen):  # a relaxation: nothing is chosen
         return EXACT
     settled = _not_whole(chosen)
-    if settled is None and not (parts.mixed or others(model, partial(is_declared, parts.structure))):
-        settled = _by_subproblem(model, parts, clock)
+    if settled is None and not (parts.mixed or others(reading, partial(is_declared, parts.structure))):
+        settled = _by_subproblem(reading, parts, clock)
         if settled is EXACT:
             seen.send()
     if settled is None:
@@ -113,7 +114,7 @@ def _not_whole(chosen: Sequence[Any]) -> Settled | None:
     return Settled(f"its integers are off by {off:.1e}") if off > WHOLE else None
 
 
-def _by_subproblem(model: Any, parts: SplitModel, clock: Clock) -> Settled | None:
+def _by_subproblem(reading: ModelReading, parts: SplitModel, clock: Clock) -> Settled | None:
     """Settle by the subproblem alone; None where that is not enough."""
     structure = parts.structure
     point = np.array([round(v.value) for v in structure.complicating], dtype=float)
@@ -134,7 +135,7 @@ def _by_subproblem(model: Any, parts: SplitModel, clock: Clock) -> Settled | Non
         if not v.is_continuous() and not v.fixed:
             v.set_value(round(v.value), skip_validation=True)
     answer.load()
-    if violation(model) <= FEASIBLE:
+    if violation(reading) <= FEASIBLE:
         return EXACT
     put_back(before)  # rounding has broken a row of the master
     return None
@@ -163,17 +164,16 @@ def _squared(row: Any) -> list[Any]:
 
 def _by_rest(seen: Visible, chosen: list[Any], off: list[Any], spec: SolverSpec, clock: Clock) -> Settled:
     """Solve for all variables but those chosen and those off, with every row that the solver sees."""
-    model = seen.model
-    before = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)]
+    before = [(v, v.value) for v in seen.reading.variables]
     held = [(v, float(round(v.value))) for v in chosen] + [(v, 0.0) for v in off if not v.fixed]
     with fixed(held):
-        answer = _solve(model, spec, clock)
+        answer = _solve(seen.reading, spec, clock)
     if answer is not None and answer.has_point:
         put_back(held)
-        others = _free_integers(model)
+        others = _free_integers(seen.reading)
         if len(others) > len(chosen):  # as inexact as the choice was
             return _by_rest(seen, others, off, spec, clock)
-        if violation(model) <= FEASIBLE:
+        if violation(seen.reading) <= FEASIBLE:
             seen.bring_back()
             return EXACT
     put_back(before)
@@ -185,22 +185,23 @@ def _by_rest(seen: Visible, chosen: list[Any], off: list[Any], spec: SolverSpec,
     return Settled(f"with its integers at whole numbers the rest could not be solved exactly ({said})")
 
 
-def _free_integers(model: Any) -> list[Any]:
-    return list({id(v): v for v in used_variables(model) if not v.fixed and not v.is_continuous()}.values())
+def _free_integers(reading: ModelReading) -> list[Any]:
+    return list({id(v): v for v in used_variables(reading) if not v.fixed and not v.is_continuous()}.values())
 
 
-def _solve(model: Any, spec: SolverSpec, clock: Clock) -> Answer | None:
+def _solve(reading: ModelReading, spec: SolverSpec, clock: Clock) -> Answer | None:
     """Solve what is left by the most exact solver for it, else by the one that solved the whole.
 
     In the units of the model's change of variables, as the whole was: in others a column may be below tolerances.
     """
-    needed, facts = needs(model), facts_of(model)
+    model = reading.model
+    needed, facts = needs(reading), facts_of(model)
     view = None if facts is None or facts.change is None else Changed(model, facts.change)
-    target = model if view is None else view.model
-    easy = [default_solver(needed)] if any(n & _EASY for n in needed) and not unseen(model) else []
+    target = reading if view is None else read(view.model)
+    easy = [default_solver(needed)] if any(n & _EASY for n in needed) and not unseen(reading) else []
     for candidate in [*easy, spec]:
-        integer = has_integers(model)
-        hidden = [v for v in model.component_data_objects(pyo.Var, descend_into=INSIDE) if not v.is_continuous()]
+        integer = has_integers(reading)
+        hidden = [v for v in reading.variables if not v.is_continuous()]
         options = SolveOptions(own=dict(candidate.strict))
         try:
             with without_domains([] if integer else hidden):

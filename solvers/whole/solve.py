@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -29,10 +30,11 @@ from solvers.model.known_rows import hand_over
 from solvers.model.rewriting import Visible, visible
 from solvers.model.unseen import unseen
 from solvers.options import check_limits
+from solvers.reading import ModelReading, read
 from solvers.result import DEFAULT_GAP, FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason, verdict
-from solvers.values import INSIDE, plain_domains, put_back
+from solvers.values import plain_domains, put_back
 from solvers.whole.ordered_products import products_as_sets
-from solvers.whole.settling import CHOICES, cut_off, never_off, settle
+from solvers.whole.settling import CHOICES, Settled, cut_off, never_off, settle
 from solvers.whole.twin_proof import Proof, prove
 
 ALMOST_INTEGER = 1e-4
@@ -48,17 +50,18 @@ def solve_by_class(model: Any, options: dict[str, Any]) -> Result:
     Whether a quadratic model is convex only Clarabel finds out, by its factors, before it solves: what it refuses goes
     to SCIP, which is slower and needs no convexity.
     """
-    hidden = unseen(model)
+    reading = read(model)
+    hidden = unseen(reading)
     if hidden:
-        return solve_whole(model, default_solver([C.NLP if hidden == ["Complementarity"] else C.SOS]), options)
-    needed = needs(model)
+        return solve_whole(reading, default_solver([C.NLP if hidden == ["Complementarity"] else C.SOS]), options)
+    needed = needs(reading)
     spec = default_solver(needed)
     try:
-        return solve_whole(model, spec, options)
+        return solve_whole(reading, spec, options)
     except ModelError as refusal:
         if not any(n & CONVEX for n in needed):
             raise
-        result = solve_whole(model, default_solver([C.NONCONVEX]), options)
+        result = solve_whole(reading, default_solver([C.NONCONVEX]), options)
         result.message = f"{result.message} Not by {spec.name}: {refusal}".strip()
         return result
 
@@ -67,7 +70,7 @@ def solve_by_class(model: Any, options: dict[str, Any]) -> Result:
 class _Whole:
     """A model on its way through one solver: what was asked, what the solver sees, and how the model is structured."""
 
-    model: Any
+    reading: ModelReading
     spec: SolverSpec
     options: dict[str, Any]
     clock: Clock
@@ -79,9 +82,14 @@ class _Whole:
     most: float | None = None  # what the optimum is known not to be above, where the model does not say it as sharply
     proofs: list[Proof] = field(default_factory=list)  # what the twin proves, once it has been asked
 
-    def run(self, words: SolveOptions) -> Answer:
-        """Solve what the solver sees."""
-        model, integer = self.seen.model, has_integers(self.seen.model)
+    @property
+    def model(self) -> Any:
+        """The user's."""
+        return self.reading.model
+
+    def run(self, words: SolveOptions, cuts: Sequence[Settled]) -> Answer:
+        """Solve what the solver sees, which has rows for these cuts, all on integers."""
+        model, integer = self.seen.model, any(s.cut for s in cuts) or has_integers(self.seen.reading)
         rows = self._asked()
         facts = facts_of(model)  # a clone's hold its own variables
         change = None if facts is None else facts.change
@@ -89,8 +97,8 @@ class _Whole:
             change = replace(change or Change([]), most=self.most)
         view = None if change is None else Changed(model, change)
         runner, continuous = Runner(self.spec, words), bool(rows) or C.MILP not in self.spec.capabilities
-        target, asked = (model, rows) if view is None else (view.model, view.rows_of(rows))
-        with plain_domains(target, continuous=continuous):
+        target, asked = (self.seen.reading, rows) if view is None else (read(view.model), view.rows_of(rows))
+        with plain_domains(target.variables, continuous=continuous):
             answer = runner.solve(target, time_limit=self.clock.left, integer=integer, duals=asked)
         if answer.has_point and self._helper is not None:
             answer = replace(answer, duals=self._from_helper(target, view))
@@ -130,15 +138,15 @@ class _Whole:
                 return spec
         return None
 
-    def _from_helper(self, target: Any, view: Changed | None) -> dict[Any, float]:
+    def _from_helper(self, target: ModelReading, view: Changed | None) -> dict[Any, float]:
         """Return multipliers by the helper, in the rows of what was solved; values stay the solver's."""
         assert self._helper is not None
         if not self.in_time(self._helper):
             return {}
         rows = self._proving() if view is None else view.rows_of(self._proving())
-        values = [(v, v.value) for v in target.component_data_objects(pyo.Var, descend_into=INSIDE)]
+        values = [(v, v.value) for v in target.variables]
         try:
-            with plain_domains(target, continuous=True):
+            with plain_domains(target.variables, continuous=True):
                 helped = Runner(self._helper, SolveOptions()).solve(target, time_limit=self.clock.left, duals=rows)
         except (ModelError, SolverError):
             return {}
@@ -172,13 +180,13 @@ class _Whole:
         cuts = never_off(self.parts)
         while True:
             with cut_off(self.seen, cuts):
-                answer = self.run(words)
+                answer = self.run(words, cuts)
             if not answer.has_point:
                 return answer, ""
             with interrupt.finishing():
-                _round(self.seen.model)
+                _round(self.seen.reading)
                 self.seen.bring_back()
-                settled = settle(self.model, self.seen, self.parts, self.spec, self.clock)
+                settled = settle(self.reading, self.seen, self.parts, self.spec, self.clock)
             if settled.cut is None:
                 return answer, settled.doubt
             stopped = answer.stop_reason is not StopReason.CONVERGED or interrupt.pressed() or self.clock.over
@@ -221,9 +229,9 @@ class _Whole:
         certificate = self.certificate
         if answer.has_point:
             if certificate is not None:
-                error = certificate.settle(self.model, has_point=True)
+                error = certificate.settle(self.reading, has_point=True)
             else:
-                error = max(violation(self.model), violation(self.seen.model) if self.seen.pairs else 0.0)
+                error = max(violation(self.reading), violation(self.seen.reading) if self.seen.pairs else 0.0)
             if error is not None and error > HOPELESS:
                 words = f"its point misses the model's rows by {error:.1e} and is not kept"
                 answer = replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, bound=None, message=words)
@@ -231,17 +239,17 @@ class _Whole:
         if error is None:
             put_back(before)
             if certificate is not None:
-                error = certificate.settle(self.model, has_point=False)
+                error = certificate.settle(self.reading, has_point=False)
                 trivial = error is not None
         if error is not None:
             error = max(error, told_violation(self.model))
         if certificate is not None:
-            minimize = single_objective(self.model).sense == pyo.minimize
+            minimize = single_objective(self.reading).sense == pyo.minimize
             bound = None if proof is None else proof.bound
             if proof is None:
-                bound = certificate.bound_with(self.model, answer.duals, answer.bound, minimize=minimize)
+                bound = certificate.bound_with(self.reading, answer.duals, answer.bound, minimize=minimize)
             if bound is None and answer.stop_reason is not StopReason.CONVERGED:
-                bound = certificate.at_hand(self.model)
+                bound = certificate.at_hand(self.reading)
             impossible = error is not None and answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED)
             answer = replace(answer, bound=bound, status=SolutionStatus.FEASIBLE if impossible else answer.status)
         result = _judged(self, replace(answer, has_point=error is not None), error, doubt)
@@ -259,35 +267,36 @@ class _Whole:
 
 def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result:
     """Solve the monolith with one Pyomo solver; fills the model's import suffix ``dual``, where it has one."""
+    reading = read(model)
+    model = reading.model
     if (stale := dual_suffix(model)) is not None:
         stale.clear()
     clock = Clock.of_run(options.get("time_limit"))
     structure = facts_of(model)
     parts = None
-    single_objective(model)
+    single_objective(reading)
     if structure is not None:
         structure.check_stated(f'solver="{spec.name}" takes whole models')
     if isinstance(structure, Structure):
-        parts = split(model, structure)  # refuses a big-M that no longer holds
+        parts = split(reading, structure)  # refuses a big-M that no longer holds
     words = _words(spec, options, polished=parts is not None)
-    variables = list(model.component_data_objects(pyo.Var, descend_into=INSIDE))
-    before = [(v, v.value) for v in variables]
-    unseen_yet = _Whole(model, spec, options, clock, Visible(model), [], structure, parts, None)
+    before = [(v, v.value) for v in reading.variables]
+    unseen_yet = _Whole(reading, spec, options, clock, Visible.of(reading), [], structure, parts, None)
     if not unseen_yet.in_time(spec):  # and nothing of the size of the model
         late = Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
         return unseen_yet.judged(late, "", before)
-    seen = visible(model, spec)
-    needed = needs(seen.model)
+    seen = visible(reading, spec)
+    needed = needs(seen.reading)
     if needed in ([C.QP], [C.MIQP]) and not seen.pairs and C.SOS in spec.capabilities:
-        seen = products_as_sets(model) or seen
-        needed = needs(seen.model)
-    multipliers = Multipliers.wanted(model, spec, seen, needed)
-    whole = _Whole(model, spec, options, clock, seen, needed, structure, parts, multipliers)
+        seen = products_as_sets(reading) or seen
+        needed = needs(seen.reading)
+    multipliers = Multipliers.wanted(reading, spec, seen, needed)
+    whole = _Whole(reading, spec, options, clock, seen, needed, structure, parts, multipliers)
     if not any(n in spec.capabilities for n in needed):
         raise _cannot(spec, seen, needed, "" if structure is None else structure.default_solver)
-    if all(v.fixed for v in used_variables(seen.model)):
-        return whole.judged(_constant(seen.model), "", before)
-    _start(seen.model)
+    if all(v.fixed for v in used_variables(seen.reading)):
+        return whole.judged(_constant(seen.reading), "", before)
+    _start(seen.reading)
     try:
         answer, doubt = whole.decided(words)
     except ModelError as refusal:
@@ -296,7 +305,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     for _ in range(SHARPER):
         if not whole.too_small(result):
             break
-        first, whole = [(v, v.value) for v in variables], replace(whole, most=result.objective)
+        first, whole = [(v, v.value) for v in reading.variables], replace(whole, most=result.objective)
         sharper = whole.again(words, first)
         least = math.inf if result.objective is None else result.objective
         if sharper is None or sharper.objective is None or sharper.objective > least:
@@ -306,7 +315,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
     over = not whole.in_time(spec) or interrupt.pressed()
     if unproven and spec.strict and not over and not set(spec.strict) & set(words.own):
-        first = [(v, v.value) for v in variables]
+        first = [(v, v.value) for v in reading.variables]
         second = whole.again(replace(words, own={**words.own, **spec.strict}), first)
         if second is not None and second.gap is not None and (result.gap is None or second.gap < result.gap):
             return second
@@ -338,7 +347,7 @@ def _refused(spec: SolverSpec, needed: list[C], error: ModelError) -> ModelError
     )
 
 
-def _constant(model: Any) -> Answer:
+def _constant(model: ModelReading) -> Answer:
     """Answer without a solver where nothing is left to decide: some of them fail on such a model."""
     if violation(model) > FEASIBLE:
         return Answer(StopReason.CONVERGED, SolutionStatus.INFEASIBLE, False, None, "every variable is fixed")
@@ -346,13 +355,13 @@ def _constant(model: Any) -> Answer:
     return Answer(StopReason.CONVERGED, SolutionStatus.OPTIMAL, True, value, "")
 
 
-def _start(model: Any) -> None:
+def _start(model: ModelReading) -> None:
     """Put variables without a value, or out of bounds, within their bounds.
 
     An interface drops a variable whose coefficients are all 0, and leaves it as it is; where it has no value some of
     them fail. Any value within the bounds will do.
     """
-    off = {id(v): v for v in model.component_data_objects(pyo.Var, descend_into=INSIDE) if _off(v)}
+    off = {id(v): v for v in model.variables if _off(v)}
     for v in used_variables(model) if off else ():
         if off.pop(id(v), None) is not None:
             lower, upper = v.bounds
@@ -370,7 +379,7 @@ def _off(v: Any) -> bool:
     return v.value is None or (lower is not None and v.value < lower) or (upper is not None and v.value > upper)
 
 
-def _round(model: Any) -> None:
+def _round(model: ModelReading) -> None:
     """Round integers, which come back within 1e-5 of one, where the rounded point satisfies the rows as well."""
     held = {id(v): v for v in used_variables(model) if not v.is_continuous() and not v.fixed}
     off = [(v, v.value) for v in held.values() if 0 < abs(v.value - round(v.value)) < ALMOST_INTEGER]
@@ -384,7 +393,7 @@ def _round(model: Any) -> None:
 
 def _judged(whole: _Whole, answer: Answer, error: float | None, doubt: str) -> Result:
     """Recompute the objective from the model and say what is proven of it."""
-    model, spec, options, structure = whole.model, whole.spec, whole.options, whole.structure
+    model, spec, options, structure = whole.reading, whole.spec, whole.options, whole.structure
     minimize = single_objective(model).sense == pyo.minimize
     result = Result(answer.status, answer.stop_reason, minimize=minimize, solver=spec.name, options=options)
     result.bound = answer.bound if answer.status not in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED) else None
@@ -407,7 +416,7 @@ def _judged(whole: _Whole, answer: Answer, error: float | None, doubt: str) -> R
         told = replace(answer, status=judged.status) if judged.status is SolutionStatus.OPTIMAL else answer
         result.message = judged.message or _sentence(spec, told, result.gap)
         if structure is not None and structure.selected is not None:
-            result.selected = structure.selected(model)
+            result.selected = structure.selected(model.model)
     elif result.status is SolutionStatus.INFEASIBLE and whole.parts is not None:
         result.message = clashing_rows(
             whole.parts.master_rows, whole.parts.master_variables, Runner(find("highs"), SolveOptions())

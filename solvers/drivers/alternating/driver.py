@@ -100,7 +100,7 @@ class Alternating(Driver):
         """Sort rows by blocks, draw the starts, and choose a way to solve each block."""
         c, model = self.config, self.model
         c.check("warm_start")
-        objective = single_objective(model)
+        objective = single_objective(self.reading)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
         told = facts_of(model)
         stated = told if isinstance(told, Blocks) else None
@@ -174,7 +174,7 @@ class Alternating(Driver):
     def _descend(self, run: BlockStart, point: np.ndarray) -> Ended | None:
         """Descend from one start; the numbers are the steps of the box."""
         self.partition.write(point)  # 0
-        if run.warm and violation(self.model) <= FEASIBLE:
+        if run.warm and violation(self.reading) <= FEASIBLE:
             self._keep(run)
         stale = 0
         for _ in self._sweeps:

@@ -75,7 +75,7 @@ class DecompositionDriver(Driver):
         structure = self.structure = self._structure()
         if c.validation is not None and structure.score is None:
             raise OptionError("validation= needs a model that can score data; this one has no structure that does.")
-        self.parts = split(self.model, structure)
+        self.parts = split(self.reading, structure)
         self.sign = self.parts.sign
         self.parts.check_separable(either(C.MIQCP))
         self._subproblem = self._choose_subproblem()

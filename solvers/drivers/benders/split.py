@@ -21,7 +21,7 @@ from solvers.facts.structure import Structure
 from solvers.model.classes import single_objective
 from solvers.model.components import named
 from solvers.model.expressions import terms, variables
-from solvers.values import INSIDE
+from solvers.reading import ModelReading, read
 
 
 @dataclass
@@ -85,6 +85,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
     Rows that are still the builder's own objects are not walked, however dense. Raises ModelError if the model has no
     single active objective, or was edited where a fact that holds only as built is in use.
     """
+    model = read(model)
     objective = single_objective(model)
     built, built_coupling = structure.built, structure.built_coupling
     inside = {id(v) for v in structure.variables()}
@@ -105,7 +106,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
     coupling = {id(c) for c in structure.coupling or ()}
     alive = set()
 
-    for row in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
+    for row in model.rows:
         key = id(row)
         if key in known and row.expr is known[key]:
             alive.add(key)
@@ -196,13 +197,13 @@ def _coupling_edits(built: AsBuilt, choices: list[Any], alive: set[int]) -> Iter
             yield f'row "{row.name}" (changed, deactivated, deleted or replaced)'
 
 
-def _set_edits(model: Any, structure: Structure) -> Iterator[str]:
+def _set_edits(model: ModelReading, structure: Structure) -> Iterator[str]:
     """Yield, in words, what of the coupling's ordered sets is gone, changed or new."""
     built = structure.built_coupling
     if built is None or not any(c.ctype is pyo.SOSConstraint for c in structure.coupling or ()):
         return
     yield from (f'ordered set "{s.name}" (changed, deactivated or deleted)' for s in built.changed_sets(model))
-    active = model.component_data_objects(pyo.SOSConstraint, active=True, descend_into=INSIDE)
+    active = model.data(pyo.SOSConstraint)
     own = set(map(id, built.others))
     yield from (f'ordered set "{s.name}"' for s in active if id(s) not in own)
 

@@ -1,0 +1,77 @@
+"""A model's components, read once and handed on: who has a reading of a model walks it no more.
+
+A reading says which rows, variables and other components there are. What they say, expressions, values, bounds,
+domains and what is fixed, is theirs, and is looked up where it counts. So it holds while nothing is added, deleted,
+activated or deactivated; a clone, a view, and the same model at another solve are read anew. Functions that look at a
+whole model take either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.core.base.indexed_component import ActiveIndexedComponent
+from pyomo.gdp import Disjunct
+
+from solvers.values import INSIDE
+
+
+@dataclass(frozen=True, eq=False)
+class ModelReading:
+    """What a model holds; every list is made when it is first asked for."""
+
+    model: Any
+    _found: dict[Any, list[Any]] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def components(self) -> list[Any]:
+        """The active components, those of disjuncts too."""
+        return list(self.model.component_objects(active=True, descend_into=INSIDE))
+
+    @cached_property
+    def variables(self) -> list[Any]:
+        """All variables, those of deactivated blocks too."""
+        return list(self.model.component_data_objects(pyo.Var, descend_into=INSIDE))
+
+    @property
+    def rows(self) -> list[Any]:
+        """The active rows, but for those of disjuncts, which belong to their disjunction."""
+        return self.stated(pyo.Constraint)
+
+    @property
+    def objectives(self) -> list[Any]:
+        """The active objectives."""
+        return self.stated(pyo.Objective)
+
+    def stated(self, kind: Any) -> list[Any]:
+        """Return the active data of a kind outside disjuncts."""
+        if ("stated", kind) not in self._found:
+            plain = not any(c.ctype is Disjunct for c in self.components)
+            found = self.data(kind) if plain else list(self.model.component_data_objects(kind, active=True))
+            self._found["stated", kind] = found
+        return self._found["stated", kind]
+
+    def data(self, *kinds: Any) -> list[Any]:
+        """Return the active data of some kinds, in order and each once."""
+        if kinds not in self._found:
+            held = (c for c in self.components if c.ctype in kinds)
+            self._found[kinds] = list({id(d): d for c in held for d in _active(c)}.values())
+        return self._found[kinds]
+
+
+def read(model: Any) -> ModelReading:
+    """Return the reading that somebody has handed on, or a new one of a model."""
+    return model if isinstance(model, ModelReading) else ModelReading(model)
+
+
+def _active(component: Any) -> Iterator[Any]:
+    """Yield a component's active data: a scalar one may have none."""
+    if component.is_indexed():
+        data = component.values()
+    else:
+        data = component._data.values() if hasattr(component, "_data") else (component,)
+    return (d for d in data if d.active) if isinstance(component, ActiveIndexedComponent) else iter(data)
