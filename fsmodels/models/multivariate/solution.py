@@ -12,6 +12,7 @@ from fsmodels.errors import ModelError
 from fsmodels.models.multivariate.groups import OFFSET
 from fsmodels.models.multivariate.measures import Loss
 from fsmodels.models.multivariate.measures import loss as loss_of
+from fsmodels.models.multivariate.proof import held_weights
 from fsmodels.weights import column_sizes, used
 from solvers.facts import half_norm
 
@@ -65,7 +66,7 @@ def objective(
     >>> bool(abs(objective(data, w, budget=2, C=10.0, loss="f1") - result.objective) < 1e-9)
     True
     """
-    return regulariser([*np.asarray(w, dtype=float), b], budget) + C * risk(data, w, loss, b=b)
+    return regulariser(np.append(np.asarray(w, dtype=float), b), budget) + C * risk(data, w, loss, b=b)
 
 
 def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
@@ -79,9 +80,8 @@ def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
     if model.xi.value is None if not model.xi.is_indexed() else any(v.value is None for v in model.w.values()):
         raise ModelError(f'Model "{model.name}" has no solution loaded: solve it first, with fs.solve(model).')
     w = np.zeros(len(model.features))
-    place = model.features.ord
-    for name, v in model.w.items():
-        w[place(name) - 1] = v.value or 0.0
+    columns, held = held_weights(model)
+    w[columns] = held
     return (w[:-1], float(w[-1])) if OFFSET in model.features else (w, 0.0)
 
 

@@ -353,6 +353,16 @@ def test_a_run_of_fgm_that_is_stopped_has_its_trivial_point_and_a_bound(data):
     assert 0.0 < result.bound < result.objective
 
 
+def test_weights_are_read_by_name_in_whatever_order_they_came(data, monkeypatch):
+    model = mv.fsmulti(data, budget=2, C=5.0)
+    for j, value in zip(reversed(data.features[1:]), (3.0, 2.0, 1.0), strict=True):
+        model.w[j] = value
+    model.xi.set_value(0.0)
+    monkeypatch.setattr(type(model.features), "ord", None)  # it would number all names, of which there may be millions
+    w, b = mv.classifier(model)
+    assert (w.tolist(), b) == ([0.0, 1.0, 2.0, 3.0], 0.0)
+
+
 def test_the_regulariser_and_the_risk_as_functions(few):
     w = np.array([0.3, -0.2, 0.0, 1.0])
     for B in (1, 2, 3, 4):
