@@ -152,7 +152,8 @@ def test_a_model_with_integers_has_none(solver, textbook):
     model = with_dual(textbook.milp())
     model.dual[model.first] = 7.0
     result = solvers.solve(model, solver)
-    assert (result.status, len(model.dual)) == (SolutionStatus.OPTIMAL, 0)
+    status = SolutionStatus.FEASIBLE if SOLVERS[solver].misled else SolutionStatus.OPTIMAL
+    assert (result.status, len(model.dual)) == (status, 0)
     assert "No multipliers in model.dual: a model with integer variables has none." in result.message
 
 
