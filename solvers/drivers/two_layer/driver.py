@@ -106,6 +106,12 @@ class Dual:
     gain: float
     bound: float
 
+    @property
+    def at_best(self) -> float:
+        """What the best multiple t proves, t gain - t^2 cost: of inexact multipliers t < 1, and t = 0 proves 0."""
+        cost, gain = self.gain - self.bound, max(0.0, self.gain)
+        return self.bound if 2.0 * cost <= gain else gain**2 / (4.0 * cost)
+
 
 class TwoLayer(Driver):
     """Two-layer cutting planes."""
@@ -223,11 +229,8 @@ class TwoLayer(Driver):
     def _dual(self, alpha: FloatArray) -> Dual:
         """Return the dual point of multipliers; keep the best on the way to it from the best so far."""
         slopes, gain = self.work.slopes(alpha), float(self.work.q @ alpha)
-        cost = half_conjugate(slopes, self.budget)
-        if 2.0 * cost > gain:  # a smaller multiple of inexact multipliers proves more, and never less than 0
-            share = max(0.0, gain) / (2.0 * cost)
-            slopes, gain, cost = share * slopes, share * gain, share**2 * cost
-        there = Dual(slopes, gain, gain - cost)
+        there = Dual(slopes, gain, gain - half_conjugate(slopes, self.budget))
+        self.raise_bound(there.at_best)
         best = self.proof
         if not self.config.stabilised or best.bound == -np.inf:
             self.proof = max(best, there, key=lambda p: p.bound)

