@@ -38,7 +38,7 @@ from solvers.whole.settling import CHOICES, Settled, cut_off, never_off, settle
 from solvers.whole.twin_proof import Proof, prove
 
 ALMOST_INTEGER = 1e-4
-STEEP = 1e8  # a big-M, in units of what it bounds, with which solvers were seen to cut off optima
+STEEP = 1e5  # a big-M, in units of what it bounds, with which solvers were seen to cut off optima
 SMALL = 1e-3  # an objective, as a solver sees it, of which its absolute tolerances are no longer a small part
 SHARPER = 3  # times that it is multiplied
 CONVEX = C.QP | C.QCP

@@ -570,3 +570,24 @@ def test_the_first_point_meets_the_rows():
         assert np.all((point >= lp.lower) & (point <= lp.upper))
         assert np.all(rows.matrix @ point <= rows.upper + 1e-5)
         assert np.all(rows.matrix @ point >= rows.lower - 1e-5)
+
+
+@pytest.mark.parametrize("form", ["indicator", "big-m"])
+@pytest.mark.parametrize("solver", ["scip", "gurobi"])
+def test_a_solvers_word_on_a_steep_big_m_is_no_proof(solver, form, need):
+    """With w <= 5e5 sigma in the solver's units gurobi called 36532 optimal, with as large a bound: 33846 is."""
+    X = [
+        [0.19888389819998056, 2.268294465777988, 964.7298219713409],
+        [0.4724633963435788, 1.0467504923287183, -228.6920969222434],
+        [0.17063105542345353, 0.8731185868531577, 1239.108725767042],
+        [-0.09906031495386998, -0.39734862961512757, 1859.2089610503049],
+        [0.230903720410351, -0.29274423667805083, 1971.290399169483],
+    ]
+    data = fs.Dataset.from_arrays(X, [1, -1, -1, 1, 1]).scaled("none")
+    model = fs.fsp.fsp_m(data, max_features=1, C=14957.440960723601, form=form)
+    cost = dict(zip(data.features, (4e5, 2.3e6, 1.1e6), strict=True))
+    model.cost = fs.side_constraints.budget(model, cost, 1.9e6)
+    result = fs.solve(model, need(solver))
+    assert result.bound is None or result.bound < 33846.109
+    assert result.status != "optimal" or result.objective == pytest.approx(33846.10868, rel=1e-4)
+    assert fs.solve(model).objective == pytest.approx(33846.10868, rel=1e-4)
