@@ -989,3 +989,13 @@ def test_an_offset_is_the_bias_of_a_selection(as_sparse, word):
 def test_an_offset_is_yes_or_no(few):
     with pytest.raises(ParameterError, match=r"offset=1\.0 is not allowed"):
         mv.fsmulti(few, budget=2, offset=1.0)
+
+
+@pytest.mark.filterwarnings("ignore::fsmodels.DataWarning")
+@pytest.mark.parametrize("loss", ["f1", "prbep", "hamming"])
+def test_inexact_multipliers_on_the_way_do_not_stall_the_bound(loss):
+    mail = fs.load_dataset("spambase")
+    kept = np.sort(np.r_[np.flatnonzero(mail.y < 0), np.flatnonzero(mail.y > 0)[::6]])
+    train = fs.Dataset.from_arrays((mail.X[kept] > 0).astype(float), mail.y[kept]).split(0.4, 0.2, 0.4, seed=0)[0]
+    model = fs.multivariate.fsmulti(train, budget=5, C=float(len(train)), loss=loss)
+    assert fs.solve(model, gap=0.03, iteration_limit=100).status is fs.SolutionStatus.OPTIMAL
