@@ -87,6 +87,9 @@ class DecompositionDriver(Driver):
             return self.run()
         except Endless as error:
             said = str(error)
+            if self._bound_at_hand() is not None:  # proven from the data: whoever sees no end to it is wrong
+                self.message = f"{said} The data prove that it has an end: its solver failed."
+                return StopReason.SOLVER_ERROR, None
             known = self.best is not None or (self.asks_within and isinstance(error, EndlessSubproblem))
         except SolverError as error:
             if self.best is None:

@@ -16,7 +16,9 @@ import solvers
 from fsmodels.errors import ModelError
 from fsmodels.models.fsp.oracle import SvmOracle
 from solvers import SolutionStatus, StopReason
+from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import split
+from solvers.drivers.benders.subproblem import SwitchedSubproblem
 from solvers.drivers.tree.master import MasterLP
 from solvers.drivers.tree.memory import KEPT, CutPool
 from solvers.facts.structure import Cut, SubAnswer
@@ -591,3 +593,20 @@ def test_a_solvers_word_on_a_steep_big_m_is_no_proof(solver, form, need):
     assert result.bound is None or result.bound < 33846.109
     assert result.status != "optimal" or result.objective == pytest.approx(33846.10868, rel=1e-4)
     assert fs.solve(model).objective == pytest.approx(33846.10868, rel=1e-4)
+
+
+@pytest.mark.parametrize("driver", ["benders", "branch-and-cut"])
+def test_what_is_proven_to_have_an_end_is_not_unbounded(driver, monkeypatch):
+    """Clarabel said so of a subproblem with C = 1e6 on columns of 1e6, whose cost is never below 0."""
+
+    def endless(*_, **__):
+        raise EndlessSubproblem("The subproblem is unbounded below: no cut exists.")
+
+    monkeypatch.setattr(SwitchedSubproblem, "solve", endless)
+    data = larger(20, 3, seed=1, noise=0.5)
+    model = fs.fsp.fsp_lambda(data, penalty=1.0)
+    model.w[data.features[0]].setub(0.5)
+    result = fs.solve(model, driver)
+    assert (result.status, result.stop_reason) == (SolutionStatus.FEASIBLE, StopReason.SOLVER_ERROR)
+    assert 0.0 <= result.bound < result.objective
+    assert "its solver failed" in result.message
