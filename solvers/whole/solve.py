@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -80,6 +79,7 @@ class _Whole:
     parts: SplitModel | None
     multipliers: Multipliers | None  # that the user wants
     most: float | None = None  # what the optimum is known not to be above, where the model does not say it as sharply
+    cuts: list[Settled] = field(default_factory=list)  # that the solver sees as rows
     proofs: list[Proof] = field(default_factory=list)  # what the twin proves, once it has been asked
 
     @property
@@ -87,9 +87,9 @@ class _Whole:
         """The user's."""
         return self.reading.model
 
-    def run(self, words: SolveOptions, cuts: Sequence[Settled]) -> Answer:
-        """Solve what the solver sees, which has rows for these cuts, all on integers."""
-        model, integer = self.seen.model, any(s.cut for s in cuts) or has_integers(self.seen.reading)
+    def run(self, words: SolveOptions) -> Answer:
+        """Solve what the solver sees, which may have rows for cuts, all on integers."""
+        model, integer = self.seen.model, any(s.cut for s in self.cuts) or has_integers(self.seen.reading)
         rows = self._asked()
         facts = facts_of(model)  # a clone's hold its own variables
         change = None if facts is None else facts.change
@@ -177,10 +177,11 @@ class _Whole:
 
         Returns with the answer why the point may be inexact, "" where it is exact.
         """
-        cuts = never_off(self.parts)
+        cuts = self.cuts
+        cuts[:] = never_off(self.parts)
         while True:
             with cut_off(self.seen, cuts):
-                answer = self.run(words, cuts)
+                answer = self.run(words)
             if not answer.has_point:
                 return answer, ""
             with interrupt.finishing():
