@@ -37,7 +37,6 @@ from solvers.whole.settling import CHOICES, Settled, cut_off, never_off, settle
 from solvers.whole.twin_proof import Proof, prove
 
 ALMOST_INTEGER = 1e-4
-STEEP = 1e5  # a big-M, in units of what it bounds, with which solvers were seen to cut off optima
 SMALL = 1e-3  # an objective, as a solver sees it, of which its absolute tolerances are no longer a small part
 SHARPER = 3  # times that it is multiplied
 CONVEX = C.QP | C.QCP
@@ -107,7 +106,7 @@ class _Whole:
         if answer.has_point:
             view.bring_back()
         bound = view.bound_of(answer.bound)
-        if view.steepest > STEEP:  # its tolerances on integers let any weight pass
+        if view.steepest > self.spec.steep:  # its tolerances on integers let any weight pass
             bound = None
         return replace(answer, bound=bound, duals=view.duals_of(rows or self._proving(), answer.duals))
 
