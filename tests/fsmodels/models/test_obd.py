@@ -123,7 +123,9 @@ def test_the_derivatives_are_those_of_the_first_solution(data):
 def test_a_feature_that_says_nothing_is_dropped_first(data):
     wider = fs.Dataset.from_arrays(np.column_stack([data.X, np.zeros(40)]), data.y, features=[*data.features, "idle"])
     result = fs.obd.suppress(fs.svm.robust_lp(wider), wider, nu=1e-9, delta=0.1)
-    assert result.details["derivatives"]["idle"] == 0
+    assert result.details["derivatives"]["idle"] == pytest.approx(
+        0, abs=1e-12
+    )  # up to rounding, which is not the same with all numbers of threads
     assert result.details["suppressed"] == ["idle"]
     assert result.status is SolutionStatus.OPTIMAL  # nothing was lost
 
