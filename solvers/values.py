@@ -41,6 +41,16 @@ def put_back(values: Iterable[tuple[Any, float | None]]) -> None:
         v.set_value(value, skip_validation=True)
 
 
+@contextmanager
+def kept(variables: Iterable[Any]) -> Iterator[None]:
+    """Put variables' values back at the end, whatever was done with them."""
+    before = [(v, v.value) for v in variables]
+    try:
+        yield
+    finally:
+        put_back(before)
+
+
 def bounds_of(v: Any) -> tuple[float, float]:
     """Return a variable's bounds, infinite where it has none."""
     lower, upper = v.bounds

@@ -37,6 +37,7 @@ from fsmodels.models.svm import robust_lp
 from solvers import Result, solve
 from solvers.clock import one_clock
 from solvers.result import reread
+from solvers.values import put_back
 
 __all__ = ["derivatives", "suppress"]
 __dir__ = __all__.copy  # what <TAB> offers
@@ -95,8 +96,7 @@ def suppress(
             model.w[j].unfix()
     details = {"derivatives": changes, "suppressed": dropped}
     if not second.has_solution:  # a row that needs a dropped weight, or a limit: the first solution stands
-        for v, value in values:
-            v.set_value(value, skip_validation=True)
+        put_back(values)
         first.message = f"Without the dropped features there is no solution: {second.message}".strip()
         first.stop_reason, first.details = second.stop_reason, first.details | details | {"suppressed": []}
         return first

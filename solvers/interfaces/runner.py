@@ -28,7 +28,7 @@ from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, name
 from solvers.interfaces.registry import Capability as C
 from solvers.reading import ModelReading, read
 from solvers.result import SolutionStatus, StopReason
-from solvers.values import put_back, put_on_bounds
+from solvers.values import kept, put_on_bounds
 
 _OPTIMAL = (StopReason.CONVERGED, SolutionStatus.OPTIMAL)
 _INFEASIBLE = (StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
@@ -158,13 +158,13 @@ class Runner:
     def _told_apart(self, reading: ModelReading, end: float | None, said: Answer) -> Answer:
         """Ask without an objective whether what is called infeasible has a point, and is unbounded; values stay."""
         objective = reading.objectives[0]
-        expression, values = objective.expr, [(v, v.value) for v in reading.variables]
-        objective.set_value(0.0)
-        try:
-            found = self._attempt(reading, end, True, (), self.spec.sound)
-        finally:
-            objective.set_value(expression)
-            put_back(values)
+        expression = objective.expr
+        with kept(reading.variables):
+            objective.set_value(0.0)
+            try:
+                found = self._attempt(reading, end, True, (), self.spec.sound)
+            finally:
+                objective.set_value(expression)
         if found.has_point:
             return replace(said, status=SolutionStatus.UNBOUNDED, message="unbounded")
         return found if found.status is not SolutionStatus.INFEASIBLE else said

@@ -31,7 +31,7 @@ from solvers.model.unseen import unseen
 from solvers.options import check_limits
 from solvers.reading import ModelReading, read
 from solvers.result import DEFAULT_GAP, FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason, verdict
-from solvers.values import plain_domains, put_back
+from solvers.values import kept, plain_domains, put_back
 from solvers.whole.ordered_products import products_as_sets
 from solvers.whole.settling import CHOICES, Settled, cut_off, never_off, settle
 from solvers.whole.twin_proof import Proof, prove
@@ -143,14 +143,11 @@ class _Whole:
         if not self.in_time(self._helper):
             return {}
         rows = self._proving() if view is None else view.rows_of(self._proving())
-        values = [(v, v.value) for v in target.variables]
         try:
-            with plain_domains(target.variables, continuous=True):
+            with kept(target.variables), plain_domains(target.variables, continuous=True):
                 helped = Runner(self._helper, SolveOptions()).solve(target, time_limit=self.clock.left, duals=rows)
         except (ModelError, SolverError):
             return {}
-        finally:
-            put_back(values)
         return helped.duals
 
     @property

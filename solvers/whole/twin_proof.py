@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +11,10 @@ import pyomo.environ as pyo
 from solvers import garbage
 from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import Error
-from solvers.facts.base import Facts, built_of
+from solvers.facts.base import AsBuilt, Facts, built_of
 from solvers.facts.structure import Structure
-from solvers.result import relative_gap
-from solvers.values import INSIDE, put_back
+from solvers.result import Result, relative_gap
+from solvers.values import INSIDE, kept
 
 
 @dataclass(frozen=True)
@@ -34,18 +33,21 @@ def prove(model: Any, facts: Facts, *, gap: float, time_limit: float | None, in_
     floor = twin.floor if restricted else None
     if not in_time:
         return Proof(floor, f"but no time was left for {twin.driver} to prove it from the data.")
+
+    driver = DRIVERS[twin.driver]
+
+    def solved(build: Callable[[Any, AsBuilt], Any] | None) -> Result:
+        with kept(model.component_data_objects(pyo.Var, descend_into=INSIDE)), garbage.put_off():
+            target = model if build is None else build(model, built)
+            return driver(target, gap=gap, time_limit=time_limit).solve()
+
     try:
-        with _as_it_is(model), garbage.put_off():
-            target = model if isinstance(facts, Structure) else twin.exact(model, built)
-            driver = DRIVERS[twin.driver](target, gap=gap, time_limit=time_limit)
-            result = driver.solve()
+        result = solved(None if isinstance(facts, Structure) else twin.exact)
     except Error as refusal:
         why = f"Not by {twin.driver}: {refusal}"
         if not restricted:
             return Proof(None, f"which is not proven from the data. {why}")
-        with _as_it_is(model), garbage.put_off():
-            target = twin.relaxed(model, built)
-            result = DRIVERS[twin.driver](target, gap=gap, time_limit=time_limit).solve()
+        result = solved(twin.relaxed)
         rest = twin.floor if result.bound is None else max(twin.floor, result.bound)
         return Proof(rest, f"but from the data only the bound without that edit is proven. {why}")
     bound = result.bound if floor is None else max(floor, result.bound or floor)
@@ -53,13 +55,3 @@ def prove(model: Any, facts: Facts, *, gap: float, time_limit: float | None, in_
     if result.objective is None or distance is None:
         return Proof(bound, f"but {twin.driver} does not prove it from the data. {result.message}".strip())
     return Proof(bound, f"but {twin.driver} finds {result.objective:.9g}, proven from the data to {distance:.1e}.")
-
-
-@contextmanager
-def _as_it_is(model: Any) -> Iterator[None]:
-    """Put the values of a model's variables back at the end."""
-    values = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)]
-    try:
-        yield
-    finally:
-        put_back(values)

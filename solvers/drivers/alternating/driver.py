@@ -53,7 +53,7 @@ from solvers.interfaces.runner import SolveOptions
 from solvers.model.classes import single_objective, violation
 from solvers.model.smooth import SmoothObjective
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
-from solvers.values import INSIDE, is_fraction, put_back, without_domains
+from solvers.values import INSIDE, is_fraction, kept, without_domains
 
 WANDERING = 50  # sweeps without a better objective, where a block has an objective of its own
 
@@ -119,7 +119,7 @@ class Alternating(Driver):
         words = SolveOptions(gap=c.gap, threads=c.threads, seed=c.seed)
         self._maker = Maker(model, self.partition, objective, c.lp_solver, words, parameter)
         base = base_point(self.partition)
-        with _kept_values(model), self._kept_parameter():
+        with kept(model.component_data_objects(pyo.Var, descend_into=INSIDE)), self._kept_parameter():
             self.partition.write(base)
             if self._penalty is not None:
                 self._set_parameter(self._penalty.values[0])
@@ -379,12 +379,3 @@ class Alternating(Driver):
             held = next((m for m in reversed(self._measures) if m["measure"] is not None), dict.fromkeys(columns))
             summary = {key: held[key] for key in ("value", "measure", "satisfied")}
             self.details["penalty"] = {**summary, "table": pd.DataFrame(self._measures, columns=columns)}
-
-
-@contextmanager
-def _kept_values(model: Any) -> Iterator[None]:
-    before = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)]
-    try:
-        yield
-    finally:
-        put_back(before)
