@@ -11,7 +11,7 @@ from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, for_cones
 from solvers.model.classes import single_objective, used_variables
-from solvers.model.convexity import ConvexFunction, is_convex, is_linear
+from solvers.model.convexity import ConvexFunction, is_linear
 from solvers.model.linear import LinearRows
 from solvers.model.smooth import SmoothObjective
 from solvers.reading import read
@@ -53,7 +53,7 @@ class ConvexParts:
         self.objective = SmoothObjective(objective.expr, self.variables, self.sign)
         self.cost = ConvexFunction("The objective", self.objective)
         if len(self.objective.curved):
-            self._prove(objective.expr, self.sign, f'Objective "{objective.name}"')
+            self._prove(self.objective, f'Objective "{objective.name}"')
 
     def _row(self, row: Any) -> ConvexFunction:
         """Return a nonlinear row as g <= 0, if it can be convex."""
@@ -65,12 +65,13 @@ class ConvexParts:
                 f"with {either(C.NONCONVEX)} (global), or {either(C.NLP)} (a local optimum)."
             )
         sign, side = (1.0, upper) if upper is not None else (-1.0, lower)
-        self._prove(row.body, sign, name)
-        return ConvexFunction(name, SmoothObjective(row.body - side, self.variables, sign), float(side))
+        function = SmoothObjective(row.body - side, self.variables, sign)
+        self._prove(function, name)
+        return ConvexFunction(name, function, float(side))
 
-    def _prove(self, expression: Any, sign: float, name: str) -> None:
+    def _prove(self, function: SmoothObjective, name: str) -> None:
         """Refuse what is not convex, or not known to be."""
-        proven = is_convex(expression, sign)
+        proven = function.is_convex()
         if proven is False:
             raise ModelError(
                 f"{name} is quadratic and not convex: solve the model whole by name, for example with "

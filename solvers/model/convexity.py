@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from pyomo.core.expr.numeric_expr import LinearExpression
-from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
+from solvers.model.expressions import variables
+from solvers.model.quadratic import Quadratic
 from solvers.model.smooth import SmoothObjective
-from solvers.psd import is_psd
 
 INSIDE = (1e-2, 1e-4, 1e-6, 1e-8)  # distances from a bound, of the room between bounds
 
@@ -77,11 +77,6 @@ def is_linear(expression: Any) -> bool:
 
 def is_convex(expression: Any, sign: float = 1.0) -> bool | None:
     """Tell whether sign times an expression is convex; None where it is not quadratic."""
-    parts = generate_standard_repn(expression, compute_values=True, quadratic=True)
-    if parts.nonlinear_expr is not None:
-        return None
-    place: dict[int, int] = {}
-    for v in (v for pair in parts.quadratic_vars for v in pair):
-        place.setdefault(id(v), len(place))
-    pairs = np.array([(place[id(v)], place[id(w)]) for v, w in parts.quadratic_vars], dtype=int).reshape(-1, 2)
-    return is_psd((pairs[:, 0], pairs[:, 1], sign * np.array(parts.quadratic_coefs, dtype=float)))
+    held = list(variables(expression))
+    found = Quadratic.read(expression, {id(v): k for k, v in enumerate(held)}, len(held))
+    return None if found is None else found.is_convex(sign)

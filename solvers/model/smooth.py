@@ -1,8 +1,9 @@
-"""A smooth objective as numbers: its linear part extracted once, the rest differentiated in reverse mode by Pyomo."""
+"""A smooth objective as numbers: quadratic as matrices; else the rest of a linear part, differentiated by Pyomo."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
+from solvers.model.quadratic import Quadratic
 
 NEAR = (1e-6, 1e-12)  # distances from a bound at which a limit is looked for, of the room between bounds
 SAME = 1e-3  # what slopes at the nearer of them may differ by, relative
@@ -31,26 +33,42 @@ class SmoothObjective:
     """``constant + linear . x + f(x)``, to be minimised; parameters and fixed variables count with their values now.
 
     ``linear``: array over the variables. ``curved``: positions of the variables of f; empty for a linear objective.
-    ``rest``: the expression f in the model's own sense, or None.
+    ``quadratic``: all of it as matrices in the model's own sense, None where f is not quadratic.
     """
 
     def __init__(self, expression: Any, variables: Sequence[Any], sign: float) -> None:
         column = {id(v): k for k, v in enumerate(variables)}
+        self._expression, self._sign = expression, sign
+        self.quadratic = Quadratic.read(expression, column, len(variables))
+        if self.quadratic is not None:
+            self.linear, self.curved = sign * self.quadratic.linear, self.quadratic.columns
+            self._held = [variables[k] for k in self.curved.tolist()]
+            return
         parts = generate_standard_repn(expression, compute_values=True, quadratic=False)
-        self._sign, self._constant = sign, sign * float(parts.constant)
+        self._constant = sign * float(parts.constant)
         self.linear = np.zeros(len(variables))
         for c, v in zip(parts.linear_coefs, parts.linear_vars, strict=True):
             self.linear[column[id(v)]] += sign * float(c)
         self.rest = parts.nonlinear_expr
-        held = [] if self.rest is None else list(identify_variables(self.rest, include_fixed=False))
-        self.curved = np.array([column[id(v)] for v in held], dtype=int)
-        self._held = held
+        self._held = [] if self.rest is None else list(identify_variables(self.rest, include_fixed=False))
+        self.curved = np.array([column[id(v)] for v in self._held], dtype=int)
+
+    @cached_property
+    def rest(self) -> Any:
+        """The expression f in the model's own sense, or None."""
+        return generate_standard_repn(self._expression, compute_values=True, quadratic=False).nonlinear_expr
+
+    def is_convex(self) -> bool | None:
+        """Tell whether it is convex; None where it is not quadratic."""
+        return None if self.quadratic is None else self.quadratic.is_convex(self._sign)
 
     def value(self, x: np.ndarray) -> float:
-        """Return the objective at a point; sets the values of the variables of f.
+        """Return the objective at a point; sets the values of the variables of f that is not quadratic.
 
         Raises ModelError if the objective has no value there.
         """
+        if self.quadratic is not None:
+            return self._sign * self.quadratic.value(x)
         total = self._constant + float(self.linear @ x)
         if self.rest is not None:
             self._put(x)
@@ -61,13 +79,15 @@ class SmoothObjective:
         return total
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
-        """Return the gradient at a point; sets the values of the variables of f.
+        """Return the gradient at a point; sets the values of the variables of f that is not quadratic.
 
         At a bound where f has no derivative, as x**0.5 at 0, the limit from within the bounds: there an entry may be
         infinite. Raises ModelError if f has no derivative there, or Pyomo knows none.
         """
         slope = self.linear.copy()
-        if self.rest is not None:
+        if self.quadratic is not None:
+            slope[self.curved] += self._sign * self.quadratic.slope(x)
+        elif self.rest is not None:
             try:
                 slope[self.curved] += self._slope(x)
             except ModelError as error:

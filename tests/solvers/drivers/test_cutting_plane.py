@@ -9,6 +9,7 @@ from scipy import sparse
 import solvers
 from model_state import state
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
+from solvers.clarabel.body import Walker
 from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.lp.pyomo import PyomoLP
@@ -484,3 +485,15 @@ def test_columns_join_a_highs_lp():
     assert answer.point == pytest.approx([0.0, 1.0, 0.0])
     lp.set_cost(np.array([0.1, 1.0, 1.0]))
     assert lp.solve().objective == pytest.approx(0.2)
+
+
+def test_quadratic_rows_are_read_once(monkeypatch):
+    model, nearest, _ = ellipse()
+    walks = []
+    original = Walker.walk
+    monkeypatch.setattr(Walker, "walk", lambda walker, *args: walks.append(1) or original(walker, *args))
+    monkeypatch.setattr(solvers.model.smooth, "differentiate", None)  # nobody differentiates an expression
+    result = solvers.solve(model, "cutting-plane")
+    np.testing.assert_allclose([v.value for v in model.x.values()], nearest, atol=5e-3)
+    assert len(result.iterations) > 10
+    assert len(walks) <= 4
