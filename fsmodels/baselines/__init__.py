@@ -31,9 +31,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from fsmodels.baselines import rankings
+from fsmodels.baselines.rows import best_first, eliminated
 from fsmodels.checks import feature_count, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
@@ -74,7 +76,9 @@ class Baseline:
     library: str = "scikit-learn"
 
 
-def rfe(data: Dataset, *, max_features: int, C: float = 1.0, step: int | float = 1) -> Baseline:
+def rfe(
+    data: Dataset, *, max_features: int, C: float = 1.0, step: int | float = 1, rows: pyo.ConcreteModel | None = None
+) -> Baseline:
     """Recursive feature elimination with a linear SVM.
 
     Parameters
@@ -87,6 +91,10 @@ def rfe(data: Dataset, *, max_features: int, C: float = 1.0, step: int | float =
         Cost of slack, above 0.
     step : int or float
         Features dropped at once: a number, or a fraction of all below 1. The paper drops one at a time.
+    rows : pyo.ConcreteModel, optional
+        A model with a binary ``sigma`` over the features and rows on it, as ``fs.side_constraints`` states them: a
+        feature is not dropped where no allowed selection would be left, and dropping goes on until one is reached, so
+        that fewer than ``max_features`` may stay.
 
     Returns
     -------
@@ -106,6 +114,8 @@ def rfe(data: Dataset, *, max_features: int, C: float = 1.0, step: int | float =
     rankings.check_step(step)
     if data.n_features == 1:  # which scikit-learn refuses
         return _fit(data, np.ones(1, dtype=bool), C, rankings.ranked(data, [0.0], "SVMs survived"), started)
+    if rows is not None:
+        return _eliminated(data, max_features, C, step, rows, started)
     search = RFE(svc(C, kernel="linear"), n_features_to_select=max_features, step=step if step < 1 else int(step))
     search.fit(data.X, data.y)
     weights, bias = _hyperplane(search.estimator_, np.flatnonzero(search.support_), data.n_features)
@@ -113,7 +123,9 @@ def rfe(data: Dataset, *, max_features: int, C: float = 1.0, step: int | float =
     return _baseline(data, search.support_, weights, bias, rankings.ranked(data, survived, "SVMs survived"), started)
 
 
-def information_gain(data: Dataset, *, max_features: int, C: float = 1.0) -> Baseline:
+def information_gain(
+    data: Dataset, *, max_features: int, C: float = 1.0, rows: pyo.ConcreteModel | None = None
+) -> Baseline:
     """Filter by information gain H(y) - H(y | x_j) over the minimum description length cuts of each feature.
 
     Parameters
@@ -124,6 +136,9 @@ def information_gain(data: Dataset, *, max_features: int, C: float = 1.0) -> Bas
         How many features to keep, 1..n_features; among equal gains the earlier column, as WEKA's ranker does.
     C : float
         Cost of slack, above 0, of the linear SVM fitted on the selected features.
+    rows : pyo.ConcreteModel, optional
+        A model with a binary ``sigma`` over the features and rows on it, as ``fs.side_constraints`` states them: from
+        the best feature on, one is skipped where no allowed selection has it besides those taken.
 
     Returns
     -------
@@ -138,11 +153,17 @@ def information_gain(data: Dataset, *, max_features: int, C: float = 1.0) -> Bas
     """
     started = time.perf_counter()
     _check(data, C, max_features)
-    return _filtered(data, rankings.information_gain(data), max_features, C, started)
+    return _filtered(data, rankings.information_gain(data), max_features, C, rows, started)
 
 
 def mutual_information(
-    data: Dataset, *, max_features: int, C: float = 1.0, n_neighbors: int = 3, seed: int = 0
+    data: Dataset,
+    *,
+    max_features: int,
+    C: float = 1.0,
+    n_neighbors: int = 3,
+    seed: int = 0,
+    rows: pyo.ConcreteModel | None = None,
 ) -> Baseline:
     """Filter by scikit-learn's nearest-neighbour estimate of the mutual information of x_j and y.
 
@@ -150,7 +171,7 @@ def mutual_information(
     ----------
     data : Dataset
         Dense.
-    max_features, C
+    max_features, C, rows
         As in ``information_gain``.
     n_neighbors : int
         Of the estimate.
@@ -171,17 +192,19 @@ def mutual_information(
     started = time.perf_counter()
     _check(data, C, max_features)
     ranking = rankings.mutual_information(data, n_neighbors=n_neighbors, seed=seed)
-    return _filtered(data, ranking, max_features, C, started)
+    return _filtered(data, ranking, max_features, C, rows, started)
 
 
-def relief(data: Dataset, *, max_features: int, C: float = 1.0, n_neighbors: int = 10) -> Baseline:
+def relief(
+    data: Dataset, *, max_features: int, C: float = 1.0, n_neighbors: int = 10, rows: pyo.ConcreteModel | None = None
+) -> Baseline:
     """Filter by ReliefF, which looks at all features of near samples and so sees features that matter together only.
 
     Parameters
     ----------
     data : Dataset
         Dense, at least two samples of each class; as in ``information_gain``.
-    max_features, C
+    max_features, C, rows
         As in ``information_gain``.
     n_neighbors : int
         Nearest samples of each class around each sample, at least 1; fewer when a class has not that many.
@@ -199,7 +222,7 @@ def relief(data: Dataset, *, max_features: int, C: float = 1.0, n_neighbors: int
     """
     started = time.perf_counter()
     _check(data, C, max_features)
-    found = _filtered(data, rankings.relief(data, n_neighbors=n_neighbors), max_features, C, started)
+    found = _filtered(data, rankings.relief(data, n_neighbors=n_neighbors), max_features, C, rows, started)
     return replace(found, library="skrebate")
 
 
@@ -241,8 +264,6 @@ def one_norm_svm(
     DataError
         C is so small that no feature is selected and ``refit`` asks for one.
     """
-    import pyomo.environ as pyo
-
     from fsmodels.models import svm
     from solvers import solve
 
@@ -286,9 +307,34 @@ def _baseline(
 
 def _fit(data: Dataset, kept: NDArray[np.bool_], C: float, ranking: pd.Series, started: float) -> Baseline:
     columns = np.flatnonzero(kept)
+    if not len(columns):  # rows allow nothing else
+        return _baseline(data, kept, np.zeros(data.n_features), 1.0 if data.y.sum() >= 0 else -1.0, ranking, started)
     weights, bias = _hyperplane(svc(C, kernel="linear").fit(data.X[:, columns], data.y), columns, data.n_features)
     return _baseline(data, kept, weights, bias, ranking, started)
 
 
-def _filtered(data: Dataset, ranking: pd.Series, max_features: int, C: float, started: float) -> Baseline:
-    return _fit(data, np.isin(np.array(data.features), list(ranking.index[:max_features])), C, ranking, started)
+def _filtered(
+    data: Dataset, ranking: pd.Series, max_features: int, C: float, rows: pyo.ConcreteModel | None, started: float
+) -> Baseline:
+    best = (
+        list(ranking.index[:max_features])
+        if rows is None
+        else best_first(data.features, ranking.index, rows, max_features)
+    )
+    return _fit(data, np.isin(np.array(data.features), list(best)), C, ranking, started)
+
+
+def _eliminated(
+    data: Dataset, max_features: int, C: float, step: int | float, rows: pyo.ConcreteModel, started: float
+) -> Baseline:
+    place = {name: j for j, name in enumerate(data.features)}
+
+    def worst_first(left: list[str]) -> list[str]:
+        columns = np.array([place[name] for name in left])
+        w, _ = _hyperplane(svc(C, kernel="linear").fit(data.X[:, columns], data.y), columns, data.n_features)
+        return sorted(left, key=lambda name: float(w[place[name]]) ** 2)
+
+    number = int(step) if step >= 1 else max(1, int(step * data.n_features))
+    left, survived = eliminated(data.features, worst_first, rows, max_features, number)
+    ranking = rankings.ranked(data, [survived[name] for name in data.features], "SVMs survived")
+    return _fit(data, np.isin(np.array(data.features), left), C, ranking, started)

@@ -22,10 +22,16 @@ class OfBaseline(Recipe):
     """A baseline, whose ``build`` answers at once."""
 
     _: KW_ONLY
+    rows: bool = True
     compared: tuple[str, ...] = ("fsp_objective",)
 
     runs_solver: ClassVar[bool] = False
     keeps_model: ClassVar[bool] = False
+
+    @property
+    def parameters(self) -> dict[str, bool]:
+        """Parameters that ``build`` takes, without the rows, which the side constraints are."""
+        return {name: required for name, required in super().parameters.items() if name != "rows"}
 
     def model(self, data: Dataset, parameters: Given) -> None:
         """There is none."""
@@ -41,7 +47,7 @@ class OfBaseline(Recipe):
                 f"{listed(unused)}: it takes {listed(self.parameters)}."
             )
         with interrupt.raising():
-            found = self.build(data, **parameters)
+            found = self.build(data, **parameters, rows=model)
         message = "A heuristic: nothing is proven about this selection."
         result = Result(
             UNPROVEN.status,

@@ -101,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     from fsmodels.datasets.units import DEFAULT
     from fsmodels.selection.parameters import PARAMETERS
     from fsmodels.selection.recipes import MODELS
+    from fsmodels.selection.sides import able
 
     parser = argparse.ArgumentParser(
         prog="fsmodels", description="Feature selection for support vector machines, with proofs of optimality."
@@ -137,8 +138,9 @@ def _parser() -> argparse.ArgumentParser:
     for parameter in PARAMETERS.values():
         group.add_argument(parameter.flag, help=parameter.help, **parameter.words)
     group.add_argument("--strict", action=_Gone, nargs=0, help=argparse.SUPPRESS)
-    able = ", ".join(name for name, recipe in MODELS.items() if recipe.selects)
-    group = select.add_argument_group(f"side constraints (models {able}); each may be repeated")
+    others = ", ".join(name for name, recipe in MODELS.items() if not able(recipe))
+    others = f" (not for {others})" if others else ""
+    group = select.add_argument_group(f"side constraints{others}; each may be repeated")
     group.add_argument(
         "--budget",
         action="append",
@@ -150,6 +152,10 @@ def _parser() -> argparse.ArgumentParser:
     group.add_argument("--requires", action="append", default=[], metavar="A:B", help="A only together with B")
     group.add_argument("--excludes", action="append", default=[], metavar="A:B", help="not both A and B")
     group.add_argument("--force-in", action="append", default=[], metavar="A", help="A is selected")
+    group.add_argument("--force-out", action="append", default=[], metavar="A", help="A is not selected")
+    group.add_argument("--all-or-none", action="append", default=[], metavar="A:B:..", help="all of the group, or none")
+    group.add_argument("--at-most", action="append", default=[], metavar="K:A:B:..", help="at most K of the group")
+    group.add_argument("--at-least", action="append", default=[], metavar="K:A:B:..", help="at least K of the group")
     group = select.add_argument_group("solver")
     group.add_argument("--solver", metavar="NAME", help="a solver or driver from fsmodels list")
     group.add_argument(
@@ -238,7 +244,12 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
         "budget": arguments.budgets(asked.budget, shares, data.features),
         "requires": [arguments.pair(text, data.features, "--requires") for text in asked.requires],
         "excludes": [arguments.pair(text, data.features, "--excludes") for text in asked.excludes],
+        **{
+            kind: [arguments.group(text, data.features, f"--{kind.replace('_', '-')}") for text in getattr(asked, kind)]
+            for kind in ("all_or_none", "at_most", "at_least")
+        },
         "force_in": asked.force_in,
+        "force_out": asked.force_out,
     }
     runs_solver = asked.model not in MODELS or MODELS[asked.model].runs_solver
     options = _options(asked, words, runs_solver)

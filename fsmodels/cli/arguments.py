@@ -13,27 +13,57 @@ from typing import Any
 
 from fsmodels.datasets.tables import is_file
 from fsmodels.errors import OptionError, ParameterError
+from fsmodels.selection.sides import KINDS
 from fsmodels.words import check_known_features, listed
 
 # Words of ``select`` besides the parameters of models -> what says them here.
 FLAGS = {"data": "DATA", "progress": "--quiet"}
-FLAGS |= {word: f"--{word}" for word in ("model", "solver", "scale", "budget", "requires", "excludes")}
-FLAGS["force_in"] = "--force-in"
+FLAGS |= {word: f"--{word}" for word in ("model", "solver", "scale")}
+FLAGS |= {word: f"--{word.replace('_', '-')}" for word in KINDS}
+MANY = 100  # ways to read a group
 
 
 def pair(text: str, features: Sequence[str], option: str) -> tuple[str, str]:
-    """Split ``A:B`` where both sides are features.
+    """Split ``A:B`` where both sides are features; errors as ``names``."""
+    a, b = names(text, features, option, size=2)
+    return a, b
 
-    Raises ParameterError: no colon, or several splits that fit. Raises DataError if a side is no feature.
+
+def group(text: str, features: Sequence[str], option: str) -> Any:
+    """Read a group ``A:B:C``, of ``--at-most`` and ``--at-least`` with a number before it; errors as ``names``."""
+    if option == "--all-or-none":
+        return names(text, features, option)
+    number, _, rest = text.partition(":")
+    try:
+        k = int(number)
+    except ValueError:
+        k = None
+    if k is None or not rest:
+        raise ParameterError(
+            f'{option} "{text}" is no number and group: write K:A:B, for example {option} 1:{":".join(features[:2])}.'
+        )
+    return names(rest, features, option), k
+
+
+def names(text: str, features: Sequence[str], option: str, size: int | None = None) -> list[str]:
+    """Split text at ":" into features, ``size`` of them where it is given; a feature's name may hold ":" itself.
+
+    Raises ParameterError: no colon where two are needed, or several splits that fit. Raises DataError if a part is no
+    feature.
     """
-    cuts = [k for k, letter in enumerate(text) if letter == ":"]
-    if not cuts:
+    parts = text.split(":")
+    if size == 2 and len(parts) == 1:
         raise ParameterError(f'{option} "{text}" has no ":": write A:B, for example {option} {features[0]}:...')
     known = set(features)
-    splits = [(text[:k].strip(), text[k + 1 :].strip()) for k in cuts]
-    fitting = [split for split in splits if known.issuperset(split)]
+    splits: list[list[list[str]]] = [[[]]]  # of the first parts, each way to read them as features
+    for end in range(1, len(parts) + 1):
+        read = ((start, ":".join(parts[start:end]).strip()) for start in range(end))
+        splits.append([[*before, name] for start, name in read if name in known for before in splits[start]][:MANY])
+    fitting = [split for split in splits[-1] if size is None or len(split) == size]
     if not fitting:
-        check_known_features(splits[0], features, f"{option} {text}")
+        plain = [part.strip() for part in (text.split(":", size - 1) if size else parts)]
+        check_known_features(plain, features, f"{option} {text}")
+        raise ParameterError(f'{option} "{text}" names {len(parts)} features: give {size}.')
     if len(fitting) > 1:
         raise ParameterError(
             f'{option} "{text}" can be read as {listed(" and ".join(split) for split in fitting)}: rename a column.'

@@ -64,7 +64,9 @@ class Recipe:
 
     - ``name``, ``title``: one word, and one line for lists.
     - ``build``: ``build(data, *, parameters)``, whose signature says which parameters there are.
-    - ``selects``: whether the model has ``sigma``, so that side constraints can be stated.
+    - ``selects``: whether the model has ``sigma``, so that side constraints can be stated. Others have it on demand, by
+      ``sigma=True`` of ``build``.
+    - ``rows``: whether a method without a model takes a model of the rows on a sigma in its place.
     - ``compared``: attributes of a ``Selection`` by which it is compared with other models.
     - ``settled``: parameters of the model to report besides those given: their defaults, or what the driver has set.
     - ``refit``: the model that is solved on the selected features, for predictions; "" for none.
@@ -75,6 +77,7 @@ class Recipe:
     build: Callable[..., Any]
     _: KW_ONLY
     selects: bool = False
+    rows: bool = False
     compared: tuple[str, ...] = ()
     settled: tuple[str, ...] = ()
     refit: str = ""
@@ -122,6 +125,10 @@ class Recipe:
             given = {**parameters, **self.settings(model)}
             return result, self.read(model, data, given, result) if result.has_solution else None
 
+    def has_sigma(self, given: Given) -> bool:
+        """Tell whether the model built of these parameters has a sigma that says what is selected."""
+        return self.selects or bool(given.get("sigma"))
+
     def settings(self, model: Any) -> dict[str, float]:
         """Return the values of ``settled``."""
         return {name: float(pyo.value(model.component(name))) for name in self.settled}
@@ -154,10 +161,10 @@ class Linear(Recipe):
         return None
 
     def chosen(
-        self, data: Dataset, w: FloatArray, b: float, sizes: FloatArray, result: Result
+        self, data: Dataset, given: Given, w: FloatArray, b: float, sizes: FloatArray, result: Result
     ) -> tuple[LinearClassifier, str]:
         """Return the classifier with its selected features, and a sentence where that needs one."""
-        if not self.selects:
+        if not self.has_sigma(given):
             return LinearClassifier(data, w, b, _names(data, used(w, sizes))), ""
         take = np.isin(data.features, result.selected or [])
         return LinearClassifier(data, np.where(take, w, 0.0), b, _names(data, take)), ""
@@ -165,7 +172,7 @@ class Linear(Recipe):
     def read(self, model: Any, data: Dataset, given: Given, result: Result) -> Reading:
         """Return the classifier, and what of the solver's claims the data confirm."""
         sizes = column_sizes(data.X)
-        c, said = self.chosen(data, *self.weights(model), sizes, result)
+        c, said = self.chosen(data, given, *self.weights(model), sizes, result)
         objective, theirs, mismatch = self.objective(c, given, model), result.objective, ""
         if theirs is not None and abs(theirs - objective) > AGREEMENT * abs(objective) + result.resolution:
             mismatch = f"{result.solver} reports {theirs:.9g}; its weights give {objective:.9g}."

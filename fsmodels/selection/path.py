@@ -17,7 +17,7 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.fsp import penalties
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.recipes import find
-from fsmodels.selection.select import Pairs, Prepared, prepared
+from fsmodels.selection.select import Groups, Pairs, Prepared, prepared
 from fsmodels.selection.selection import Selection
 from solvers import Memory, StopReason, interrupt
 from solvers.result import relative_gap, verdict
@@ -36,6 +36,10 @@ def path(
     requires: Pairs = (),
     excludes: Pairs = (),
     force_in: Iterable[str] = (),
+    force_out: Iterable[str] = (),
+    all_or_none: Iterable[Iterable[str]] = (),
+    at_most: Groups = (),
+    at_least: Groups = (),
     scale: str | None = None,
     solver: Any = None,
     validation: Dataset | None = None,
@@ -57,7 +61,7 @@ def path(
         As in ``select``.
     max_features, C, penalty : a value, or several
         At least one of them is a sequence; their product is the grid. Of fsmulti ``budget`` may be one too.
-    budget, requires, excludes, force_in, scale, solver, progress
+    budget, requires, excludes, force_in, force_out, all_or_none, at_most, at_least, scale, solver, progress
         As in ``select``.
     validation : Dataset, optional
         Each optimum is scored on it; it chooses nothing.
@@ -91,7 +95,10 @@ def path(
         raise ParameterError("choose_by is a rule of select: path reports optima, and validation= their errors.")
     given = {"max_features": max_features, "C": C, "penalty": penalty}
     recipe = find(model)
-    sides: dict[str, Any] = {"budget": budget, "requires": requires, "excludes": excludes, "force_in": force_in}
+    sides: dict[str, Any] = {
+        "budget": budget, "requires": requires, "excludes": excludes, "force_in": force_in, "force_out": force_out,
+        "all_or_none": all_or_none, "at_most": at_most, "at_least": at_least,
+    }  # fmt: skip
     if "budget" in recipe.parameters:
         given["budget"] = None if sides.pop("budget") == () else budget
     grid = {name: _values(name, value, data, recipe) for name, value in given.items() if _is_grid(value)}

@@ -9,17 +9,17 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from fsmodels.checks import choice
+from fsmodels.checks import choice, feature_count
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
-from fsmodels.errors import ModelError, ParameterError
-from fsmodels.models import side_constraints
+from fsmodels.errors import ParameterError
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.parameters import PARAMETERS, flag
-from fsmodels.selection.recipes import MODELS, find, used_parameters
+from fsmodels.selection.recipes import find, used_parameters
 from fsmodels.selection.selection import Selection
-from fsmodels.words import as_names, listed
+from fsmodels.selection.sides import KINDS, able, read_sides, rows_model, state, state_most
+from fsmodels.words import listed
 from solvers import DRIVERS, StopReason, facts_of, interrupt
 from solvers.clock import Clock, one_clock
 from solvers.garbage import put_off
@@ -27,6 +27,7 @@ from solvers.garbage import put_off
 __all__ = ["Prepared", "prepared", "select"]
 
 Pairs = Iterable[tuple[str, str]]
+Groups = Iterable[tuple[Iterable[str], int]]
 
 
 def select(
@@ -40,6 +41,10 @@ def select(
     requires: Pairs = (),
     excludes: Pairs = (),
     force_in: Iterable[str] = (),
+    force_out: Iterable[str] = (),
+    all_or_none: Iterable[Iterable[str]] = (),
+    at_most: Groups = (),
+    at_least: Groups = (),
     scale: str | None = None,
     solver: Any = None,
     validation: Dataset | None = None,
@@ -58,7 +63,7 @@ def select(
         obd, gmeb, gmeb-dual, gmeb-nonconvex, fsmulti, full-fs, ao-simple, ao-margin, ao-efs, gmkl, rfe,
         information-gain, mutual-information, relief.
     max_features : int, optional
-        The most features, for models that take it; of fsmulti with the bound of (5), which more may share.
+        The most features, of any model with a selection; of fsmulti with the bound of (5), which more may share.
     C : float, optional
         The weight of the sum of slacks; 1 where it is left out. The kernel models ask for it.
     penalty : float or mapping feature -> float, optional
@@ -70,8 +75,13 @@ def select(
         shares that more features may have, in place of ``max_features``.
     requires, excludes : pairs of features
         ``("a", "b")``: a only together with b; not both a and b.
-    force_in : features
-        These are selected.
+    force_in, force_out : features
+        These are selected; these are not.
+    all_or_none : groups of features
+        The whole group is selected or nothing of it.
+    at_most, at_least : pairs of a group and a number
+        ``(["a", "b", "c"], 2)``: at most, or at least, two of them. All of these are rows on ``model.sigma``
+        (``fs.side_constraints``); models whose sigma is made on demand are built with ``sigma=True`` for them.
     scale : {"standard", "none", "unit-ball", "minmax"}, optional
         By default "standard": mean 0 and deviation 1 in each column. Data that are already scaled are taken as they
         are, and so are sparse data unless ``scale`` is given, as a shift would fill every cell.
@@ -116,7 +126,8 @@ def select(
         with interrupt.raising(), put_off():
             task = prepared(
                 on_one_footing(data, scale), model, max_features=max_features, C=C, penalty=penalty, budget=budget,
-                requires=requires, excludes=excludes, force_in=force_in, solver=solver, progress=progress, **options,
+                requires=requires, excludes=excludes, force_in=force_in, force_out=force_out, all_or_none=all_or_none,
+                at_most=at_most, at_least=at_least, solver=solver, progress=progress, **options,
             )  # fmt: skip
         return task.run(validation, choose_by)
 
@@ -162,6 +173,7 @@ class Prepared:
             options = {**options, "choose_by": "validation", "validation": validation}
         result, reading = self.recipe.answer(self.model, self.data, self.parameters, self.solver, options)
         parameters = self.parameters | self.stated | self.recipe.settings(self.model)
+        parameters.pop("sigma", None)  # which the side constraints imply
         found = Selection(
             self.recipe.name, self.data, parameters, (), None, None, result.bound, result.status, result.stop_reason,
             result, result.message, model=self.model,
@@ -182,16 +194,7 @@ class Prepared:
 
 
 def prepared(
-    data: Dataset,
-    model: str,
-    *,
-    budget: Any = (),
-    requires: Pairs = (),
-    excludes: Pairs = (),
-    force_in: Iterable[str] = (),
-    solver: Any = None,
-    progress: bool = False,
-    **given: Any,
+    data: Dataset, model: str, *, budget: Any = (), solver: Any = None, progress: bool = False, **given: Any
 ) -> Prepared:
     """Build the model of a name with its side constraints; arguments and errors are those of ``select``."""
     dataset(data)
@@ -199,7 +202,6 @@ def prepared(
         raise ParameterError(f"progress is {type(progress).__name__}: give True or False.")
     recipe = find(model)
     recipe.refuse(given)
-    budget = () if budget is None else budget
     if isinstance(budget, numbers.Number):
         if "budget" not in recipe.parameters:
             raise ParameterError(
@@ -207,76 +209,32 @@ def prepared(
                 f'model "{model}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.'
             )
         given, budget = {**given, "budget": budget}, ()
-    sides = _side_constraints(recipe, budget, requires, excludes, force_in)
+    rows = {kind: given.pop(kind, None) for kind in KINDS if kind != "budget"}
+    sides = read_sides(recipe, {"budget": budget, **rows})
     known = {*recipe.parameters, *PARAMETERS}
     options = {name: value for name, value in given.items() if name not in known}
     wanted = {name: value for name, value in given.items() if name in known}
+    most = wanted.pop("max_features", None) if able(recipe) and "max_features" not in recipe.parameters else None
+    if (sides or most is not None) and "sigma" in recipe.parameters:
+        wanted["sigma"] = True
     parameters = used_parameters(recipe, wanted, others=options)
     parameters = recipe.suited(parameters, data, solver, options)
+    if most is not None:
+        feature_count(most, data.n_features)  # before a large model is built
     built = recipe.model(data, parameters)
+    if built is None and sides:
+        built = rows_model(data.features)
     if built is None:
         return Prepared(recipe, data, parameters, {}, None, solver, None, options)
-    stated = _state(built, sides)
+    stated = state(built, sides)
+    if most is not None:
+        state_most(built, most)
+        parameters = {**parameters, "max_features": most}
     chosen = getattr(facts_of(built), "default_solver", None) if solver is None else solver
     driver = DRIVERS.get(chosen) if isinstance(chosen, str) else None
     if driver is not None and progress:
         options = {"tee": True, **options}
     return Prepared(recipe, data, parameters, stated, built, solver, driver, options)
-
-
-Sides = list[tuple[str, str, tuple[Any, ...]]]  # function of side_constraints, name on the model, arguments
-
-
-def _side_constraints(recipe: Recipe, budget: Any, requires: Pairs, excludes: Pairs, force_in: Iterable[str]) -> Sides:
-    single = isinstance(budget, tuple) and budget and isinstance(budget[0], Mapping)
-    sides: Sides = []
-    for pair in [budget] if single else _several("budget", budget, '({"a": 2.5}, 4)'):
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], Mapping):
-            raise ParameterError(f'budget={pair!r} is no pair of costs and limit: give ({{"a": 2.5}}, 4).')
-        sides.append(("budget", "budget", (dict(pair[0]), pair[1])))
-    for what, pairs in (("requires", requires), ("excludes", excludes)):
-        for pair in _several(what, pairs, '[("a", "b")]'):
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise ParameterError(f'{what}={pair!r} is no pair of features: give [("a", "b")].')
-            a, b = pair
-            sides.append((what, f"{what}_{a}_{b}", (a, b)))
-    forced = as_names(() if force_in is None else force_in, "force_in")
-    if forced:
-        sides.append(("force_in", "force_in", tuple(forced)))
-    if sides and not recipe.selects:
-        able = [name for name, r in MODELS.items() if r.selects]
-        raise ModelError(
-            f'Model "{recipe.name}" has no sigma to constrain, so it cannot take {sides[0][0]}. '
-            f"Models that can: {', '.join(able)}."
-        )
-    return sides
-
-
-def _several(what: str, given: Any, example: str) -> list[Any]:
-    """Return what a side constraint is given as a list; None counts as nothing."""
-    if given is None:
-        return []
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise ParameterError(f"{what} got {type(given).__name__}: give {example}.")
-    return list(given)
-
-
-def _state(model: pyo.ConcreteModel, sides: Sides) -> dict[str, Any]:
-    """Add the side constraints to the model; return them in words for the report."""
-    stated: dict[str, Any] = {}
-    for what, name, arguments in sides:
-        constraint = getattr(side_constraints, what)(model, *arguments)
-        unique, k = name, 1
-        while model.component(unique) is not None:
-            unique, k = f"{name}_{k + 1}", k + 1
-        model.add_component(unique, constraint)
-        if what == "budget":
-            stated.setdefault(what, []).append({"costs": arguments[0], "limit": float(arguments[1])})
-        elif what == "force_in":
-            stated[what] = list(arguments)
-        else:
-            stated.setdefault(what, []).append(list(arguments))
-    return stated
 
 
 def _refitted(found: Selection, model: str, validation: Dataset | None, time_limit: float | None) -> Selection:

@@ -43,11 +43,11 @@ class FsFamily(Linear):
         super().check(parameter, value, data)
 
     def chosen(
-        self, data: Dataset, w: FloatArray, b: float, sizes: FloatArray, result: Result
+        self, data: Dataset, given: Given, w: FloatArray, b: float, sizes: FloatArray, result: Result
     ) -> tuple[LinearClassifier, str]:
         """Return the classifier without weights of rounding, unless they matter; without weights the larger class."""
-        c, _ = super().chosen(data, w, b, sizes, result)
-        if not self.selects:
+        c, _ = super().chosen(data, given, w, b, sizes, result)
+        if not self.has_sigma(given):
             selected = set(c.selected)
             fewer = replace(c, w=np.array([x if j in selected else 0.0 for j, x in zip(data.features, w, strict=True)]))
             if abs(fewer.error - c.error) <= AGREEMENT:

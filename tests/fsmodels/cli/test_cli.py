@@ -229,7 +229,7 @@ BAD = [
     (["good.csv", "--model", "fsp-m"], "needs max_features.*--max-features"),
     (["good.csv", "--model", "fsp-m", "--max-features", "3"], r"max_features=3.*1\.\.2"),
     (["good.csv", "--model", "fsp-lambda"], "needs penalty.*--penalty"),
-    (["good.csv", "--model", "fsp-lambda", "--penalty", "1", "--max-features", "1"], "does not use max_features"),
+    (["good.csv", "--model", "svm", "--max-features", "1"], "does not use max_features"),
     (["good.csv", "--model", "fsp-lambda", "--penalty", "-1"], "penalty=-1"),
     (["good.csv", "--model", "fsp-lambda", "--penalty", "cheap"], '"cheap" is not understood'),
     (["good.csv", "--model", "fsp-lambda", "--penalty", "c=1"], '"c" is not a feature'),

@@ -259,7 +259,6 @@ def test_lambda_is_needed(model, data):
     [
         ({"model": "fsv", "C": 1.0}, fs.ParameterError, "does not use C.*penalty"),
         ({"model": "fsv", "max_features": 2}, fs.ParameterError, "does not use max_features"),
-        ({"model": "fsl", "max_features": 2}, fs.ParameterError, "does not use max_features"),
         ({"model": "fs", "max_features": 9}, fs.InfeasibleParameter, r"use 1\.\.4"),
         ({"model": "fsv", "force_in": ["a"]}, fs.ModelError, "no sigma.*force_in.*fs, fsl"),
         ({"model": "obd", "requires": [("a", "b")]}, fs.ModelError, "no sigma.*requires"),

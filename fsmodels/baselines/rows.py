@@ -1,0 +1,136 @@
+"""Selections that rows allow, for methods that only rank features.
+
+A model of the rows holds a binary ``sigma`` over the features and any rows on it that a MILP solver takes. Both rules
+ask it the same question, a small MILP: is there an allowed selection of at most K features that has these and has not
+those?
+
+``best_first``: the ranking is gone through from its best feature on; a feature is taken unless no allowed selection
+has it together with those taken before it. The outcome is the allowed selection that is first in the order of the
+ranking (lexicographically), the plain filter's own where no row is broken.
+
+``eliminated``: the worst feature is dropped unless no allowed selection is left without it. It ends at a set that is
+itself allowed and has at most K features; there is one, as each drop keeps one inside the set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import pyomo.environ as pyo
+from pyomo.common.modeling import unique_component_name
+
+from fsmodels.errors import InfeasibleParameter, ModelError, SolverError
+from fsmodels.words import listed
+from solvers import SolutionStatus, solve
+
+__all__ = ["best_first", "eliminated"]
+
+
+class Allowed:
+    """The selections of at most ``most`` features that the rows of a model on ``sigma`` allow.
+
+    Raises InfeasibleParameter where there is none.
+    """
+
+    def __init__(self, features: Sequence[str], rows: pyo.ConcreteModel, most: int) -> None:
+        sigma = rows.component("sigma") if isinstance(rows, pyo.ConcreteModel) else None
+        if sigma is None or list(sigma) != list(features) or not all(s.is_binary() for s in sigma.values()):
+            raise ModelError(
+                "rows must be a Pyomo model with a binary sigma over the features of the data, in their order."
+            )
+        self.model = rows.clone()
+        self.sigma = self.model.sigma
+        names = [row.name for row in self.model.component_objects(pyo.Constraint, active=True)]
+        number = pyo.quicksum(self.sigma.values())
+        self.model.add_component(unique_component_name(self.model, "most"), pyo.Constraint(expr=number <= most))
+        self.model.add_component(unique_component_name(self.model, "fewest"), pyo.Objective(expr=number))
+        found = self._solved()
+        if found is None:
+            raise InfeasibleParameter(
+                f"No selection of at most {most} features satisfies the rows {listed(names)}: allow more features, or "
+                "relax one."
+            )
+        self.known = found  # an allowed selection that agrees with all that is fixed
+
+    def take(self, name: str) -> bool:
+        """Fix a feature in, where some allowed selection has it besides what is fixed; tell whether it was."""
+        return self._fix(name, 1)
+
+    def drop(self, name: str) -> bool:
+        """Fix a feature out in the same way."""
+        return self._fix(name, 0)
+
+    def allows(self, selection: set[str]) -> bool:
+        """Tell whether this very selection is allowed; it agrees with what is fixed."""
+        if selection == self.known:
+            return True
+        before = {j: s.fixed for j, s in self.sigma.items()}
+        for j, s in self.sigma.items():
+            s.fix(int(j in selection))
+        allowed = self._solved() is not None
+        for j, s in self.sigma.items():
+            if not before[j]:
+                s.unfix()
+        return allowed
+
+    def _fix(self, name: str, value: int) -> bool:
+        self.sigma[name].fix(value)
+        found = self.known if (name in self.known) == bool(value) else self._solved()
+        if found is None:
+            self.sigma[name].fix(1 - value)
+            return False
+        self.known = found
+        return True
+
+    def _solved(self) -> set[str] | None:
+        result = solve(self.model)
+        if result.status is SolutionStatus.INFEASIBLE:
+            return None
+        if not result.has_solution:
+            raise SolverError(f"The rows on the selection could not be checked: {result.message}")
+        return {j for j, s in self.sigma.items() if pyo.value(s) > 0.5}
+
+
+def best_first(features: Sequence[str], ranking: Iterable[str], rows: pyo.ConcreteModel, most: int) -> set[str]:
+    """Return the allowed selection of at most ``most`` features that is first in the order of a ranking, best first.
+
+    >>> rows = pyo.ConcreteModel()
+    >>> rows.sigma = pyo.Var(["a", "b", "c"], domain=pyo.Binary)
+    >>> rows.not_both = pyo.Constraint(expr=rows.sigma["a"] + rows.sigma["b"] <= 1)
+    >>> sorted(best_first(["a", "b", "c"], ["b", "c", "a"], rows, 2))
+    ['b', 'c']
+    """
+    allowed, taken = Allowed(features, rows, most), set[str]()
+    for name in ranking:
+        if len(taken) == most:
+            break
+        if allowed.take(name):
+            taken.add(name)
+    return taken
+
+
+def eliminated(
+    features: Sequence[str],
+    worst_first: Callable[[list[str]], list[str]],
+    rows: pyo.ConcreteModel,
+    most: int,
+    step: int,
+) -> tuple[list[str], dict[str, int]]:
+    """Drop ``step`` features a round, the worst of those left, until what is left is allowed and has at most ``most``.
+
+    ``worst_first``: the features left -> the same in order. Returns what is left, and how many rounds each feature
+    survived.
+    """
+    allowed, left, rounds = Allowed(features, rows, most), list(features), 0
+    survived = dict.fromkeys(features, 0)
+    while len(left) > most or not allowed.allows(set(left)):
+        budget = step
+        for name in worst_first(list(left)):
+            if not budget or (len(left) <= most and allowed.allows(set(left))):
+                break
+            if allowed.drop(name):
+                left.remove(name)
+                survived[name] = rounds
+                budget -= 1
+        rounds += 1
+    return left, survived | dict.fromkeys(left, rounds)

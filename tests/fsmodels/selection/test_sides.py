@@ -1,0 +1,174 @@
+"""Side constraints as words of ``select``: each kind, in models with a sigma and in baselines, against enumeration."""
+
+import itertools
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import fsmodels as fs
+from fsmodels.cli import arguments
+from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.sides import able
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(24, 5))
+Y = np.where(X @ [1.0, -0.7, 0.6, 0.4, 0.0] + 0.6 * RNG.normal(size=24) > 0, 1, -1)
+NAMES = ("a", "b", "c", "d", "e")
+DATA = fs.Dataset.from_arrays(X, Y, features=NAMES).scaled("standard")
+COSTS = {"a": 3.0, "b": 1.0, "c": 2.0}
+
+KINDS = {
+    "budget": ({"budget": (COSTS, 3)}, lambda s: sum(COSTS.get(j, 0) for j in s) <= 3),
+    "requires": ({"requires": [("a", "e")]}, lambda s: "a" not in s or "e" in s),
+    "excludes": ({"excludes": [("a", "b")]}, lambda s: not {"a", "b"} <= s),
+    "force_in": ({"force_in": ["e"]}, lambda s: "e" in s),
+    "force_out": ({"force_out": ["a", "c"]}, lambda s: not {"a", "c"} & s),
+    "all_or_none": (
+        {"all_or_none": [["a", "d"], ["b", "e"]]},
+        lambda s: len({"a", "d"} & s) != 1 != len({"b", "e"} & s),
+    ),
+    "one group": ({"all_or_none": ["a", "d"]}, lambda s: len({"a", "d"} & s) != 1),
+    "at_most": ({"at_most": [(["a", "b", "c"], 1)]}, lambda s: len({"a", "b", "c"} & s) <= 1),
+    "at_least": ({"at_least": [(["d", "e"], 1)]}, lambda s: bool({"d", "e"} & s)),
+    "two at once": (
+        {"excludes": [("a", "c")], "requires": [("b", "e")], "force_out": "d"},
+        lambda s: not {"a", "c"} <= s and ("b" not in s or "e" in s) and "d" not in s,
+    ),
+}
+
+
+def supports(allowed, most):
+    sets = (set(s) for k in range(most + 1) for s in itertools.combinations(NAMES, k))
+    return [s for s in sets if allowed(s)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_on_fsp(kind):
+    words, allowed = KINDS[kind]
+    found = fs.select(DATA, "fsp-m", max_features=3, **words)
+    assert found.status.value == "optimal"
+    assert allowed(set(found.selected))
+    best = min(fs.fsp.value(DATA, sorted(s), C=1.0) for s in supports(allowed, 3))
+    assert found.objective == pytest.approx(best, rel=1e-4)
+    name = next(iter(words))
+    assert name in found.parameters
+
+
+@pytest.mark.parametrize("model", ["fsp-lambda", "fs"])
+def test_max_features_is_a_row_where_it_is_no_parameter(model):
+    penalty = {"fsp-lambda": 0.1, "fs": 0.01}[model]
+    free = fs.select(DATA, model, penalty=penalty)
+    found = fs.select(DATA, model, penalty=penalty, max_features=2)
+    assert len(free.selected) > 2 >= len(found.selected)
+    assert found.parameters["max_features"] == 2
+    assert found.objective > free.objective
+    table = fs.path(DATA, model, penalty=penalty, max_features=[1, 2, 5])
+    assert table["objective"].to_list() == pytest.approx(
+        [fs.select(DATA, model, penalty=penalty, max_features=k).objective for k in (1, 2, 5)], rel=2e-4
+    )
+    with pytest.raises(fs.ParameterError, match=r"max_features=9 is above the 5 features"):
+        found.model.max_features = 9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("model", ["information-gain", "relief"])
+def test_filters_take_the_first_allowed_selection_in_the_order_of_the_ranking(model, kind):
+    words, allowed = KINDS[kind]
+    found = fs.select(DATA, model, max_features=3, **words)
+    order = list(found.ranking.index)
+    first = max(supports(allowed, 3), key=lambda s: [name in s for name in order])
+    assert set(found.selected) == first
+    assert found.status.value == "feasible"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("most", [1, 2, 3, 5])
+def test_elimination_ends_at_an_allowed_selection(kind, most):
+    words, allowed = KINDS[kind]
+    if not supports(allowed, most):
+        pytest.skip("nothing is allowed")
+    found = fs.select(DATA, "rfe", max_features=most, **words)
+    assert allowed(set(found.selected))
+    assert len(found.selected) <= most
+    free = fs.select(DATA, "rfe", max_features=most)
+    if allowed(set(free.selected)):
+        path = [fs.select(DATA, "rfe", max_features=k).selected for k in range(5, most - 1, -1)]
+        if all(any(s <= set(left) for s in supports(allowed, most)) for left in path):
+            assert found.selected == free.selected
+
+
+def test_elimination_with_rows_that_forbid_nothing_is_plain_elimination():
+    for most, step in itertools.product([1, 2, 4], [1, 2]):
+        rows = fs.baselines.rfe(DATA, max_features=most, step=step)
+        model = pyo.ConcreteModel()
+        model.sigma = pyo.Var(NAMES, domain=pyo.Binary)
+        assert fs.baselines.rfe(DATA, max_features=most, step=step, rows=model).selected == rows.selected
+
+
+def test_a_baseline_without_an_allowed_selection_names_the_rows():
+    with pytest.raises(fs.ParameterError, match="No selection of at most 1 features satisfies the rows force_in"):
+        fs.select(DATA, "rfe", max_features=1, force_in=["a", "b"])
+
+
+def test_a_baseline_that_may_take_nothing_is_constant():
+    found = fs.select(DATA, "relief", max_features=2, force_out=NAMES)
+    assert found.selected == ()
+    assert found.training_error == min((DATA.y > 0).mean(), (DATA.y < 0).mean())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"at_most": [("a", 1)]}, "no pair of a group and a number"),
+        ({"at_most": [(["a", "b"], 1.5)]}, "k=1.5 is not allowed"),
+        ({"at_least": [(["a", "b"], 3)]}, r"k=3 is not allowed: use 0\.\.2"),
+        ({"all_or_none": [["a", "z"]]}, '"z" is not a feature'),
+        ({"force_out": {"a": 1}}, "force_out got dict"),
+        ({"at_least": 3}, "at_least got int"),
+    ],
+)
+def test_bad_words_are_refused_by_name(words, message):
+    with pytest.raises(fs.errors.Error, match=message):
+        fs.select(DATA, "fsp-m", max_features=2, **words)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_takes_rows_or_refuses_them_by_name(name):
+    needed = {"max_features": 2, "penalty": 0.1, "C": 1.0, "R_plus": 1.0, "R_minus": 1.0}
+    given = {key: value for key, value in needed.items() if key in MODELS[name].parameters}
+    if not able(MODELS[name]):
+        with pytest.raises(fs.ModelError, match="has no sigma to constrain, so it cannot take force_out"):
+            fs.select(DATA, name, **given, force_out=["a"])
+        return
+    limit = {"time_limit": 10} if MODELS[name].runs_solver else {}
+    found = fs.select(DATA, name, **given, force_out=["a"], **limit)
+    assert "a" not in found.selected
+
+
+@pytest.mark.parametrize(
+    ("text", "features", "read"),
+    [
+        ("a:b", ("a", "b"), ["a", "b"]),
+        ("a:b:c", ("a", "b", "c"), ["a", "b", "c"]),
+        ("x:y:z", ("x:y", "z", "x"), ["x:y", "z"]),
+        ("a", ("a", "b"), ["a"]),
+    ],
+)
+def test_groups_of_the_command_line(text, features, read):
+    assert arguments.names(text, features, "--all-or-none") == read
+    assert arguments.group(f"1:{text}", features, "--at-most") == (read, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "message"),
+    [
+        ("a:q", "--all-or-none", '"q" is not a feature'),
+        ("a:b", "--at-most", "no number and group: write K:A:B"),
+        ("2", "--at-least", "no number and group"),
+        ("1:x:y", "--at-most", "can be read as"),
+    ],
+)
+def test_groups_that_are_none(text, option, message):
+    with pytest.raises(fs.errors.Error, match=message):
+        arguments.group(text, ("a", "b", "x", "y", "x:y"), option)
