@@ -13,16 +13,27 @@ import numbers
 import types
 import typing
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from solvers.errors import OptionError
 
-__all__ = ["Config", "check_limits", "check_types"]
+__all__ = ["Config", "SolverObject", "check_limits", "check_types"]
 
 LEAST = {"time_limit": 0, "gap": 0, "iteration_limit": 1, "threads": 1, "patience": 1, "root_limit": 0}
 LARGEST_SEED = 2**31 - 1  # of the solvers inside
+
+
+TABLE = "table"  # what ``tee=True`` shows of a driver
+
+
+class SolverObject(Protocol):
+    """A Pyomo solver object, which may stand wherever its name may."""
+
+    def solve(self, model: Any, **words: Any) -> Any:
+        """Solve a model."""
+        ...
 
 
 def _is_number(x: Any) -> bool:
@@ -37,6 +48,11 @@ _KINDS: dict[Any, tuple[Any, str]] = {
     str: (lambda x: isinstance(x, str), "a name in quotes"),
     collections.abc.Callable: (callable, "a function"),
     collections.abc.Sequence: (lambda x: isinstance(x, collections.abc.Sequence) and not isinstance(x, str), "a list"),
+    collections.abc.Mapping: (lambda x: isinstance(x, collections.abc.Mapping), "a mapping from option to value"),
+    SolverObject: (
+        lambda x: callable(getattr(x, "solve", None)) and not isinstance(x, type),
+        "a Pyomo solver object",
+    ),
     tuple: (lambda x: isinstance(x, list | tuple) and len(x) == 2 and all(map(_is_number, x)), "a pair of numbers"),
 }
 
@@ -81,7 +97,8 @@ class Config:
     - ``gap``: relative gap at which to stop.
     - ``iteration_limit``: int.
     - ``threads``, ``seed``: for the solvers inside.
-    - ``tee``: show the iteration table while it grows.
+    - ``tee``: True shows the iteration table while it grows; a word, or a list of words, of "table", "master", "sub"
+      and "lp" shows that and the logs of the solvers in these slots.
     - ``callback``: called with each row of the table as a dict; returning True stops the run.
     - ``renamed``: words of another meaning elsewhere that an option once had -> what to say instead.
     """
@@ -92,8 +109,33 @@ class Config:
     iteration_limit: int | None = None
     threads: int | None = None
     seed: int | None = None
-    tee: bool = False
+    tee: bool | str | collections.abc.Sequence[str] = False
     callback: Callable[[dict[str, Any]], Any] | None = None
+
+    @classmethod
+    def slots(cls) -> list[str]:
+        """Return the places of solvers inside: "master" where there is a ``master_solver``, and so on."""
+        return [f.name.removesuffix("_solver") for f in dataclasses.fields(cls) if f.name.endswith("_solver")]
+
+    def own(self, slot: str) -> dict[str, Any]:
+        """Return the options for the solver in a slot, in its own words."""
+        return dict(getattr(self, f"{slot}_options", None) or {})
+
+    def shows(self, what: str) -> bool:
+        """Tell whether to show the table, or the log of the solver in a slot."""
+        words = [self.tee] if isinstance(self.tee, str) else self.tee
+        return what == TABLE and bool(words) if isinstance(words, bool | np.bool_) else what in words
+
+    def check_tee(self) -> None:
+        """Refuse to show what there is not. Raises OptionError."""
+        if isinstance(self.tee, bool | np.bool_):
+            return
+        there = [TABLE, *self.slots()]
+        for word in [self.tee] if isinstance(self.tee, str) else self.tee:
+            if word not in there:
+                raise OptionError(
+                    f"tee={self.tee!r} is not allowed: give True, False, or one or a list of {', '.join(there)}."
+                )
 
 
 def check_limits(options: dict[str, Any]) -> None:

@@ -15,11 +15,11 @@ from solvers.clock import Clock
 from solvers.drivers.trace import Trace
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
-from solvers.interfaces.registry import nearest
+from solvers.interfaces.registry import called, nearest
 from solvers.model.classes import single_objective, violation
 from solvers.model.duals import dual_suffix
 from solvers.model.unseen import refuse_unseen
-from solvers.options import Config, check_limits, check_types
+from solvers.options import TABLE, Config, check_limits, check_types
 from solvers.reading import ModelReading
 from solvers.result import ROUNDING, Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
 from solvers.values import put_back, put_on_bounds
@@ -53,7 +53,9 @@ def configure(config: type[Config], options: dict[str, Any], name: str) -> Any:
             )
     check_types(config, options)
     check_limits(options)
-    return config(**options)
+    filled = config(**options)
+    filled.check_tee()
+    return filled
 
 
 class Driver:
@@ -134,7 +136,7 @@ class Driver:
     def inside(self) -> list[str]:
         """Name the solvers and libraries that ran inside: HiGHS its linear programs unless an option says another."""
         options = vars(self.config)
-        named = [value for key, value in options.items() if key.endswith("_solver") and isinstance(value, str)]
+        named = [called(value) for key, value in options.items() if key.endswith("_solver") and value is not None]
         return list(dict.fromkeys([*named, *([] if options.get("master_solver") else ["highs"])]))
 
     def why_infeasible(self) -> str:
@@ -156,7 +158,9 @@ class Driver:
         if (stale := dual_suffix(self.model)) is not None:
             stale.clear()
         minimize = self.sign > 0
-        self.trace = Trace(self.clock, minimize=minimize, tee=c.tee, callback=c.callback, resolution=self.resolution)
+        self.trace = Trace(
+            self.clock, minimize=minimize, tee=c.shows(TABLE), callback=c.callback, resolution=self.resolution
+        )
         with self.trace:
             try:
                 with interrupt.raising():

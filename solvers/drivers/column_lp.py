@@ -10,8 +10,10 @@ from scipy import sparse
 
 from solvers.drivers.convex_parts import ConvexParts
 from solvers.facts.separable import Cuts
+from solvers.interfaces.runner import SolveOptions
 from solvers.lp.highs import FINEST, LpAnswer
 from solvers.lp.pyomo import linear_program
+from solvers.options import SolverObject
 
 
 class ColumnLP:
@@ -21,7 +23,13 @@ class ColumnLP:
     """
 
     def __init__(
-        self, parts: ConvexParts, lift: sparse.csr_array, lower: np.ndarray, *, lp_solver: str, seed: int
+        self,
+        parts: ConvexParts,
+        lift: sparse.csr_array,
+        lower: np.ndarray,
+        *,
+        lp_solver: str | SolverObject,
+        words: SolveOptions,
     ) -> None:
         rows, objective, columns = parts.linear, parts.objective, lift.shape[1]
         self.lift, self.own = lift, columns  # columns without eta
@@ -38,7 +46,7 @@ class ColumnLP:
             elif np.isfinite(rows.x_lower[k]) or np.isfinite(rows.x_upper[k]):
                 alone.append(k)
         cost = np.concatenate([lift.T @ objective.linear, eta])
-        self._lp = linear_program(lp_solver, cost, self.lower, self.upper, seed=seed, tolerance=FINEST)
+        self._lp = linear_program(lp_solver, cost, self.lower, self.upper, words=words, tolerance=FINEST)
         self.add(Cuts(rows.matrix @ lift, rows.lower, rows.upper))  # the first rows: their multipliers come first
         self.add(Cuts(lift[alone], rows.x_lower[alone], rows.x_upper[alone]))
         self.constant = objective.value(np.zeros(lift.shape[0])) if self.columns == columns else 0.0

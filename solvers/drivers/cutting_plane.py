@@ -22,6 +22,7 @@ An LP without an end is solved in a box that grows, for rows alone; its bound co
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,20 +33,21 @@ from scipy import sparse
 from solvers.drivers.base import Driver
 from solvers.drivers.column_lp import ColumnLP
 from solvers.drivers.convex_parts import ConvexParts
+from solvers.drivers.slots import lp_words
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of
 from solvers.facts.certificate import Certificate
 from solvers.facts.separable import Cuts, Separable, no_cuts, stacked
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import find, for_cones
+from solvers.interfaces.registry import called, find, for_cones
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
 from solvers.model.classes import refuse_integers, single_objective, used_variables
 from solvers.model.conflict import clashing_rows
 from solvers.model.convexity import ConvexFunction
-from solvers.options import Config
+from solvers.options import Config, SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 
 BOXES = [1e2, 1e4, 1e6]
@@ -68,13 +70,16 @@ class CuttingPlaneConfig(Config):
         What a separator stands for; by default the model's structure.
     lp_solver : str
         Of the linear programs.
+    lp_options : mapping, optional
+        Its own options.
     """
 
     gap: float = 1e-6
     tolerance: float = 1e-8
     assume_convex: bool = False
     separable: Separable | None = None
-    lp_solver: str = "highs"
+    lp_solver: str | SolverObject = "highs"
+    lp_options: Mapping[str, Any] | None = None
 
     def check(self) -> None:
         """Refuse options that mean nothing.
@@ -85,7 +90,7 @@ class CuttingPlaneConfig(Config):
             raise OptionError(
                 f"tolerance={self.tolerance!r} is not allowed: give a number above 0, at most {FEASIBLE}."
             )
-        require_lp_solver(self.lp_solver)
+        require_lp_solver(self.lp_solver, self.own("lp"))
 
 
 class CuttingPlane(Driver):
@@ -110,7 +115,7 @@ class CuttingPlane(Driver):
         variables, lift, lower = self._space()
         self.parts = ConvexParts(self.reading, rows, variables, assume_convex=c.assume_convex)
         self.go_on()
-        self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, seed=c.seed or 0)
+        self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, words=lp_words(c))
         self._solved = 0
         self._worst = np.inf  # violation at the last point
 
@@ -329,7 +334,7 @@ class CuttingPlane(Driver):
         if answer.status is LpStatus.UNBOUNDED:
             self.message = "The objective has no end: a bound or a row is missing."
             return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
-        name = self.config.lp_solver
+        name = called(self.config.lp_solver)
         raise SolverFailure(f"{name} failed on linear program {self._solved}.", name)
 
     def why_infeasible(self) -> str:
@@ -351,5 +356,7 @@ class CuttingPlane(Driver):
         if self.parts.assumed:
             words.append(f"Optimal if convex, as assumed: {', '.join(self.parts.assumed)}.")
         if stalled and not self.closed(self.config.gap):
-            words.append(f"{self.config.lp_solver} resolves its rows no finer: the gap cannot be closed further.")
+            words.append(
+                f"{called(self.config.lp_solver)} resolves its rows no finer: the gap cannot be closed further."
+            )
         return " ".join(words)

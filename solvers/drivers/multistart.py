@@ -25,7 +25,7 @@ logical statements and ordered sets mean integers, and are refused as these are.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,8 +34,9 @@ import pyomo.environ as pyo
 from pyomo.mpec import Complementarity
 
 from solvers.drivers.base import Driver
+from solvers.drivers.slots import sub_words
 from solvers.drivers.starts import RandomStartsConfig, Start, random_points, spread, table
-from solvers.errors import SolverError
+from solvers.errors import OptionError, SolverError
 from solvers.facts.base import facts_of
 from solvers.interfaces.registry import SOLVERS, SolverSpec, default_solver, find, names, require
 from solvers.interfaces.registry import Capability as C
@@ -46,6 +47,7 @@ from solvers.model.duals import dual_suffix
 from solvers.model.known_rows import hand_over
 from solvers.model.rewriting import visible
 from solvers.model.smooth import curved_variables
+from solvers.options import SolverObject
 from solvers.reading import ModelReading
 from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason
 from solvers.values import bounds_of, plain_domains
@@ -69,12 +71,15 @@ class MultiStartConfig(RandomStartsConfig):
     ----------
     sub_solver : str
         A local solver for NLP.
+    sub_options : mapping, optional
+        Its own options.
     warm_start : bool
         Start first from the values that the model holds, where it holds any (a model solved before starts from its
         answer).
     """
 
-    sub_solver: str = "pounce"
+    sub_solver: str | SolverObject = "pounce"
+    sub_options: Mapping[str, Any] | None = None
     warm_start: bool = True
 
 
@@ -117,7 +122,12 @@ class MultiStart(Driver):
         copied = [v for v, copy in self.seen.pairs if id(copy) in free]
         self._mine = copied if self.seen.pairs else self.variables  # the user's, whose values are the incumbent
         spec = default_solver([C.LP]) if self.linear else self.spec
-        self._runner = Runner(spec, SolveOptions(gap=c.gap, threads=c.threads, seed=c.seed))
+        if self.linear and c.sub_options:
+            raise OptionError(
+                f"sub_options={dict(c.sub_options)} are for {self.spec.name}, but the model is linear, which "
+                f"{spec.name} solves: leave them out."
+            )
+        self._runner = Runner(spec, sub_words(c, gap=c.gap, threads=c.threads, seed=c.seed))
         self.runs: list[LocalStart] = []
         self._best_run: LocalStart | None = None
         self._nearly: tuple[LocalStart, list[float | None]] | None = None  # the point that misses the rows by least
@@ -292,16 +302,16 @@ class MultiStart(Driver):
         self.details["starts"] = rows.astype({"violation": float, "seconds": float})
 
 
-def _local(name: str) -> SolverSpec:
+def _local(solver: Any) -> SolverSpec:
     """Return a local solver. Raises SolverError if it takes no NLP, or searches everywhere by itself."""
-    spec = require(name, C.NLP)
+    spec = require(solver, C.NLP)
     if not spec.ours:  # of which nobody here knows what it proves
         return replace(spec, local=True)
     if not spec.local:
         able = " or ".join(n for n in names(C.NLP) if SOLVERS[n].local) or "none installed"
         raise SolverError(
-            f'sub_solver="{name}" searches everywhere by itself, so that more starts are pointless: solve the model '
-            f'whole, with solver="{name}", or use a local sub_solver ({able}).'
+            f'sub_solver="{spec.name}" searches everywhere by itself, so that more starts are pointless: solve the '
+            f'model whole, with solver="{spec.name}", or use a local sub_solver ({able}).'
         )
     return spec
 

@@ -27,10 +27,11 @@ import numpy as np
 import pyomo.environ as pyo
 
 from solvers.drivers.base import Driver, Ended
+from solvers.drivers.slots import lp_words
 from solvers.drivers.starts import Start, StartsConfig, random_points, spread, table
 from solvers.errors import ModelError, SolverFailure
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import find
+from solvers.interfaces.registry import called, find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import LpStatus
 from solvers.lp.pyomo import linear_program
@@ -96,7 +97,7 @@ class SuccessiveLinearization(Driver):
         self.objective = SmoothObjective(objective.expr, self.variables, self.sign)
         self.go_on()
         lp = self.lp = linear_program(
-            c.lp_solver, self.objective.linear, self.rows.x_lower, self.rows.x_upper, seed=c.seed or 0
+            c.lp_solver, self.objective.linear, self.rows.x_lower, self.rows.x_upper, words=lp_words(c)
         )
         lp.add_rows(self.rows.matrix, self.rows.lower, self.rows.upper)
         self.runs: list[SlaStart] = []
@@ -239,7 +240,7 @@ class SuccessiveLinearization(Driver):
                 f"The linear approximation of the objective has no end ({run.start}, linear program "
                 f"{run.linear_programs}): bound the variables of the objective."
             )
-        name = self.config.lp_solver
+        name = called(self.config.lp_solver)
         raise SolverFailure(f"{name} failed on a linear program of {run.start}.", name)
 
     def _keep(self, run: SlaStart, x: np.ndarray, value: float) -> float:

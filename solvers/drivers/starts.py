@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from solvers.errors import OptionError
 from solvers.lp.pyomo import require_lp_solver
-from solvers.options import Config, check_types
+from solvers.options import Config, SolverObject, check_types
 from solvers.values import bounds_of
 
 SAME = 1e-6  # relative: objectives of two starts that count as one
@@ -49,11 +49,13 @@ class RandomStartsConfig(Config):
 class StartsConfig(RandomStartsConfig):
     """Options of the drivers that descend by steps of their own from several starts.
 
-    ``tolerance``: what a step must gain, relative to max(1, abs(objective)). ``lp_solver``: of the linear programs.
+    ``tolerance``: what a step must gain, relative to max(1, abs(objective)). ``lp_solver``, ``lp_options``:
+    of the linear programs, and its own options.
     """
 
     tolerance: float = 1e-9
-    lp_solver: str = "highs"
+    lp_solver: str | SolverObject = "highs"
+    lp_options: Mapping[str, Any] | None = None
 
     def check(self, other: str) -> None:
         """Refuse options that mean nothing.
@@ -63,7 +65,7 @@ class StartsConfig(RandomStartsConfig):
         super().check(other)
         if not self.tolerance >= 0:
             raise OptionError(f"tolerance={self.tolerance!r} is not allowed: give a number of at least 0.")
-        require_lp_solver(self.lp_solver)
+        require_lp_solver(self.lp_solver, self.own("lp"))
 
 
 @dataclass

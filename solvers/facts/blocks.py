@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -22,8 +22,10 @@ class Block:
     ----------
     variables : list of Var components or data
         Blocks may share some. Fixed variables are constants.
-    solver : str, optional
+    solver : str or Pyomo solver, optional
         By default the one for the class of the block's problem.
+    options : mapping, optional
+        Its own options.
     objective : expression, optional
         Taken in the model's sense in place of the model's objective.
     closed_form : callable, optional
@@ -39,12 +41,13 @@ class Block:
     """
 
     variables: list[Any]
-    solver: str | None = None
+    solver: Any = None
     objective: Any = None
     closed_form: Callable[[Any], None] | None = None
     tidy: Callable[[Any], None] | None = None
     begin: Callable[[Any], None] | None = None
     name: str = ""
+    options: Mapping[str, Any] | None = None
 
 
 @dataclass

@@ -358,6 +358,16 @@ def recognise(solver: Any) -> SolverSpec:
     return _stranger(str(called), lambda: solver)
 
 
+def entry(solver: Any) -> SolverSpec:
+    """Return the entry of a solver by its name, or of a solver object. Raises SolverError as ``find`` does."""
+    return find(solver) if isinstance(solver, str) else recognise(solver)
+
+
+def called(solver: Any) -> str:
+    """Return the name of a solver that is named or given as an object."""
+    return solver if isinstance(solver, str) else recognise(solver).name
+
+
 def _stranger(name: str, make: Callable[[], Any]) -> SolverSpec:
     """Return an entry for a solver of Pyomo's own, of which we know nothing against it.
 
@@ -382,29 +392,29 @@ def _stranger(name: str, make: Callable[[], Any]) -> SolverSpec:
     )
 
 
-def require(name: str, needed: Capability) -> SolverSpec:
-    """Return an installed solver that can do what is needed.
+def require(solver: Any, needed: Capability) -> SolverSpec:
+    """Return an installed solver, by name or as an object, that can do what is needed.
 
     Raises SolverError, naming the missing capability and the installed solvers that have it.
     """
-    spec = find(name)
+    spec = entry(solver)
     if needed in spec.capabilities:
         return spec
     missing = describe(needed & ~spec.capabilities)
     able = ", ".join(names(needed)) or "none; " + ", ".join(names(needed, installed=False)) + " could be installed"
-    raise SolverError(f'Solver "{name}" cannot do this: {missing} needed. Installed solvers that can: {able}.')
+    raise SolverError(f'Solver "{spec.name}" cannot do this: {missing} needed. Installed solvers that can: {able}.')
 
 
-def require_proofs(name: str, needed: Capability) -> SolverSpec:
+def require_proofs(solver: Any, needed: Capability) -> SolverSpec:
     """Return an installed solver whose word on mixed-integer programs a driver may build its bounds on.
 
     Raises SolverError as ``require`` does, and for one that was measured to be wrong.
     """
-    spec = require(name, needed)
+    spec = require(solver, needed)
     if spec.misled:
         able = ", ".join(n for n in names(needed) if not SOLVERS[n].misled)
         raise SolverError(
-            f'Solver "{name}" cannot solve a master, whose bound is the run\'s: {spec.misled}. Use {able}.'
+            f'Solver "{spec.name}" cannot solve a master, whose bound is the run\'s: {spec.misled}. Use {able}.'
         )
     return spec
 

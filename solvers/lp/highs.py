@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import enum
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,7 +15,7 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from solvers.errors import SolverError
+from solvers.errors import OptionError, SolverError
 from solvers.interfaces.highs import run
 
 LONG = 10_000  # non-zeros; a smaller LP takes milliseconds, as a thread takes a tenth of one
@@ -21,6 +23,13 @@ INFINITY = highspy.kHighsInf
 LP_TOLERANCE = 1e-7  # of rows, where no other is asked for
 FINEST = 1e-9  # asked for where the rows carry a proof; solvers give no finer
 _CHOOSE, _DUAL = 0, 1  # HiGHS' simplex_strategy
+_TAKEN = {
+    "solver": 'they go from basis to basis, which is the simplex method\'s; interior points are lp_solver="clarabel"',
+    "simplex_strategy": "it is chosen anew at each solve, by what has changed since the last",
+    "time_limit": "give the driver's time_limit",
+    "output_flag": 'give tee="lp"',
+    "log_to_console": 'give tee="lp"',
+}
 
 
 class LpStatus(enum.Enum):
@@ -91,7 +100,15 @@ class HighsLP:
     """The protocol over highspy: dual simplex, and after a change of costs whichever HiGHS chooses."""
 
     def __init__(
-        self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, seed: int = 0, tolerance: float = LP_TOLERANCE
+        self,
+        cost: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        *,
+        seed: int = 0,
+        tolerance: float = LP_TOLERANCE,
+        options: Mapping[str, Any] | None = None,
+        show: bool = False,
     ) -> None:
         self.columns = len(cost)
         highs = self._highs = highspy.Highs()
@@ -106,6 +123,15 @@ class HighsLP:
             ("dual_feasibility_tolerance", tolerance),
         ):
             highs.setOptionValue(option, value)
+        for option, value in (options or {}).items():
+            if option in _TAKEN:
+                raise OptionError(f"{option}={value!r} is not allowed in a driver's linear programs: {_TAKEN[option]}.")
+            if highs.setOptionValue(option, value) == highspy.HighsStatus.kError:
+                raise OptionError(f"{option}={value!r} is not a value that HiGHS allows for this option.")
+        if show:
+            highs.setOptionValue("output_flag", True)
+            highs.setOptionValue("log_to_console", True)  # which the callback stands in for
+            highs.cbLogging.subscribe(lambda event: sys.stdout.write(event.message))
         highs.addVars(self.columns, _infinite(lower), _infinite(upper))
         self.set_cost(cost)
         self._new_cost = False

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +21,11 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from solvers.errors import SolverError
-from solvers.interfaces.registry import SOLVERS, SolverSpec, names, require
+from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, require
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import LP_TOLERANCE, HighsLP, LinearProgram, LpAnswer, LpStatus
+from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
 
 SLACK = 1e-6  # relative to a row's own size: interior points keep such a distance from rows that bind
@@ -32,31 +35,41 @@ logger = logging.getLogger("solvers")
 
 
 def linear_program(
-    name: str, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, seed: int = 0, tolerance: float = LP_TOLERANCE
+    solver: str | SolverObject,
+    cost: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    *,
+    words: SolveOptions | None = None,
+    tolerance: float = LP_TOLERANCE,
 ) -> LinearProgram:
     """Return min cost.x over bounds, without rows yet: ``HighsLP`` for "highs", else ``PyomoLP`` of that solver.
 
-    ``tolerance``, of rows and reduced costs, is for ``HighsLP``; other solvers keep their own. Raises SolverError as
-    ``require_lp_solver`` does.
+    ``words``: seed, log and the solver's own options. ``tolerance``, of rows and reduced costs, is for ``HighsLP``;
+    other solvers keep their own. Raises SolverError and OptionError as ``require_lp_solver`` does.
     """
-    if name == "highs":
-        return HighsLP(cost, lower, upper, seed=seed, tolerance=tolerance)
-    return PyomoLP(name, cost, lower, upper, seed=seed)
+    words = SolveOptions() if words is None else words
+    if isinstance(solver, str) and solver == "highs":
+        require_lp_solver(solver, words.own)
+        return HighsLP(cost, lower, upper, seed=words.seed or 0, tolerance=tolerance, options=words.own, show=words.tee)
+    return PyomoLP(solver, cost, lower, upper, words=words)
 
 
-def require_lp_solver(name: str) -> SolverSpec:
+def require_lp_solver(solver: str | SolverObject, options: Mapping[str, Any] | None = None) -> SolverSpec:
     """Return the entry of an installed solver that tree search and cut loops may use.
 
     Raises SolverError if it is unknown, not installed, without LP multipliers, or unable to prove that an LP is
-    infeasible: a search would then prune what it has not proven empty.
+    infeasible: a search would then prune what it has not proven empty. Raises OptionError if it lacks one of the
+    options, where that is known before it runs.
     """
-    spec = require(name, NEEDED)
+    spec = require(solver, NEEDED)
     if spec.local:
         able = ", ".join(n for n in names(NEEDED) if not SOLVERS[n].local)
         raise SolverError(
-            f'Solver "{name}" cannot do this: it is local, and never proves that an LP is infeasible. '
+            f'Solver "{spec.name}" cannot do this: it is local, and never proves that an LP is infeasible. '
             f"Installed solvers that can: {able}."
         )
+    check_options(spec, dict(options or {}))
     return spec
 
 
@@ -66,9 +79,19 @@ class PyomoLP:
     Reduced costs are computed from the multipliers, and slack rows told by their activity: no basis is asked for.
     """
 
-    def __init__(self, name: str, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        solver: str | SolverObject,
+        cost: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        *,
+        words: SolveOptions | None = None,
+    ) -> None:
         self.columns = len(cost)
-        self._spec, self._options = require_lp_solver(name), SolveOptions(seed=seed, threads=1)
+        words = SolveOptions() if words is None else words
+        self._spec = require_lp_solver(solver, words.own)
+        self._options = replace(words, seed=words.seed or 0, threads=1)
         self._runner = Runner(self._spec, self._options)
         model = self._model = pyo.ConcreteModel()
         model.x = pyo.Var(range(self.columns))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 
 from solvers import interrupt
@@ -452,6 +453,11 @@ def _sentence(spec: SolverSpec, answer: Answer, gap: float | None) -> str:
 def _words(spec: SolverSpec, options: dict[str, Any], *, polished: bool) -> SolveOptions:
     """Sort the common words from the solver's own options."""
     check_limits(options)
+    if not isinstance(options.get("tee", False), bool | np.bool_):
+        raise OptionError(
+            f"tee={options['tee']!r} is not allowed: {spec.name} solves the model whole, with no other solver inside. "
+            "Give True or False."
+        )
     drivers_own = {f.name for driver in DRIVERS.values() for f in dataclasses.fields(driver.options_type)}
     own = {k: v for k, v in options.items() if k not in COMMON}
     if "iteration_limit" in own and "iteration_limit" in spec.words:

@@ -44,6 +44,7 @@ from solvers.drivers.alternating.starts import BlockStart, base_point, check_con
 from solvers.drivers.alternating.steps import Work, clash, rest_holds
 from solvers.drivers.base import Driver
 from solvers.drivers.penalty import inexact
+from solvers.drivers.slots import lp_words
 from solvers.drivers.starts import StartsConfig, spread, table
 from solvers.errors import OptionError
 from solvers.facts.as_built import data_of
@@ -117,7 +118,7 @@ class Alternating(Driver):
         self._clash = check_constants(self.partition)
         parameter = None if self._penalty is None else self._penalty.parameter
         words = SolveOptions(gap=c.gap, threads=c.threads, seed=c.seed)
-        self._maker = Maker(model, self.partition, objective, c.lp_solver, words, parameter)
+        self._maker = Maker(model, self.partition, objective, c.lp_solver, lp_words(c), words, parameter)
         base = base_point(self.partition)
         with kept(model.component_data_objects(pyo.Var, descend_into=INSIDE)), self._kept_parameter():
             self.partition.write(base)

@@ -21,8 +21,9 @@ from pyomo.core.expr.visitor import identify_mutable_parameters
 
 from solvers.drivers.alternating.partition import Part, Partition
 from solvers.errors import ModelError, SolverError
+from solvers.facts.blocks import Block
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import SolverSpec, default_solver, find, names, require
+from solvers.interfaces.registry import SolverSpec, called, default_solver, entry, find, names, require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import LpStatus
 from solvers.lp.pyomo import NEEDED, linear_program
@@ -75,18 +76,18 @@ class BlockProblem(Protocol):
 class LinearBlock:
     """One LP that stays alive: between solves only its costs change, and the bounds that hold the other variables."""
 
-    def __init__(self, part: Part, partition: Partition, lp_solver: str, seed: int) -> None:
+    def __init__(self, part: Part, partition: Partition, lp_solver: Any, words: SolveOptions) -> None:
         self._part, self._partition = part, partition
         rows = self._rows = LinearRows.of(part.rows, part.variables + part.others, [], 1.0)
         place = {id(v): k for k, v in enumerate(partition.space)}
         moving = [(c, place[id(v)]) for c, v in enumerate(rows.variables) if c >= self._size and not v.fixed]
         self._columns = np.array([c for c, _ in moving], dtype=int)
         self._places = np.array([p for _, p in moving], dtype=int)
-        self._lp = linear_program(lp_solver, np.zeros(len(rows.variables)), rows.x_lower, rows.x_upper, seed=seed)
+        self._lp = linear_program(lp_solver, np.zeros(len(rows.variables)), rows.x_lower, rows.x_upper, words=words)
         if rows.rows:
             self._lp.add_rows(rows.matrix, rows.lower, rows.upper)
         self._lower, self._upper = rows.x_lower, rows.x_upper
-        self._name = lp_solver
+        self._name = called(lp_solver)
 
     @property
     def _size(self) -> int:
@@ -144,16 +145,16 @@ class GeneralBlock:
             self._needed, self._integer = needs(view), has_integers(view)
         self.spec = self._chosen()
         near = self.spec.near if part.block.begin is not None else {}
-        self._runner = Runner(self.spec, replace(options, own={**near, **options.own}))
+        self._runner = Runner(self.spec, replace(options, own={**near, **options.own, **(part.block.options or {})}))
 
     def _chosen(self) -> SolverSpec:
         if self._part.block.solver is None:
             return default_solver(self._needed)
-        spec = find(self._part.block.solver)
+        spec = entry(self._part.block.solver)
         if any(n in spec.capabilities for n in self._needed):
             return spec
         try:
-            return require(spec.name, self._needed[0])
+            return require(self._part.block.solver, self._needed[0])
         except SolverError as error:
             raise SolverError(f'Block "{self._part.name}": {error}') from None
 
@@ -182,7 +183,8 @@ class GeneralBlock:
             return self._runner.solve(self._view, time_limit=time_limit, integer=self._integer)
         except ModelError as refusal:
             convex = any(n & (C.QP | C.QCP) for n in self._needed)
-            if not convex or self._part.block.solver is not None or C.NONCONVEX in self.spec.capabilities:
+            chosen = self._part.block.solver is not None or bool(self._part.block.options)
+            if not convex or chosen or C.NONCONVEX in self.spec.capabilities:
                 able = ", ".join(n for n in names(C.NONCONVEX) if n != self.spec.name) or "none"
                 hint = f" Installed solvers that need no convexity: {able}." if convex else ""
                 raise ModelError(f'Block "{self._part.name}": {refusal}{hint}') from refusal
@@ -265,7 +267,8 @@ class Maker:
     model: Any
     partition: Partition
     objective: Any  # of the model
-    lp_solver: str
+    lp_solver: Any  # a name, or an object
+    lp_words: SolveOptions
     options: SolveOptions
     parameter: Any = None
 
@@ -285,19 +288,20 @@ class Maker:
         return any(p is self.parameter for e in moving for p in identify_mutable_parameters(e))
 
     def _solved(self, part: Part, objective: SmoothObjective) -> BlockProblem:
-        lp_solver = self._lp_solver(part.block.solver)
+        lp_solver, words = self._lp_solver(part.block)
         if lp_solver is not None and self._linear(part, objective):
             with suppress(ModelError):  # a row that is linear only while the other variables are fixed
-                return LinearBlock(part, self.partition, lp_solver, self.options.seed or 0)
+                return LinearBlock(part, self.partition, lp_solver, words)
         expression = self.objective.expr if part.block.objective is None else part.block.objective
         return GeneralBlock(part, self.partition, expression, self.objective.sense, self.options)
 
-    def _lp_solver(self, named: str | None) -> str | None:
-        """Return who solves a linear block, None where the solver named for it does not fit the LP protocol."""
-        if named is None:
-            return self.lp_solver
-        spec = find(named)
-        return named if NEEDED in spec.capabilities and not spec.local else None
+    def _lp_solver(self, block: Block) -> tuple[Any, SolveOptions]:
+        """Return who solves a linear block and what it is told; None where its solver does not fit the LP protocol."""
+        if block.solver is None:
+            return (self.lp_solver if not block.options else None), self.lp_words
+        spec = entry(block.solver)
+        words = replace(self.lp_words, own=dict(block.options or {}))
+        return (block.solver if NEEDED in spec.capabilities and not spec.local else None), words
 
     def _linear(self, part: Part, objective: SmoothObjective) -> bool:
         """Tell whether a block's problem is one LP whose rows keep their numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -13,14 +14,15 @@ from solvers.drivers.base import Driver
 from solvers.drivers.benders.relaxation import Endless, EndlessSubproblem, WholeRelaxation, relax_whole
 from solvers.drivers.benders.split import SplitModel, implied_structure, is_declared, split
 from solvers.drivers.benders.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
+from solvers.drivers.slots import sub_words
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.facts.base import facts_of
 from solvers.facts.structure import Structure, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, require
-from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.interfaces.runner import Runner
 from solvers.model.components import named
-from solvers.options import Config
+from solvers.options import Config, SolverObject
 from solvers.result import SolutionStatus, StopReason
 
 
@@ -28,7 +30,8 @@ from solvers.result import SolutionStatus, StopReason
 class DecompositionConfig(Config):
     """Options of every Benders driver, besides those of every driver.
 
-    - ``sub_solver``: solver of the declarative subproblem; naming one means ``oracle="pyomo"``.
+    - ``sub_solver``, ``sub_options``: solver of the declarative subproblem, and options in its own words; giving
+      either means ``oracle="pyomo"``.
     - ``oracle``: "pyomo" runs the declarative subproblem even where a fast oracle is at hand.
     - ``choose_by``: what is kept of the points met: that of least objective, or that of least error on ``validation``.
     - ``validation``: data the model's structure can score, for ``choose_by="validation"``.
@@ -36,7 +39,8 @@ class DecompositionConfig(Config):
       which the subproblem, and which rows may hold both (default: everything else, and any row).
     """
 
-    sub_solver: str | None = None
+    sub_solver: str | SolverObject | None = None
+    sub_options: Mapping[str, Any] | None = None
     oracle: str = "auto"
     choose_by: str = "objective"
     validation: Any = None
@@ -199,7 +203,8 @@ class DecompositionDriver(Driver):
 
     def _choose_subproblem(self) -> Subproblem:
         c, structure = self.config, self.structure
-        if structure.oracle is not None and self.parts.as_built and c.oracle == "auto" and c.sub_solver is None:
+        told = c.sub_solver is not None or c.sub_options is not None or c.shows("sub")
+        if structure.oracle is not None and self.parts.as_built and c.oracle == "auto" and not told:
             return OracleSubproblem(self.parts)
         edits = [*self.parts.edits, *self.parts.mixed]
         structure.check_stated(f"{edits[0]} is edited" if edits else "a declarative subproblem is asked for")
@@ -210,7 +215,7 @@ class DecompositionDriver(Driver):
                 f"want on {structure.complicating[0].parent_component().name}, or solve the whole model by name: "
                 f"{either(C.SOS)}."
             )
-        options = SolveOptions(threads=c.threads)
+        options = sub_words(c, threads=c.threads)
         if structure.switches:
             spec = require(c.sub_solver or "clarabel", C.QP | C.QCP | C.QP_DUALS)
             switched = SwitchedSubproblem(self.parts, Runner(spec, options))

@@ -18,19 +18,23 @@ point. Aytug 2015, table 1, is this algorithm for FSP, with maximisation in plac
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 
 from solvers.drivers.benders.base import DecompositionConfig, DecompositionDriver
 from solvers.drivers.benders.master import Master
+from solvers.drivers.slots import master_words
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import require_proofs
-from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.interfaces.runner import Answer, Runner
 from solvers.model.classes import needs
 from solvers.model.conflict import clashing_rows
+from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
 
 
@@ -42,11 +46,14 @@ class BendersConfig(DecompositionConfig):
     ----------
     master_solver : str
         Solver of the master MILP, one whose optima are such: highs, scip, gurobi, glpk; cbc is refused.
+    master_options : mapping, optional
+        Its own options.
     patience : int, optional
         With ``validation``: stop after so many iterations without a lower error.
     """
 
-    master_solver: str = "highs"
+    master_solver: str | SolverObject = "highs"
+    master_options: Mapping[str, Any] | None = None
     patience: int | None = None
 
 
@@ -63,8 +70,7 @@ class Benders(DecompositionDriver):
         c = self.config
         self._master = Master(self.parts, floor)
         spec = require_proofs(c.master_solver, C.MILP | needs(self._master.model)[0])
-        options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed, own=spec.tight)
-        self._master_runner = Runner(spec, options)
+        self._master_runner = Runner(spec, master_words(c, spec))
 
     def rescale(self, objective: float, value: float) -> None:
         """Give the master units in which an objective is of the size that solvers' tolerances are made for."""

@@ -17,7 +17,7 @@ unbounded
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyomo.environ as pyo
@@ -71,7 +71,8 @@ def relax_whole(parts: SplitModel, runner: Runner, time_limit: float | None) -> 
     needed = needs(model)[0]
     able = [s for s in (runner.spec, *map(find, CONVEX)) if needed in s.capabilities and not s.local]
     for spec in able:  # until one decides
-        answer = Runner(spec, runner.options).solve(model, time_limit=time_limit)
+        options = runner.options if spec is runner.spec else replace(runner.options, own={})
+        answer = Runner(spec, options).solve(model, time_limit=time_limit)
         if answer.stop_reason is StopReason.INTERRUPTED:
             raise KeyboardInterrupt  # which the solver swallowed
         if answer.status is SolutionStatus.UNBOUNDED:

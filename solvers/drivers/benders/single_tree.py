@@ -36,12 +36,14 @@ from pyomo.core.expr.numvalue import is_fixed
 from solvers.drivers.benders.lazy_tree import Judgement, LazyTree
 from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.multi_tree import Benders, BendersConfig
+from solvers.drivers.slots import master_words
 from solvers.errors import SolverError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import require
-from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.interfaces.runner import Answer, Runner
 from solvers.model.classes import needs
+from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
 
 NODES = 1000  # of the tree between two rows of the table, where no new point is found
@@ -58,7 +60,7 @@ class SingleTreeConfig(BendersConfig):
         Solver of the tree; it must take lazy constraints.
     """
 
-    master_solver: str = "gurobi"
+    master_solver: str | SolverObject = "gurobi"
 
 
 class SingleTree(Benders):
@@ -82,9 +84,7 @@ class SingleTree(Benders):
         nothing = LinearExpression(linear_coefs=[0.0] * (len(points) + 1), linear_vars=[model.eta, *points])
         model.known = pyo.Constraint(expr=(-1.0, nothing, None), doc="no restriction: the variables of all cuts")
         # 1e-5 off the integers a cut with large coefficients says nothing: the tree would keep a point against it.
-        own = {"LazyConstraints": 1, **spec.tight}
-        options = SolveOptions(gap=c.gap / 10, threads=c.threads, seed=c.seed, own=own)
-        self._master_runner = Runner(spec, options)
+        self._master_runner = Runner(spec, master_words(c, spec, needed={"LazyConstraints": 1}))
         self._lazy = LazyTree(self._master_runner, model, self._candidate, self._progress)
         self._value = 0.0  # of the subproblem, at the best point
         self._asked: dict[bytes, SubAnswer] = {}

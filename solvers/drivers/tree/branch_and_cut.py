@@ -24,13 +24,16 @@ over cuts leaves at 1 to 2 % after 60 s: a node's LP is 2 % below its relaxation
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from solvers.drivers.base import Ended
 from solvers.drivers.benders.base import DecompositionConfig, DecompositionDriver
 from solvers.drivers.benders.subproblem import OracleSubproblem
+from solvers.drivers.slots import lp_words
 from solvers.drivers.tree.branching import Node, Tree
 from solvers.drivers.tree.cut_loop import CutLoop, Visit
 from solvers.drivers.tree.incumbents import IncumbentSearch
@@ -42,6 +45,7 @@ from solvers.facts.structure import RelaxedAnswer
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.conflict import clashing_rows
+from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
 
 SHARE = 0.05  # of what a node's bound lacks to the cutoff: how well its relaxation is solved
@@ -60,12 +64,15 @@ class BranchAndCutConfig(DecompositionConfig):
     lp_solver : str
         Solver of the tree's LPs: "highs" runs directly; any other with LP duals that is no local solver ("gurobi",
         "glpk", "clarabel") through Pyomo, at half the nodes a second or fewer; see ``solvers.lp.pyomo``.
+    lp_options : mapping, optional
+        Its own options.
     memory : Memory, optional
         What earlier runs of this model learnt, under other values of its mutable parameters; this run adds to it.
     """
 
     root_limit: int = 300
-    lp_solver: str = "highs"
+    lp_solver: str | SolverObject = "highs"
+    lp_options: Mapping[str, Any] | None = None
     memory: Memory | None = None
 
 
@@ -84,7 +91,7 @@ class BranchAndCut(DecompositionDriver):
     def prepare_master(self, floor: float | None) -> None:
         """Build the relaxed master as an LP, and what searches over it."""
         c, inside = self.config, self._subproblem
-        self._lp = MasterLP(self.parts, floor, seed=c.seed or 0, lp_solver=c.lp_solver)
+        self._lp = MasterLP(self.parts, floor, words=lp_words(c), lp_solver=c.lp_solver)
         self._tree = Tree()
         self.incumbents = IncumbentSearch(self, self._lp, c.memory)
         self._costs = self.incumbents.memory.costs

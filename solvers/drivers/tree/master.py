@@ -12,10 +12,12 @@ from scipy import sparse
 
 from solvers.drivers.benders.split import SplitModel
 from solvers.facts.structure import SubAnswer
+from solvers.interfaces.runner import SolveOptions
 from solvers.lp.highs import LinearProgram, LpStatus
 from solvers.lp.projection import nearest_point
 from solvers.lp.pyomo import linear_program, require_lp_solver
 from solvers.model.linear import LinearRows
+from solvers.options import SolverObject
 
 INTEGRAL = 1e-6
 ROWS = 1e-9
@@ -68,11 +70,19 @@ class CutRows:
 class MasterLP:
     """min cost.z + eta over the user's rows, the cuts, and bounds that the search moves.
 
-    ``lp_solver`` solves it: "highs", or any solver by name that ``require_lp_solver`` takes.
+    ``lp_solver`` solves it: "highs", or any solver that ``require_lp_solver`` takes; ``words`` are what it is told.
     """
 
-    def __init__(self, parts: SplitModel, floor: float | None, *, seed: int = 0, lp_solver: str = "highs") -> None:
-        require_lp_solver(lp_solver)
+    def __init__(
+        self,
+        parts: SplitModel,
+        floor: float | None,
+        *,
+        words: SolveOptions | None = None,
+        lp_solver: str | SolverObject = "highs",
+    ) -> None:
+        words = SolveOptions() if words is None else words
+        require_lp_solver(lp_solver, words.own)
         rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
         self.variables = parts.master_variables
         self.n = len(parts.structure.complicating)
@@ -83,7 +93,7 @@ class MasterLP:
         self.upper = np.where(self.integer, np.floor(upper + INTEGRAL), upper)
         self.cost, self.constant = rows.cost, rows.constant
         self.linear = rows  # the user's rows, costs and bounds
-        self._floor, self._seed, self._lp_solver = floor, seed, lp_solver
+        self._floor, self._words, self._lp_solver = floor, words, lp_solver
         self._binary = bool(np.all(self.integer[: self.n] & (self.lower[: self.n] >= 0) & (self.upper[: self.n] <= 1)))
         self._fixed_rows = len(rows.rows)
         self.added = 0
@@ -140,7 +150,7 @@ class MasterLP:
             np.append(self.cost[columns] / self._scale, 1.0),
             np.append(self.lower[columns], floor),
             np.append(self.upper[columns], ceiling),
-            seed=self._seed,
+            words=self._words,
         )
         held = np.where(np.isin(np.arange(self.size), columns), 0.0, self.lower)
         rows = self.linear
@@ -164,7 +174,7 @@ class MasterLP:
 
     def first_point(self) -> np.ndarray | None:
         """Return the point of the relaxation nearest to the middle of the bounds; None where the rows have no point."""
-        lp = linear_program(self._lp_solver, np.zeros(self.size), self.lower, self.upper, seed=self._seed)
+        lp = linear_program(self._lp_solver, np.zeros(self.size), self.lower, self.upper, words=self._words)
         if self._fixed_rows:
             lp.add_rows(self.linear.matrix, self.linear.lower, self.linear.upper)
         answer = lp.solve()

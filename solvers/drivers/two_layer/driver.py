@@ -28,8 +28,9 @@ dropped once a gap has failed to fall for long.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyomo.environ as pyo
@@ -45,7 +46,8 @@ from solvers.errors import ModelError, OptionError
 from solvers.facts.base import facts_of
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.k_support import half_conjugate, half_norm, largest
-from solvers.options import Config
+from solvers.interfaces.registry import called
+from solvers.options import Config, SolverObject
 from solvers.result import SolutionStatus, StopReason, is_closed
 
 FloatArray = NDArray[np.float64]
@@ -71,6 +73,8 @@ class TwoLayerConfig(Config):
         Line search, two rows a round, columns as soon as they lag; False runs the algorithms as printed.
     risk_tolerance : float, optional
         Stop also when objective and bound are within C times this much of the risk.
+    master_options : mapping, optional
+        Options of that other solver, in its own words.
     master_solver : str
         Of step 1: ``clarabel`` on matrices; any other name solves the Pyomo model (16), over groups.
     """
@@ -78,13 +82,19 @@ class TwoLayerConfig(Config):
     renamed: ClassVar[dict[str, str]] = {"sub_solver": 'who solves the restricted problem is master_solver="clarabel"'}
     stabilised: bool = True
     risk_tolerance: float | None = None
-    master_solver: str = "clarabel"
+    master_solver: str | SolverObject = "clarabel"
+    master_options: Mapping[str, Any] | None = None
 
     def check(self) -> None:
         """Refuse options that mean nothing. Raises OptionError."""
         r = self.risk_tolerance
         if r is not None and not r > 0:
             raise OptionError(f"risk_tolerance={r!r} is not allowed: give a number above 0, or leave it out.")
+        if self.master_solver == DIRECT and (self.master_options or self.shows("master")):
+            raise OptionError(
+                f'master_options and tee="master" are for a master_solver that solves the Pyomo model of (16): '
+                f"{DIRECT} solves it on matrices here, and takes neither. Name another, for example scip."
+            )
 
 
 @dataclass
@@ -222,7 +232,7 @@ class TwoLayer(Driver):
         """Say why step 1 has no answer."""
         if self.clock.over:
             return StopReason.TIME_LIMIT, None
-        solver = self.config.master_solver
+        solver = called(self.config.master_solver)
         self.message = f"{solver} did not solve the restricted problem: the bounds stand as they were."
         return StopReason.SOLVER_ERROR, None
 
@@ -303,7 +313,9 @@ class TwoLayer(Driver):
         self._offer(self.here)
         self.record("refine", point.value, cuts=len(work.rows), support=len(work.columns))
         if not self._finished():
-            self.message = f"{self.config.master_solver} resolves the restricted problems no finer: the gap stays."
+            self.message = (
+                f"{called(self.config.master_solver)} resolves the restricted problems no finer: the gap stays."
+            )
 
     def _tidied(self) -> None:
         """Leave out columns with next to no weight, which an early end leaves, where the gap allows it."""

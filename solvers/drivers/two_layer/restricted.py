@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyomo.environ as pyo
@@ -16,7 +16,7 @@ from solvers.drivers.two_layer.groups import Groups, solve_groups
 from solvers.drivers.two_layer.saddle_point import solve_saddle
 from solvers.drivers.two_layer.working_set import WorkingSet
 from solvers.errors import OptionError
-from solvers.interfaces.registry import find
+from solvers.interfaces.registry import called, entry
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.options import Config
 
@@ -49,20 +49,23 @@ class ByColumns:
 class ByGroups:
     """(16) over the groups: by Clarabel on matrices, or by any solver on the Pyomo model that ``build`` makes."""
 
-    def __init__(self, name: str, build: Callable[..., pyo.ConcreteModel] | None, words: Config) -> None:
-        self.name, self.build = name, build
-        if name == DIRECT:
+    def __init__(self, solver: Any, build: Callable[..., pyo.ConcreteModel] | None, words: Config) -> None:
+        self.name, self.build = called(solver), build
+        if solver == DIRECT:
             return
         if build is None:
-            raise OptionError(f'master_solver="{name}" needs the Pyomo model of (16), which this model does not bring.')
-        self.spec = find(name)
-        self.words = SolveOptions(threads=words.threads, seed=words.seed)
+            raise OptionError(
+                f'master_solver="{self.name}" needs the Pyomo model of (16), which this model does not bring.'
+            )
+        self.spec = entry(solver)
+        own, tee = words.own("master"), words.shows("master")
+        self.words = SolveOptions(threads=words.threads, seed=words.seed, tee=tee, own=own)
 
     def solve(
         self, work: WorkingSet, budget: int, C: float, accuracy: float, time_limit: float | None
     ) -> Restricted | None:
         """Solve it, always as accurately as can be."""
-        if self.name == DIRECT:
+        if not hasattr(self, "spec"):
             answer = solve_groups(work.P, work.q, work.groups, C, time_limit=time_limit)
             if answer is None:
                 return None

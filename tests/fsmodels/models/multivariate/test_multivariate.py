@@ -21,6 +21,7 @@ from fsmodels.models.multivariate.labellings import Worst
 from fsmodels.models.multivariate.measures import FBeta, Loss, contingency
 from solvers import SolutionStatus, StopReason
 from solvers.facts import facts_of
+from solvers.interfaces.runner import Runner
 
 LOSSES = ["hamming", "f1", "f0.5", "prbep", "rec@3", "rec@2p", "prec@3", "auc"]
 OPTIMUM = 1e-4  # relative, at a gap of 1e-5
@@ -182,6 +183,16 @@ def test_the_algorithms_as_printed_agree(loss, B, data):
     assert fast.status is printed.status is SolutionStatus.OPTIMAL
     assert fast.objective == pytest.approx(printed.objective, rel=2e-5)
     assert max(fast.bound, printed.bound) <= min(fast.objective, printed.objective) * (1 + ROUNDING)
+
+
+def test_the_solver_of_the_group_problems_has_options_of_its_own(few, monkeypatch):
+    told, real = [], Runner.solve
+    monkeypatch.setattr(Runner, "solve", lambda self, m, **w: (told.append(self.options.own), real(self, m, **w))[1])
+    model = mv.fsmulti(few, budget=2, C=30.0, loss="f1")
+    fs.solve(model, master_solver="pounce", master_options={"mu_init": 0.01}, gap=1e-3, iteration_limit=2)
+    assert {"mu_init": 0.01} in told
+    with pytest.raises(OptionError, match=r'"mu_int" is not one of pounce.*"mu_init"'):
+        fs.solve(model, master_solver="pounce", master_options={"mu_int": 0.01})
 
 
 @pytest.mark.parametrize("master_solver", ["clarabel", "pounce", "gurobi", "scip"])
