@@ -92,8 +92,12 @@ class AsBuilt:
             and all(row.expr is before for row, before in zip(self.rows, self.expressions, strict=True))
             and len(self.same_named()) == len(self.named)
             and not self.changed_sets(model)
-            and all(_within(v, before) for v, before in zip(self.variables, self.states, strict=True))
+            and self.narrowed()
         )
+
+    def narrowed(self) -> bool:
+        """Tell whether no variable may take a value now that it could not take before."""
+        return all(_within(v, before) for v, before in zip(self.variables, self.states, strict=True))
 
     def same_cost(self) -> bool:
         """Tell whether the objective's expression and sense are as built."""

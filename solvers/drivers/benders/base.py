@@ -11,6 +11,7 @@ import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
 from solvers.drivers.base import Driver
+from solvers.drivers.benders.floor import floor_of
 from solvers.drivers.benders.relaxation import Endless, EndlessSubproblem, WholeRelaxation, relax_whole
 from solvers.drivers.benders.split import SplitModel, implied_structure, is_declared, split
 from solvers.drivers.benders.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
@@ -83,7 +84,7 @@ class DecompositionDriver(Driver):
         self.sign = self.parts.sign
         self.parts.check_separable(either(C.MIQCP))
         self._subproblem = self._choose_subproblem()
-        self.prepare_master(structure.floor if self.parts.as_built else None)
+        self.prepare_master(floor_of(self.parts))
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run; where something turns out unbounded, look for any solution, which decides."""
@@ -120,7 +121,7 @@ class DecompositionDriver(Driver):
     def _find_any_point(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run with nothing to minimise that may have no end, until there is an incumbent."""
         self._any_point = True
-        floor = self.structure.floor if self.parts.as_built else None
+        floor = floor_of(self.parts)
         self.parts = replace(self.parts, master_terms=[])
         if isinstance(self._subproblem, FixingSubproblem):
             self.parts = replace(self.parts, subproblem_terms=[])

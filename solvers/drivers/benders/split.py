@@ -29,8 +29,9 @@ class SplitModel:
     """A model in two parts, and how its subproblem differs from what the builder made.
 
     ``sign`` is -1 for a model that maximises: both parts then minimise the negative. ``edits`` names what changed in
-    the subproblem, ``coupling_edits`` those of them that change how the complicating variables act on it. ``mixed``
-    names rows and terms that hold both kinds of variables without being a coupling.
+    the subproblem, ``coupling_edits`` those of them that change how the complicating variables act on it; where these
+    are rows, terms and narrower bounds that were added, and nothing else, it is ``restricted``. ``mixed`` names rows
+    and terms that hold both kinds of variables without being a coupling.
     """
 
     structure: Structure
@@ -44,6 +45,7 @@ class SplitModel:
     edits: list[str] = field(default_factory=list)
     coupling_edits: list[str] = field(default_factory=list)
     mixed: list[str] = field(default_factory=list)
+    restricted: bool = False
     links: Any = None  # holds the rows that stand for disjunctions in the master
 
     @property
@@ -151,6 +153,8 @@ def split(model: Any, structure: Structure) -> SplitModel:
         parts.coupling_edits = [*coupling_edits, *set_edits]
         parts.edits += [*_edits(built, alive), *parts.coupling_edits]
         same = intact and objective.sense == built.sense
+        there = alive.issuperset(map(id, built.rows)) and not parts.coupling_edits
+        parts.restricted = same and there and own <= set(map(id, parts.subproblem_terms)) and built.narrowed()
         if not (same and sorted(map(id, parts.subproblem_terms)) == sorted(own)):
             parts.edits.append("objective")
     if structure.only_as_built and (parts.edits or parts.mixed):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import fsmodels as fs
 from fsmodels.errors import ModelError, SolverError
 from fsmodels.models.fsp.cuts import fill
+from solvers.drivers.benders.floor import floor_of
 from solvers.drivers.benders.split import split
 from solvers.drivers.benders.subproblem import OracleSubproblem, SwitchedSubproblem
 from solvers.interfaces.registry import DUALS, find, names
@@ -74,6 +75,38 @@ def test_cuts_of_an_edited_subproblem_by_other_solvers(solver, linear_edit, buil
     if refused:  # a local solver proves no infeasibility: then it is refused by name
         assert solver in refused
         assert not all(np.isfinite(q) for q in truth.values())
+
+
+def test_a_floor_of_an_edited_subproblem_is_below_its_values(linear_edit, build, edited_values):
+    model = build()
+    linear_edit(model)
+    floor = floor_of(split(model, model.structure))
+    assert floor is None or floor <= min(edited_values(linear_edit).values())
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] + m.w["b"] <= 0.1)),
+        lambda m: m.b.fix(0.7),
+        lambda m: m.w["a"].setub(0.3),
+        lambda m: m.margin[0].deactivate(),
+        lambda m: m.objective.set_value(m.norm + 10 * m.loss),
+        lambda m: m.objective.set_value(m.objective.expr + 3 * m.xi[0]),
+    ],
+)
+def test_the_floor_stays_where_nothing_makes_it_wrong(edit, build):
+    model = build()
+    edit(model)
+    assert floor_of(split(model, model.structure)) == 0.0
+
+
+def test_terms_that_may_be_negative_leave_no_floor(build):
+    model = build()
+    model.objective.set_value(model.objective.expr + model.w["a"])
+    assert floor_of(split(model, model.structure)) is None
+    model.w["a"].setlb(0)
+    assert floor_of(split(model, model.structure)) == 0.0
 
 
 def linear_rows(model):

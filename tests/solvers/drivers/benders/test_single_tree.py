@@ -154,7 +154,8 @@ def test_everything_fixed(tree, data, values_of):
     model = fs.fsp.fsp_m(data, max_features=2)
     for j in model.features:
         model.sigma[j].fix(j in "ab")
-    model.shift = pyo.Constraint(expr=model.b >= -50)  # no longer as built: eta has no floor, and starts fixed
+    model.shift = pyo.Constraint(expr=model.b >= -50)  # no longer as built
+    model.structure.floor = None  # so that eta starts fixed
     assert_optimal(tree(model, gap=1e-6), model, values_of(data)[1, 1, 0, 0])
 
 
