@@ -4,6 +4,7 @@ May import every room of its own: ``solvers.run``, ``solvers.drivers``, ``solver
 """
 
 from solvers.drivers.alternating.driver import Alternating
+from solvers.drivers.benders.explain import explain_split
 from solvers.drivers.benders.multi_tree import Benders
 from solvers.drivers.benders.single_tree import SingleTree
 from solvers.drivers.catalogue import DRIVERS, available
@@ -63,6 +64,7 @@ __all__ = [
     "TwoLayer",
     "available",
     "either",
+    "explain_split",
     "facts_of",
     "solve",
 ]

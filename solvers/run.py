@@ -17,6 +17,7 @@ from solvers.drivers.catalogue import DRIVERS
 from solvers.drivers.penalty import by_values, penalty_of
 from solvers.errors import Error, ModelError, SolverError, SolverFailure
 from solvers.facts.base import Facts, built_of, facts_of
+from solvers.facts.stages import stages_of
 from solvers.facts.structure import Structure
 from solvers.facts.twin import Twin
 from solvers.interfaces.registry import Capability as C
@@ -129,7 +130,9 @@ def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Res
 
 def _driven(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, Any]) -> Result:
     """Solve by a driver; by its twin what the driver cannot take apart as it is."""
-    target, twin = model, None if options.get("complicating") is not None else _twin(facts_of(model))
+    target, twin = model, _twin(facts_of(model))
+    if twin is not None and _declared(model, options):
+        twin = None
     with garbage.put_off():  # while the model is taken apart
         if twin is not None and issubclass(driver, DecompositionDriver):
             target = twin.exact(model, built_of(model))
@@ -141,6 +144,12 @@ def _driven(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, A
     if twin is not None and target is not model and result.has_solution:
         twin.load(model, target)
     return result
+
+
+def _declared(model: pyo.ConcreteModel, options: dict[str, Any]) -> bool:
+    """Tell whether the user says how to take a model apart."""
+    given = any(options.get(option) is not None for option in ("complicating", "blocks"))
+    return given or stages_of(model) is not None
 
 
 def _twin(facts: Facts | None) -> Twin | None:

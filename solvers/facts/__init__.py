@@ -13,6 +13,7 @@ from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
 from solvers.facts.row_bound import RowBound
 from solvers.facts.row_cut import RowCut
 from solvers.facts.separable import Cuts, Separable, no_cuts
+from solvers.facts.stages import stages_of
 from solvers.facts.structure import Cut, RelaxedAnswer, Structure, SubAnswer
 from solvers.facts.twin import Twin
 from solvers.model.known_rows import keep
@@ -46,5 +47,6 @@ __all__ = [
     "half_norm",
     "keep",
     "no_cuts",
+    "stages_of",
     "vertices",
 ]

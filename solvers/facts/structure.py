@@ -172,6 +172,10 @@ class Structure(Facts):
     only_as_built : str
         What else holds for the model as built only (the proven big-M, say). Not empty: no solver may solve the model
         after an edit of its subproblem.
+    blocks : list of lists of Var components or data
+        Parts of the subproblem that hang together by declaration, besides those that rows tie.
+    told_by : str
+        Who says all this, for ``explain_split``.
     """
 
     complicating: list[Any]
@@ -190,6 +194,8 @@ class Structure(Facts):
     parameters: Callable[[], Hashable] | None = None
     starts: list[np.ndarray] = field(default_factory=list)
     only_as_built: str = ""
+    blocks: list[list[Any]] = field(default_factory=list, kw_only=True)
+    told_by: str = field(default="the model's builder", kw_only=True)
     default_solver: str = field(default="benders", kw_only=True)
     built_coupling: AsBuilt | None = field(default=None, init=False)
     built_terms: list[Any] = field(default_factory=list, init=False)  # the objective's, of subproblem variables

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.gdp import Disjunction
 
 from solvers.drivers.base import Driver
+from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.floor import floor_of
 from solvers.drivers.benders.relaxation import Endless, EndlessSubproblem, WholeRelaxation, relax_whole
-from solvers.drivers.benders.split import SplitModel, implied_structure, is_declared, split
+from solvers.drivers.benders.split import SplitModel, is_declared, split
 from solvers.drivers.benders.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
 from solvers.drivers.slots import sub_words
 from solvers.errors import ModelError, OptionError, SolverError
@@ -22,7 +22,6 @@ from solvers.facts.structure import Structure, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either, require
 from solvers.interfaces.runner import Runner
-from solvers.model.components import named
 from solvers.options import Config, SolverObject
 from solvers.result import SolutionStatus, StopReason
 
@@ -37,7 +36,10 @@ class DecompositionConfig(Config):
     - ``choose_by``: what is kept of the points met: that of least objective, or that of least error on ``validation``.
     - ``validation``: data the model's structure can score, for ``choose_by="validation"``.
     - ``complicating``, ``subproblem``, ``coupling``: for a model without a structure: which variables the master has,
-      which the subproblem, and which rows may hold both (default: everything else, and any row).
+      which the subproblem, and which rows may hold both (default: the Suffix ``stage`` of the model, or its integers;
+      everything else; and any row).
+    - ``blocks``: lists of variables, or Pyomo's blocks, that follow the master each on its own; what is in none is the
+      master's, unless ``complicating`` says more. Blocks that no row ties are found without being declared.
     """
 
     sub_solver: str | SolverObject | None = None
@@ -46,6 +48,7 @@ class DecompositionConfig(Config):
     choose_by: str = "objective"
     validation: Any = None
     complicating: Any = None
+    blocks: Any = None
     subproblem: Any = None
     coupling: Any = None
 
@@ -62,7 +65,8 @@ class DecompositionDriver(Driver):
     def sees(self, component: Any) -> bool:
         """Take the disjunctions and ordered sets that a builder declared as the coupling."""
         facts = facts_of(self.model)
-        return self.config.complicating is None and isinstance(facts, Structure) and is_declared(facts, component)
+        stated = self.config.complicating is not None or self.config.blocks is not None
+        return not stated and isinstance(facts, Structure) and is_declared(facts, component)
 
     def prepare(self) -> None:
         """Split the model, choose the subproblem and build the master."""
@@ -77,7 +81,14 @@ class DecompositionDriver(Driver):
                 'choose_by="validation" keeps what errs least on validation=DATA and not the best objective: give '
                 f"{missing} too, or neither."
             )
-        structure = self.structure = self._structure()
+        structure = self.structure = structure_of(
+            self.reading,
+            self.name,
+            complicating=c.complicating,
+            blocks=c.blocks,
+            subproblem=c.subproblem,
+            coupling=c.coupling,
+        )
         if c.validation is not None and structure.score is None:
             raise OptionError("validation= needs a model that can score data; this one has no structure that does.")
         self.parts = split(self.reading, structure)
@@ -186,21 +197,6 @@ class DecompositionDriver(Driver):
     def subproblem(self) -> pyo.ConcreteModel | None:
         """The declarative subproblem; None where a fast oracle answers instead."""
         return self._subproblem.model
-
-    def _structure(self) -> Structure:
-        c = self.config
-        told = facts_of(self.model)
-        structure = told if isinstance(told, Structure) else None
-        if c.complicating is None:
-            if structure is None:
-                raise OptionError(f"{self.name} needs to know the complicating variables: give complicating=[model.x].")
-            return structure
-        if structure is not None:
-            structure.check_stated("complicating= is given")
-        implied = implied_structure(self.model, c.complicating, c.subproblem)
-        if c.coupling is not None:
-            implied.coupling = named("coupling", c.coupling, self.model, (pyo.Constraint, Disjunction), whole=True)
-        return implied
 
     def _choose_subproblem(self) -> Subproblem:
         c, structure = self.config, self.structure

@@ -16,10 +16,9 @@ import pyomo.environ as pyo
 from pyomo.gdp import Disjunct, Disjunction
 
 from solvers.errors import ModelError
-from solvers.facts.as_built import AsBuilt, data_of
+from solvers.facts.as_built import AsBuilt
 from solvers.facts.structure import Structure
 from solvers.model.classes import single_objective
-from solvers.model.components import named
 from solvers.model.expressions import terms, variables
 from solvers.reading import ModelReading, read
 
@@ -47,11 +46,18 @@ class SplitModel:
     mixed: list[str] = field(default_factory=list)
     restricted: bool = False
     links: Any = None  # holds the rows that stand for disjunctions in the master
+    held: dict[int, list[Any]] = field(default_factory=dict)  # of the subproblem's rows and terms that were walked
 
     @property
     def as_built(self) -> bool:
         """Whether the subproblem is exactly what the builder made."""
         return self.structure.built is not None and not self.edits and not self.mixed
+
+    def variables_of(self, part: Any) -> list[Any]:
+        """Return the variables of a row or term of the subproblem."""
+        if id(part) not in self.held:
+            self.held[id(part)] = list(variables(getattr(part, "body", part)))
+        return self.held[id(part)]
 
     def check_separable(self, solvers: str) -> None:
         """Refuse what no decomposition can take: mixed rows and terms, relaxed switches.
@@ -123,6 +129,8 @@ def split(model: Any, structure: Structure) -> SplitModel:
         held = list(variables(row.body))
         kind = {id(v) in inside for v in held}
         outside = {id(v) for v in held} - inside
+        if True in kind:
+            parts.held[key] = held
         if kind == {True}:
             parts.subproblem_rows.append(row)
             parts.edits.append(f'row "{row.name}"')
@@ -141,6 +149,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
         held = [] if id(term) in own else list(variables(term))
         kind = {id(v) in inside for v in held}
         if id(term) in own or kind == {True}:
+            parts.held[id(term)] = held
             parts.subproblem_terms.append(term)
         elif True not in kind:
             parts.master_terms.append(term)
@@ -226,19 +235,3 @@ def _links(choices: list[Any]) -> Any:
         total = pyo.quicksum(d.binary_indicator_var for d in choice.disjuncts)
         links.disjunction[choice.name] = total == 1 if choice.xor else total >= 1
     return links
-
-
-def implied_structure(model: Any, complicating: Any, subproblem: Any = None) -> Structure:
-    """Return the structure of a model without a builder: every other variable in use is the subproblem's.
-
-    ``complicating``: Var components or data, one or many. ``subproblem``: default: all variables that are not
-    complicating. Raises OptionError if there is no complicating variable, or one of them is none of this model's
-    variables.
-    """
-    first = data_of(named("complicating", complicating, model))
-    if subproblem is None:
-        subproblem = list(model.component_objects(pyo.Var, active=True, descend_into=True))
-    else:
-        subproblem = named("subproblem", subproblem, model)
-    outside = {id(v) for v in first}
-    return Structure(first, [v for v in data_of(subproblem) if id(v) not in outside])

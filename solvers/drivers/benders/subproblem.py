@@ -27,6 +27,8 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr import replace_expressions
 
+from solvers.drivers.benders.blocks import blocks_of
+from solvers.drivers.benders.refusals import integers, refusals
 from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import SplitModel
 from solvers.errors import ModelError, SolverError, SolverFailure
@@ -36,7 +38,6 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import names
 from solvers.interfaces.runner import Answer, Runner
 from solvers.model.classes import violation
-from solvers.model.convexity import is_convex
 from solvers.model.linear import LinearRows
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import INSIDE, fixed, give_values, put_back
@@ -76,12 +77,8 @@ class _Declarative:
     def __init__(self, parts: SplitModel, runner: Runner) -> None:
         self.parts, self.runner = parts, runner
         self.variables = parts.structure.variables()
-        for v in self.variables:
-            if not v.is_continuous() and not v.fixed:
-                raise ModelError(
-                    f'Variable "{v.name}" of the subproblem is integer, and then no multipliers give a cut: make it '
-                    f"complicating, or solve the whole model by name: {', '.join(names(C.MIQCP))}."
-                )
+        for reason in integers(self.variables):
+            raise ModelError(reason)
         model = self.model = pyo.ConcreteModel(name="subproblem")
         model.variables = pyo.Reference(dict(enumerate(self.variables)), ctype=pyo.Var)
         model.rows = pyo.Reference(dict(enumerate(parts.subproblem_rows)), ctype=pyo.Constraint)
@@ -253,13 +250,8 @@ class FixingSubproblem(_Declarative):
     def __init__(self, parts: SplitModel, runner: Runner) -> None:
         super().__init__(parts, runner)
         complicating = parts.structure.complicating
-        for row in [*parts.subproblem_rows, *parts.coupling_rows]:
-            if row.body.polynomial_degree() not in (0, 1):
-                raise ModelError(
-                    f'Row "{row.name}" is not linear: multipliers of fixing rows give a cut only where the subproblem '
-                    f"is linear, or convex quadratic with linear rows. Solve the whole model by name: "
-                    f"{', '.join(names(C.MIQCP))}."
-                )
+        for reason in refusals(parts, blocks_of(parts)):
+            raise ModelError(reason)
         model, keys = self.model, range(len(complicating))
         model.copy = pyo.Var(keys, doc="free copy of the complicating variables")
         model.above = pyo.Var(keys, domain=pyo.NonNegativeReals)
@@ -268,7 +260,6 @@ class FixingSubproblem(_Declarative):
         model.fixing = pyo.Constraint(
             keys, rule=lambda m, k: m.copy[k] + m.above[k] - m.below[k] == m.level[k], doc="copy = given point"
         )
-        self._check_convex()
         copies = {id(v): v.value if v.fixed else model.copy[k] for k, v in enumerate(complicating)}
         model.coupling = pyo.Constraint(
             range(len(parts.coupling_rows)), rule=lambda m, r: replace_expressions(parts.coupling_rows[r].expr, copies)
@@ -277,17 +268,6 @@ class FixingSubproblem(_Declarative):
         model.distance = pyo.Objective(expr=pyo.quicksum([*model.above.values(), *model.below.values()]))
         model.distance.deactivate()
         self._phase_one: Runner | None = None
-
-    def _check_convex(self) -> None:
-        """Refuse an objective that is not convex quadratic: a local solver would answer, with a cut that is wrong.
-
-        Raises ModelError.
-        """
-        if not is_convex(self._objective()):
-            raise ModelError(
-                "The objective of the subproblem is not convex quadratic, and then no multipliers give a cut. Solve "
-                f"the whole model by name: {', '.join(names(C.MIQCP | C.NONCONVEX))}."
-            )
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer | None:
         """Answer at a point of shape (n,), or with a feasibility cut."""

@@ -656,7 +656,7 @@ def test_an_optimum_of_zero_is_recognised():
 
 def test_a_model_without_declared_variables():
     with pytest.raises(OptionError, match="complicating"):
-        fs.solve(facility(), "benders")
+        fs.solve(capacity_plan(), "benders")
     with pytest.raises(OptionError, match="validation"):
         fs.solve(model := facility(), "benders", complicating=model.open, choose_by="validation", validation=object())
 

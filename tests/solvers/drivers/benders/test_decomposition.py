@@ -9,8 +9,9 @@ from pyomo.gdp import Disjunction
 import solvers.drivers.benders.split
 import solvers.model.expressions
 from solvers import Benders, ModelError, OptionError, Structure
+from solvers.drivers.benders.declared import implied_structure
 from solvers.drivers.benders.master import Master
-from solvers.drivers.benders.split import implied_structure, split
+from solvers.drivers.benders.split import split
 from solvers.facts.as_built import data_of
 from solvers.facts.structure import Cut
 from solvers.values import fixed
