@@ -10,6 +10,7 @@ from solvers.drivers.benders.single_tree import SingleTree
 from solvers.drivers.catalogue import DRIVERS, available
 from solvers.drivers.cutting_plane import CuttingPlane
 from solvers.drivers.multistart import MultiStart
+from solvers.drivers.row_generation import RowGeneration
 from solvers.drivers.sla import SuccessiveLinearization
 from solvers.drivers.tree.branch_and_cut import BranchAndCut
 from solvers.drivers.tree.memory import Memory
@@ -51,6 +52,7 @@ __all__ = [
     "PenaltyValues",
     "Result",
     "RiskRow",
+    "RowGeneration",
     "Separable",
     "SingleTree",
     "SolutionStatus",

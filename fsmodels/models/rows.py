@@ -59,17 +59,25 @@ def rows_of(matrix: Any) -> list[tuple[list[float], Sequence[int]]]:
     return [(row, columns) for row in matrix.tolist()]
 
 
+def few_enough(name: str, data: Dataset) -> None:
+    """Refuse data of too many features for a model with variables for each.
+
+    Raises DataError.
+    """
+    if len(dataset(data).features) > MOST_FEATURES:
+        raise DataError(
+            f'Data "{data.name}" have {len(data.features):,} features, and {name} states variables for each: at '
+            f"most {MOST_FEATURES:,}. Select among fewer, data.select_features([...]), or use fsmulti, which takes any "
+            "number."
+        )
+
+
 def index_sets(model: pyo.ConcreteModel, data: Dataset) -> None:
     """Add the sets of features and samples.
 
     Raises DataError: more features than a model with variables for each can be built for.
     """
-    if len(dataset(data).features) > MOST_FEATURES:
-        raise DataError(
-            f'Data "{data.name}" have {len(data.features):,} features, and {model.name} states variables for each: at '
-            f"most {MOST_FEATURES:,}. Select among fewer, data.select_features([...]), or use fsmulti, which takes any "
-            "number."
-        )
+    few_enough(model.name, data)
     model.features = pyo.Set(
         initialize=list(as_given(data).features), doc="features, in the order of the data's columns"
     )

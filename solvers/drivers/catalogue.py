@@ -10,6 +10,7 @@ from solvers.drivers.benders.multi_tree import Benders
 from solvers.drivers.benders.single_tree import SingleTree
 from solvers.drivers.cutting_plane import CuttingPlane
 from solvers.drivers.multistart import MultiStart
+from solvers.drivers.row_generation import RowGeneration
 from solvers.drivers.sla import SuccessiveLinearization
 from solvers.drivers.tree.branch_and_cut import BranchAndCut
 from solvers.drivers.two_layer.driver import TwoLayer
@@ -25,6 +26,7 @@ DRIVERS: dict[str, type[Driver]] = {
     "multi-start": MultiStart,
     "cutting-plane": CuttingPlane,
     "two-layer": TwoLayer,
+    "row-generation": RowGeneration,
 }
 
 

@@ -98,6 +98,22 @@ class Changed:
         """Return a bound of the model's objective from one of the view's."""
         return None if bound is None else bound / self._times
 
+    def add(self, rows: Any, body: LinearExpression, lower: float) -> None:
+        """Add ``body >= lower``, on the model's variables, to a ConstraintList of the view, its coefficients near 1."""
+        f = [self._factor.get(id(v), (v, 1.0))[1] for v in body.linear_vars]
+        size = max((abs(c) * factor for c, factor in zip(body.linear_coefs, f, strict=True)), default=0.0)
+        factor = float(2.0 ** -np.frexp(size)[1]) if size > 0.0 else 1.0
+        row = rows.add((factor * lower, self._linear(body, factor), None))
+        self._row_factor[id(row)] = factor
+
+    def multiplier(self, row: Any, dual: float) -> float:
+        """Return the multiplier of a row as it was given to ``add``, from that of the view's."""
+        return self._row_factor[id(row)] * dual / self._times
+
+    def seen_of(self, held: list[Any]) -> list[Any]:
+        """Return what stands for variables in the view: integer ones stand for themselves."""
+        return [self._new.get(id(v), v) for v in held]
+
     def _add_variables(self) -> None:
         view, items = self.model, list(self._factor.items())
         view.new = pyo.Var(range(len(items)), doc="v over its factor")

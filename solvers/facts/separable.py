@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -67,6 +67,9 @@ class Separable(Facts):
         w-); by default each variable is a column.
     lower : array over the columns, optional
         Least values; by default none.
+    proof : callable, optional
+        (model, slopes (K, visible), sides (K,), multipliers (K,)) -> what rows ``slopes . x >= sides`` of the separator
+        prove of the optimum of the model as built, whatever the multipliers are; where the model does not state them.
     """
 
     visible: list[Any]
@@ -75,6 +78,7 @@ class Separable(Facts):
     separator: Separator
     lift: Any = None
     lower: np.ndarray | None = None
+    proof: Callable[[Any, np.ndarray, np.ndarray, np.ndarray], float] | None = None
     default_solver: str = field(default="cutting-plane", kw_only=True)
 
     def remember(self, model: pyo.ConcreteModel) -> None:

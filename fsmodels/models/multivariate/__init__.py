@@ -42,7 +42,8 @@ Deviations
       keep many; text at B = 50 keeps 100 to 300. A fit reports both numbers.
     - Section 6.3 takes (5) for the problem with at most B features (23). Its d are in {0, 1}; over D it is the convex
       (perspective) relaxation, and at large C its optimum can be a fifth of the other's (tested by enumeration).
-    - (5) is stated with sum d = B; any smaller sum costs more, so that d of unused features is left at 0 here.
+    - (5) has sum d = B; any smaller sum costs more, so that here it is B at most: d of unused features may be 0, and
+      rows on d that leave no room for B are rows like any other.
     - FGM has a margin rho with a reward in place of the 1 of ``fgm``, which is (4) with the squared hinge loss.
 Class
     (2) convex QP, (5) SOCP, both with a row for each labelling (2^n - 1); ``fgm`` SOCP.
@@ -84,8 +85,9 @@ from fsmodels.models.multivariate.solution import (
     risk,
     used_features,
 )
+from fsmodels.models.multivariate.stated import Labellings, separable
 from fsmodels.models.parameters import changeable
-from fsmodels.models.rows import rows_of, signed
+from fsmodels.models.rows import few_enough, rows_of, signed
 from fsmodels.weights import column_sizes
 from solvers.facts import CompositeRisk, Facts, RiskRow, half_norm
 
@@ -106,7 +108,7 @@ __all__ = [
 __dir__ = __all__.copy  # what <TAB> offers
 
 
-FORMS = ["lazy", "explicit"]
+FORMS = ["lazy", "stated", "explicit"]
 MOST_SAMPLES = 12  # of form "explicit": 4096 labellings
 
 
@@ -138,16 +140,17 @@ def fsmulti(
     offset : bool
         Add a column of ones, ``(offset)``, that takes part as any feature does, with a share of the budget; its weight
         is b. Where classes are unequal and columns centred, signs of scores mean little without it.
-    form : {"lazy", "explicit"}
-        Rows on labellings are found by the driver "two-layer", and weights exist for the features used only; or all
-        rows and variables are stated, for at most 12 samples, to be edited and solved by any conic solver; not of
-        ``auc``, whose labellings are of pairs of samples: 2^(p q) rows with slopes of their own.
+    form : {"lazy", "stated", "explicit"}
+        Rows on labellings are found by the driver "two-layer", and weights exist for the features used only. Or all is
+        stated but those rows, which "row-generation" finds: any row, bound, fixed or new variable and cost is honoured,
+        and scip or gurobi run inside where the user adds integers. Or those rows too, for at most 12 samples, for any
+        conic solver; not of ``auc``, whose labellings are of pairs of samples: 2^(p q) rows with slopes of their own.
 
     Returns
     -------
     pyo.ConcreteModel
-        ``w``, ``d`` (features), ``xi``; form "lazy" also ``omega``, form "explicit" ``t`` (features), rows ``cone``,
-        ``shares`` and ``labelling``.
+        ``w``, ``d`` (features), ``xi``; form "lazy" also ``omega``, the others ``t`` (features), rows ``cone`` and
+        ``shares``, form "explicit" ``labelling`` too.
 
     Raises
     ------
@@ -167,7 +170,9 @@ def fsmulti(
     """
     choice("form", form, FORMS)
     B = feature_count(budget, dataset(data).n_features + _flag(offset), name="budget")
-    return _lazy("FSmulti", data, B, C, loss, offset) if form == "lazy" else _explicit(data, B, C, loss, offset)
+    if form == "lazy":
+        return _lazy("FSmulti", data, B, C, loss, offset)
+    return (_stated if form == "stated" else _explicit)(data, B, C, loss, offset)
 
 
 def structural_svm(
@@ -272,7 +277,7 @@ def _weights(model: pyo.ConcreteModel) -> None:
     model.cone = pyo.Constraint(
         model.features, rule=lambda m, j: m.w[j] ** 2 <= m.d[j] * m.t[j], doc="(5) w_j^2 / d_j <= t_j"
     )
-    model.shares = pyo.Constraint(expr=pyo.quicksum(model.d.values()) == model.budget, doc="(5) sum d = B")
+    model.shares = pyo.Constraint(expr=pyo.quicksum(model.d.values()) <= model.budget, doc="(5) sum d = B at most")
 
 
 def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> pyo.ConcreteModel:
@@ -306,6 +311,7 @@ def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: 
         selected=partial(used_features, data),
         resolution=_resolution(_matrix(data, offset), first),
         implicit='an oracle for labellings, by form="lazy"',
+        remedy='build it with form="stated"',
     ).seal(model)
     return model
 
@@ -321,6 +327,24 @@ def _load(
         model.d[names[j]] = part
     model.omega.set_value(half_norm(w, int(pyo.value(model.budget)))[0])
     model.xi.set_value(xi)
+
+
+def _stated(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> pyo.ConcreteModel:
+    """Return the cone program without its rows on labellings, which the driver asks for."""
+    measure, X = loss_of(loss), _matrix(data, offset)
+    rows = Labellings(X, data.y.astype(np.int8), measure)
+    first = measure.most_violated(data.y, np.zeros(data.n_samples))  # refuses a k beyond the data
+    few_enough("FSmulti", data)
+    model = pyo.ConcreteModel(name=f"FSmulti, {measure.name}, but for its labellings")
+    _parameters(model, data, B, C, offset)
+    _weights(model)
+    model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk")
+    model.objective = pyo.Objective(
+        expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc="(5) Omega and C times the risk"
+    )
+    told = {"selected": partial(used_features, data), "resolution": _resolution(X, first)}
+    separable(model, rows, **told).seal(model)
+    return model
 
 
 def _explicit(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> pyo.ConcreteModel:

@@ -5,8 +5,8 @@ Bound
     costs at least ``alpha.q - 1/2 (the B largest c_j^2)`` (``multivariate``). Of t alpha that is ``t alpha.q - t^2 / 2
     (...)``, largest at ``t = alpha.q / (the B largest c_j^2)``, or where t sum alpha = C.
 Point
-    The least xi of w is its largest row, the best d is in closed form (``solvers.facts.k_support``), what it lacks of B
-    goes where there is room, and t_j = w_j^2 / d_j.
+    The least xi of w is its largest row, the best d is in closed form (``solvers.facts.k_support``), after an edit the
+    d that is there, and t_j = w_j^2 / d_j.
 Squared hinges (FGM)
     For alpha >= 0 of the rows ``y_i w.x_i + xi_i >= 1`` and c = sum_i alpha_i y_i x_i the Lagrangian is least at w_j =
     d_j c_j, at the d that takes the B largest c_j^2, and at xi_i = alpha_i / C:
@@ -32,9 +32,9 @@ from numpy.typing import NDArray
 from fsmodels.models.proofs.certified import write
 from fsmodels.models.proofs.equilibration import rounding
 from fsmodels.weights import column_sizes
-from solvers.facts import Certificate, Change, half_conjugate, half_norm
+from solvers.facts import Certificate, Change, facts_of, half_conjugate, half_norm
 
-__all__ = ["LabellingRows", "MarginRows", "held_weights", "resolution"]
+__all__ = ["LabellingRows", "MarginRows", "held_weights", "in_units", "resolution", "units", "with_shares"]
 
 FloatArray = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ class LabellingRows:
         if not most > 0:
             return None
         unit = float(_powers(np.array(top)))
-        factors, rows = _in_units(model, _powers(np.minimum(most, top / np.maximum(steepest, top / most))))
+        factors, rows = in_units(model, units(top, steepest, most))
         rows += [(row, 1 / unit) for row in model.labelling.values()]
         return Change([(model.xi, unit), *factors], rows=rows, most=model.C * top)
 
@@ -81,7 +81,7 @@ class LabellingRows:
 
     def repair(self, model: Any) -> None:
         """Give the model's weights the shares and the slack that they need; w = 0 where they are no numbers."""
-        w = _with_shares(model)
+        w = with_shares(model)
         model.xi.set_value(max(0.0, float((self.sides - self.slopes @ w).max(initial=0.0))), skip_validation=True)
 
     def trivial(self, model: Any) -> None:
@@ -107,7 +107,7 @@ class MarginRows:
     def change(self, model: pyo.ConcreteModel) -> Change:
         """Return the change of variables."""
         most, steepest = (float(pyo.value(model.C)) * self.rows.shape[0]) ** 0.5, column_sizes(self.rows)
-        factors, rows = _in_units(model, _powers(np.minimum(most, 1.0 / np.maximum(steepest, 1.0 / most))))
+        factors, rows = in_units(model, units(1.0, steepest, most))
         return Change(factors, rows=rows, most=0.5 * self.rows.shape[0] * model.C)
 
     def bound(self, model: Any, alpha: FloatArray | None) -> float:
@@ -125,7 +125,7 @@ class MarginRows:
 
     def repair(self, model: Any) -> None:
         """Give the model's weights the shares and the slacks that they need; w = 0 where they are no numbers."""
-        w = _with_shares(model)
+        w = with_shares(model)
         write(model.xi, np.maximum(0.0, 1.0 - np.asarray(self.rows @ w).ravel()))
 
     def trivial(self, model: Any) -> None:
@@ -139,22 +139,29 @@ class MarginRows:
         return 0.5 * float(pyo.value(model.C)) * self.rows.shape[0] * rounding(column_sizes(self.rows), w, 0.0) ** 2
 
 
-def _with_shares(model: Any) -> FloatArray:
-    """Give the model's weights, 0 where they are no numbers, their shares d and t; return them."""
-    w = np.array([np.nan if v.value is None else v.value for v in model.w.values()])
+def with_shares(model: Any) -> FloatArray:
+    """Give the model's weights, 0 where they are no numbers, their shares d and t; return them.
+
+    The best shares in closed form where the model is as built. After an edit they may break a row on d, or spare what
+    a row no longer asks for: the model's own d stay then, and a weight without a share is 0.
+    """
+    w, d = (np.array([np.nan if v.value is None else v.value for v in part.values()]) for part in (model.w, model.d))
     if not np.isfinite(w).all():
         w = np.zeros(len(w))
-    budget = int(pyo.value(model.budget))
-    d = half_norm(w, budget)[1]
-    lack = budget - float(d.sum())
-    d += np.diff(np.minimum(np.cumsum(1.0 - d), max(0.0, lack)), prepend=0.0)
+    facts = facts_of(model)
+    edited = facts is not None and facts.certificate is not None and not facts.certificate.untouched(model)
+    if edited and np.isfinite(d).all():
+        d = np.clip(d, 0.0, 1.0)
+        w = np.where(d > 0.0, w, 0.0)
+    else:
+        d = half_norm(w, int(pyo.value(model.budget)))[1]
     write(model.w, w)
-    write(model.d, np.minimum(d, 1.0))
+    write(model.d, d)
     write(model.t, np.divide(w**2, d, out=np.zeros_like(w), where=w != 0))
     return w
 
 
-def _in_units(model: Any, factor: FloatArray) -> tuple[list[tuple[Any, float]], list[tuple[Any, float]]]:
+def in_units(model: Any, factor: FloatArray) -> tuple[list[tuple[Any, float]], list[tuple[Any, float]]]:
     """Return the factors of w and t, and those of their rows, for the units of w."""
     factors, rows = [], []
     for f, w, t, cone in zip(factor.tolist(), model.w.values(), model.t.values(), model.cone.values(), strict=True):
@@ -182,6 +189,11 @@ def held_weights(model: Any) -> tuple[NDArray[np.intp], FloatArray]:
     held = {j: v.value or 0.0 for j, v in model.w.items()}
     found = [(k, held[j]) for k, j in enumerate(model.features) if j in held] if held else []
     return np.array([k for k, _ in found], dtype=np.intp), np.array([w for _, w in found], dtype=float)
+
+
+def units(top: float, steepest: FloatArray, most: float) -> FloatArray:
+    """Return the units of w: ``top`` over the steepest slope of each column, at most ``most``."""
+    return _powers(np.minimum(most, top / np.maximum(steepest, top / most)))
 
 
 def _powers(size: FloatArray) -> FloatArray:

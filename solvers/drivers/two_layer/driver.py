@@ -143,8 +143,8 @@ class TwoLayer(Driver):
             )
         if edits := facts.edits(self.model):
             raise ModelError(
-                f'"{self.name}" asks an oracle that stands for the model as it was built. Here {edits[0]}. Edit a '
-                "model that states its rows."
+                f'"{self.name}" asks an oracle that stands for the model as it was built. Here {edits[0]}: '
+                f"{facts.remedy} to edit it."
             )
         self.sign, self.facts, c = 1.0, facts, self.config
         self.budget, self.C = int(pyo.value(facts.budget)), float(pyo.value(facts.weight))

@@ -18,6 +18,7 @@ from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import Error
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.oracle_blocks import Moved, OracleBlock, OracleBlocks
+from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.interfaces.registry import SOLVERS
 
 
@@ -59,6 +60,28 @@ def by_risk():
         return RiskRow(u, 1.0)
 
     CompositeRisk(sparse.csr_array(np.eye(2)), worst, 2, 1.0, load).seal(m)
+    return m
+
+
+class RowToFind:
+    """x + y <= 10, in twice as many words."""
+
+    def start(self):
+        return no_cuts(2)
+
+    def separate(self, point):
+        over = float(point.sum()) - 10.0
+        return Cuts(-np.ones((1, 2)), np.array([-10.0]), np.array([np.inf]), over) if over > 0 else no_cuts(2)
+
+    def repair(self, point):
+        return None
+
+
+def by_rows():
+    """The same without its row, which a separator stands for."""
+    m = plain()
+    del m.row
+    Separable([m.x, m.y], [], [], RowToFind(), implicit="a separator, by this builder").seal(m)
     return m
 
 
@@ -236,6 +259,7 @@ CALLS = {
     "multi-start": (plain, lambda m: {}),
     "cutting-plane": (plain, lambda m: {}),
     "two-layer": (by_risk, lambda m: {}),
+    "row-generation": (by_rows, lambda m: {}),
     "functions": (by_oracle, lambda m: {}),
     "highs": (plain, lambda m: {}),
     "scip": (plain, lambda m: {}),

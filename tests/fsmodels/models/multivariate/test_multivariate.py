@@ -697,7 +697,7 @@ def test_edits_are_refused_by_name(edit, named, lazy):
     with pytest.raises(ModelError, match='"two-layer"') as error:
         fs.solve(lazy)
     assert named in str(error.value)
-    assert "states its rows" in str(error.value)
+    assert 'form="stated"' in str(error.value)
 
 
 @pytest.mark.parametrize(

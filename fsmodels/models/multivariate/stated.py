@@ -1,0 +1,127 @@
+r"""FSmulti (5) as a stated cone program, but for its rows on labellings: those an oracle finds where they are violated.
+
+Problem
+    (5) with ``w``, ``d``, ``t``, ``xi``, the cones and the budget as Pyomo states them, to be edited like any model:
+    rows and bounds on w, d and xi, fixed variables, new variables, another objective. The 2^n - 1 rows
+
+    .. math:: \xi + w \cdot \tfrac1n \textstyle\sum_i (y_i - y'_i) x_i \ge \tfrac1n \Delta(y, y')
+
+    are left to the most violated labelling at w, and raising xi to the risk R(w) puts any w on all of them
+    (``drivers.row_generation``).
+Bound
+    Whatever the user adds, each problem over some of the rows is a relaxation, and its solver's dual bound is the
+    bound. Where every point of the edited model is one of (5) at the same cost, multipliers of the rows also prove the
+    bound of ``proof`` from the data alone, whatever the solver's tolerances are; it knows nothing of the added rows.
+Certificate
+    exact: by the data as built, and after an edit by the bound that the cone program's solver proves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from fsmodels.models.multivariate.labellings import FloatArray, Labels
+from fsmodels.models.multivariate.losses import Loss
+from fsmodels.models.multivariate.proof import LabellingRows, in_units, units, with_shares
+from fsmodels.models.proofs.certified import write
+from fsmodels.weights import column_sizes
+from solvers.facts import Certificate, Change, Cuts, Separable, no_cuts
+
+__all__ = ["separable"]
+
+
+@dataclass(frozen=True, eq=False)
+class Labellings:
+    """The most violated row of a loss, as a separator of (w, d, t, xi): columns X (n, m), labels y."""
+
+    X: Any
+    y: Labels
+    loss: Loss
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Labellings:
+        """Return this object, which nobody changes: a model's clone shares it."""
+        return self
+
+    def row(self, w: FloatArray) -> tuple[FloatArray, float, float]:
+        """Return slopes and side of the worst row ``w.slopes + xi >= side``, and what it asks of xi at w."""
+        n = len(self.y)
+        scores = np.asarray(self.X @ w, dtype=float).ravel()
+        found = self.loss.most_violated(self.y, scores)
+        slopes = np.asarray(self.X.T @ found.coefficients.astype(float)).ravel() / n
+        return slopes, found.delta / n, found.value / n
+
+    def start(self) -> Cuts:
+        """Return the worst row at w = 0."""
+        slopes, side, _ = self.row(np.zeros(self.X.shape[1]))
+        return _cut(slopes, side, np.inf)
+
+    def separate(self, point: np.ndarray) -> Cuts:
+        """Return the worst row, where it is violated."""
+        slopes, side, least = self.row(point[: self.X.shape[1]])
+        missed = least - float(point[-1])
+        return _cut(slopes, side, missed / max(1.0, abs(side))) if missed > 0.0 else no_cuts(len(point))
+
+    def repair(self, point: np.ndarray) -> np.ndarray:
+        """Raise xi to the risk, and put t on its cones, of which a solver's tolerance is all of a small w^2."""
+        w, d, t = np.split(point[:-1], 3)
+        t = np.divide(w**2, d, out=np.where(w == 0, 0.0, t), where=d > 0)
+        return np.concatenate([w, d, t, [max(float(point[-1]), self.row(w)[2])]])
+
+    def load(self, point: np.ndarray) -> None:
+        """Do nothing: there is no hidden variable."""
+
+
+def _cut(slopes: FloatArray, side: float, violation: float) -> Cuts:
+    zeros = np.zeros(2 * len(slopes))
+    return Cuts(np.concatenate([slopes, zeros, [1.0]])[None], np.array([side]), np.array([np.inf]), violation)
+
+
+def separable(model: pyo.ConcreteModel, rows: Labellings, **told: Any) -> Separable:
+    """Return the facts of a model that states (5) but for its labellings."""
+    _, top, _ = rows.row(np.zeros(rows.X.shape[1]))
+
+    def repair(m: Any) -> None:
+        w = with_shares(m)
+        m.xi.set_value(max(0.0, rows.row(w)[2]), skip_validation=True)
+
+    def trivial(m: Any) -> None:
+        write(m.w, np.zeros(len(m.w)))
+        repair(m)
+
+    def proof(m: Any, slopes: np.ndarray, sides: np.ndarray, multipliers: np.ndarray) -> float:
+        return LabellingRows(slopes[:, : len(m.w)], sides).bound(m, multipliers)
+
+    return Separable(
+        visible=[model.w, model.d, model.t, model.xi],
+        hidden=[],
+        rows=[],
+        separator=rows,
+        proof=proof,
+        certificate=Certificate([], partial(_least, rows), repair, trivial),
+        change=_change(model, rows, max(0.0, top)),
+        default_solver="row-generation",
+        implicit='an oracle for labellings, by form="stated"',
+        remedy='build it with form="explicit" (at most 12 samples)',
+        **told,
+    )
+
+
+def _least(rows: Labellings, model: Any, alpha: FloatArray | None) -> float:
+    """Return what the row that w = 0 misses most proves alone."""
+    slopes, side, _ = rows.row(np.zeros(rows.X.shape[1]))
+    return LabellingRows(slopes[None], np.array([side])).bound(model, None)
+
+
+def _change(model: pyo.ConcreteModel, rows: Labellings, top: float) -> Change | None:
+    """Return the change of variables of ``proof``; no row has slopes above the sizes of the columns, roughly."""
+    most = (2.0 * float(pyo.value(model.C)) * top) ** 0.5
+    if not most > 0:
+        return None
+    factors, cones = in_units(model, units(top, column_sizes(rows.X), most))
+    unit = float(2.0 ** np.frexp(top)[1])
+    return Change([(model.xi, unit), *factors], rows=cones, most=model.C * top)

@@ -1,0 +1,272 @@
+r"""Row generation: a model stated whole but for rows too many to write, which a separator finds where they are broken.
+
+For ``min { f(x) : x in X, a_k.x >= b_k for all k }``, X the model as it is stated, the user's rows among it, and the
+rows k known by the most violated one at a point only (``facts.separable``):
+
+    0. Take the rows that the separator starts from.
+    1. Solve the model with the rows so far, by a solver of its class -> x, and a bound.
+    2. Separate at x, and a little past the best point on the way to x. Put x on the rows, as the separator does it
+       (a slack raised to its largest row), and offer it where the model's own rows hold.
+    3. Stop where the best point meets the bound, or where x violates no row. Else add the rows; go to 1.
+
+Every problem of step 1 is a relaxation, so the bound that its solver proves is one of the model; where the model is a
+restriction of what its builder made, what the builder proves from the multipliers of the rows counts too
+(``Separable.proof``). With integers step 1 is a mixed-integer program: its choice is solved once more with the integers
+fixed, by a continuous solver, and that point is offered.
+
+Convergence: finite where the rows are; a row is added once, and where the rows of step 2 are all there already the
+solver resolves them no finer, and the gap that is left is reported. Rows are never dropped.
+Source: Kelley 1960; Joachims, Finley, Yu 2009, "Cutting-plane training of structural SVMs"; the row past the best point
+is that of Franc and Sonnenburg 2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+from scipy import sparse
+
+from solvers.drivers.base import Driver
+from solvers.errors import ModelError
+from solvers.facts.as_built import data_of
+from solvers.facts.base import facts_of
+from solvers.facts.change import Change, Changed
+from solvers.facts.separable import Cuts, Separable
+from solvers.interfaces.registry import SolverSpec, default_solver, describe, find, names
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.model.classes import has_integers, needs, single_objective, violation
+from solvers.options import Config
+from solvers.result import FEASIBLE, SolutionStatus, StopReason
+from solvers.values import fixed
+
+AHEAD = 0.1  # of the way from the best point to the last: where rows are taken too
+MISSED = 1e-8  # by how much, relative to its side or to 1, a row may be missed
+FINER = 0.1  # of the gap: how far a mixed-integer problem is solved
+
+
+@dataclass
+class RowGenerationConfig(Config):
+    """Options of ``row-generation``, besides those of every driver; ``iteration_limit`` counts problems of step 1.
+
+    Attributes
+    ----------
+    master_solver : str, optional
+        Of step 1; by default one for the class of the model with its rows (clarabel, or scip where it has integers).
+    """
+
+    master_solver: str | None = None
+
+
+class RowGeneration(Driver):
+    """Row generation over a stated model."""
+
+    name = "row-generation"
+    title = "models stated whole but for rows that a separator finds (row generation)"
+    options_type = RowGenerationConfig
+    asks = Separable
+    config: RowGenerationConfig
+
+    def prepare(self) -> None:
+        """Write the view that the solver sees, without rows of the separator."""
+        facts = facts_of(self.model)
+        if not isinstance(facts, Separable) or data_of(facts.rows) or data_of(facts.hidden):
+            raise ModelError(
+                f'"{self.name}" needs a model whose structure is a solvers.Separable for rows that the model does not '
+                "state: solve the model without naming a solver."
+            )
+        self.facts, c = facts, self.config
+        self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
+        self.visible = data_of(facts.visible)
+        self.go_on()
+        change = facts.change or Change([])
+        told = {id(v) for v, _ in change.factors}
+        kept = [(v, 1.0) for v in self.visible if id(v) not in told]  # of which the rows so far may say nothing
+        self.view = Changed(self._stated(), replace(change, factors=[*change.factors, *kept]))
+        self.view.model.generated = self.generated = pyo.ConstraintList()
+        self._matrix: list[Any] = []
+        self._lower: list[float] = []
+        self._known: set[tuple[float, bytes]] = set()
+        self.integer = has_integers(self.reading)
+        self.spec = self._spec(c.master_solver)
+        words = SolveOptions(gap=FINER * c.gap if self.integer else None, threads=c.threads, seed=c.seed)
+        self.runner = Runner(self.spec, words)
+        self._rest: Runner | None = None
+        self._best_point: np.ndarray | None = None
+
+    def _stated(self) -> pyo.ConcreteModel:
+        """Return what the model states: not the rows of disjuncts whose disjunction is switched off."""
+        objective, stated = single_objective(self.reading), pyo.ConcreteModel(name=self.model.name)
+        stated.variables = pyo.Reference(dict(enumerate(self.reading.variables)), ctype=pyo.Var)
+        stated.rows = pyo.Reference(dict(enumerate(self.reading.rows)), ctype=pyo.Constraint)
+        stated.objective = pyo.Objective(expr=objective.expr, sense=objective.sense)
+        return stated
+
+    def _spec(self, name: str | None) -> SolverSpec:
+        """Return the solver of step 1. Raises ModelError where the one named cannot take this class."""
+        needed = needs(self.view.model)
+        spec = default_solver(needed) if name is None else find(name)
+        if not any(n in spec.capabilities for n in needed):
+            able = ", ".join(sorted({n for kind in needed for n in names(kind)}))
+            raise ModelError(
+                f'master_solver="{spec.name}" cannot solve this model, which needs {describe(needed[0])}: use {able}.'
+            )
+        return spec
+
+    def inside(self) -> list[str]:
+        """Name the solver of step 1."""
+        return [self.spec.name] if hasattr(self, "spec") else []
+
+    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run; the numbers are the steps of the algorithm box."""
+        self._add(self.facts.separator.start())  # 0
+        for _ in self.rounds():
+            with self.timing("master"):
+                answer = self._solve(self.runner)  # 1
+            if answer.status in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED):
+                return self._ended(answer)
+            self._raise_bound(answer)
+            if not answer.has_point:
+                return self._unsolved(answer)
+            with self.timing("subproblem"):
+                points = list(self._points())
+                found = [cuts for point in points for cuts in self._separated(point)]  # 2
+                worst = self._missed(points[0])
+                value = self._offer()
+            new = [self._add(cuts) for cuts in found]
+            if self.integer:
+                new.append(self._with_integers_fixed())
+            self.record("rows", value, cuts=len(self._lower), support=None)
+            if self.closed(self.config.gap) or worst <= MISSED:  # 3
+                return StopReason.CONVERGED, None
+            if not any(new):
+                self.message = f"{self.spec.name} resolves the rows no finer: the gap stays."
+                return StopReason.CONVERGED, None
+        return self.stop, None
+
+    # Step 1.
+
+    def _solve(self, runner: Runner) -> Answer:
+        rows = list(self.generated.values()) if not self.integer else []
+        answer = runner.solve(self.view.model, time_limit=self.clock.left, integer=self.integer, duals=rows)
+        if answer.has_point:
+            self.view.bring_back()
+        return answer
+
+    def _raise_bound(self, answer: Answer) -> None:
+        """Raise the bound by the solver's word, and by what the builder proves from the multipliers of the rows."""
+        self.raise_bound(self._signed(self.view.bound_of(answer.bound)))
+        certificate, proof = self.facts.certificate, self.facts.proof
+        if certificate is None or proof is None or certificate.built is None:
+            return
+        if not certificate.built.restricted(self.reading) or self.sign < 0:
+            return
+        rows = list(self.generated.values())
+        if rows and all(row in answer.duals for row in rows):
+            multipliers = np.array([self.view.multiplier(row, answer.duals[row]) for row in rows])
+            self.raise_bound(proof(self.model, np.array(self._matrix), np.array(self._lower), multipliers))
+
+    def _ended(self, answer: Answer) -> tuple[StopReason, SolutionStatus | None]:
+        """Say what a problem of step 1 without an optimum means."""
+        if answer.status is SolutionStatus.INFEASIBLE:
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+        if self._bound_at_hand() is not None:  # the data know better
+            return self._unsolved(answer)
+        raise ModelError(
+            "The objective has no end as far as the rows found so far tell: bound the variables that make it fall."
+        )
+
+    def _unsolved(self, answer: Answer) -> tuple[StopReason, SolutionStatus | None]:
+        """Say why step 1 has no point."""
+        if self.clock.over:
+            return StopReason.TIME_LIMIT, None
+        if answer.stop_reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        self.message = f"{self.spec.name} did not solve the problem over {len(self._lower)} rows: {answer.message}."
+        stop = answer.stop_reason
+        return StopReason.SOLVER_ERROR if stop is StopReason.CONVERGED else stop, None
+
+    def why_infeasible(self) -> str:
+        """Say what cannot hold together."""
+        return "No point satisfies the model's rows together with those that the separator found. Relax one of them."
+
+    # Step 2.
+
+    def _points(self) -> Iterator[np.ndarray]:
+        """Yield the point on the model, and one a little past the best."""
+        here = np.array([0.0 if v.value is None else v.value for v in self.visible], dtype=float)
+        yield here
+        if self._best_point is not None:
+            yield self._best_point + AHEAD * (here - self._best_point)
+
+    def _separated(self, point: np.ndarray) -> Iterator[Cuts]:
+        cuts = self.facts.separator.separate(point)
+        if cuts.matrix.shape[0]:
+            yield cuts
+
+    def _missed(self, point: np.ndarray) -> float:
+        """Return by how much the rows that the separator finds at a point are violated there."""
+        return max([cuts.violation for cuts in self._separated(point)], default=0.0)
+
+    def _offer(self) -> float | None:
+        """Put the point on the model on the separator's rows and offer it, where the model's own rows hold then."""
+        point = np.array([v.value for v in self.visible], dtype=float)
+        repaired = self.facts.separator.repair(point)
+        if repaired is not None:
+            for v, x in zip(self.visible, repaired.tolist(), strict=True):
+                if not v.fixed:
+                    v.set_value(x, skip_validation=True)
+        certificate = self.facts.certificate
+        if certificate is not None and certificate.settle(self.reading, has_point=True) is None:
+            return None
+        there = np.array([v.value for v in self.visible], dtype=float)
+        if violation(self.reading) > FEASIBLE or self._missed(there) > MISSED:
+            return None
+        value = self.sign * float(pyo.value(single_objective(self.reading)))
+        if self.best is None or value < self.best:
+            self._best_point = there
+        self.offer(value, self.reading.variables, lambda: None)
+        return value
+
+    def _with_integers_fixed(self) -> bool:
+        """Solve for the rest at the choice of the integers on the model; offer it, and say whether a row is new."""
+        integers = [v for v in self.reading.variables if not v.is_continuous() and not v.fixed and v.value is not None]
+        seen = self.view.seen_of(integers)
+        with fixed([(s, float(round(v.value))) for s, v in zip(seen, integers, strict=True)]):
+            needed = needs(self.view.model)
+            if self._rest is None:
+                self._rest = Runner(default_solver(needed), SolveOptions())
+            answer = self._rest.solve(self.view.model, time_limit=self.clock.left)
+            if not answer.has_point:
+                return False
+            self.view.bring_back()
+            point = next(self._points())
+            new = [self._add(cuts) for cuts in self._separated(point)]
+            self._offer()
+        return any(new)
+
+    def _add(self, cuts: Cuts) -> bool:
+        """Add rows that are not there; say whether any is new."""
+        matrix = sparse.csr_array(cuts.matrix)
+        new = False
+        for k in range(matrix.shape[0]):
+            slopes, lower, upper = matrix[[k]].toarray().ravel(), float(cuts.lower[k]), float(cuts.upper[k])
+            if not np.isfinite(lower):  # as a lower side
+                slopes, lower, upper = -slopes, -upper, np.inf
+            key = (lower, slopes.tobytes())
+            if np.isfinite(upper) or key in self._known:
+                continue
+            self._known.add(key)
+            self._matrix.append(slopes)
+            self._lower.append(lower)
+            held = np.flatnonzero(slopes)
+            body = LinearExpression(
+                linear_coefs=slopes[held].tolist(), linear_vars=[self.visible[j] for j in held.tolist()]
+            )
+            self.view.add(self.generated, body, lower)
+            new = True
+        return new

@@ -1,0 +1,237 @@
+"""FSmulti stated but for its labellings: every edit ends at the optimum of the form that states all of them."""
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import fsmodels as fs
+from fsmodels import multivariate as mv
+from fsmodels.errors import ModelError
+from solvers import SolutionStatus, StopReason
+
+GAP = 1e-6
+
+
+@pytest.fixture(scope="module")
+def small(make_data):
+    data = make_data(8, 4, seed=4, noise=2.0)
+    return fs.Dataset.from_arrays(np.asarray(data.X), [1, -1, 1, -1, -1, -1, 1, -1], features=list("abcd"))
+
+
+def both(data, edit, loss="f1", B=2, C=30.0, solver=None):
+    """The stated and the explicit form with the same edit, solved."""
+    found = []
+    for form in ("stated", "explicit"):
+        model = mv.fsmulti(data, budget=B, C=C, loss=loss, form=form)
+        edit(model)
+        found.append((model, fs.solve(model, solver if form == "explicit" else None, gap=GAP)))
+    return found
+
+
+def row(name):
+    def state(expression):
+        return lambda m: m.add_component(name, pyo.Constraint(expr=expression(m)))
+
+    return state
+
+
+def fixed_weight(m):
+    m.w["a"].fix(0.05)
+
+
+def fixed_share(m):
+    m.d["b"].fix(0.0)
+
+
+def bound_of_risk(m):
+    m.risk = pyo.Constraint(expr=m.xi <= 0.4)
+
+
+def other_cost(m):
+    m.objective.set_value(0.5 * sum(m.t.values()) + 2 * m.C * m.xi + 0.1 * sum(m.d.values()))
+
+
+def new_variable(m):
+    m.size = pyo.Var(m.features)
+    m.up = pyo.Constraint(m.features, rule=lambda m, j: m.w[j] <= m.size[j])
+    m.down = pyo.Constraint(m.features, rule=lambda m, j: -m.w[j] <= m.size[j])
+    m.objective.set_value(m.objective.expr + 0.3 * sum(m.size.values()))
+
+
+def ball(m):
+    m.ball = pyo.Constraint(expr=sum(w**2 for w in m.w.values()) <= 0.002)
+
+
+def no_budget(m):
+    m.shares.deactivate()
+
+
+def other_parameters(m):
+    m.C, m.budget = 3.0, 1
+
+
+def in_a_block(m):
+    m.side = pyo.Block()
+    m.side.row = pyo.Constraint(expr=m.w["c"] >= 0.01)
+
+
+EDITS = {
+    "row on w": row("alike")(lambda m: m.w["a"] == m.w["b"]),
+    "row on d": row("pair")(lambda m: m.d["a"] <= m.d["d"]),
+    "budget on d": row("costs")(lambda m: 3 * m.d["a"] + 2 * m.d["b"] + m.d["c"] + 5 * m.d["d"] <= 2),
+    "bound of w": lambda m: m.w["a"].setlb(0.0),
+    "sign of w": lambda m: setattr(m.w["b"], "domain", pyo.NonPositiveReals),
+    "fixed w": fixed_weight,
+    "fixed d": fixed_share,
+    "risk": bound_of_risk,
+    "cost": other_cost,
+    "new variable": new_variable,
+    "ball": ball,
+    "row off": no_budget,
+    "parameters": other_parameters,
+    "block": in_a_block,
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
+def test_every_edit_is_honoured(edit, small):
+    (model, stated), (_, explicit) = both(small, edit)
+    assert stated.solver == "row-generation"
+    assert stated.status is SolutionStatus.OPTIMAL
+    assert stated.objective == pytest.approx(explicit.objective, rel=2e-5)
+    assert stated.bound <= explicit.objective * (1 + 1e-6)
+    for table_bound in stated.iterations["Bound"]:
+        assert table_bound <= explicit.objective * (1 + 1e-6)
+    for incumbent in stated.iterations["Incumbent"].dropna():
+        assert incumbent >= explicit.objective * (1 - 1e-5)
+    w = np.array([v.value for v in model.w.values()])
+    assert model.xi.value >= mv.risk(small, w, "f1") - 1e-7
+
+
+@pytest.mark.parametrize("loss", ["hamming", "prbep", "rec@2p"])
+def test_any_loss_of_labellings(loss, small):
+    (_, stated), (_, explicit) = both(small, EDITS["budget on d"], loss=loss)
+    assert stated.objective == pytest.approx(explicit.objective, rel=2e-5)
+
+
+@pytest.mark.parametrize("loss", ["f1", "auc"])
+@pytest.mark.parametrize("B", [1, 4])
+def test_as_built_it_is_the_lazy_form(loss, B, small):
+    lazy = fs.solve(mv.fsmulti(small, budget=B, C=40.0, loss=loss), gap=GAP)
+    stated = fs.solve(mv.fsmulti(small, budget=B, C=40.0, loss=loss, form="stated"), gap=GAP)
+    assert stated.status is SolutionStatus.OPTIMAL
+    assert stated.objective == pytest.approx(lazy.objective, rel=2e-6)
+    assert stated.selected == lazy.selected
+
+
+@pytest.mark.parametrize("unit", [1e-2, 1e5])
+def test_other_units(unit, small):
+    """Columns times s with C over s^2 cost 1 / s^2, with a row on d too."""
+    found = []
+    for s in (1.0, unit):
+        scaled = fs.Dataset.from_arrays(np.asarray(small.X) * s, small.y, features=list("abcd"))
+        model = mv.fsmulti(scaled, budget=2, C=40.0 / s**2, form="stated")
+        EDITS["budget on d"](model)
+        found.append(fs.solve(model, gap=1e-5))
+    assert found[0].status is found[1].status is SolutionStatus.OPTIMAL
+    assert found[1].objective * unit**2 == pytest.approx(found[0].objective, rel=2e-5)
+
+
+def chosen(m):
+    """At most one of three features, by binaries of the user's own; another two go together."""
+    m.use = pyo.Var(m.features, domain=pyo.Binary)
+    m.off = pyo.Constraint(m.features, rule=lambda m, j: m.d[j] <= m.use[j])
+    m.one = pyo.Constraint(expr=m.use["a"] + m.use["b"] + m.use["c"] <= 1)
+    m.pair = pyo.Constraint(expr=m.use["c"] == m.use["d"])
+
+
+def test_binaries_of_the_user(small, need):
+    model = mv.fsmulti(small, budget=2, C=30.0, form="stated")
+    chosen(model)
+    result = fs.solve(model, gap=1e-4)
+    best = np.inf
+    for keep in ([], ["a"], ["b"], ["c", "d"]):  # of the four features, all that the rows allow at most
+        part = mv.fsmulti(small, budget=2, C=30.0, form="explicit")
+        for j in part.features:
+            if j not in keep:
+                part.d[j].fix(0.0)
+        best = min(best, fs.solve(part, gap=GAP).objective)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(best, rel=2e-4)
+    assert result.bound <= best * (1 + 1e-6)
+    assert all(v.value in (0, 1) for v in model.use.values())
+
+
+def test_rows_that_clash_are_infeasible(small):
+    model = mv.fsmulti(small, budget=2, C=30.0, form="stated")
+    model.much = pyo.Constraint(expr=sum(model.d.values()) >= 3)
+    result = fs.solve(model)
+    assert result.status is SolutionStatus.INFEASIBLE
+
+
+def test_a_risk_that_no_weights_have_is_infeasible_or_unsolved(small):
+    model = mv.fsmulti(small, budget=2, C=30.0, form="stated")
+    for w in model.w.values():
+        w.fix(0.0)
+    model.risk = pyo.Constraint(expr=model.xi <= 0.1)
+    assert fs.solve(model).status is SolutionStatus.INFEASIBLE
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scip", "two-layer", "cutting-plane", "benders"])
+def test_nothing_else_takes_it_for_whole(solver, small):
+    with pytest.raises(ModelError, match=r'"row-generation"|"two-layer" needs'):
+        fs.solve(mv.fsmulti(small, budget=2, C=30.0, form="stated"), solver)
+
+
+def test_what_is_no_row_is_refused_by_name(small):
+    model = mv.fsmulti(small, budget=2, C=30.0, form="stated")
+    model.few = pyo.SOSConstraint(var=model.w, index=["a", "b"], sos=1)
+    with pytest.raises(ModelError, match=r'"few".*explicit'):
+        fs.solve(model)
+    with pytest.raises(ModelError, match='master_solver="highs" cannot'):
+        fs.solve(mv.fsmulti(small, budget=2, C=30.0, form="stated"), master_solver="highs")
+
+
+def test_limits_return_the_point_and_the_bound(small):
+    model = mv.fsmulti(small, budget=2, C=30.0, form="stated")
+    exact = fs.solve(model, gap=GAP).objective
+    for limits, stop in (
+        ({"iteration_limit": 2}, StopReason.ITERATION_LIMIT),
+        ({"time_limit": 1e-9}, StopReason.TIME_LIMIT),
+    ):
+        result = fs.solve(model, **limits)
+        assert result.stop_reason is stop
+        assert result.bound <= exact * (1 + 1e-6) <= result.objective * (1 + 2e-6)
+
+
+def test_a_clone_has_its_own_parameters(small):
+    model = mv.fsmulti(small, budget=2, C=30.0, form="stated")
+    clone = model.clone()
+    clone.C = 3.0
+    expected = fs.solve(mv.fsmulti(small, budget=2, C=3.0), gap=GAP).objective
+    assert fs.solve(clone, gap=GAP).objective == pytest.approx(expected, rel=2e-6)
+    assert all(v.value is None for v in model.w.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(30))
+def test_random_rows_on_weights_and_shares(seed, make_data):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(4, 8)), int(rng.integers(2, 6))
+    data = make_data(n, m, seed=seed, noise=rng.uniform(0.1, 3))
+
+    def edit(model):
+        w, d = list(model.w.values()), list(model.d.values())
+        model.edits = pyo.ConstraintList()
+        for _ in range(int(rng.integers(1, 4))):
+            a, b = np.random.default_rng(seed).normal(size=m), float(abs(rng.normal()))
+            model.edits.add(sum(float(x) * v for x, v in zip(a, d if rng.random() < 0.5 else w, strict=True)) <= b)
+
+    found = []
+    for form in ("stated", "explicit"):
+        rng = np.random.default_rng(seed)
+        model = mv.fsmulti(data, budget=int(rng.integers(1, m + 1)), C=rng.uniform(2, 20) * n, form=form)
+        edit(model)
+        found.append(fs.solve(model, gap=GAP))
+    assert found[0].status is found[1].status
+    assert found[0].objective == pytest.approx(found[1].objective, rel=1e-4)
