@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.common.numeric_types import native_numeric_types
+from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression
 
 from solvers.errors import ModelError
-from solvers.model.expressions import variables
+from solvers.model.expressions import terms, variables
 from solvers.model.quadratic import Quadratic
 from solvers.model.smooth import SmoothObjective
 
@@ -69,9 +70,13 @@ class ConvexFunction:
 
 def is_linear(expression: Any) -> bool:
     """Tell whether an expression is affine in its free variables; a dense row is not walked."""
-    if type(expression) is LinearExpression:
+    return type(expression) is LinearExpression or all(map(_is_linear_term, terms(expression)))
+
+
+def _is_linear_term(term: Any) -> bool:
+    if type(term) is MonomialTermExpression or type(term) in native_numeric_types:
         return True
-    degree = expression.polynomial_degree()
+    degree = term.polynomial_degree()
     return degree is not None and degree <= 1
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,13 @@ class Quadratic:
         along_left = self.left.T @ (self.factor * (self.right @ y + self.other_shift))
         along_right = self.right.T @ (self.factor * (self.left @ y + self.shift))
         return np.asarray(self.twice @ y + along_left + along_right)
+
+    @cached_property
+    def hessian(self) -> Any:
+        """The second derivatives over ``columns``, dense or csr."""
+        left, right = sparse.csr_array(self.left), sparse.csr_array(self.right)
+        products = left.T @ sparse.diags_array(self.factor) @ right
+        return _packed(sparse.csr_array(sparse.csr_array(self.twice) + products + products.T))
 
     def is_convex(self, sign: float) -> bool:
         """Tell whether sign times f is convex; products are multiplied out only where they are no squares of it."""
