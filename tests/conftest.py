@@ -152,18 +152,79 @@ LINEAR_EDITS = {
         m.add_component("mine", pyo.Objective(expr=m.norm + 3.0 * m.xi[0] + sum(m.xi.values()))),
     ),
 }
+
+
+def one_norm(m):
+    m.size = pyo.Var(m.features, domain=pyo.NonNegativeReals)
+    m.above = pyo.Constraint(m.features, rule=lambda m, j: m.w[j] <= m.size[j])
+    m.below = pyo.Constraint(m.features, rule=lambda m, j: -m.w[j] <= m.size[j])
+
+
+def small_where_selected(m):
+    one_norm(m)
+    m.small = pyo.Constraint(m.features, rule=lambda m, j: m.size[j] <= 0.2 * m.sigma[j])
+    m.objective.set_value(m.objective.expr + 0.3 * sum(m.size.values()))
+
+
+def tied_offset(m):
+    m.far = pyo.Var()
+    m.about = pyo.Constraint(expr=m.far == m.b - 0.2 * m.sigma["a"])
+    m.near = pyo.Constraint(expr=(-0.1, m.far, 0.1))
+
+
+# Convex rows and terms, variables of the user's own, and rows on sigma and w: on a copy of the model these are linear.
+OWN_EDITS = {
+    "ball": lambda m: m.add_component("e", pyo.Constraint(expr=sum(w**2 for w in m.w.values()) <= 0.05)),
+    "ball about a point": lambda m: m.add_component(
+        "e", pyo.Constraint(expr=(m.w["a"] - 0.4) ** 2 + (m.w["b"] + m.w["c"]) ** 2 + m.b**2 <= 0.2)
+    ),
+    "two balls": lambda m: (
+        m.add_component("e", pyo.Constraint(expr=m.w["a"] ** 2 + m.w["b"] ** 2 <= 0.03)),
+        m.add_component("f", pyo.Constraint(expr=-(m.w["c"] ** 2) - m.w["d"] ** 2 >= -0.02)),
+    ),
+    "ridge": lambda m: m.objective.set_value(m.objective.expr + 0.4 * sum(w**2 for w in m.w.values())),
+    "norm twice": lambda m: m.objective.set_value(m.objective.expr + m.norm),
+    "norm changed": lambda m: m.norm.set_value(sum(m.w[j] ** 2 for j in m.features)),
+    "twice the norm": lambda m: m.objective.set_value(2 * m.norm + m.C * m.loss),
+    "weights alike": lambda m: m.objective.set_value(m.objective.expr + 3 * (m.w["a"] - m.w["b"]) ** 2),
+    "cost of t": lambda m: m.objective.set_value(m.objective.expr + m.t["a"]),
+    "row on t": lambda m: m.add_component("e", pyo.Constraint(expr=sum(m.t.values()) <= 0.05)),
+    "squared loss": lambda m: m.objective.set_value(m.norm + m.C * sum(x**2 for x in m.xi.values())),
+    "sum of sizes": lambda m: (
+        one_norm(m),
+        m.add_component("e", pyo.Constraint(expr=sum(m.size.values()) <= 0.4)),
+    ),
+    "small where selected": small_where_selected,
+    "tied offset": tied_offset,
+    "weight of another": lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] <= 0.1 * m.sigma["b"])),
+    "least where selected": lambda m: m.add_component(
+        "e", pyo.Constraint(m.features, rule=lambda m, j: m.w[j] >= 0.2 * m.sigma[j])
+    ),
+    "sum where selected": lambda m: m.add_component(
+        "e", pyo.Constraint(expr=sum(m.w[j] - 0.3 * m.sigma[j] for j in m.features) == -0.2)
+    ),
+    "both signs": lambda m: (
+        m.add_component("e", pyo.Constraint(expr=m.w["a"] >= 0.3 * m.sigma["b"])),
+        m.add_component("f", pyo.Constraint(expr=m.w["a"] <= 0.2 * m.sigma["c"])),
+    ),
+}
 # Edits that no cut covers: the driver refuses, naming what is given here; the whole model's solver takes them.
 REFUSED_EDITS = {
-    "nonlinear row": (lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] ** 2 + m.b**2 <= 0.1)), '"e"'),
-    "mixed row": (lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] <= 0.1 * m.sigma["a"])), '"e"'),
+    "nonconvex row": (lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] * m.b <= 0.1)), '"e"'),
+    "curved row of two sides": (
+        lambda m: m.add_component("e", pyo.Constraint(expr=(0.1, m.w["a"] ** 2, 0.2))),
+        '"e"',
+    ),
+    "row that is not quadratic": (lambda m: m.add_component("e", pyo.Constraint(expr=pyo.exp(m.b) <= 2)), '"e"'),
+    "curved row on both parts": (
+        lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] ** 2 <= 0.1 * m.sigma["b"])),
+        '"e"',
+    ),
+    "concave cost": (lambda m: m.objective.set_value(m.objective.expr - m.w["a"] ** 2), "w[a]"),
     "mixed term": (lambda m: m.objective.set_value(m.objective.expr + m.b * m.sigma["a"]), "sigma"),
-    "norm changed": (lambda m: m.norm.set_value(sum(m.w[j] ** 2 for j in m.features)), '"norm"'),
-    "norm twice": (lambda m: m.objective.set_value(m.objective.expr + m.norm), '"norm"'),
     "integer w": (lambda m: setattr(m.w["a"], "domain", pyo.Integers), '"w[a]"'),
     "selection deactivated": (lambda m: m.only_selected["a"].deactivate(), "only_selected[a]"),
-    "row on t": (lambda m: m.add_component("e", pyo.Constraint(expr=sum(m.t.values()) <= 1)), '"e"'),
     "bound on t": (lambda m: m.t["a"].setub(0.1), '"t[a]"'),
-    "cost of t": (lambda m: m.objective.set_value(m.objective.expr + m.t["a"]), '"t[a]"'),
     "selection changed": (
         lambda m: m.only_selected["a"].set_value(m.w["a"] ** 2 <= 4 * m.t["a"] * m.sigma["a"]),
         "only_selected[a]",
@@ -189,6 +250,11 @@ MASTER_EDITS = {
 @pytest.fixture(params=list(LINEAR_EDITS))
 def linear_edit(request):
     return LINEAR_EDITS[request.param]
+
+
+@pytest.fixture(params=[*LINEAR_EDITS, *OWN_EDITS])
+def convex_edit(request):
+    return (LINEAR_EDITS | OWN_EDITS)[request.param]
 
 
 @pytest.fixture(params=list(REFUSED_EDITS))

@@ -1,25 +1,35 @@
-r"""The cut of a subproblem with half the squares of switched weights and anything linear, from a solver's multipliers.
+r"""The cut of a subproblem with squares of switched weights and anything convex, from a solver's multipliers.
 
 Write the subproblem at x as
 
 .. math::
-    q(x) = \min_{w, z}\ \tfrac12 \sum_j w_j^2 + c^\top (w, z) \quad \text{s.t. } \ell \le A (w, z) \le u,\
+    q(x) = \min_{w, z}\ f(w, z) \quad \text{s.t. } \ell \le A (w, z) + B x \le u,\ g_k(w, z) \le 0,\
     w, z \text{ in their bounds},\ w_j = 0 \text{ where } x_j = 0
 
-with the complicating x in {0, 1}^n, one for each weight, and z all other variables. How the model states the last part
-(w_j^2 <= t_j x_j and t_j / 2 in the objective, say) is its own affair: the variables for that alone (t) are in no row
-of A. For multipliers r (r+ on lower, r- on upper sides) and d = c - A'r, v = -d on w, weak duality:
+with the complicating x, of which the first n are 0/1 and switch one weight each, and z all other variables. How the
+model states the last part is its own affair; where it says w_j^2 <= s_j x_j, s_j is the ``square`` of w_j, and may be
+in rows and have a cost like any other of z. f and g_k are linear or convex quadratic. With multipliers r (r+ on lower,
+r- on upper sides) and mu >= 0,
 
 .. math::
-    q(x) \ge \ell^\top r^+ - u^\top r^- + \sum_{z_k} \min_{z_k} d_k z_k
-           + \sum_j x_j \min_{w_j} (\tfrac12 w_j^2 - v_j w_j),
+    q(x) \ge \ell^\top r^+ - u^\top r^- - r^\top B x + \min_{w, z} \{f(w, z) + \mu^\top g(w, z) - r^\top A (w, z)\}
 
-each minimum over the variable's bounds. A solver's multipliers leave d_k on an unbounded z_k near 0 only, so ``RowCut``
-moves multipliers towards 0, which it may do at will, until these minima are finite.
+What is curved in the minimum is either squares of weights alone, or is put below it by its tangent at the point that
+the solver found. That leaves, for costs d_k of z, d_j and 1/2 h_j w_j^2 of w, and v = -d on w,
+
+.. math::
+    \sum_{z_k} \min_{z_k} d_k z_k + \sum_j x_j \min_{w_j} (\tfrac12 h_j w_j^2 - v_j w_j),
+
+each minimum over the variable's bounds. A square s_j with the cost d_s makes h_j larger by 2 d_s, as w_j^2 is the least
+that it can be. A solver's multipliers leave d_k on an unbounded z_k near 0 only, so ``RowCut`` moves multipliers r
+towards 0, which it may do at will, until these minima are finite. Where the minimum over w_j is not, h_j being 0, the
+coefficient of x_j is -inf: the cut says nothing where x_j = 1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,51 +38,95 @@ from solvers.errors import ModelError
 from solvers.facts.structure import Cut
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
+from solvers.model.curves import Curve
 from solvers.model.linear import LinearRows
 from solvers.values import same, state
 
+FLAT = 1e-12  # a curvature up to this, of the largest there is, is rounding
+
 
 class RowCut:
-    """The cut of a subproblem with any linear rows, from their multipliers; the module's text derives it.
+    """The cut of a subproblem with switched weights, from multipliers; the module's text derives it.
 
-    ``w``: the weights, in the order of the complicating variables that switch them. ``auxiliary``: variables that only
-    state what is switched: no row of the user, cost or changed bound may be on them.
+    ``w``: the weights, in the order of the complicating variables that switch them. ``squares``: of each weight w_j the
+    variable s_j of the row w_j^2 <= s_j x_j, where there is one. ``auxiliary``: variables that only state what is
+    switched: no row of the user, cost or changed bound may be on them.
     """
 
-    def __init__(self, w: list[Any], auxiliary: list[Any]) -> None:
-        self._w, self._auxiliary = w, auxiliary
-        self._states = [state(v) for v in auxiliary]
+    def __init__(self, w: list[Any], squares: Sequence[Any] = (), auxiliary: Sequence[Any] = ()) -> None:
+        self._w, self._squares, self._auxiliary = w, list(squares), list(auxiliary)
+        self._states = [state(v) for v in (*self._squares, *self._auxiliary)]
 
-    def __call__(self, rows: LinearRows, multipliers: np.ndarray) -> Cut:
+    def __call__(
+        self,
+        rows: LinearRows,
+        multipliers: np.ndarray,
+        curves: Sequence[tuple[float, Curve]] = (),
+        at: np.ndarray | None = None,
+        links: Any = None,
+    ) -> Cut:
         """Return the cut over the complicating variables, after repairing the multipliers.
 
-        Raises ModelError if a row, cost or bound is on an auxiliary variable, or the multipliers cannot be
-        repaired.
+        ``rows``: A, the sides and the linear costs. ``curves``: (multiplier, curved function), 1 for the objective's.
+        ``at``: the point of their tangents. ``links``: B, over all complicating variables; by default none is in a row.
+        Raises ModelError if a row, cost or bound is on an auxiliary variable, or the multipliers cannot be repaired.
         """
         column = {id(v): k for k, v in enumerate(rows.variables)}
-        w = np.array([column[id(v)] for v in self._w], dtype=int)
-        auxiliary = np.array([column[id(v)] for v in self._auxiliary], dtype=int)
-        self._check_form(rows, auxiliary)
+        w, squares, auxiliary = (
+            np.array([column[id(v)] for v in part], dtype=int) for part in (self._w, self._squares, self._auxiliary)
+        )
+        self._check_form(rows, auxiliary, curves)
+        cost, constant, h = rows.cost.copy(), rows.constant, np.zeros(len(w))
+        for weight, curve in curves:
+            if weight <= 0.0:
+                continue
+            alone = curve.squares_of(w)
+            slope, level = (curve.slope, curve.constant) if alone is not None else curve.tangent(_given(at))
+            h += 0.0 if alone is None else weight * alone
+            cost, constant = cost + weight * slope, constant + weight * level
+        rows = replace(rows, cost=cost)
         z = np.setdiff1d(np.arange(len(rows.variables)), np.concatenate([w, auxiliary]))
         r = _dual_feasible(rows, np.asarray(multipliers, dtype=float), z)
         d = rows.cost - rows.matrix.T @ r
-        constant = rows.constant + _product(np.maximum(r, 0), rows.lower) - _product(np.maximum(-r, 0), rows.upper)
+        constant += _product(np.maximum(r, 0), rows.lower) - _product(np.maximum(-r, 0), rows.upper)
         constant += _least(rows, r, z)
-        v = -d[w]
-        best = np.clip(v, rows.x_lower[w], rows.x_upper[w])
-        return Cut(constant, 0.5 * best**2 - v * best)
+        if len(squares):
+            h += 2.0 * np.maximum(d[squares], 0.0)
+        slopes = _least_weights(h, d[w], rows.x_lower[w], rows.x_upper[w])
+        if links is not None:
+            own, slopes = slopes, -np.asarray(links.T @ r)
+            slopes[: len(own)] += own
+        return Cut(constant, slopes)
 
-    def _check_form(self, rows: LinearRows, auxiliary: np.ndarray) -> None:
+    def _check_form(self, rows: LinearRows, auxiliary: np.ndarray, curves: Sequence[tuple[float, Curve]]) -> None:
         touched = np.flatnonzero(np.diff(rows.matrix[:, auxiliary].tocsr().indptr))
         named = [f'Row "{rows.rows[k].name}" is' for k in touched]
-        named += [f'The cost of "{rows.variables[k].name}" is' for k in auxiliary if rows.cost[k]]
-        changed = [v for v, before in zip(self._auxiliary, self._states, strict=True) if not same(state(v), before)]
+        bent = [np.abs(curve.slope) + abs(curve.matrix).sum(axis=0).A1 for _, curve in curves if len(auxiliary)]
+        costs = sum(bent, np.abs(rows.cost))
+        named += [f'The cost of "{rows.variables[k].name}" is' for k in auxiliary if costs[k]]
+        stated = [*self._squares, *self._auxiliary]
+        changed = [v for v, before in zip(stated, self._states, strict=True) if not same(state(v), before)]
         named += [f'The bound of "{v.name}" is' for v in changed]
         if named:
             raise ModelError(
                 f"{named[0]} on a variable that only writes selection down, which no cut covers: state it on the "
                 f"weights or on what selects them, or solve the whole model with {either(C.MIQCP)}."
             )
+
+
+def _given(at: np.ndarray | None) -> np.ndarray:
+    if at is None:
+        raise ValueError("a curved function of more than the weights' squares needs the point of its tangent")
+    return at
+
+
+def _least_weights(h: np.ndarray, d: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return the least of 1/2 h w^2 + d w over bounds, for each weight; -inf where there is none."""
+    curved = h > FLAT * max(1.0, float(h.max(initial=0.0)))
+    best = np.clip(np.divide(-d, h, out=np.zeros_like(d), where=curved), lower, upper)
+    end = np.where(d > 0, lower, np.where(d < 0, upper, 0.0))
+    straight = np.where(np.isfinite(end), d * np.where(np.isfinite(end), end, 0.0), -np.inf)
+    return np.where(curved, 0.5 * h * best**2 + d * best, straight)
 
 
 def _dual_feasible(rows: LinearRows, multipliers: np.ndarray, z: np.ndarray) -> np.ndarray:

@@ -154,11 +154,9 @@ class Structure(Facts):
         rows read at binary = 1 are the subproblem at any binary point.
     terms : list of named Expressions
         Parts of the objective known to hold subproblem variables only, so that nobody needs to walk them.
-    core : named Expression, optional
-        The one of them that ``cut`` covers; every other term must be linear there.
     oracle, cut, score : callables, optional
-        Fast subproblem; cut from the linear rows of the subproblem and their multipliers; (model, data) -> validation
-        error of the values that the model holds.
+        Fast subproblem; cut from the rows of the subproblem and their multipliers (``row_cut.RowCut``); (model, data)
+        -> validation error of the values that the model holds.
     suggest : callable, optional
         (fractional point, answer there) -> a point where the next cut is likely worth more.
     relaxation : Relaxation, optional
@@ -184,9 +182,8 @@ class Structure(Facts):
     coupling: list[Any] | None = None
     switches: list[tuple[Any, Any]] = field(default_factory=list)
     terms: list[Any] = field(default_factory=list)
-    core: Any = None
     oracle: Oracle | None = None
-    cut: Callable[[LinearRows, np.ndarray], Cut] | None = None
+    cut: Callable[..., Cut] | None = None
     score: Callable[[Any, Any], float] | None = None
     suggest: Callable[[np.ndarray, SubAnswer], np.ndarray | None] | None = None
     relaxation: Relaxation | None = None
@@ -213,10 +210,6 @@ class Structure(Facts):
     def variables(self) -> list[Any]:
         """Return the data of every subproblem variable, in order."""
         return data_of(self.subproblem)
-
-    def core_intact(self) -> bool:
-        """Tell whether the content of ``core`` is still the builder's."""
-        return self.built is not None and any(e is self.core for e in self.built.same_named())
 
 
 def _coupling_constraints(structure: Structure) -> list[Any]:

@@ -26,10 +26,12 @@ from pyomo.repn import generate_standard_repn
 
 from solvers.clock import Clock
 from solvers.drivers.benders.split import SplitModel, is_declared
-from solvers.drivers.benders.subproblem import OracleSubproblem, SwitchedSubproblem, may_be_zero
+from solvers.drivers.benders.subproblem import OracleSubproblem
+from solvers.drivers.benders.switched import SwitchedSubproblem, may_be_zero
 from solvers.errors import ModelError, SolverError
 from solvers.facts.base import facts_of
 from solvers.facts.change import Changed
+from solvers.facts.structure import Cut
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, default_solver, find
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
@@ -128,8 +130,7 @@ def _by_subproblem(reading: ModelReading, parts: SplitModel, clock: Clock) -> Se
     if answer is None:
         return Settled("no time was left to solve its choice exactly")
     if answer.value is None:
-        off = [(1.0, v) for v, x in zip(structure.complicating, point, strict=True) if x < 0.5 and not v.fixed]
-        return Settled(cut=off)
+        return None if answer.cut is None else _excluding(answer.cut, structure.complicating)
     before = [(v, v.value) for v in [*parts.master_variables, *structure.variables()]]
     for v in parts.master_variables:
         if not v.is_continuous() and not v.fixed:
@@ -139,6 +140,13 @@ def _by_subproblem(reading: ModelReading, parts: SplitModel, clock: Clock) -> Se
         return EXACT
     put_back(before)  # rounding has broken a row of the master
     return None
+
+
+def _excluding(cut: Cut, variables: Sequence[Any]) -> Settled:
+    """Return a feasibility cut, 0 >= constant + coefficients . x, as a row on the variables that are free."""
+    pairs = list(zip(variables, cut.coefficients.tolist(), strict=True))
+    level = cut.constant + sum(c * v.value for v, c in pairs if v.fixed)
+    return Settled(cut=[(-c, v) for v, c in pairs if c and not v.fixed], least=level)
 
 
 def _switched_off(seen: Visible, parts: SplitModel) -> list[Any]:

@@ -181,9 +181,10 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
         return model
     auxiliary = [getattr(model, name) for name in _AUXILIARY[form]]
     structure.subproblem = [model.w, model.b, model.xi, *auxiliary]
-    structure.rows, structure.terms, structure.core = [model.margin], [model.norm, model.loss], model.norm
+    structure.rows, structure.terms = [model.margin], [model.norm, model.loss]
     structure.coupling = [getattr(model, name) for name in _COUPLING[form]]
-    structure.cut = RowCut(w, [v for component in auxiliary for v in component.values()])
+    own = [v for component in auxiliary for v in component.values()]
+    structure.cut = RowCut(w, squares=own) if form == "perspective" else RowCut(w, auxiliary=own)
     structure.change = _change(model, columns, form)
     if form != "perspective":
         structure.only_as_built = f'the bound |w_j| <= sqrt(2 C min(l+, l-)) of form="{form}"'

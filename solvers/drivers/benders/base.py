@@ -14,7 +14,8 @@ from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.floor import floor_of
 from solvers.drivers.benders.relaxation import Endless, EndlessSubproblem, WholeRelaxation, relax_whole
 from solvers.drivers.benders.split import SplitModel, is_declared, split
-from solvers.drivers.benders.subproblem import FixingSubproblem, OracleSubproblem, Subproblem, SwitchedSubproblem
+from solvers.drivers.benders.subproblem import FixingSubproblem, OracleSubproblem, Subproblem
+from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.drivers.slots import sub_words
 from solvers.errors import ModelError, OptionError, SolverError
 from solvers.facts.base import facts_of
@@ -81,7 +82,7 @@ class DecompositionDriver(Driver):
                 'choose_by="validation" keeps what errs least on validation=DATA and not the best objective: give '
                 f"{missing} too, or neither."
             )
-        structure = self.structure = structure_of(
+        structure = structure_of(
             self.reading,
             self.name,
             complicating=c.complicating,
@@ -92,7 +93,7 @@ class DecompositionDriver(Driver):
         if c.validation is not None and structure.score is None:
             raise OptionError("validation= needs a model that can score data; this one has no structure that does.")
         self.parts = split(self.reading, structure)
-        self.sign = self.parts.sign
+        self.structure, self.sign = self.parts.structure, self.parts.sign
         self.parts.check_separable(either(C.MIQCP))
         self._subproblem = self._choose_subproblem()
         self.prepare_master(floor_of(self.parts))

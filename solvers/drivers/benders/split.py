@@ -1,9 +1,10 @@
 """Taking a model apart into a master and a subproblem, afresh at each solve.
 
 The user edits one ordinary model. Rows and objective terms without subproblem variables go to the master, with
-whatever variables they hold; the rest goes to the subproblem. A term that mixes both is refused by name unless its
-component is a declared coupling. Nothing of the user's model is copied: master and subproblem are separate models
-that hold references to its variables and rows.
+whatever variables they hold; the rest goes to the subproblem. Of a builder's model, variables of the user's own that
+share rows with the subproblem's go there too (``adoption``), and rows may be on both parts. Without a builder a row
+that mixes both is refused by name unless it is a declared coupling, and so is any term. Nothing of the user's model is
+copied: master and subproblem are separate models that hold references to its variables and rows.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunct, Disjunction
 
+from solvers.drivers.benders.adoption import widened
 from solvers.errors import ModelError
 from solvers.facts.as_built import AsBuilt
 from solvers.facts.structure import Structure
 from solvers.model.classes import single_objective
+from solvers.model.convexity import is_linear
 from solvers.model.expressions import terms, variables
 from solvers.reading import ModelReading, read
 
@@ -29,8 +32,9 @@ class SplitModel:
 
     ``sign`` is -1 for a model that maximises: both parts then minimise the negative. ``edits`` names what changed in
     the subproblem, ``coupling_edits`` those of them that change how the complicating variables act on it; where these
-    are rows, terms and narrower bounds that were added, and nothing else, it is ``restricted``. ``mixed`` names rows
-    and terms that hold both kinds of variables without being a coupling.
+    are rows, terms and narrower bounds that were added, and nothing else, it is ``restricted``. ``linking_rows`` are
+    linear rows of the user's own on both parts of a structure with switches. ``mixed`` names rows and terms that hold
+    both kinds of variables, and may not. ``structure`` is the model's, with what it has adopted.
     """
 
     structure: Structure
@@ -38,6 +42,7 @@ class SplitModel:
     master_rows: list[Any] = field(default_factory=list)
     subproblem_rows: list[Any] = field(default_factory=list)
     coupling_rows: list[Any] = field(default_factory=list)
+    linking_rows: list[Any] = field(default_factory=list)
     master_terms: list[Any] = field(default_factory=list)
     subproblem_terms: list[Any] = field(default_factory=list)
     master_variables: list[Any] = field(default_factory=list)
@@ -96,6 +101,22 @@ def split(model: Any, structure: Structure) -> SplitModel:
     model = read(model)
     objective = single_objective(model)
     built, built_coupling = structure.built, structure.built_coupling
+    known = built.said_by_rows() if built else {}
+    known_coupling = built_coupling.said_by_rows() if built_coupling else {}
+    choices = [d for c in structure.coupling or () if c.ctype is Disjunction for d in c.values()]
+    written = {id(row) for d in choices for row in _written(d)} if built else set()
+    said = known | known_coupling
+    walked = {
+        id(row): list(variables(row.body))
+        for row in model.rows
+        if id(row) not in written and not (id(row) in said and row.expr is said[id(row)])
+    }
+    atoms = built.same_named() if built else []
+    intact = built is not None and len(atoms) == len(structure.terms)
+    own = {id(t) for t in structure.built_terms} if intact else set()
+    found = [(t, [] if id(t) in own else list(variables(t))) for t in terms(objective.expr, atoms)]
+    if built:
+        structure = widened(structure, [*walked.values(), *(held for _, held in found)])
     inside = {id(v) for v in structure.variables()}
     complicating = {id(v) for v in structure.complicating}
     parts = SplitModel(structure, 1.0 if objective.sense == pyo.minimize else -1.0)
@@ -107,10 +128,6 @@ def split(model: Any, structure: Structure) -> SplitModel:
         seen.update(fresh)
         parts.master_variables.extend(fresh.values())
 
-    known = built.said_by_rows() if built else {}
-    known_coupling = built_coupling.said_by_rows() if built_coupling else {}
-    choices = [d for c in structure.coupling or () if c.ctype is Disjunction for d in c.values()]
-    written = {id(row) for d in choices for row in _written(d)} if built else set()
     coupling = {id(c) for c in structure.coupling or ()}
     alive = set()
 
@@ -126,7 +143,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
             alive.add(key)
             parts.coupling_rows.append(row)
             continue
-        held = list(variables(row.body))
+        held = walked[key]
         kind = {id(v) in inside for v in held}
         outside = {id(v) for v in held} - inside
         if True in kind:
@@ -139,14 +156,13 @@ def split(model: Any, structure: Structure) -> SplitModel:
             to_master(held)
         elif outside <= complicating and (structure.coupling is None or id(row.parent_component()) in coupling):
             parts.coupling_rows.append(row)
+        elif outside <= complicating and built and is_linear(row.body):
+            (parts.linking_rows if structure.switches else parts.coupling_rows).append(row)
+            parts.edits.append(f'row "{row.name}"')
         else:
             parts.mixed.append(f'Row "{row.name}"')
 
-    atoms = built.same_named() if built else []
-    intact = built is not None and len(atoms) == len(structure.terms)
-    own = {id(t) for t in structure.built_terms} if intact else set()
-    for term in terms(objective.expr, atoms):
-        held = [] if id(term) in own else list(variables(term))
+    for term, held in found:
         kind = {id(v) in inside for v in held}
         if id(term) in own or kind == {True}:
             parts.held[id(term)] = held

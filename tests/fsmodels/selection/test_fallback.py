@@ -17,8 +17,8 @@ def integer_weights(model):
         w.setlb(-3), w.setub(3)
 
 
-def ball(model):
-    model.ball = pyo.Constraint(expr=sum(w**2 for w in model.w.values()) <= 0.05)
+def fence(model):
+    model.fence = pyo.Constraint(expr=sum(w**2 for w in model.w.values()) >= 0.05)
 
 
 def epsilon(model):
@@ -29,13 +29,13 @@ def epsilon(model):
 
 
 def mixed(model):
-    model.mixed = pyo.Constraint(expr=model.w["a"] <= 0.1 * model.sigma["b"])
+    model.mixed = pyo.Constraint(expr=model.w["a"] * model.sigma["b"] <= 0.1)
 
 
 BEST = 20.0
 
 
-@pytest.mark.parametrize("edit", [integer_weights, ball, epsilon, mixed])
+@pytest.mark.parametrize("edit", [integer_weights, fence, epsilon, mixed])
 def test_an_edit_that_the_default_driver_refuses_is_solved(edit, data):
     model = fs.fsp.fsp_m(data, max_features=3)
     edit(model)
@@ -58,7 +58,7 @@ def test_what_only_the_driver_takes_was_meant_for_it(data):
 
 def test_a_model_that_leaves_rows_to_its_driver_has_no_other(data):
     model = fs.fsp.fsp_m(data, max_features=3, form="rmp")
-    model.mixed = pyo.Constraint(expr=model.w["a"] <= 0.1 * model.sigma["b"])
+    mixed(model)
     with pytest.raises(fs.ModelError, match="mixed"):
         fs.solve(model)
 

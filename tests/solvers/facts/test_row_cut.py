@@ -18,7 +18,7 @@ def subproblem(seed):
     """Three weights, two other variables (one free, one with bounds), rows of every kind."""
     rng = np.random.default_rng(seed)
     m = pyo.ConcreteModel()
-    m.w, m.t = pyo.Var(range(3)), pyo.Var(range(3), bounds=(0, None))
+    m.w, m.t, m.u = pyo.Var(range(3)), pyo.Var(range(3), bounds=(0, None)), pyo.Var(range(3))
     m.free, m.slack = pyo.Var(), pyo.Var(bounds=(0, rng.choice([5.0, np.inf])))
     if seed % 2:
         m.w[0].setub(0.3)
@@ -47,8 +47,8 @@ def solved(m, point):
 def linear(m):
     for w in m.w.values():
         w.unfix()
-    variables = [*m.w.values(), m.free, m.slack, *m.t.values()]
-    return LinearRows.of(list(m.rows.values()), variables, [m.linear], 1.0)
+    variables = [*m.w.values(), m.free, m.slack, *m.t.values(), *m.u.values()]
+    return LinearRows.of(list(m.rows.values()), variables, [m.linear, 0.5 * sum(m.t.values())], 1.0)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -75,14 +75,15 @@ def test_the_cut_is_below_the_value_everywhere_and_meets_it_where_it_is_made(see
 @pytest.mark.parametrize(
     ("edit", "named"),
     [
-        (lambda m: m.rows.add(m.t[1] <= 3), 'Row "rows'),
-        (lambda m: m.linear.set_value(m.linear.expr + m.t[1]), 'The cost of "t'),
+        (lambda m: m.rows.add(m.u[1] <= 3), 'Row "rows'),
+        (lambda m: m.linear.set_value(m.linear.expr + m.u[1]), 'The cost of "u'),
+        (lambda m: m.u[1].setub(3), 'The bound of "u'),
         (lambda m: m.t[1].setub(3), 'The bound of "t'),
     ],
 )
 def test_what_is_on_an_auxiliary_variable_is_refused_by_name(edit, named):
     m = subproblem(0)
-    cut_of = RowCut([*m.w.values()], [*m.t.values()])
+    cut_of = RowCut([*m.w.values()], [*m.t.values()], [*m.u.values()])
     edit(m)
     rows = linear(m)
     with pytest.raises(ModelError, match=named):

@@ -11,7 +11,8 @@ from fsmodels.errors import ModelError, SolverError
 from fsmodels.models.fsp.cuts import fill
 from solvers.drivers.benders.floor import floor_of
 from solvers.drivers.benders.split import split
-from solvers.drivers.benders.subproblem import OracleSubproblem, SwitchedSubproblem
+from solvers.drivers.benders.subproblem import OracleSubproblem
+from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.interfaces.registry import DUALS, find, names
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -55,11 +56,11 @@ def test_cuts_of_the_model_as_built(form, solver, build, data, values_of, need):
     assert_valid_and_tight(subproblem, values_of(data))
 
 
-def test_cuts_of_an_edited_subproblem(linear_edit, build, data, edited_values, values_of):
-    truth = edited_values(linear_edit)
+def test_cuts_of_an_edited_subproblem(convex_edit, build, data, edited_values, values_of):
+    truth = edited_values(convex_edit)
     assert any(truth[s] != pytest.approx(q, rel=1e-4) for s, q in values_of(data).items())  # the edit matters
     model = build()
-    linear_edit(model)
+    convex_edit(model)
     assert not split(model, model.structure).as_built
     assert_valid_and_tight(declarative(model, "clarabel"), truth)
 
@@ -77,11 +78,11 @@ def test_cuts_of_an_edited_subproblem_by_other_solvers(solver, linear_edit, buil
         assert not all(np.isfinite(q) for q in truth.values())
 
 
-def test_a_floor_of_an_edited_subproblem_is_below_its_values(linear_edit, build, edited_values):
+def test_a_floor_of_an_edited_subproblem_is_below_its_values(convex_edit, build, edited_values):
     model = build()
-    linear_edit(model)
+    convex_edit(model)
     floor = floor_of(split(model, model.structure))
-    assert floor is None or floor <= min(edited_values(linear_edit).values())
+    assert floor is None or floor <= min(edited_values(convex_edit).values())
 
 
 @pytest.mark.parametrize(
@@ -111,8 +112,7 @@ def test_terms_that_may_be_negative_leave_no_floor(build):
 
 def linear_rows(model):
     parts = split(model, model.structure)
-    others = [t for t in parts.subproblem_terms if t is not model.structure.core]
-    return LinearRows.of(parts.subproblem_rows, model.structure.variables(), others, parts.sign)
+    return LinearRows.of(parts.subproblem_rows, model.structure.variables(), parts.subproblem_terms, parts.sign)
 
 
 @settings(max_examples=40, deadline=None)

@@ -18,7 +18,7 @@ from fsmodels.models.fsp.oracle import SvmOracle
 from solvers import SolutionStatus, StopReason
 from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import split
-from solvers.drivers.benders.subproblem import SwitchedSubproblem
+from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.drivers.tree.master import MasterLP
 from solvers.drivers.tree.memory import KEPT, CutPool
 from solvers.facts.structure import Cut, SubAnswer

@@ -275,10 +275,10 @@ def test_patience_stops(model, make_data):
 
 
 @pytest.mark.parametrize("driver", DECOMPOSITIONS)
-def test_edits_of_the_subproblem(driver, linear_edit, build, edited_values):
-    truth = min(q for s, q in edited_values(linear_edit).items() if sum(s) <= 2)
+def test_edits_of_the_subproblem(driver, convex_edit, build, edited_values):
+    truth = min(q for s, q in edited_values(convex_edit).items() if sum(s) <= 2)
     model = build()
-    linear_edit(model)
+    convex_edit(model)
     before = state(model)
     result = fs.solve(model, driver, gap=1e-6)
     assert state(model) == before
@@ -350,11 +350,31 @@ def test_edits_of_the_master(driver, form, master_edit, build, by_scip):
 
 
 @pytest.mark.parametrize("driver", DECOMPOSITIONS)
+def test_an_integer_of_the_users_is_decided_in_the_master(driver, build):
+    """Weights above 0.1 for a fee each, and in whole steps of 0.2 beyond."""
+    model = build()
+    model.steps = pyo.Var(model.features, domain=pyo.NonNegativeIntegers, bounds=(0, 5))
+    model.above = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] <= 0.1 + 0.2 * m.steps[j])
+    model.below = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] >= -0.1 - 0.2 * m.steps[j])
+    model.few = pyo.Constraint(expr=pyo.quicksum(model.steps.values()) <= 4)
+    model.objective.set_value(model.objective.expr + 0.3 * pyo.quicksum(model.steps.values()))
+    result = fs.solve(model, driver)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(fs.solve(model, "scip").objective, rel=2e-4)
+
+
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
 def test_maximising_turns_the_subproblem(driver, build):
     model = build()
     model.objective.sense = pyo.maximize
-    with pytest.raises(ModelError, match="objective"):
-        fs.solve(model, driver)
+    result = fs.solve(model, driver)
+    assert result.status in (SolutionStatus.UNBOUNDED, SolutionStatus.NO_SOLUTION)
+    model.objective.set_value(-model.norm - model.C * model.loss - model.w["a"] ** 2)
+    result = fs.solve(model, driver)
+    model.objective.sense = pyo.minimize
+    model.objective.set_value(model.norm + model.C * model.loss + model.w["a"] ** 2)
+    assert result.objective == pytest.approx(-fs.solve(model, "scip").objective, rel=2e-4)
+    assert result.status is SolutionStatus.OPTIMAL
 
 
 @pytest.mark.parametrize("driver", DECOMPOSITIONS)

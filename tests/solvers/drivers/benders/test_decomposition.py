@@ -167,13 +167,9 @@ def test_the_users_variables_go_to_the_master():
 @pytest.mark.parametrize(
     ("edit", "name"),
     [
-        (lambda m: m.add_component("mix", pyo.Constraint(expr=m.z <= m.x[0])), 'Row "mix"'),
+        (lambda m: m.add_component("mix", pyo.Constraint(expr=m.z**2 <= m.x[0])), 'Row "mix"'),
         (lambda m: m.cost.set_value(m.cost.expr + m.z * m.x[0]), "Objective term z*x[0]"),
         (lambda m: m.rest.set_value(m.z * m.x[1]), "Objective term"),
-        (
-            lambda m: (m.add_component("g", pyo.Var()), m.link[0].set_value(m.y[0] <= m.g * 9)),
-            'Row "link[0]"',
-        ),
     ],
 )
 def test_what_mixes_both_parts_is_named(edit, name):
@@ -183,6 +179,22 @@ def test_what_mixes_both_parts_is_named(edit, name):
     assert parts.mixed[0].startswith(name)
     with pytest.raises(ModelError, match="scip"):
         parts.check_separable("scip")
+
+
+def test_variables_that_share_rows_with_the_subproblem_join_it():
+    m = plan()
+    m.g, m.h, m.k, m.apart = pyo.Var(), pyo.Var(), pyo.Var(domain=pyo.Integers), pyo.Var()
+    m.cost.set_value(m.cost.expr + m.h * m.h)
+    m.far = pyo.Constraint(expr=m.h + m.g >= m.x[1])
+    m.near = pyo.Constraint(expr=m.g <= m.y[0] + 2 * m.k)
+    m.fee = pyo.Constraint(expr=m.apart <= m.x[0] + m.k)
+    parts = split(m, m.structure)
+    assert names(parts.structure.variables()) == ["y[0]", "y[1]", "z", "g", "h"]
+    assert names(parts.structure.complicating) == ["x[0]", "x[1]", "k"]
+    assert names(parts.master_variables) == ["x[0]", "x[1]", "k", "apart"]
+    assert names(parts.coupling_rows) == ["link[0]", "link[1]", "far", "near"]
+    assert (names(parts.master_rows), parts.mixed, parts.as_built) == (["pick", "fee"], [], False)
+    assert names(m.structure.variables()) == ["y[0]", "y[1]", "z"]  # what the builder said stays
 
 
 def test_what_is_no_row_is_named():

@@ -53,10 +53,10 @@ def test_seeds_change_nothing(instance, seed):
     assert again.iterations[columns].equals(results[0].iterations[columns])
 
 
-def test_edits_of_the_subproblem_end_at_the_monoliths_optimum(build, linear_edit, edited_values):
-    best = min(value for support, value in edited_values(linear_edit).items() if sum(support) <= 2)
+def test_edits_of_the_subproblem_end_at_the_monoliths_optimum(build, convex_edit, edited_values):
+    best = min(value for support, value in edited_values(convex_edit).items() if sum(support) <= 2)
     model = build()
-    linear_edit(model)
+    convex_edit(model)
     result = fs.solve(model, DRIVER)
     assert result.status is SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(best, rel=1e-4, abs=1e-6)

@@ -1,0 +1,278 @@
+r"""The subproblem of a structure with switches: a weight is 0 while its binary is 0.
+
+The binaries are fixed at 1 in the coupling rows and the switched variables are fixed at 0 where the binary is 0, so the
+compiled rows never change. Rows of the user's own that hold both parts see the point as parameters. Rows and terms may
+be linear or convex quadratic; the cut comes from their multipliers through ``structure.cut`` (``facts.row_cut``), never
+from multipliers of fixing rows: those are worthless at the apex of a cone.
+
+Where a point x-bar has no solution, the least sum of what the linear rows are missed by tells which points have none
+either. With its multipliers r, d = -A'r, and h_j the least of d_j w_j over the bounds of w_j, -inf where it has none,
+
+.. math:: \ell^\top r^+ - u^\top r^- - r^\top B x + \sum_{z_k} \min_{z_k} d_k z_k + \sum_j x_j h_j
+
+is above 0 at x-bar, and at most 0 wherever there is a solution. A coefficient of -inf is as good as one that is lower
+than all the rest can add up to. Where no row of the user's own holds both parts, more selected features never hurt, and
+the choice and all smaller ones are cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr import replace_expressions
+from scipy import sparse
+
+from solvers.drivers.benders.floor import floor_of
+from solvers.drivers.benders.split import SplitModel
+from solvers.drivers.benders.subproblem import Declarative
+from solvers.errors import ModelError, SolverFailure
+from solvers.facts.change import Changed
+from solvers.facts.structure import Cut, SubAnswer
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either, names
+from solvers.interfaces.runner import Answer, Runner
+from solvers.lp.highs import HighsLP, LpStatus
+from solvers.model.classes import violation
+from solvers.model.convexity import is_linear
+from solvers.model.curves import Curve
+from solvers.model.linear import LinearRows
+from solvers.result import FEASIBLE, SolutionStatus
+from solvers.values import INSIDE, fixed, give_values, put_back
+
+TIGHT = 1e-5  # relative: what a cut may miss at its own point
+APART = 1e-7  # what linear rows are missed by, in sum, where they surely have no point
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The subproblem in numbers: the linear rows with both parts' columns, and what is curved, in its own rows' order.
+
+    ``links``: B, None where no row holds both parts. ``curves``: (curved row, function, sign of its multiplier).
+    """
+
+    rows: LinearRows
+    links: Any
+    curves: list[tuple[Any, Curve, float]]
+    cost: Curve | None
+
+
+class SwitchedSubproblem(Declarative):
+    """The subproblem of a structure with switches; see the module's text."""
+
+    fractional = False
+
+    def __init__(self, parts: SplitModel, runner: Runner) -> None:
+        super().__init__(parts, runner)
+        if parts.coupling_edits:
+            raise ModelError(
+                f"{parts.coupling_edits[0]} changes how selection is written, which no cut covers: state what you want "
+                f"on other rows, or solve the whole model by name: {', '.join(names(C.MIQCP))}."
+            )
+        model, complicating = self.model, parts.structure.complicating
+        model.coupling = pyo.Reference(dict(enumerate(parts.coupling_rows)), ctype=pyo.Constraint)
+        model.level = pyo.Param(range(len(complicating)), initialize=0.0, mutable=True)
+        levels = {id(v): model.level[k] for k, v in enumerate(complicating)}
+        model.linking = pyo.Constraint(range(len(parts.linking_rows)), doc="rows of both parts")
+        for k, row in enumerate(parts.linking_rows):  # side by side: Pyomo would move the parameters, and turn the row
+            body = replace_expressions(row.body, levels)
+            model.linking[k] = (body, row.upper) if row.equality else (row.lower, body, row.upper)
+        model.objective = pyo.Objective(expr=self._objective())
+        self._never_off = {id(v) for _, v in parts.structure.switches if not may_be_zero(v)}
+        self._known: _Read | None = None
+        self._floor = floor_of(parts)
+        self._at = np.zeros(0)  # the last point
+
+    def check_cut(self) -> None:
+        """Read the rows and terms, and refuse those that no cut covers. Raises ModelError."""
+        parts = self.parts
+        straight = [row for row in parts.subproblem_rows if is_linear(row.body)]
+        curved = [row for row in parts.subproblem_rows if not is_linear(row.body)]
+        plain = [term for term in parts.subproblem_terms if is_linear(term)]
+        bent = [term for term in parts.subproblem_terms if not is_linear(term)]
+        both = [*self.variables, *parts.structure.complicating]
+        rows = LinearRows.of([*straight, *parts.linking_rows], both, plain, parts.sign)
+        n, links = len(self.variables), rows.matrix[:, len(self.variables) :]
+        rows = replace(
+            rows, variables=self.variables, matrix=rows.matrix[:, :n], x_lower=rows.x_lower[:n],
+            x_upper=rows.x_upper[:n], cost=rows.cost[:n],
+        )  # fmt: skip
+        curves = [(row, *Curve.of_row(row, self.variables)) for row in curved]
+        what = f"Objective term {bent[0]}" if len(bent) == 1 else f"The sum of the objective's terms {bent[:1]}"
+        cost = Curve.of(pyo.quicksum(bent), what, self.variables, parts.sign) if bent else None
+        self._known = _Read(rows, links if parts.linking_rows else None, curves, cost)
+
+    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer | None:
+        """Answer at a binary point of shape (n,)."""
+        if self._known is None:
+            self.check_cut()
+        known, structure = self._known, self.parts.structure
+        assert known is not None
+        assert structure.cut is not None
+        count = len(known.rows.rows) - len(self.parts.linking_rows)
+        asked = [*known.rows.rows[:count], *self.model.linking.values(), *(row for row, _, _ in known.curves)]
+        answer = self.evaluate(point, time_limit, duals=asked)
+        if answer is None or answer.value is None:
+            return answer
+        linear = len(known.rows.rows)
+        prices = [sign * mu for (_, _, sign), mu in zip(known.curves, answer.values[linear:], strict=True)]
+        curves = [(max(0.0, mu), curve) for mu, (_, curve, _) in zip(prices, known.curves, strict=True)]
+        curves += [] if known.cost is None else [(1.0, known.cost)]
+        cut = self._finite(structure.cut(known.rows, answer.values[:linear], curves, self._at, known.links), point)
+        slack = answer.value - cut.at(point)
+        if slack > TIGHT * max(1.0, abs(answer.value)):
+            name = self.runner.spec.name
+            raise SolverFailure(
+                f'sub_solver="{name}" gave multipliers of too little accuracy: their cut misses the '
+                f"subproblem's value {answer.value:.6g} by {slack:.1e}. Try {self._others()}.",
+                name,
+            )
+        return SubAnswer(answer.value, min(answer.value, cut.at(point)), cut, answer.load, answer.values)
+
+    def _finite(self, cut: Cut, point: np.ndarray) -> Cut:
+        """Return the cut with coefficients that put it at the floor in place of infinite ones."""
+        endless = ~np.isfinite(cut.coefficients)
+        if not endless.any():
+            return cut
+        if self._floor is None or np.any(endless & (point > 0.5)):
+            k = int(np.argmax(endless))
+            raise ModelError(
+                f"No cut is known where {self._switched_by(k)} has no square in the objective and no bound: bound it, "
+                f"or solve the whole model by name: {either(C.MIQCP)}."
+            )
+        return Cut(cut.constant, np.where(endless, min(0.0, self._floor - self._top(cut)), cut.coefficients))
+
+    def _switched_by(self, k: int) -> str:
+        binary = self.parts.structure.complicating[k]
+        return next((f'"{v.name}"' for b, v in self.parts.structure.switches if b is binary), f'"{binary.name}"')
+
+    def _top(self, cut: Cut) -> float:
+        """Return the most that a cut says within the bounds of the complicating variables, infinite parts aside."""
+        c = np.where(np.isfinite(cut.coefficients), cut.coefficients, 0.0)
+        bounds = [(v.value, v.value) if v.fixed else v.bounds for v in self.parts.structure.complicating]
+        low = np.array([-np.inf if lo is None else lo for lo, _ in bounds])
+        up = np.array([np.inf if hi is None else hi for _, hi in bounds])
+        end = np.where(c > 0, up, np.where(c < 0, low, 0.0))
+        return cut.constant + float(c @ end)
+
+    def evaluate(self, point: np.ndarray, time_limit: float | None, duals: Sequence[Any] = ()) -> SubAnswer | None:
+        """Return the value at a binary point, and the multipliers asked for as ``values``, but no cut."""
+        structure, nothing = self.parts.structure, lambda: None
+        index = {id(v): k for k, v in enumerate(structure.complicating)}
+        off = [(v, index[id(binary)]) for binary, v in structure.switches if point[index[id(binary)]] < 0.5]
+        for v, k in off:
+            if id(v) in self._never_off:  # wherever its binary is 0
+                return SubAnswer(None, np.inf, Cut(1.0, -1.0 * (np.arange(len(point)) == k)), nothing)
+        for k, x in enumerate(point.tolist()):
+            self.model.level[k] = x
+        with fixed([(v, 1.0) for v in structure.complicating]), fixed([(v, 0.0) for v, _ in off]):
+            answer = self._in_units(time_limit, list(duals))
+            if self._out_of_time(answer):
+                return None
+            if answer.status is SolutionStatus.INFEASIBLE:
+                if self._has_trivial_point():
+                    raise self._refuse(replace(answer, message="infeasible, which it is not"), self.model)
+                return SubAnswer(None, np.inf, self._apart(point), nothing)
+            give_values(self.variables)
+            if not answer.has_point or (duals and not answer.duals):
+                raise self._refuse(answer, self.model)
+            self._mend()
+            value = float(pyo.value(self.model.objective))
+            self._at = np.array([v.value for v in self.variables], dtype=float)
+            # A row that the solver did not see, because all its variables are fixed, has the multiplier 0.
+            multipliers = np.array([answer.duals.get(row, 0.0) for row in duals])
+            return SubAnswer(value, -np.inf, None, self._load(), multipliers)
+
+    def _in_units(self, time_limit: float | None, rows: list[Any]) -> Answer:
+        """Solve in the units of the structure's change of variables: in others a column may be below tolerances."""
+        change = self.parts.structure.change
+        if change is None:
+            return self.runner.solve(self.model, time_limit=time_limit, duals=rows)
+        view = Changed(self.model, change)
+        answer = self.runner.solve(view.model, time_limit=time_limit, duals=view.rows_of(rows))
+        if answer.has_point:
+            view.bring_back()
+        return replace(answer, bound=view.bound_of(answer.bound), duals=view.duals_of(rows, answer.duals))
+
+    def _mend(self) -> None:
+        """Put the point on its rows where the builder knows how: what it misses by tolerances, its value misses too."""
+        certificate = self.parts.structure.certificate
+        if certificate is None:
+            return
+        mine = {id(v) for v in self.variables}
+        others = [(v, x) for v, x in self._values() if id(v) not in mine]
+        certificate.mend(self._whole, self.model, tempting=False)  # the choice is fixed
+        put_back(others)
+
+    def _has_trivial_point(self) -> bool:
+        """Tell whether the builder's trivial point satisfies the subproblem, whatever a solver says."""
+        certificate, before = self.parts.structure.certificate, self._values()
+        if certificate is None:
+            return False
+        certificate.trivial(self._whole)
+        put_back((v, x) for v, x in before if v.fixed)
+        found = violation(self.model) <= FEASIBLE
+        put_back(before)
+        return found
+
+    @property
+    def _whole(self) -> Any:
+        return self.parts.structure.complicating[0].model()
+
+    def _values(self) -> list[tuple[Any, float | None]]:
+        return [(v, v.value) for v in self._whole.component_data_objects(pyo.Var, descend_into=INSIDE)]
+
+    def _apart(self, point: np.ndarray) -> Cut:
+        """Return a cut that holds wherever the subproblem has a point, and not here."""
+        if not self.parts.linking_rows:  # the choice and every smaller one: they fix even more variables at 0
+            return Cut(1.0, np.where(point < 0.5, -1.0, 0.0))
+        cut = self._by_linear_rows(point)
+        if cut is None and not all(v.is_binary() for v in self.parts.structure.complicating):
+            raise ModelError(
+                f'Row "{self.parts.linking_rows[0].name}" holds variables of both parts, and no cut is known where '
+                f"the curved rows have no point. Solve the whole model by name: {either(C.MIQCP)}."
+            )
+        return cut or Cut(1.0 - float(np.sum(point > 0.5)), np.where(point > 0.5, 1.0, -1.0))
+
+    def _by_linear_rows(self, point: np.ndarray) -> Cut | None:
+        """Return the cut of the module's text; None where the linear rows alone have a point."""
+        if self._known is None:
+            self.check_cut()
+        known, structure = self._known, self.parts.structure
+        assert known is not None
+        assert structure.cut is not None
+        rows, count = known.rows, len(known.rows.rows)
+        column = {id(v): k for k, v in enumerate(self.variables)}
+        off = [column[id(v)] for k, (_, v) in enumerate(structure.switches) if point[k] < 0.5]
+        lower, upper = rows.x_lower.copy(), rows.x_upper.copy()
+        lower[off] = upper[off] = 0.0
+        one = sparse.identity(count, format="csr")
+        short = np.append(np.zeros(len(lower)), np.ones(2 * count))
+        lp = HighsLP(short, np.append(lower, np.zeros(2 * count)), np.append(upper, np.full(2 * count, np.inf)))
+        moved = known.links @ point
+        lp.add_rows(sparse.hstack([rows.matrix, one, -one]).tocsr(), rows.lower - moved, rows.upper - moved)
+        answer = lp.solve()
+        if answer.status is not LpStatus.OPTIMAL or answer.objective <= APART:
+            return None
+        nothing = replace(rows, cost=np.zeros(len(lower)), constant=0.0)
+        try:
+            cut = structure.cut(nothing, answer.multipliers, (), None, known.links)
+        except ModelError:
+            return None
+        endless = ~np.isfinite(cut.coefficients)
+        top = self._top(cut)
+        if not np.isfinite(top):
+            return None
+        cut = Cut(cut.constant, np.where(endless, -max(top, 0.0), cut.coefficients))
+        return cut if cut.at(point) > 0.5 * answer.objective else None
+
+
+def may_be_zero(v: Any) -> bool:
+    """Tell whether a variable's bounds, or the value it is fixed at, allow 0."""
+    if v.fixed:
+        return bool(v.value == 0.0)
+    low, up = v.bounds
+    return (low is None or low <= 0.0) and (up is None or up >= 0.0)
