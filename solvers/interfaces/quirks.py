@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import logging
 import math
 import re
 import shutil
@@ -150,7 +151,13 @@ def pounce() -> Any:
     """Make POUNCE, which Pyomo knows only once its package is imported."""
     import pyomo_pounce  # noqa: F401
 
+    # Pyomo reads POUNCE's log as Ipopt's, and warns at each solve whose lines it counts otherwise.
+    logging.getLogger("pyomo.contrib.solver.solvers.ipopt").addFilter(_no_count_of_lines)
     return SolverFactoryV2("pounce")
+
+
+def _no_count_of_lines(record: logging.LogRecord) -> bool:
+    return "iteration records parsed" not in str(record.msg)
 
 
 def highs_silent() -> Any:

@@ -19,11 +19,13 @@ wherever f is bounded below. For f bilinear and blocks over disjoint polyhedra, 
 finitely many sweeps even with tolerance 0 (theorem 2.1 there, 2.4 here). It ends at a partial optimum: no block
 improves alone. Where f is smooth, every block is convex or was solved to stationarity, and the rows separate over the
 blocks, a partial optimum satisfies the first-order condition (21), and the status says "stationary". Nothing is proven
-about better points elsewhere. A row that couples two blocks can hold both fast at a point that is not even stationary,
-and so can a kink of f; a block of integers has no such condition: "feasible" then. (Without a tolerance the limits of
-two blocks are stationary for smooth f and compact level sets, convex or not; three blocks may cycle in the limit:
-Grippo and Sciandrone 2000.) A block with an objective of its own need not decrease f at all: its start ends when
-nothing moves or f has found nothing better for a while, and the best point seen is kept.
+about better points elsewhere. A row that couples two blocks can hold both fast at a point that is not even stationary;
+from there, from a start at which a block has no solution, and at the beginning of every second start, a step over all
+blocks at once leads on (``together``). A kink of f can hold them too, and a block of integers has no such condition:
+"feasible" then. (Without a tolerance the limits of two blocks are stationary for smooth f and compact level sets,
+convex or not; three blocks may cycle in the limit: Grippo and Sciandrone 2000.) A block with an objective of its own
+need not decrease f at all: its start ends when nothing moves or f has found nothing better for a while, and the best
+point seen is kept.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ from solvers.drivers.alternating.partition import Part, Partition, as_blocks, ha
 from solvers.drivers.alternating.problems import Maker, Step
 from solvers.drivers.alternating.starts import BlockStart, base_point, check_constants, starting_points
 from solvers.drivers.alternating.steps import Work, clash, rest_holds
+from solvers.drivers.alternating.together import Together
 from solvers.drivers.base import Driver
 from solvers.drivers.penalty import inexact
 from solvers.drivers.slots import lp_words
@@ -74,11 +77,15 @@ class AlternatingConfig(StartsConfig):
         not state its own.
     warm_start : bool
         Start first from the values that the model holds.
+    together : bool
+        Where rows couple blocks: step over all blocks at once, by the local solver for NLPs, from where no block has a
+        solution or none improves alone.
     """
 
     renamed: ClassVar[dict[str, str]] = {"sub_solver": 'each block names its own, Block([model.x], solver="pounce")'}
     blocks: Sequence[Any] | None = None
     warm_start: bool = False
+    together: bool = True
 
 
 class Alternating(Driver):
@@ -138,6 +145,8 @@ class Alternating(Driver):
             )
         )
         self._kinks = self._objective.rest is not None and has_kinks(self._objective.rest)
+        alone = not c.together or self._rules.settled is not None or self._kinks or self._own_objective()
+        self._together = None if alone else Together.of(model, self.partition, objective, words)
         self._runs: list[BlockStart] = []
         self._holder: BlockStart | None = None  # whose point is the incumbent
         self._bring_back: Callable[[], None] = lambda: None
@@ -177,23 +186,31 @@ class Alternating(Driver):
         self.partition.write(point)  # 0
         if run.warm and violation(self.reading) <= FEASIBLE:
             self._keep(run)
+        elif run.start % 2 == 0 and self._leap(run):  # what the blocks make of a start is often the same of all
+            run.sweeps = 1
+            self._keep(run)
         stale = 0
         for _ in self._sweeps:
             before = self._watched()
             moved, ended = self._sweep(run)  # 1
+            if ended is None and run.failure and not run.sweeps and self._leap(run):
+                run.failure, run.sweeps = "", 1
+                self._keep(run)
+                continue
             if ended is not None or run.failure:
                 if run.sweeps:
                     self._keep(run)
                 return ended
             run.sweeps += 1
             stale = 0 if self._keep(run) else stale + 1  # 2
-            at = "" if run.penalty is None else f"{self._mu}={run.penalty:g} "
-            self.record(f"{at}start {run.start}", self._value(), cuts=0, support=None)
+            self.record(f"{self._at(run)}start {run.start}", self._value(), cuts=0, support=None)
             if run.objective is not None and run.objective < ENDLESS:
                 run.failure = f"start {run.start} fell below {ENDLESS:g}: bound the variables"
                 return None if run.penalty is not None else (StopReason.CONVERGED, SolutionStatus.UNBOUNDED)
             rule = self._rules.settled
             run.ruled = moved and rule is not None and rule(before, self._watched())
+            if not moved and not run.ruled and self._leap(run):
+                continue
             if run.ruled or not moved:  # 3
                 run.settled = True
                 return None
@@ -201,6 +218,22 @@ class Alternating(Driver):
                 run.failure = f"start {run.start} did not settle: a block's own objective works against the model's"
                 return None
         return self.stop, None
+
+    def _leap(self, run: BlockStart) -> bool:
+        """Step over all blocks at once, where rows couple them; return whether that led on."""
+        if self._together is None or self.stopped() is not None:
+            return False
+        with self.timing("subproblem"):
+            leap = self._together.leap(self._work, self._objective, self.clock.left)
+        run.solves, run.joint = run.solves + 1, leap.stays
+        if leap.moved:
+            self.record(f"{self._at(run)}start {run.start} together", self._value(), cuts=0, support=None)
+        elif run.failure and leap.why:
+            run.failure += f", nor does {self._together.solver} find a point of all blocks together: {leap.why}"
+        return leap.moved
+
+    def _at(self, run: BlockStart) -> str:
+        return "" if run.penalty is None else f"{self._mu}={run.penalty:g} "
 
     def _watched(self) -> np.ndarray:
         return np.array([v.value for v in data_of(self._rules.watched)], dtype=float)
@@ -338,6 +371,8 @@ class Alternating(Driver):
             return f'variable "{integer}" is integer'
         if p.uncovered:
             return f'variable "{p.uncovered[0].name}" is in no block and stayed as it was'
+        if run.joint:
+            return ""
         if p.coupling:
             return f'row "{p.coupling[0].name}" couples two blocks'
         if self._kinks:

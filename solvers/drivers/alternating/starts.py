@@ -32,6 +32,7 @@ class BlockStart(Start):
     settled: bool = False
     ruled: bool = False  # settled by the algorithm's own rule
     stationary: bool = False
+    joint: bool = False  # whether no step over all blocks leaves the point either
     inexact: str = ""  # of the last sweep: which block was not solved to optimality
 
 

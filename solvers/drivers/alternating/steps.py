@@ -39,11 +39,11 @@ class Work:
         ``free``, and where they satisfy nothing, any answer is taken.
         """
         x = self._begin(partition)
-        old = _value(self.objective, x)
+        old = value_at(self.objective, x)
         held = not free and math.isfinite(old) and self.problem.violation(x) <= FEASIBLE
         step = self.problem.solve(x, self.objective, time_limit)
         y = partition.read()
-        new = _value(self.objective, y) if step.has_point else math.inf
+        new = value_at(self.objective, y) if step.has_point else math.inf
         scale = max(1.0, abs(old)) if held else 1.0
         if step.status is SolutionStatus.UNBOUNDED or not (held or step.stop or math.isfinite(new)):
             partition.write(x)
@@ -71,11 +71,11 @@ class Work:
             return
         z = partition.apply(self.part.block.tidy, self.model)
         outside = np.delete(z != y, self.part.places).any()
-        if outside or not _value(self.objective, z) <= most or self.problem.violation(z) > FEASIBLE:
+        if outside or not value_at(self.objective, z) <= most or self.problem.violation(z) > FEASIBLE:
             partition.write(y)
 
 
-def _value(objective: SmoothObjective, x: np.ndarray) -> float:
+def value_at(objective: SmoothObjective, x: np.ndarray) -> float:
     """Return an objective's value, infinite where it has none."""
     try:
         value = objective.value(x)

@@ -215,7 +215,7 @@ def test_a_row_over_two_blocks_holds_both_fast():
     m.x, m.y = pyo.Var(bounds=(0, None), initialize=1), pyo.Var(bounds=(0, None), initialize=0)
     m.sum = pyo.Constraint(expr=m.x + m.y <= 1)
     m.cost = pyo.Objective(expr=(m.x - 1) ** 2 + (m.y - 1) ** 2)
-    result = run(m, blocks=[m.x, m.y], starts=0, warm_start=True)
+    result = run(m, blocks=[m.x, m.y], starts=0, warm_start=True, together=False)
     assert result.objective == pytest.approx(1.0, abs=1e-6)  # the optimum is 1/2, and no single variable gets there
     assert result.status is SolutionStatus.FEASIBLE
     assert 'row "sum" couples two blocks' in result.message
@@ -236,7 +236,7 @@ def test_a_row_on_a_shared_variable_and_one_that_is_not_couples_them():
     m.s, m.a, m.b = (pyo.Var(bounds=(0, 1), initialize=0) for _ in range(3))
     m.on_a, m.on_b = pyo.Constraint(expr=m.s <= m.a), pyo.Constraint(expr=m.s <= m.b)
     m.cost = pyo.Objective(expr=-3 * m.s + m.a + m.b)
-    result = run(m, blocks=[[m.s, m.a], [m.s, m.b]], starts=0, warm_start=True)
+    result = run(m, blocks=[[m.s, m.a], [m.s, m.b]], starts=0, warm_start=True, together=False)
     assert result.objective == pytest.approx(0.0, abs=1e-9)  # s = a = b = 1 costs -1
     assert result.status is SolutionStatus.FEASIBLE
     assert '"on_a"' in result.message
@@ -534,11 +534,12 @@ def test_infeasible_at_a_start_only():
     m.x, m.y = pyo.Var(bounds=(0, 1), initialize=1), pyo.Var(bounds=(0, 9), initialize=0)
     m.sum = pyo.Constraint(expr=m.x >= m.y)
     m.cost = pyo.Objective(expr=m.x * (m.y - 5))
-    result = run(m, blocks=[m.x, m.y], start_range=(5, 6))
+    result = run(m, blocks=[m.x, m.y], start_range=(5, 6), together=False)
     assert result.status is SolutionStatus.NO_SOLUTION
     assert "warm_start=True" in result.message
     result = run(m, blocks=[m.x, m.y], start_range=(5, 6), warm_start=True)
     assert result.objective == pytest.approx(-5.0)
+    assert run(m, blocks=[m.x, m.y], start_range=(5, 6)).objective == pytest.approx(-5.0)
 
 
 def test_unbounded():
