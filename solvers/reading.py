@@ -22,9 +22,13 @@ from solvers.values import INSIDE
 
 @dataclass(frozen=True, eq=False)
 class ModelReading:
-    """What a model holds; every list is made when it is first asked for."""
+    """What a model holds; every list is made when it is first asked for.
+
+    ``written``: rows, and variables in them, that say what other components of the model do; they count as its own.
+    """
 
     model: Any
+    written: Any = field(default=None, repr=False)
     _found: dict[Any, list[Any]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -35,12 +39,14 @@ class ModelReading:
     @cached_property
     def variables(self) -> list[Any]:
         """All variables, those of deactivated blocks too."""
-        return list(self.model.component_data_objects(pyo.Var, descend_into=INSIDE))
+        held = list(self.model.component_data_objects(pyo.Var, descend_into=INSIDE))
+        return held if self.written is None else [*held, *self.written.variables]
 
     @property
     def rows(self) -> list[Any]:
         """The active rows, but for those of disjuncts, which belong to their disjunction."""
-        return self.stated(pyo.Constraint)
+        stated = self.stated(pyo.Constraint)
+        return stated if self.written is None else [*stated, *self.written.rows]
 
     @property
     def objectives(self) -> list[Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from pyomo.gdp import Disjunction
 
 import fsmodels as fs
 from fsmodels.models.fsp.oracle import SvmOracle
@@ -230,6 +231,19 @@ REFUSED_EDITS = {
         "only_selected[a]",
     ),
 }
+
+
+def logic(m):
+    """Of a and b just one, which brings c; without d not c, or a at any rate."""
+    m.uses, m.rich = pyo.BooleanVar(m.features), pyo.BooleanVar()
+    for j in m.features:
+        m.uses[j].associate_binary_var(m.sigma[j])
+    m.one = pyo.LogicalConstraint(expr=pyo.exactly(1, m.uses["a"], m.uses["b"]))
+    m.brings = pyo.LogicalConstraint(expr=m.uses["b"].implies(m.uses["c"]))
+    m.said = pyo.LogicalConstraint(expr=m.rich.equivalent_to(m.uses["a"].land(m.uses["d"])))
+    m.either = Disjunction(expr=[[m.sigma["c"] <= m.sigma["d"]], [m.sigma["a"] >= 1]])
+
+
 # Edits of the master: every solver and driver takes them.
 MASTER_EDITS = {
     "requires": lambda m: m.add_component("e", pyo.Constraint(expr=m.sigma["a"] <= m.sigma["d"])),
@@ -242,6 +256,11 @@ MASTER_EDITS = {
         m.add_component("e", pyo.Constraint(expr=m.sigma["a"] + m.sigma["b"] + m.sigma["c"] <= 3 * m.g)),
         m.objective.set_value(m.objective.expr + 3 * m.g),
     ),
+    "products of pairs": lambda m: (
+        m.add_component("apart", pyo.Constraint(expr=m.sigma["a"] * m.sigma["b"] + m.sigma["c"] ** 2 <= 1)),
+        m.objective.set_value(m.objective.expr + 2 * m.sigma["a"] * m.sigma["d"] - 3 * m.sigma["c"] * m.sigma["d"]),
+    ),
+    "logic": logic,
     "more features": lambda m: m.max_features.set_value(3),
     "no cardinality": lambda m: m.cardinality.deactivate(),
 }

@@ -18,6 +18,7 @@ from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
 from solvers.interfaces.registry import called, nearest
 from solvers.model.classes import single_objective, violation
 from solvers.model.duals import dual_suffix
+from solvers.model.logic import written_rows
 from solvers.model.unseen import refuse_unseen
 from solvers.options import TABLE, Config, check_limits, check_types
 from solvers.reading import ModelReading
@@ -68,6 +69,7 @@ class Driver:
     title: ClassVar[str]
     options_type: ClassVar[type[Config]]
     asks: ClassVar[type[Facts] | tuple[()]] = ()  # facts that stand for rows which a model does not state
+    writes_logic: ClassVar[bool] = False  # whether it takes binaries, and rows of ``self.reading`` for logic on them
     config: Config
     sign: float  # -1 for a model that maximises
 
@@ -80,7 +82,9 @@ class Driver:
             facts.check_stated(f'"{self.name}" takes whole models')
         self.clock = Clock.of_run(self.config.time_limit)
         remedy = "" if facts is None or not facts.implicit else f"{facts.remedy} to edit it"
-        refuse_unseen(self.reading, self.name, self.sees, remedy)
+        if self.writes_logic and (written := written_rows(self.reading, self.sees)) is not None:
+            self.reading = ModelReading(model, written)
+        refuse_unseen(self.reading, self.name, self._takes, remedy)
         self.best: float | None = None  # least objective seen
         self.bound: float | None = None
         self._kept: tuple[float, float] | None = None  # (validation error, objective) of what will be loaded
@@ -121,6 +125,10 @@ class Driver:
         """Tell whether the driver takes a component that is neither row, objective nor variable."""
         return False
 
+    def _takes(self, component: Any) -> bool:
+        written = self.reading.written
+        return self.sees(component) or (written is not None and any(component is c for c in written.components))
+
     def prepare(self) -> None:
         """Take the model apart; sets ``sign``."""
         raise NotImplementedError
@@ -153,7 +161,7 @@ class Driver:
     def _looped(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the loop, and leave the model's values as they were."""
         c = self.config
-        self.reading = ModelReading(self.model)  # which may have been edited since this was made
+        self.reading = ModelReading(self.model, self.reading.written)  # may have been edited since this was made
         before = [(v, v.value) for v in self.reading.variables]
         if (stale := dual_suffix(self.model)) is not None:
             stale.clear()
@@ -184,6 +192,8 @@ class Driver:
         """Load the incumbent, and say what is proven of it."""
         c, minimize = self.config, self.sign > 0
         self._load()
+        if self._kept is not None and self.reading.written is not None:
+            self.reading.written.bring_back()
         objective = None if self._kept is None else self._kept[1]
         facts, selected = facts_of(self.model), None
         stated = facts is None or not facts.implicit

@@ -12,6 +12,7 @@ import pyomo.environ as pyo
 from solvers.drivers.base import Driver
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.floor import floor_of
+from solvers.drivers.benders.products import with_linear_products
 from solvers.drivers.benders.relaxation import Endless, EndlessSubproblem, WholeRelaxation, relax_whole
 from solvers.drivers.benders.split import SplitModel, is_declared, split
 from solvers.drivers.benders.subproblem import FixingSubproblem, OracleSubproblem, Subproblem
@@ -58,6 +59,7 @@ class DecompositionDriver(Driver):
     """A driver over a master and a subproblem; a subclass builds its master in ``prepare_master``, and has ``run``."""
 
     asks = Structure
+    writes_logic = True
     config: DecompositionConfig
     parts: SplitModel
     asks_within: ClassVar[bool] = True  # whether all points that it asks at are solutions of the master
@@ -92,7 +94,7 @@ class DecompositionDriver(Driver):
         )
         if c.validation is not None and structure.score is None:
             raise OptionError("validation= needs a model that can score data; this one has no structure that does.")
-        self.parts = split(self.reading, structure)
+        self.parts = with_linear_products(split(self.reading, structure))
         self.structure, self.sign = self.parts.structure, self.parts.sign
         self.parts.check_separable(either(C.MIQCP))
         self._subproblem = self._choose_subproblem()

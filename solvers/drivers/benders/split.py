@@ -115,8 +115,10 @@ def split(model: Any, structure: Structure) -> SplitModel:
     intact = built is not None and len(atoms) == len(structure.terms)
     own = {id(t) for t in structure.built_terms} if intact else set()
     found = [(t, [] if id(t) in own else list(variables(t))) for t in terms(objective.expr, atoms)]
-    if built:
-        structure = widened(structure, [*walked.values(), *(held for _, held in found)])
+    strangers = [*walked.values(), *(held for _, held in found)] if built else []
+    if not built and model.written is not None:  # its binaries are nobody's yet
+        strangers = [walked[id(row)] for row in model.written.rows]
+    structure = widened(structure, strangers)
     inside = {id(v) for v in structure.variables()}
     complicating = {id(v) for v in structure.complicating}
     parts = SplitModel(structure, 1.0 if objective.sense == pyo.minimize else -1.0)

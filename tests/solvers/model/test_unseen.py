@@ -234,8 +234,8 @@ KINDS = {  # edit: the optimum where it acts on x and on y; what a refusal names
     disjunction: (CAPPED, "extra|Disjunction"),
     disjunction_in_block: (CAPPED, "extra|Disjunction"),
     lone_disjunct: (CAPPED, "extra"),
-    logical: (CAPPED, "extra|LogicalConstraint"),
-    logical_list: (CAPPED, "extra|LogicalConstraint"),
+    logical: (CAPPED, 'extra|LogicalConstraint|"b"'),  # b is binary, and of the subproblem where x complicates
+    logical_list: (CAPPED, 'extra|LogicalConstraint|"b"'),
     complementarity: (CAPPED, "extra|Complementarity"),
     ordered_set: (CAPPED, "extra|SOS"),
     piecewise: (CAPPED, "extra|SOS"),

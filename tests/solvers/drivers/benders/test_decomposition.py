@@ -201,11 +201,13 @@ def test_what_is_no_row_is_named():
     m = plan()
     m.either = Disjunction(expr=[[m.x[0] >= 1], [m.x[1] >= 1]])
     m.sets = pyo.SOSConstraint(var=m.x, sos=1)
-    with pytest.raises(ModelError, match='Disjunction "either", SOSConstraint "sets"'):
+    with pytest.raises(ModelError, match='see the model\'s SOSConstraint "sets"'):
         Benders(m)
-    m.either.deactivate()
     m.sets.deactivate()
     assert Benders(m)
+    m.far = Disjunction(expr=[[m.x[0] >= 1], [m.z >= 1]])
+    with pytest.raises(ModelError, match=r'"far" cannot be written as rows.*Bound the variables'):
+        Benders(m)  # z has no bound for a big-M
 
 
 def test_a_fact_that_holds_only_as_built():
