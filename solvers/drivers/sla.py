@@ -1,4 +1,4 @@
-r"""Successive linear approximation of a smooth objective over linear rows.
+r"""Successive linear approximation of a smooth objective over linear rows, concave rows, integers and ordered sets.
 
 For min { f(x) : x in P }, P a polyhedron, f smooth on it:
 
@@ -14,35 +14,65 @@ minimization", theorem 4.2; Bradley, Mangasarian, Street 1998, Algorithm 2.1 and
 vertices: ``lp_solver`` must be a simplex method; with an interior point the stop is still valid. f not concave: the
 method of Frank and Wolfe (1956) with Armijo's step (Dunn 1980), stationary in the limit; f convex as well.
 
-Stationary is what is certified, unless f is linear: then the linear program is the model.
+Rows "g(x) <= side", g concave
+    are linearised at x in step 1, which leaves an inner approximation (``concave_rows``): every p is feasible, and f
+    still falls. Where p does not descend, x minimises the linearised f over the linearised rows, so that it satisfies
+    the conditions of Karush, Kuhn and Tucker of the model: stationary (Marks, Wright 1978, "A general inner
+    approximation algorithm for nonconvex mathematical programs"). The vertex of step 0 may miss such rows: then the
+    sum of what it misses is minimised in the same way, over linearised rows with a slack each, until there is none;
+    where that is stuck once from where the rows' variables are at their bounds.
+Integers, ordered sets of type 1
+    make P a union of polyhedra, its pieces (``pieces``). A minimum of a concave f over P is one over its convex hull,
+    and so is that of a linear function: all of the above holds for mixed-integer programs in place of linear ones. To
+    solve few of them, step 1 first descends within the piece of x by linear programs; the mixed-integer program is
+    asked where these end at the best point so far, and its piece taken where it descends, by steps of length 1 only.
+    What is stationary then is so in every piece that holds x. One that is stopped (``master_seconds``) proves nothing:
+    feasible. Integers that the objective does not see are at last put at their least sum: what is not needed is not
+    selected.
+
+Stationary is what is certified, unless f and all rows are linear: then the linear program is the model.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from scipy import sparse
 
 from solvers.drivers.base import Driver, Ended
-from solvers.drivers.slots import lp_words
+from solvers.drivers.concave_rows import ConcaveRows, split_rows
+from solvers.drivers.pieces import NoPiece, Pieces, ordered_sets
+from solvers.drivers.slots import lp_words, master_words
 from solvers.drivers.starts import Start, StartsConfig, random_points, spread, table
-from solvers.errors import ModelError, SolverFailure
+from solvers.errors import ModelError, OptionError, SolverFailure
+from solvers.facts.base import facts_of
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import called, find
+from solvers.interfaces.registry import called, either, find, require
 from solvers.interfaces.runner import Runner, SolveOptions
-from solvers.lp.highs import LpStatus
+from solvers.lp.highs import LinearProgram, LpStatus
 from solvers.lp.pyomo import linear_program
-from solvers.model.classes import refuse_integers, single_objective, used_variables
+from solvers.model.classes import has_integers, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
 from solvers.model.linear import LinearRows
 from solvers.model.smooth import SmoothObjective
-from solvers.result import SolutionStatus, StopReason
+from solvers.options import SolverObject
+from solvers.result import FEASIBLE, SolutionStatus, StopReason
+from solvers.values import put_back
 
 ARMIJO = 0.1  # share of the decrease that the slope promises
 SHORTEST = 2.0**-30  # step
+REACHED = 1e-7  # what a point may miss of a concave row, as a share of its side: a linear program's tolerance
+LEAST = 1e-6  # of what is missed: a step that gains less does not lead there
+Fixed = tuple[np.ndarray, np.ndarray]  # columns, and where they stay
+GAP = 1e-6  # relative: of the mixed-integer programs
+NOTHING: Fixed = (np.empty(0, dtype=int), np.empty(0))
 
 
 @dataclass
@@ -55,9 +85,16 @@ class LinearizationConfig(StartsConfig):
     ----------
     linear_start : bool
         Start first at the minimiser of the linear part of the objective.
+    master_solver, master_options : str, mapping
+        Of the mixed-integer programs, where the model has integers or ordered sets, and its own options.
+    master_seconds : float
+        The most that one of them may take.
     """
 
     linear_start: bool = True
+    master_solver: str | SolverObject = "highs"
+    master_options: Mapping[str, Any] | None = None
+    master_seconds: float = 10.0
 
 
 @dataclass
@@ -65,6 +102,7 @@ class SlaStart(Start):
     """What became of one start of ``sla``."""
 
     linear_programs: int = 0
+    mixed_programs: int = 0
     stationary: bool = False
     steps: list[float] = field(default_factory=list)  # shorter than 1 where f is not concave
 
@@ -72,6 +110,12 @@ class SlaStart(Start):
     def shortest_step(self) -> float:
         """The shortest step; nan without any."""
         return min(self.steps, default=math.nan)
+
+
+def _and(fixed: Fixed, columns: np.ndarray, x: np.ndarray) -> Fixed:
+    """Return what is fixed with further columns, where they are in x."""
+    more = np.setdiff1d(columns, fixed[0])
+    return np.concatenate([fixed[0], more]), np.concatenate([fixed[1], x[more]])
 
 
 class SuccessiveLinearization(Driver):
@@ -82,26 +126,53 @@ class SuccessiveLinearization(Driver):
     options_type = LinearizationConfig
     config: LinearizationConfig
 
+    def sees(self, component: Any) -> bool:
+        """Take ordered sets."""
+        return component.ctype is pyo.SOSConstraint
+
     def prepare(self) -> None:
         """Extract the rows, and the objective's linear part, once."""
         c = self.config
         c.check("linear_start")
+        if not c.master_seconds > 0:
+            raise OptionError(f"master_seconds={c.master_seconds!r} is not allowed: give a number above 0.")
         objective = single_objective(self.reading)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
-        refuse_integers(self.reading, self.name, C.MINLP)
         self.go_on()
         held = {id(v): v for v in used_variables(self.reading)}
         self.variables = [v for v in held.values() if not v.fixed]
-        rows = list(self.reading.rows)
-        self.rows = LinearRows.of(rows, self.variables, [], 1.0)
+        linear, curved = split_rows(self.reading.rows)
+        self.rows = LinearRows.of(linear, self.variables, [], 1.0)
+        self.concave = ConcaveRows(curved, self.variables, self.name)
         self.objective = SmoothObjective(objective.expr, self.variables, self.sign)
         self.go_on()
-        lp = self.lp = linear_program(
-            c.lp_solver, self.objective.linear, self.rows.x_lower, self.rows.x_upper, words=lp_words(c)
-        )
-        lp.add_rows(self.rows.matrix, self.rows.lower, self.rows.upper)
+        self.pieces = self._taken_apart()
+        self.lp = self._over_rows()
         self.runs: list[SlaStart] = []
         self._solved = 0
+
+    def _taken_apart(self) -> Pieces | None:
+        """Return the pieces of a model with integers or ordered sets."""
+        c = self.config
+        column = {id(v): k for k, v in enumerate(self.variables)}
+        sets = ordered_sets(self.reading, column, self.name)
+        if not sets and not has_integers(self.reading):
+            return None
+        if not len(self.objective.curved):
+            raise ModelError(
+                f'The objective is linear: "{self.name}" linearises curved ones, and is no method for integers alone. '
+                f"Solve the model by name with {either(C.SOS if sets else C.MILP)}."
+            )
+        spec = require(c.master_solver, C.MILP)
+        return Pieces(self.rows, sets, Runner(spec, replace(master_words(c, spec), gap=GAP)), c.master_seconds)
+
+    def _over_rows(self) -> LinearProgram:
+        """Return the linear program over the rows, with a slack for each concave one; its rows come and go."""
+        c, r, none = self.config, self.rows, np.zeros(len(self.concave))
+        sides = (np.concatenate([side, none]) for side in (self.objective.linear, r.x_lower, r.x_upper))
+        lp = linear_program(c.lp_solver, *sides, words=lp_words(c))
+        lp.add_rows(sparse.hstack([r.matrix, sparse.csr_matrix((r.matrix.shape[0], len(none)))]), r.lower, r.upper)
+        return lp
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run from each start and keep the best; the status is that of the best."""
@@ -120,6 +191,8 @@ class SuccessiveLinearization(Driver):
         except Ended as end:
             return end.stop, end.status or self._certified()
         finally:
+            if self.pieces is not None and self._kept is not None:
+                self._settle_choice(self.pieces)
             self._report()
 
     def _starts(self) -> Iterator[tuple[str, np.ndarray | None]]:
@@ -137,21 +210,28 @@ class SuccessiveLinearization(Driver):
             return
         for _ in self.rounds(math.inf):  # the limit is of linear programs
             slope = self.objective.gradient(x)
-            steep = np.flatnonzero(np.isinf(slope))
-            if len(steep) and (escape := self._escape(run, x, value, slope)) is not None:
+            steep, piece = np.flatnonzero(np.isinf(slope)), self._piece(x, slope)
+            if len(steep) and (escape := self._escape(run, x, value, slope, piece)) is not None:
                 x, value = self._moved(run, *escape)
                 continue
             slope[steep] = 0.0
-            p = self._linear_program(run, slope, steep, x)  # 1
+            p = self._linear_program(run, slope, _and(piece, steep, x), x)  # 1
             descent, small = float(slope @ (x - p)), self.config.tolerance * max(1.0, abs(value))
-            if descent <= small:  # 2
-                run.stationary = True
+            if descent > small:
+                step, x, new = self._step(x, p, value, descent)  # 3
+                if step > 0.0:
+                    x, value = self._moved(run, step, x, new)
+                    continue
+            still = descent <= 1e3 * small  # 2; or rounding hides what is left to gain
+            if self.pieces is None or value != self.best:  # what is not the best is not returned
+                run.stationary = still and self.pieces is None
                 return
-            step, x, new = self._step(x, p, value, descent)  # 3
-            if step == 0.0:  # rounding hides what is left to gain
-                run.stationary = descent <= 1e3 * small
+            elsewhere, proven = self._best_piece(run, slope, steep, x)
+            new = math.inf if elsewhere is None else self._value(elsewhere)
+            if elsewhere is None or not new < value - small:
+                run.stationary = still and proven and float(slope @ (x - elsewhere)) <= 1e3 * small
                 return
-            x, value = self._moved(run, step, x, new)
+            x, value = self._moved(run, 1.0, elsewhere, new)
         raise Ended(self.stop)
 
     def _first(self, run: SlaStart, start: np.ndarray | None) -> tuple[np.ndarray, float]:
@@ -159,11 +239,71 @@ class SuccessiveLinearization(Driver):
         f = self.objective
         cost = f.linear if start is None else f.gradient(start)
         x = self._linear_program(run, np.where(np.isfinite(cost), cost, f.linear))
+        if len(self.concave):
+            x = self._reached(run, x, x if start is None else start, cost)
+        if self.pieces is not None:
+            slope = f.gradient(x)  # at the start itself the curved ones may have no price, and programs take long
+            found, _ = self._best_piece(run, np.where(np.isfinite(slope), slope, f.linear), np.empty(0, int), x)
+            if found is None:
+                self.message = "No choice of the integers with a point was found: give more master_seconds."
+                raise Ended(StopReason.TIME_LIMIT)
+            x = found
         value = f.value(x)
-        if not len(f.curved):  # the model is the linear program
+        if not len(f.curved) and not len(self.concave):  # the model is the linear program
             self.raise_bound(value)
             run.stationary = True
         return x, self._keep(run, x, value)
+
+    def _reached(self, run: SlaStart, x: np.ndarray, at: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        """Return a point of the linear rows that misses no concave one, by the same steps on what x misses of them.
+
+        ``at``: towards which they are linearised first, in a linear program for this cost.
+        """
+        at = self.concave.towards(at, self.rows.x_lower, self.rows.x_upper)
+        with suppress(ModelError):  # these rows may leave no point
+            x = self._linear_program(run, np.where(np.isfinite(cost), cost, 0.0), NOTHING, at)
+        excess, at = self.concave.excess(x), x
+        while self.concave.missed(x) > REACHED:
+            x = self._linear_program(run, np.zeros(len(x)), NOTHING, at, elastic=True)
+            before, excess, at = excess, self.concave.excess(x), x
+            if excess <= (1 - LEAST) * before or self.concave.missed(x) <= REACHED:
+                continue
+            at = self.concave.corner(x, self.rows.x_lower, self.rows.x_upper)
+            p = self._linear_program(run, np.zeros(len(x)), NOTHING, at, elastic=True)
+            if self.concave.excess(p) > (1 - LEAST) * excess:
+                names = ", ".join(f'"{row.name}"' for row in self.concave.rows)
+                raise ModelError(f"No point that satisfies {names} was found from this start, which proves nothing.")
+            x, excess, at = p, self.concave.excess(p), p
+        return x
+
+    def _piece(self, x: np.ndarray, slope: np.ndarray) -> Fixed:
+        """Return the columns that are fixed in the piece of x, and at what."""
+        if self.pieces is None:
+            return NOTHING
+        piece = self.pieces.around(x, slope)
+        return piece.columns, piece.values
+
+    def _best_piece(
+        self, run: SlaStart, slope: np.ndarray, steep: np.ndarray, x: np.ndarray
+    ) -> tuple[np.ndarray | None, bool]:
+        """Return the best vertex of all pieces for a slope, None without one, and whether that is proven."""
+        assert self.pieces is not None
+        cost = slope.copy()
+        cost[steep] = 0.0
+        within = self.pieces.see(x)
+        found = self.pieces.best(cost, self.concave.at(x), self.clock.left)
+        if isinstance(found, NoPiece):
+            if found.infeasible and not len(self.concave):
+                raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
+            if found.stop is StopReason.INTERRUPTED or self.clock.over:
+                raise Ended(self.stopped() or StopReason.INTERRUPTED)
+            return None, False
+        run.mixed_programs += 1
+        try:
+            p = self._linear_program(run, cost, (found.columns, found.values), x)
+        except ModelError:  # what is within the tolerances of integers, and no point
+            return None, False
+        return p, found.proven and within
 
     def _moved(self, run: SlaStart, step: float, x: np.ndarray, value: float) -> tuple[np.ndarray, float]:
         """Keep the point that a step leads to."""
@@ -171,14 +311,15 @@ class SuccessiveLinearization(Driver):
         return x, self._keep(run, x, value)
 
     def _escape(
-        self, run: SlaStart, x: np.ndarray, value: float, slope: np.ndarray
+        self, run: SlaStart, x: np.ndarray, value: float, slope: np.ndarray, piece: Fixed
     ) -> tuple[float, np.ndarray, float] | None:
         """Move where f falls without bound on its slope, such as -x**0.5 at 0; None where the rows or f forbid it."""
         steep = np.isinf(slope)
         gains = steep & (np.where(x <= self.rows.x_lower, slope, -slope) < 0)
         if not np.any(gains):
             return None
-        p = self._linear_program(run, np.where(gains, np.sign(slope), 0.0), np.flatnonzero(steep & ~gains), x)
+        held = _and(piece, np.flatnonzero(steep & ~gains), x)
+        p = self._linear_program(run, np.where(gains, np.sign(slope), 0.0), held, x)
         if np.all(np.abs(p - x)[gains] <= self.config.tolerance):
             return None
         step, point, new = self._step(x, p, value, 0.0)
@@ -203,32 +344,41 @@ class SuccessiveLinearization(Driver):
             return math.inf
 
     def _linear_program(
-        self, run: SlaStart, cost: np.ndarray, kept: np.ndarray | None = None, x: np.ndarray | None = None
+        self,
+        run: SlaStart,
+        cost: np.ndarray,
+        fixed: Fixed = NOTHING,
+        x: np.ndarray | None = None,
+        *,
+        elastic: bool = False,
     ) -> np.ndarray:
         """Return a vertex that minimises a linear objective over the rows; where there is none the start or run ends.
 
-        Variables ``kept`` stay where they are in x: where f rises without bound on its slope, no direction that moves
-        them descends.
+        ``fixed``: columns, and where they stay. ``x``: where concave rows are linearised, which count with it only.
+        ``elastic``: what these miss is minimised.
         """
         limit = self.config.iteration_limit
         if limit is not None and self._solved >= limit:
             raise Ended(StopReason.ITERATION_LIMIT)
-        self.lp.set_cost(cost)
+        n, (columns, values) = len(self.variables), fixed
+        self._linearise(x, elastic)
+        self.lp.set_cost(np.concatenate([cost, np.full(len(self.concave), float(elastic))]))
         self._solved += 1
         run.linear_programs += 1
-        if kept is None or x is None or not len(kept):
+        if len(columns):
+            self.lp.set_bounds(columns, values, values)
+        try:
             answer = self.lp.solve(self.clock.left)
-        else:
-            self.lp.set_bounds(kept, x[kept], x[kept])
-            try:
-                answer = self.lp.solve(self.clock.left)
-            finally:
-                self.lp.set_bounds(kept, self.rows.x_lower[kept], self.rows.x_upper[kept])
+        finally:
+            if len(columns):
+                self.lp.set_bounds(columns, self.rows.x_lower[columns], self.rows.x_upper[columns])
         if answer.status is LpStatus.OPTIMAL:
-            return answer.point
+            return answer.point[:n]
         if answer.status is LpStatus.LIMIT or self.clock.over:
             raise Ended(StopReason.TIME_LIMIT)
         if answer.status is LpStatus.INFEASIBLE:
+            if len(columns) or (x is not None and len(self.concave)):
+                raise ModelError("The linear program of a step has no point.")
             raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
         if answer.status is LpStatus.UNBOUNDED:
             if not len(self.objective.curved):
@@ -242,6 +392,19 @@ class SuccessiveLinearization(Driver):
             )
         name = called(self.config.lp_solver)
         raise SolverFailure(f"{name} failed on a linear program of {run.start}.", name)
+
+    def _linearise(self, x: np.ndarray | None, elastic: bool) -> None:
+        """Put the linearisations of the concave rows at x in the linear program, in place of those that it has."""
+        k, own = len(self.concave), len(self.rows.rows)
+        if not k:
+            return
+        if self.lp.rows > own:
+            self.lp.delete_rows(np.arange(own, self.lp.rows))
+        if x is not None:
+            matrix, sides = self.concave.at(x)
+            self.lp.add_rows(sparse.hstack([matrix, -sparse.identity(k)]), np.full(k, -np.inf), sides)
+        slacks = len(self.variables) + np.arange(k)
+        self.lp.set_bounds(slacks, np.zeros(k), np.full(k, np.inf if elastic else 0.0))
 
     def _keep(self, run: SlaStart, x: np.ndarray, value: float) -> float:
         """Record a feasible point and offer it as incumbent."""
@@ -258,6 +421,34 @@ class SuccessiveLinearization(Driver):
         """Name the rows that clash."""
         return clashing_rows(self.rows.rows, self.variables, Runner(find("highs"), SolveOptions()))
 
+    def _settle_choice(self, pieces: Pieces) -> None:
+        """Put the integers that the objective does not see at their least sum, and the point on its rows."""
+        f, before = self.objective, [(v, v.value) for v in self.reading.variables]
+        self._load()
+        x, cost = np.array([v.value for v in self.variables]), single_objective(self.reading)
+        seen = f.linear != 0
+        seen[f.curved] = True
+        seen[~pieces.beside_integers] = True
+        least = pieces.least(x, np.flatnonzero(seen), self.clock.left)
+        first, chosen = [(v, v.value) for v in self.variables], False
+        value, missed = self.sign * pyo.value(cost), violation(self.reading)
+        if least is not None:
+            piece = pieces.around(least, np.zeros(len(x)))
+            least[piece.columns] = piece.values
+            for v, number in zip(self.variables, np.where(seen, x, least).tolist(), strict=True):
+                v.set_value(number, skip_validation=True)
+            chosen = violation(self.reading) <= max(FEASIBLE, missed)
+        if not chosen:
+            put_back(first)
+        facts = facts_of(self.model)
+        if facts is not None and facts.certificate is not None:
+            facts.certificate.mend(self.reading, self.reading)
+        settled = [(v, v.value) for v in self.reading.variables]
+        if self.sign * pyo.value(cost) > value + FEASIBLE * max(1.0, abs(value)):
+            settled = first
+        put_back(before)
+        self._load = partial(put_back, settled)
+
     def _certified(self) -> SolutionStatus | None:
         if self.best is None or self.closed(self.config.gap):
             return None
@@ -265,7 +456,7 @@ class SuccessiveLinearization(Driver):
 
     def _report(self) -> None:
         """Say how far apart the starts ended."""
-        columns = ["start", "objective", "linear_programs", "stationary", "shortest_step"]
+        columns = ["start", "objective", "linear_programs", "mixed_programs", "stationary", "shortest_step"]
         self.details["starts"] = table(self.runs, self.sign, columns)
         self.details["linear_programs"] = self._solved
         failed = [run for run in self.runs if run.failure]

@@ -29,6 +29,13 @@ Why FSV and FSS can be linearised
     On v >= 0, where all feasible points lie, 1 - e^(-alpha v) and the sigmoid are concave. A concave objective over a
     polyhedron without lines has a vertex solution; successive linearisation goes from vertex to better vertex and
     stops after finitely many at a stationary one. At a vertex v_j = |w_j|: one of its two rows binds.
+Rows on features in FSV and FSS
+    ``sigma=True`` adds sigma as in FS: w_j = 0 unless sigma_j = 1, without a price. The points are then those of
+    polyhedra, one for each sigma that the rows allow, and the same linearisation ends at a point that is stationary in
+    each polyhedron that holds it, whatever rows there are on sigma (``solvers.drivers.sla``). sigma is 1 for what has
+    a weight or what rows ask for. A row on the sum of steps itself, sum_j c_j (1 - e^(-alpha v_j)) <= B, needs no
+    sigma: linearised it is an inner approximation. It bounds what v costs by the smoothed steps, and not the cost of
+    the features with a weight, which is at least that: 1 - e^(-alpha v) < 1.
 The steps of FSB (Algorithm 2.3)
     For fixed v, (14) is linear in r over a box: r_j = 1 where mu v_j > (1 - mu) lambda, else 0. For fixed r it is a
     linear program in all else, in which v_j and u_j may grow together at no cost where r_j = 1: v = u = |w| is the
@@ -59,7 +66,8 @@ Scaling
 Symbols
     w -> ``w`` (features; 1/unit of the feature), gamma -> ``gamma``, ``b`` = -gamma, y -> ``y`` (A), z -> ``z`` (B),
     v -> ``v``, u -> ``u``, r -> ``r`` (features), lambda -> ``penalty``, alpha -> ``alpha`` (per unit of w), mu ->
-    ``mu``, E -> ``error``, the sum that lambda prices -> ``features_used``; 1 - sigma_j -> ``unselected``.
+    ``mu``, E -> ``error``, the sum that lambda prices -> ``features_used``; in FS, and
+    on demand in FSV and FSS: sigma -> ``sigma``, 1 - sigma_j -> ``unselected``.
 Source
     Bradley, Mangasarian, Street 1998, "Feature selection via mathematical programming", INFORMS Journal on Computing
     10(2): (5), (7), (10), (11), (13), (14), Algorithms 2.1 and 2.3.
@@ -160,7 +168,7 @@ def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: 
     return _chosen_among(model, data, max_features, form)
 
 
-def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteModel:
+def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0, sigma: bool = False) -> pyo.ConcreteModel:
     """Build FSV (11): the step function by 1 - exp(-alpha v), concave on v >= 0.
 
     Parameters
@@ -169,11 +177,14 @@ def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteMod
         As for ``fs``; standardised, as alpha compares weights.
     alpha : float
         Steepness, above 0, per unit of w; ``model.alpha`` can be changed between solves.
+    sigma : bool
+        Add binaries ``sigma`` (features): w_j = 0 unless sigma_j = 1, for rows on what is selected.
 
     Returns
     -------
     pyo.ConcreteModel
-        ``step`` (features) is each feature's price before lambda: edit ``model.features_used`` to weigh them.
+        ``step`` (features) is each feature's price before lambda: edit ``model.features_used`` to weigh them, or bound
+        a sum of them, which "sla" takes without sigma.
 
     Examples
     --------
@@ -182,10 +193,10 @@ def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteMod
     >>> fs.solve(model).status.value
     'stationary'
     """
-    return _smoothed("FSV", "(11)", lambda v, alpha: 1 - pyo.exp(-alpha * v), data, penalty, alpha)
+    return _smoothed("FSV", "(11)", lambda v, alpha: 1 - pyo.exp(-alpha * v), data, penalty, alpha, sigma)
 
 
-def fss(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteModel:
+def fss(data: Dataset, *, penalty: float, alpha: float = 5.0, sigma: bool = False) -> pyo.ConcreteModel:
     """Build FSS (10): the step function by the sigmoid 1 / (1 + exp(-alpha v)), 1/2 at v = 0, concave on v >= 0.
 
     Its price for a feature rises by lambda/2 in all and starts with the slope alpha/4, where FSV's rises by lambda with
@@ -198,7 +209,7 @@ def fss(data: Dataset, *, penalty: float, alpha: float = 5.0) -> pyo.ConcreteMod
     >>> fs.solve(model, "pounce").status.value  # any NLP solver; "sla" by default
     'stationary'
     """
-    return _smoothed("FSS", "(10)", lambda v, alpha: 1 / (1 + pyo.exp(-alpha * v)), data, penalty, alpha)
+    return _smoothed("FSS", "(10)", lambda v, alpha: 1 / (1 + pyo.exp(-alpha * v)), data, penalty, alpha, sigma)
 
 
 def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
@@ -294,9 +305,17 @@ def fs_objective(w: np.ndarray, error: float, penalty: float) -> float:
 
 
 def _smoothed(
-    name: str, number: str, step: Callable[[Any, Any], Any], data: Dataset, penalty: float, alpha: float
+    name: str,
+    number: str,
+    step: Callable[[Any, Any], Any],
+    data: Dataset,
+    penalty: float,
+    alpha: float,
+    sigma: bool,
 ) -> pyo.ConcreteModel:
     model = bounded_plane(name, data, penalty)
+    if sigma:
+        by_ordered_sets(model)
     steepness = partial(positive, "alpha", meaning="alpha is the steepness of the step")
     model.alpha = changeable(steepness, alpha, f"{number} alpha")
     model.step = pyo.Expression(
@@ -304,7 +323,8 @@ def _smoothed(
     )
     model.features_used = pyo.Expression(expr=pyo.quicksum(model.step.values()), doc=f"{number} sum of steps")
     price_features(model, number)
-    return certified(model, data, Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="sla"))
+    selected = by_sigma if sigma else partial(by_weight, column_sizes(data.X))
+    return certified(model, data, Facts(selected=selected, default_solver="sla"))
 
 
 def _chosen_among(model: pyo.ConcreteModel, data: Dataset, most: int | None, form: str) -> pyo.ConcreteModel:

@@ -308,27 +308,23 @@ def square(model):
 
 
 REFUSED = {
-    "integers": (lambda m: setattr(m.x[0], "domain", pyo.Integers), '"sla" takes continuous variables only.*scip'),
-    "binaries": (
-        lambda m: (
-            m.add_component("b", pyo.Var(domain=pyo.Binary)),
-            m.add_component("e", pyo.Constraint(expr=m.x[0] <= 3 * m.b)),
-        ),
-        "continuous variables only",
-    ),
     "disjunction": (
         lambda m: m.add_component("e", Disjunction(expr=[[m.x[0] == 0], [m.x[1] == 0]])),
         'does not see the model\'s Disjunction "e"',
     ),
-    "ordered set": (lambda m: m.add_component("e", pyo.SOSConstraint(var=m.x, sos=1)), 'SOSConstraint "e"'),
-    "quadratic row": (lambda m: m.add_component("round", square(m)), '"round" is not'),
-    "nonlinear row": (
-        lambda m: m.add_component("round", pyo.Constraint(expr=pyo.exp(m.x[0]) <= 4)),
-        'Row "round" is not linear',
+    "ordered set of two": (lambda m: m.add_component("e", pyo.SOSConstraint(var=m.x, sos=2)), '"e" is of type 2.*scip'),
+    "integers alone": (
+        lambda m: (m.cost.set_value(m.x[0] + m.x[1]), setattr(m.x[0], "domain", pyo.Integers)),
+        "objective is linear.*Solve the model by name",
+    ),
+    "convex row": (lambda m: m.add_component("round", square(m)), 'Row "round" is neither linear nor.*multi-start'),
+    "row of two sides": (
+        lambda m: m.add_component("round", pyo.Constraint(expr=(1, pyo.log(1 + m.x[0]), 4))),
+        'Row "round" is neither',
     ),
     "row in a block": (
         lambda m: m.add_component("side", pyo.Block(rule=lambda b: b.add_component("c", square(m)))),
-        '"side.c" is not linear',
+        'Row "side.c" is neither',
     ),
     "no objective": (lambda m: m.cost.deactivate(), "exactly one active objective"),
     "two objectives": (lambda m: m.add_component("o", pyo.Objective(expr=m.x[0])), "exactly one active objective"),
@@ -344,6 +340,93 @@ def test_refuses_by_name(kind):
     with pytest.raises(ModelError, match=words):
         solvers.solve(model, "sla")
     assert state(model) == before
+
+
+# Integers, ordered sets and concave rows.
+
+
+def with_sites(fixed_cost=2.0, sites=2):
+    """The same plants, of which at most some may work, each at a fixed cost."""
+    model = plants()
+    model.works = pyo.Var(model.j, domain=pyo.Binary)
+    model.only = pyo.Constraint(model.j, rule=lambda m, j: m.x[j] <= CAPACITY[j] * m.works[j])
+    model.few = pyo.Constraint(expr=pyo.quicksum(model.works.values()) <= sites)
+    model.cost.set_value(model.cost.expr + fixed_cost * pyo.quicksum(model.works.values()))
+    return model
+
+
+def best_with_sites(vertices, fixed_cost=2.0, sites=2):
+    """A concave cost has its best point, for given plants, at a vertex; dropping plants adds rows x_j = 0 only."""
+    return min(
+        (plants_cost(x) + fixed_cost * np.count_nonzero(x > 1e-9) for x in vertices if (x > 1e-9).sum() <= sites),
+    )
+
+
+@pytest.mark.parametrize("sites", [2, 3])
+@pytest.mark.parametrize("master_solver", ["highs", "scip"])
+def test_binaries_choose_among_polyhedra_and_enumeration_agrees(master_solver, sites, vertices):
+    model = with_sites(sites=sites)
+    result = solvers.solve(model, "sla", master_solver=master_solver)
+    assert result.status is SolutionStatus.STATIONARY
+    assert result.objective == pytest.approx(best_with_sites(vertices, sites=sites), rel=1e-6)
+    assert violation(model) <= 1e-9
+
+
+def test_an_ordered_set_leaves_one_plant_nonzero(vertices):
+    model = plants()
+    model.one = pyo.SOSConstraint(var=model.x, index=[0, 2], sos=1)
+    best = min(plants_cost(x) for x in vertices if min(x[0], x[2]) < 1e-9)
+    result = solvers.solve(model, "sla")
+    assert result.objective == pytest.approx(best, rel=1e-6)
+    assert min(model.x[0].value, model.x[2].value) == 0.0
+
+
+def test_binaries_that_the_objective_does_not_see_are_put_at_their_least_sum():
+    model = with_sites(fixed_cost=0.0, sites=4)
+    solvers.solve(model, "sla")
+    assert [model.works[j].value for j in model.j] == [float(model.x[j].value > 0) for j in model.j]
+
+
+def test_rows_on_binaries_that_clash_are_infeasible_and_named():
+    model = with_sites(sites=1)
+    result = solvers.solve(model, "sla")
+    assert result.status is SolutionStatus.INFEASIBLE
+    assert '"few"' in result.message
+    assert '"demand"' in result.message
+
+
+def test_a_program_that_is_stopped_at_once_proves_nothing():
+    model = with_sites()
+    result = solvers.solve(model, "sla", master_seconds=1e-6)
+    assert result.status in (SolutionStatus.NO_SOLUTION, SolutionStatus.FEASIBLE)
+    with pytest.raises(OptionError, match="master_seconds=0"):
+        solvers.solve(model, "sla", master_seconds=0)
+
+
+@pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
+def test_a_concave_row_holds_at_every_point_and_grid_search_finds_none_better(sense):
+    """The worked hours log(1 + x) have a limit, as learning makes them concave."""
+    model = plants(sense)
+    hours = pyo.quicksum(pyo.log(1 + 4 * model.x[j]) for j in range(3))
+    model.hours = pyo.Constraint(expr=hours <= 4.2) if sense == pyo.minimize else pyo.Constraint(expr=-hours >= -4.2)
+    result = solvers.solve(model, "sla")
+    x = point(model)
+    assert result.status is SolutionStatus.STATIONARY
+    assert result.details["violation"] <= 1e-7
+    assert np.log(1 + 4 * x[:3]).sum() <= 4.2 + 1e-6
+    grid = np.stack(np.meshgrid(*(np.linspace(0, CAPACITY[j], 61) for j in range(3)), indexing="ij"), -1).reshape(-1, 3)
+    last = DEMAND - grid.sum(axis=1)
+    inside = (last >= 0) & (last <= CAPACITY[3]) & (grid[:, 0] + 2 * grid[:, 1] <= 7) & (grid[:, 2] - last >= -1)
+    inside &= np.log(1 + 4 * grid).sum(axis=1) <= 4.2
+    best = min(plants_cost(np.append(row, end)) for row, end in zip(grid[inside], last[inside], strict=True))
+    assert abs(result.objective) <= best + 1e-6
+
+
+def test_a_concave_row_without_a_point_near_any_start_is_said_and_not_called_infeasible():
+    model = plants()
+    model.hours = pyo.Constraint(expr=pyo.quicksum(pyo.log(1 + model.x[j]) for j in model.j) <= 0.1)
+    with pytest.raises(ModelError, match='No point that satisfies "hours" was found from this start, which proves'):
+        solvers.solve(model, "sla")
 
 
 def test_what_is_fixed_or_inactive_does_not_count(vertices):

@@ -1,0 +1,230 @@
+r"""A linear objective over the union of polyhedra: rows, integers, and ordered sets of which one member may be nonzero.
+
+A piece of P = {x : rows, integers, ordered sets of type 1} is what is left where the integers, and the member of each
+set that may be nonzero, are chosen: a polyhedron. A linear objective over P is a mixed-integer program with a binary
+z_k for each member of a set, sum z_k <= 1 and |x_k| <= M z_k.
+
+No M follows from the rows. Here it is ten times the largest size that points have shown so far; the piece that is
+found is solved again without any M, by a linear program of its own in which what is closed is closed by its bounds. So
+points are exact whatever M is, and M decides only which pieces are found. No local claim is lost by it: at a point
+strictly within M, where no direction of the points of P within M descends, none of P does, as the way to a better
+point of a piece that holds it starts within.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+
+from solvers.errors import ModelError
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either
+from solvers.interfaces.runner import Runner
+from solvers.model.linear import LinearRows
+from solvers.result import SolutionStatus, StopReason
+
+ROOM = 10.0  # of the largest size seen: M
+LARGEST = 1e7  # M is no larger: 1e-6 off an integer would be a size of its own
+UNSEEN = 1e-9  # a member below it counts as 0
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece: the columns that are fixed, and at what; and whether it is proven to have the best point."""
+
+    columns: np.ndarray
+    values: np.ndarray
+    proven: bool
+
+
+@dataclass(frozen=True)
+class NoPiece:
+    """No piece was found: ``infeasible`` where there is none, else why the solver stopped."""
+
+    infeasible: bool
+    stop: StopReason
+
+
+class Pieces:
+    """The pieces of a model, over the columns of ``rows``; ``sets`` are columns of each ordered set.
+
+    ``runner``: of the mixed-integer programs. ``seconds``: the most that one may take.
+    """
+
+    def __init__(self, rows: LinearRows, sets: Sequence[np.ndarray], runner: Runner, seconds: float) -> None:
+        self.rows, self.sets, self._seconds = rows, list(sets), seconds
+        self.integers = np.array([k for k, v in enumerate(rows.variables) if not v.is_continuous()], dtype=int)
+        self._tied = _tied(rows, self.integers)
+        self._runner = runner
+        self._most = 1.0
+        self._build()
+
+    def __len__(self) -> int:
+        return len(self.integers) + len(self.sets)
+
+    @property
+    def beside_integers(self) -> np.ndarray:
+        """Where a column is an integer, in an ordered set, or in a row with an integer, as a mask."""
+        whole = np.zeros(len(self.rows.variables))
+        whole[self.integers] = 1.0
+        size = abs(self.rows.matrix)
+        near = np.asarray(size.T @ (size @ whole) + whole).ravel() > 0
+        for members in self.sets:
+            near[members] = True
+        return near
+
+    def see(self, x: np.ndarray) -> bool:
+        """Widen M to a multiple of the sizes of a point; return whether the point is strictly within."""
+        largest = max([0.0, *(float(np.abs(x[s]).max(initial=0.0)) for s in self.sets)])
+        self._most = max(self._most, min(ROOM * largest, LARGEST))
+        self._model.most.set_value(self._most)
+        return largest < self._most
+
+    def around(self, x: np.ndarray, cost: np.ndarray, proven: bool = False) -> Piece:
+        """Return the piece of a point of P; where none of a set is nonzero, with the member open that costs least.
+
+        A member that rows tie to the integers has no say in that.
+        """
+        values = {int(k): float(np.round(x[k])) for k in self.integers}
+        for members in self.sets:
+            sizes = np.abs(x[members])
+            if sizes.max(initial=0.0) > UNSEEN:
+                open_ = int(members[int(np.argmax(sizes))])
+            else:
+                free = [k for k in members.tolist() if k not in self._tied] or members.tolist()
+                open_ = min(free, key=lambda k: -abs(cost[k]))
+            for k in members.tolist():
+                if k != open_ and k not in self._tied:
+                    values[int(k)] = 0.0
+        return Piece(np.array(list(values), dtype=int), np.array(list(values.values())), proven)
+
+    def best(self, cost: np.ndarray, inner: tuple[Any, np.ndarray], time_limit: float | None) -> Piece | NoPiece:
+        """Return the piece that has the point of least cost within M, for further rows ``A x <= b``."""
+        model = self._model
+        used = np.flatnonzero(cost)
+        size = float(np.abs(cost).max(initial=0.0)) or 1.0  # tolerances are absolute
+        model.cost.set_value(_linear(self._x, used, cost[used] / size))
+        model.inner.clear()
+        matrix, sides = inner
+        for r in range(matrix.shape[0]):
+            here = slice(matrix.indptr[r], matrix.indptr[r + 1])
+            if here.start < here.stop:
+                model.inner[r] = _linear(self._x, matrix.indices[here], matrix.data[here]) <= float(sides[r])
+        limit = self._seconds if time_limit is None else min(self._seconds, time_limit)
+        answer = self._runner.solve(model, time_limit=limit, integer=True)
+        if not answer.has_point:
+            return NoPiece(answer.status is SolutionStatus.INFEASIBLE and self._hopeless(), answer.stop_reason)
+        x = np.array([v.value or 0.0 for v in self._x])
+        return self.around(x, cost, answer.status is SolutionStatus.OPTIMAL)
+
+    def least(self, x: np.ndarray, kept: np.ndarray, time_limit: float | None) -> np.ndarray | None:
+        """Return a point with the columns ``kept`` as they are in x whose integers sum to least; None without one."""
+        model = self._model
+        model.cost.set_value(_linear(self._x, self.integers, np.ones(len(self.integers))))
+        model.inner.clear()
+        before = [(v, v.lb, v.ub) for v in (self._x[k] for k in kept.tolist())]
+        for k in kept.tolist():
+            self._x[k].setlb(float(x[k]))
+            self._x[k].setub(float(x[k]))
+        limit = self._seconds if time_limit is None else min(self._seconds, time_limit)
+        try:
+            answer = self._runner.solve(model, time_limit=limit, integer=True)
+        finally:
+            for v, low, high in before:
+                v.setlb(low)
+                v.setub(high)
+        return np.array([v.value or 0.0 for v in self._x]) if answer.has_point else None
+
+    def _hopeless(self) -> bool:
+        """Tell whether there is no piece with any M: the rows and integers alone have no point."""
+        model = self._model
+        model.cost.set_value(0.0)
+        model.inner.clear()
+        model.within.deactivate()
+        try:
+            answer = self._runner.solve(model, time_limit=self._seconds, integer=True)
+        finally:
+            model.within.activate()
+        return answer.status is SolutionStatus.INFEASIBLE
+
+    def _build(self) -> None:
+        rows = self.rows
+        model = self._model = pyo.ConcreteModel(name="pieces")
+        integer = set(self.integers.tolist())
+        model.x = pyo.Var(range(len(rows.variables)))
+        for k, v in model.x.items():
+            low, high = float(rows.x_lower[k]), float(rows.x_upper[k])
+            v.domain = pyo.Integers if k in integer else pyo.Reals
+            v.setlb(low if np.isfinite(low) else None)
+            v.setub(high if np.isfinite(high) else None)
+        self._x = list(model.x.values())
+        model.rows = pyo.Constraint(pyo.RangeSet(0, len(rows.rows) - 1))
+        for r in range(len(rows.rows)):
+            here = slice(rows.matrix.indptr[r], rows.matrix.indptr[r + 1])
+            if here.start == here.stop:
+                continue
+            body = _linear(self._x, rows.matrix.indices[here], rows.matrix.data[here])
+            sides = [float(side) if np.isfinite(side) else None for side in (rows.lower[r], rows.upper[r])]
+            model.rows[r] = (body, sides[0]) if sides[0] == sides[1] else (sides[0], body, sides[1])
+        model.inner = pyo.Constraint(pyo.Any, doc="linearised rows")
+        model.most = pyo.Param(initialize=self._most, mutable=True, doc="M")
+        places = [(s, k) for s, members in enumerate(self.sets) for k in members.tolist()]
+        model.open = pyo.Var(places, domain=pyo.Binary, doc="whether a member of a set may be nonzero")
+        model.one = pyo.Constraint(
+            range(len(self.sets)),
+            rule=lambda m, s: pyo.quicksum(m.open[s, k] for k in self.sets[s].tolist()) <= 1,
+        )
+        model.within = pyo.ConstraintList(doc="|x_k| <= M z_k")
+        for s, k in places:
+            v = self._x[k]
+            if v.ub is None or v.ub > 0:
+                model.within.add(v <= (model.most if v.ub is None else float(v.ub)) * model.open[s, k])
+            if v.lb is None or v.lb < 0:
+                model.within.add(v >= (-model.most if v.lb is None else float(v.lb)) * model.open[s, k])
+        model.cost = pyo.Objective(expr=0.0)
+
+
+def ordered_sets(reading: Any, column: dict[int, int], who: str) -> list[np.ndarray]:
+    """Return the columns of the free members of each ordered set of a model.
+
+    Raises ModelError, naming a set of another type than 1.
+    """
+    found = []
+    for ordered in reading.stated(pyo.SOSConstraint):
+        if ordered.level != 1:
+            raise ModelError(
+                f'Ordered set "{ordered.name}" is of type {ordered.level}: "{who}" takes those of type 1, of which one '
+                f"member may be nonzero. Solve the model whole by name: {either(C.SOS)}."
+            )
+        held = [v for v, _ in ordered.get_items()]
+        if stuck := next((v for v in held if v.fixed and v.value), None):
+            raise ModelError(
+                f'"{stuck.name}" of ordered set "{ordered.name}" is fixed at {stuck.value:g}: fix the other members '
+                "at 0, and deactivate the set."
+            )
+        found.append(np.array([column[id(v)] for v in held if id(v) in column], dtype=int))
+    return [members for members in found if len(members)]
+
+
+def _tied(rows: LinearRows, integers: np.ndarray) -> set[int]:
+    """Return the columns that are the only continuous ones of an equality: the integers say what they are."""
+    whole, found = np.zeros(len(rows.variables), dtype=bool), set[int]()
+    whole[integers] = True
+    for r in np.flatnonzero(rows.lower == rows.upper).tolist():
+        held = rows.matrix.indices[rows.matrix.indptr[r] : rows.matrix.indptr[r + 1]]
+        other = held[~whole[held]]
+        if len(other) == 1 and len(held) > 1:
+            found.add(int(other[0]))
+    return found
+
+
+def _linear(x: Sequence[Any], columns: np.ndarray, coefficients: np.ndarray) -> Any:
+    if not len(columns):
+        return 0.0
+    held = [x[k] for k in columns.tolist()]
+    return LinearExpression(constant=0.0, linear_coefs=np.asarray(coefficients).tolist(), linear_vars=held)

@@ -1,0 +1,117 @@
+"""FSV and FSS with rows on features: every answer keeps them, and all allowed supports by scip know the optimum."""
+
+import itertools
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import fsmodels as fs
+from solvers import ModelError, SolutionStatus
+from solvers.model.classes import violation
+
+PENALTY = 0.1
+BUILDERS = {"fsv": fs.concave.fsv, "fss": fs.concave.fss}
+COSTS = {"x1": 3.0, "x2": 1.0, "x3": 2.0, "x4": 1.0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(14, 4))
+    y = np.where(X @ [1.0, 1.0, -0.5, 0.0] + 0.7 * rng.normal(size=14) > 0, 1, -1)
+    return fs.Dataset.from_arrays(X, y).scaled("standard")
+
+
+def state(model, rows):
+    side = fs.side_constraints
+    if rows == "budget":
+        model.budget = side.budget(model, COSTS, 3.0)
+    elif rows == "pair":
+        model.needs, model.one = side.requires(model, "x1", "x4"), side.excludes(model, "x2", "x3")
+    elif rows == "group":
+        model.group, model.some = side.all_or_none(model, ["x1", "x3"]), side.at_least(model, ["x2", "x4"], 1)
+    elif rows == "force":
+        model.wanted, model.unwanted = side.force_in(model, "x4"), side.force_out(model, "x1")
+    else:
+        model.pairs = pyo.Var(domain=pyo.Integers, bounds=(0, 2))
+        model.even = pyo.Constraint(expr=sum(model.sigma.values()) == 2 * model.pairs)
+
+
+ALLOWED = {
+    "budget": lambda s: sum(COSTS[j] for j in s) <= 3,
+    "pair": lambda s: ("x1" not in s or "x4" in s) and not {"x2", "x3"} <= s,
+    "group": lambda s: ("x1" in s) == ("x3" in s) and bool(s & {"x2", "x4"}),
+    "force": lambda s: "x4" in s and "x1" not in s,
+    "even": lambda s: len(s) % 2 == 0,
+}
+
+
+def enumerated(build, data, rows):
+    """The least objective over all supports that the rows allow, each solved whole by scip."""
+    supports = itertools.chain.from_iterable(itertools.combinations(data.features, k) for k in range(5))
+    allowed = [set(s) for s in supports if ALLOWED[rows](set(s))]
+    largest = [s for s in allowed if not any(s < other for other in allowed)]  # others are within these
+    found = []
+    for support in largest:
+        model = build(data, penalty=PENALTY)
+        for j in set(data.features) - support:
+            model.w[j].fix(0.0)
+        found.append(fs.solve(model, "scip").objective)
+    return min(found)
+
+
+@pytest.mark.parametrize("rows", ALLOWED)
+@pytest.mark.parametrize("name", BUILDERS)
+def test_rows_on_sigma_are_kept_and_the_enumerated_optimum_is_met(name, rows, data):
+    model = BUILDERS[name](data, penalty=PENALTY, sigma=True)
+    state(model, rows)
+    result = fs.solve(model)
+    assert ALLOWED[rows](set(result.selected))
+    assert all(model.w[j].value == 0.0 for j in data.features if j not in result.selected)
+    assert violation(model) <= 1e-9
+    assert result.solver == "sla"
+    assert result.status is SolutionStatus.STATIONARY
+    assert result.bound is None
+    assert result.objective == pytest.approx(enumerated(BUILDERS[name], data, rows), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_without_rows_sigma_says_which_weights_there_are(name, data):
+    plain, chosen = BUILDERS[name](data, penalty=PENALTY), BUILDERS[name](data, penalty=PENALTY, sigma=True)
+    results = fs.solve(plain), fs.solve(chosen)
+    assert results[1].objective <= results[0].objective + 1e-9
+    assert set(results[1].selected) == {j for j in data.features if chosen.w[j].value}
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_a_budget_on_the_steps_holds_without_sigma(name, data):
+    """A row on concave steps is linearised from within."""
+    model = BUILDERS[name](data, penalty=PENALTY)
+    least = 0.0 if name == "fsv" else 0.5  # of each step, at v = 0
+    model.budget = pyo.Constraint(expr=sum(COSTS[j] * (model.step[j] - least) for j in data.features) <= 1.2)
+    whole, result = fs.solve(model.clone(), "scip"), fs.solve(model)
+    assert result.status is SolutionStatus.STATIONARY
+    assert result.details["violation"] <= 1e-7
+    assert len(result.details["starts"].query("objective == objective")) == 11  # every start found a feasible point
+    assert result.objective == pytest.approx(whole.objective, rel=1e-5)
+
+
+def test_a_ball_on_the_weights_goes_to_a_local_solver_which_says_why(data):
+    model = fs.concave.fsv(data, penalty=PENALTY)
+    model.ball = pyo.Constraint(expr=sum(w**2 for w in model.w.values()) <= 1)
+    result = fs.solve(model)
+    assert sum(w.value**2 for w in model.w.values()) <= 1 + 1e-6
+    assert 'Not by sla: Row "ball" is neither' in result.message
+    with pytest.raises(ModelError, match=r'Row "ball" is neither.*"multi-start"'):
+        fs.solve(model, "sla")
+
+
+def test_a_ridge_beside_rows_on_sigma_keeps_the_rows(data):
+    model = fs.concave.fsv(data, penalty=PENALTY, sigma=True)
+    model.ridge = pyo.Expression(expr=0.05 * sum(w**2 for w in model.w.values()))
+    model.objective.set_value(model.objective.expr + model.ridge)
+    state(model, "budget")
+    result, whole = fs.solve(model), fs.solve(model.clone(), "scip", time_limit=20)
+    assert ALLOWED["budget"](set(result.selected))
+    assert result.objective >= whole.bound - 1e-6
