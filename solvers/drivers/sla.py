@@ -159,9 +159,11 @@ class SuccessiveLinearization(Driver):
         if not sets and not has_integers(self.reading):
             return None
         if not len(self.objective.curved):
+            first = next((f'"{v.name}" is integer' for v in self.variables if not v.is_continuous()), "")
+            first = first or f'SOSConstraint "{self.reading.stated(pyo.SOSConstraint)[0].name}" is an ordered set'
             raise ModelError(
-                f'The objective is linear: "{self.name}" linearises curved ones, and is no method for integers alone. '
-                f"Solve the model by name with {either(C.SOS if sets else C.MILP)}."
+                f'{first}, and the objective is linear: "{self.name}" linearises curved ones, and is no method for '
+                f"choices alone. Solve the model by name with {either(C.SOS if sets else C.MILP)}."
             )
         spec = require(c.master_solver, C.MILP)
         return Pieces(self.rows, sets, Runner(spec, replace(master_words(c, spec), gap=GAP)), c.master_seconds)

@@ -315,7 +315,7 @@ REFUSED = {
     "ordered set of two": (lambda m: m.add_component("e", pyo.SOSConstraint(var=m.x, sos=2)), '"e" is of type 2.*scip'),
     "integers alone": (
         lambda m: (m.cost.set_value(m.x[0] + m.x[1]), setattr(m.x[0], "domain", pyo.Integers)),
-        "objective is linear.*Solve the model by name",
+        r'"x\[0\]" is integer, and the objective is linear.*Solve the model by name',
     ),
     "convex row": (lambda m: m.add_component("round", square(m)), 'Row "round" is neither linear nor.*multi-start'),
     "row of two sides": (
