@@ -20,6 +20,9 @@ import pyomo.environ as pyo
 
 from solvers.facts.as_built import AsBuilt
 from solvers.facts.base import Facts
+from solvers.model.convexity import is_linear
+from solvers.model.expressions import variables
+from solvers.reading import ModelReading, read
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,11 @@ class CompositeRisk(Facts):
         h, above 0.
     group_model : callable, optional
         (P, q, groups, C) -> Pyomo model of (16) with a Var ``alpha`` over the cuts in order, for ``master_solver``.
+    shares : Var component, optional
+        d, of which only those need exist that somebody asks for: linear rows, bounds and fixed values of it are
+        honoured, and rows that hold it together with continuous variables of the user's own.
+    column : callable, optional
+        Index of ``shares`` -> its column.
     """
 
     matrix: Any
@@ -58,15 +66,71 @@ class CompositeRisk(Facts):
     load: Callable[[np.ndarray, np.ndarray, np.ndarray, float], None]
     scale: float = 1.0
     group_model: Callable[..., pyo.ConcreteModel] | None = None
+    shares: Any = None
+    column: Callable[[Any], int] | None = None
+    own: list[Any] = field(default_factory=list, init=False)  # the builder's components of variables, shares aside
     default_solver: str = field(default="two-layer", kw_only=True)
     implicit: str = field(default="an oracle for its rows", kw_only=True)
 
     def remember(self, model: pyo.ConcreteModel) -> None:
         """Take the snapshot of the whole model."""
         self.built = AsBuilt.of(model)
+        self.own = [c for c in model.component_objects(pyo.Var) if c is not self.shares]
 
     def edits(self, model: Any) -> list[str]:
-        """Name what the driver does not see: whatever the builder did not make."""
+        """Name what the driver does not see: whatever the builder did not make, rows on the shares aside."""
         assert self.built is not None
-        variables = model.component_data_objects(pyo.Var, active=True)
-        return [*self.built.additions(model), *self.built.variable_edits(variables)]
+        reading = read(model)
+        if self.shares is None:
+            return [*self.built.additions(reading), *self.built.variable_edits(self._active(reading))]
+        mine, whole = set(map(id, self.own)), self._rows(reading)
+        seen = {f'row "{row.name}" was added' for row in whole}
+        found = [edit for edit in self.built.additions(reading) if edit not in seen]
+        held = (v for v in self._active(reading) if id(v.parent_component()) in mine)
+        found += self.built.variable_edits(held)
+        for v in self.shares.values():
+            if not v.fixed and not v.is_continuous():
+                found.append(f'"{v.name}" is integer')
+        return found
+
+    def restriction(self, model: Any) -> Restriction | None:
+        """Return what restricts the shares besides the budget; None where nothing does."""
+        if self.shares is None or self.column is None:
+            return None
+        reading = read(model)
+        rows = self._rows(reading)
+        held = {id(v): v for row in rows for v in variables(row.body)}
+        boxed = [v for v in self.shares.values() if v.fixed or v.bounds != (None, None)]
+        ours = {id(v): v for v in [*boxed, *(v for v in held.values() if v.parent_component() is self.shares)]}
+        if not rows and not ours:
+            return None
+        others = [v for key, v in held.items() if key not in ours]
+        return Restriction(rows, [(self.column(v.index()), v) for v in ours.values()], others)
+
+    def _rows(self, reading: ModelReading) -> list[Any]:
+        """Return the added rows that are linear in shares and continuous variables that are not the builder's."""
+        assert self.built is not None
+        known, mine = {id(row) for row in self.built.rows}, set(map(id, self.own))
+
+        def fits(v: Any) -> bool:
+            return id(v.parent_component()) not in mine and (v.fixed or v.is_continuous())
+
+        added = (row for row in reading.rows if id(row) not in known)
+        return [row for row in added if all(map(fits, variables(row.body))) and is_linear(row.body)]
+
+    def _active(self, reading: ModelReading) -> list[Any]:
+        return list(reading.model.component_data_objects(pyo.Var, active=True))
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """Rows on the shares: ``shares`` (column, variable) that they hold or that have a box, and ``others`` of theirs."""
+
+    rows: list[Any]
+    shares: list[tuple[int, Any]]
+    others: list[Any]
+
+    @property
+    def first(self) -> str:
+        """Name one of them."""
+        return f'row "{self.rows[0].name}"' if self.rows else f'the bounds or the value of "{self.shares[0][1].name}"'

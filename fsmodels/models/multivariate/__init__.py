@@ -25,6 +25,10 @@ Dual and bounds
     both from the data alone; a row of the iteration table shows them, and the result is called optimal where they meet.
     The bound also holds for the best w with at most B features, where Omega(w) = 1/2 w.w: (5) is a relaxation of that
     problem (Lemma 2), so it says how far a selection with ``max_features`` (``strict``) is from the best possible.
+Rows on d
+    With linear rows R on d, and on variables of the user's own, the first bound takes the largest ``1/2 sum d_j c_j^2``
+    over D and R, a linear program, and the second the least ``1/2 sum w_j^2 / d_j`` there, by the d that a point has
+    with it (``drivers.two_layer.shares``).
 Algorithm
     Two-layer cutting planes (``drivers.two_layer``) over the restricted problems (15) and (16) (``groups``).
 Symbols
@@ -89,7 +93,7 @@ from fsmodels.models.multivariate.stated import Labellings, separable
 from fsmodels.models.parameters import changeable
 from fsmodels.models.rows import few_enough, rows_of, signed
 from fsmodels.weights import column_sizes
-from solvers.facts import CompositeRisk, Facts, RiskRow, half_norm
+from solvers.facts import CompositeRisk, Facts, RiskRow
 
 __all__ = [
     "FORMS",
@@ -141,10 +145,11 @@ def fsmulti(
         Add a column of ones, ``(offset)``, that takes part as any feature does, with a share of the budget; its weight
         is b. Where classes are unequal and columns centred, signs of scores mean little without it.
     form : {"lazy", "stated", "explicit"}
-        Rows on labellings are found by the driver "two-layer", and weights exist for the features used only. Or all is
-        stated but those rows, which "row-generation" finds: any row, bound, fixed or new variable and cost is honoured,
-        and scip or gurobi run inside where the user adds integers. Or those rows too, for at most 12 samples, for any
-        conic solver; not of ``auc``, whose labellings are of pairs of samples: 2^(p q) rows with slopes of their own.
+        Rows on labellings are found by the driver "two-layer", and weights exist for the features used only; linear
+        rows, bounds and values of ``d`` are honoured, alone or with continuous variables of your own. Or all is stated
+        but those rows, which "row-generation" finds: any row, bound, fixed or new variable and cost is honoured, and
+        scip or gurobi run inside where the user adds integers. Or those rows too, for at most 12 samples, for any conic
+        solver; not of ``auc``, whose labellings are of pairs of samples: 2^(p q) rows with slopes of their own.
 
     Returns
     -------
@@ -312,8 +317,14 @@ def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: 
         resolution=_resolution(_matrix(data, offset), first),
         implicit='an oracle for labellings, by form="lazy"',
         remedy='build it with form="stated"',
+        shares=model.d,
+        column=partial(_column, model.features),
     ).seal(model)
     return model
+
+
+def _column(features: pyo.Set, j: str) -> int:
+    return int(features.ord(j)) - 1
 
 
 def _load(
@@ -321,11 +332,12 @@ def _load(
 ) -> None:
     """Put a solution on a lazy model."""
     for v in (*model.w.values(), *model.d.values()):
-        v.set_value(0.0)
+        v.set_value(0.0, skip_validation=True)
     for j, weight, part in zip(columns.tolist(), w.tolist(), d.tolist(), strict=True):
-        model.w[names[j]] = weight
-        model.d[names[j]] = part
-    model.omega.set_value(half_norm(w, int(pyo.value(model.budget)))[0])
+        model.w[names[j]].set_value(weight, skip_validation=True)
+        model.d[names[j]].set_value(part, skip_validation=True)
+    used = w != 0
+    model.omega.set_value(0.5 * float((w[used] ** 2 / d[used]).sum()))
     model.xi.set_value(xi)
 
 

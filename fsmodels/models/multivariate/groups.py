@@ -113,7 +113,7 @@ def groups_of(result: Result, features: Sequence[str]) -> Groups:
     Raises
     ------
     ModelError
-        If the result is not one of the driver "two-layer".
+        If the result is not one of the driver "two-layer", or the model restricts d.
 
     Examples
     --------
@@ -129,6 +129,11 @@ def groups_of(result: Result, features: Sequence[str]) -> Groups:
     if working is None:
         raise ModelError(
             f'The result of "{result.solver}" has no groups: solve fsmulti with the driver "two-layer", its default.'
+        )
+    if working["restricted"]:
+        raise ModelError(
+            "The result has no groups: rows, bounds or values of d restrict the shares, and (15) and (16) know nothing "
+            "of these."
         )
     known = [*features, OFFSET]  # which comes last, where a model has one
     names = [str(known[j]) for j in working["columns"].tolist()]

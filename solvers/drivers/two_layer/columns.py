@@ -16,12 +16,14 @@ multipliers of the rows are alpha.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from solvers.clarabel.arrays import solve_qp
+from solvers.drivers.two_layer.polytope import Polytope
 
 FloatArray = NDArray[np.float64]
 
@@ -31,17 +33,25 @@ class Restricted:
     """An answer of a restricted problem.
 
     ``alpha`` (K,) >= 0 with a sum of at most C, ``w`` and ``d`` (columns,), and where it has groups their ``shares``
-    (T,) >= 0 with the sum 1.
+    (T,) >= 0 with the sum 1; ``rest``: what a polytope of shares holds besides d.
     """
 
     alpha: FloatArray
     w: FloatArray
     d: FloatArray
     shares: FloatArray | None = None
+    rest: FloatArray | None = None
 
 
 def solve_columns(
-    P: FloatArray, q: FloatArray, budget: int, C: float, *, accuracy: float = 1e-11, time_limit: float | None = None
+    P: FloatArray,
+    q: FloatArray,
+    budget: int,
+    C: float,
+    *,
+    accuracy: float = 1e-11,
+    time_limit: float | None = None,
+    within: Polytope | None = None,
 ) -> Restricted | None:
     """Solve it; None where the solver finds no answer.
 
@@ -51,6 +61,7 @@ def solve_columns(
     - ``C``: the price of xi, above 0.
     - ``accuracy``: of the objective over C q_max.
     - ``time_limit``: seconds.
+    - ``within``: what restricts the shares in place of D, without a cost; its x beyond them come back as ``rest``.
 
     One cut xi >= 1 - 2 w of one column, C = 1: w = 1/2.
 
@@ -60,34 +71,56 @@ def solve_columns(
     """
     K, F = P.shape
     size, top = largest_row(P), float(q.max(initial=0.0))
-    if (alpha := without_slopes(q, C, size)) is not None:
+    if (alpha := without_slopes(q, C, size)) is not None and within is None:
         return Restricted(alpha, np.zeros(F), np.zeros(F))
+    top = top if top > 0.0 else 1.0
+    X = Polytope.of_budget(F, budget) if within is None else within
+    n, N = len(X.lower), 2 * F + len(X.lower) + 1  # over w, x = (d, ...), t, xi
     most, steepest = np.sqrt(2.0 * C * top), np.abs(P).max(axis=0)
     unit = np.minimum(most, top / np.maximum(steepest, top / most))  # of w
-    cost = np.r_[np.zeros(2 * F), 0.5 * unit**2 / (C * top), 1.0]
-    linear = sparse.vstack(
+    cost = np.r_[np.zeros(F + n), 0.5 * unit**2 / (C * top), 1.0]
+
+    def of_x(rows: Any) -> Any:
+        count = rows.shape[0]
+        return sparse.hstack([sparse.csr_array((count, F)), rows, sparse.csr_array((count, F + 1))])
+
+    eye = sparse.eye_array(n, format="csr")
+    low = np.flatnonzero(np.isfinite(X.lower) & ((X.lower > 0.0) | (np.arange(n) >= F)))  # the cones say d >= 0
+    up = np.flatnonzero(np.isfinite(X.upper))
+    same, below = X.equal, ~X.equal
+    A = sparse.vstack(
         [
-            sparse.hstack([sparse.csr_array(P * (unit / top)), sparse.csr_array((K, 2 * F)), np.full((K, 1), -1.0)]),
-            sparse.hstack([sparse.csr_array((F, F)), sparse.eye_array(F), sparse.csr_array((F, F + 1))]),  # d <= 1
-            sparse.csr_array(np.r_[np.zeros(F), np.ones(F), np.zeros(F + 1)][None]),  # sum d <= B
-            sparse.csr_array(np.r_[np.zeros(3 * F), -1.0][None]),  # xi >= 0
-        ]
+            of_x(sparse.csr_array(X.A[same])),
+            sparse.hstack([sparse.csr_array(P * (unit / top)), sparse.csr_array((K, n + F)), np.full((K, 1), -1.0)]),
+            of_x(sparse.csr_array(X.A[below])),
+            of_x(eye[up]),
+            of_x(-eye[low]),
+            sparse.csr_array(np.r_[np.zeros(N - 1), -1.0][None]),  # xi >= 0
+            _cones(F, n),
+        ],
+        format="csc",
     )
-    j, zero = np.arange(F), 3 * np.arange(F)  # (d + t, 2 w, d - t) in a cone
-    cones = sparse.csr_array(
-        (
-            np.repeat([-1.0, -1.0, -2.0, -1.0, 1.0], F),
-            (np.r_[zero, zero, zero + 1, zero + 2, zero + 2], np.r_[F + j, 2 * F + j, j, F + j, 2 * F + j]),
-        ),
-        shape=(3 * F, 3 * F + 1),
-    )
-    b = np.r_[-q / top, np.ones(F), float(budget), 0.0, np.zeros(3 * F)]
-    kinds = [("nonnegative", K + F + 2), *([("second-order", 3)] * F)]
-    A = sparse.vstack([linear, cones], format="csc")
+    b = np.concatenate([X.b[same], -q / top, X.b[below], X.upper[up], -X.lower[low], [0.0], np.zeros(3 * F)])
+    equations = int(same.sum())
+    linear = [("zero", equations), ("nonnegative", len(b) - equations - 3 * F)]
+    kinds = [*(kind for kind in linear if kind[1]), *([("second-order", 3)] * F)]
     found = solve_qp(None, cost, A, b, kinds, accuracy=accuracy, time_limit=time_limit)
     if not found.finite:
         return None
-    return Restricted(weighed(C * found.z[:K], C), unit * found.x[:F], np.clip(found.x[F : 2 * F], 0.0, 1.0))
+    x = np.clip(found.x[F : F + n], X.lower, X.upper)
+    return Restricted(
+        weighed(C * found.z[equations : equations + K], C), unit * found.x[:F], x[:F], rest=x[F:] if n > F else None
+    )
+
+
+def _cones(F: int, n: int) -> Any:
+    """Return the rows of (d + t, 2 w, d - t) in a cone for each column."""
+    j, zero = np.arange(F), 3 * np.arange(F)
+    rows = np.r_[zero, zero, zero + 1, zero + 2, zero + 2]
+    columns = np.r_[F + j, F + n + j, j, F + j, F + n + j]
+    return sparse.csr_array(
+        (np.repeat([-1.0, -1.0, -2.0, -1.0, 1.0], F), (rows, columns)), shape=(3 * F, 2 * F + n + 1)
+    )
 
 
 def without_slopes(q: FloatArray, C: float, size: float) -> FloatArray | None:

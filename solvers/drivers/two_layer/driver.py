@@ -1,9 +1,10 @@
 r"""Two-layer cutting planes for a risk known by its worst row, over the few columns that a budget allows.
 
 For ``min Omega(w) + C r(X w)``, Omega half the squared k-support norm with budget B (``k_support``), r the greatest of
-many rows (``composite``):
+many rows (``composite``). With rows on the shares d (``shares``) Omega is taken over D and the rows, its conjugate, of
+which the B largest c_j^2 are that of D, is a linear program, and a point carries its d with it:
 
-    0. w = 0; take its worst row, and the B columns that this row alone would choose.
+    0. w = 0; take its worst row, and the B columns that this row alone would choose. With rows, a vertex of theirs.
     1. Solve the problem over the rows so far and the columns in use (``columns``) -> multipliers alpha, a
        point w.
     2. c = h X' sum_k alpha_k u_k over all columns; ``h s.alpha - 1/2 sum of the B largest c_j^2`` is a lower bound.
@@ -12,7 +13,7 @@ many rows (``composite``):
     4. Stop when the two bounds have met.
     5. Add the worst rows at w, at the points that the search met, and a tenth of the way from the best point to w.
     6. Where the columns lag behind the rows, add those of the B largest |c_j|, or of more where they are what is
-       late; here and a tenth of the way from the best multipliers.
+       late; here and a tenth of the way from the best multipliers. With rows, those of the vertex that c is worth.
     7. Drop rows and columns that were of no use for some rounds; go to 1.
 
 Both bounds are taken from the data and hold for any alpha >= 0 with e'alpha <= C and any w, however inexact step 1 is:
@@ -29,7 +30,7 @@ dropped once a gap has failed to fall for long.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,12 +41,14 @@ from scipy.optimize import minimize_scalar
 from solvers.drivers.base import Driver
 from solvers.drivers.two_layer.columns import Restricted
 from solvers.drivers.two_layer.groups import refined
+from solvers.drivers.two_layer.polytope import Polytope
 from solvers.drivers.two_layer.restricted import DIRECT, ByColumns, ByGroups, RestrictedSolver
+from solvers.drivers.two_layer.shares import Budget, BudgetRows
 from solvers.drivers.two_layer.working_set import WorkingSet
 from solvers.errors import ModelError, OptionError
 from solvers.facts.base import facts_of
 from solvers.facts.composite import CompositeRisk, RiskRow
-from solvers.facts.k_support import half_conjugate, half_norm, largest
+from solvers.facts.k_support import half_conjugate
 from solvers.interfaces.registry import called
 from solvers.options import Config, SolverObject
 from solvers.result import SolutionStatus, StopReason, is_closed
@@ -53,13 +56,13 @@ from solvers.result import SolutionStatus, StopReason, is_closed
 FloatArray = NDArray[np.float64]
 
 AHEAD = 0.1  # of the way from the best point to the master's: where a row is taken, and columns
-SHORT = 40  # times the budget: columns that a search between dual points looks at
 LINE = 6  # rows that a line search may ask for
 MANY = 4  # times the budget: columns added where they are what is late
 LAG = 0.3  # of the rows' lag: from here on the columns' lag calls for more of them
 IDLE = 3  # rounds
 TINY = (1e-2, 1e-3, 1e-4, 1e-5)  # of the largest weight
 FINE, COARSE = 1e-12, 1e-5  # accuracies of step 1, relative to C q_max
+MANY_ROWS = 100  # of a clash, looked at one by one
 STALLED = 100  # rounds in which the gap has not fallen by a tenth
 
 
@@ -99,13 +102,18 @@ class TwoLayerConfig(Config):
 
 @dataclass
 class Evaluated:
-    """Weights of the columns in use, their scores X w, the worst row there, and the objective."""
+    """Weights of the columns in use, their scores X w, the worst row there, the objective, and the shares.
+
+    ``rest``: values of the other variables in rows on the shares, where there are such rows.
+    """
 
     w: FloatArray
     scores: FloatArray
     row: RiskRow
     risk: float
     value: float
+    d: FloatArray
+    rest: FloatArray | None
 
 
 @dataclass
@@ -131,6 +139,7 @@ class TwoLayer(Driver):
     options_type = TwoLayerConfig
     asks = CompositeRisk
     config: TwoLayerConfig
+    here: Evaluated  # the best point
 
     def prepare(self) -> None:
         """Read the facts; nothing of the size of the data is built but the columns of a sparse matrix."""
@@ -149,11 +158,25 @@ class TwoLayer(Driver):
         self.sign, self.facts, c = 1.0, facts, self.config
         self.budget, self.C = int(pyo.value(facts.budget)), float(pyo.value(facts.weight))
         by_groups = not c.stabilised or c.master_solver != DIRECT
+        self._told = facts.restriction(self.model)
+        self.shares = self._shares(by_groups)
         self._master: RestrictedSolver = ByGroups(c.master_solver, facts.group_model, c) if by_groups else ByColumns()
         self.work = WorkingSet(facts.matrix, facts.scale, by_groups=by_groups)
         self._patience, self._since, self._gap_then = IDLE, 0, np.inf
         self._d: FloatArray = np.zeros(0)
         self.proof = Dual(np.zeros(0), 0.0, -np.inf)
+
+    def _shares(self, by_groups: bool) -> Budget:
+        """Return the shares that weights may have. Raises ModelError where rows on them meet groups."""
+        told = self._told
+        if told is None:
+            return Budget(self.budget)
+        if by_groups:
+            raise ModelError(
+                f"The problem over groups of columns knows no rows on their shares, and the model has {told.first}: "
+                f"leave out stabilised and master_solver, or {self.facts.remedy}."
+            )
+        return BudgetRows(self.budget, self.facts.matrix.shape[1], told.rows, told.shares, told.others)
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run, and keep the rows and columns of the last problem for the user."""
@@ -164,7 +187,7 @@ class TwoLayer(Driver):
             self.details["rows"] = list(self.work.rows)
             self.details["working_set"] = {
                 "columns": work.columns, "P": work.P, "q": work.q, "C": self.C, "B": self.budget, "d": self._d,
-                "groups": work.groups,
+                "groups": work.groups, "restricted": self.shares.rows,
             }  # fmt: skip
             del work.X, self.proof  # may be as large as the data
 
@@ -174,7 +197,8 @@ class TwoLayer(Driver):
     def _run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run; the numbers are the steps of the algorithm box."""
         work = self.work
-        self.here = self._point(np.zeros(0))  # 0
+        if not self._began():  # 0
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         self._offer(self.here)
         work.add_rows([self.here.row])
         self._add_columns(work.slopes(np.array([self.C])), self.budget)
@@ -201,12 +225,31 @@ class TwoLayer(Driver):
                 self._drop(answer)  # 7
         return self.stop, None
 
+    def why_infeasible(self) -> str:
+        """Name the rows on shares that cannot hold together, by leaving out what is not needed for that."""
+        told = self._told
+        assert told is not None
+        needed = list(told.rows)
+
+        def clash(rows: list[Any]) -> bool:
+            columns = self.facts.matrix.shape[1]
+            return BudgetRows(self.budget, columns, rows, told.shares, told.others).anchor() is None
+
+        for row in told.rows[:MANY_ROWS]:
+            rest = [other for other in needed if other is not row]
+            if clash(rest):
+                needed = rest
+        names = ", ".join(f'"{row.name}"' for row in needed[:5]) or "their bounds and values alone"
+        return (
+            f"No shares d from 0 to 1 with a sum of at most {self.budget} satisfy {names}. Relax or deactivate a row."
+        )
+
     # The steps.
 
     def _grow(self, point: Evaluated, rows: list[RiskRow], dual: Dual) -> bool:
         """Add rows, and columns where they lag; say whether anything is new."""
         work, B = self.work, self.budget
-        restricted = dual.gain - self._conjugate_in_use(dual.slopes)  # the value of the problem of step 1
+        restricted = dual.gain - self._conjugate_in_use(dual.slopes, point.d)  # the value of the problem of step 1
         new = work.add_rows(rows)
         if not self.config.stabilised:
             complete = point.value - restricted <= 0.5 * self.config.gap * abs(point.value)
@@ -223,7 +266,10 @@ class TwoLayer(Driver):
         if not fine and self.best is not None and self.bound is not None:
             unit = self.C * float(self.work.q.max(initial=0.0))
             accuracy = float(np.clip(1e-3 * (self.best - self.bound) / max(unit, 1e-300), FINE, COARSE))
-        answer = self._master.solve(self.work, self.budget, self.C, accuracy, self.clock.left)
+        within = self.shares.within(self.work.columns)
+        answer = self._master.solve(self.work, self.budget, self.C, accuracy, self.clock.left, within)
+        if answer is not None and within is not None:
+            answer = self._on_rows(answer, within)
         if answer is not None:
             self._d = answer.d
         return answer
@@ -239,40 +285,44 @@ class TwoLayer(Driver):
     def _dual(self, alpha: FloatArray) -> Dual:
         """Return the dual point of multipliers; keep the best on the way to it from the best so far."""
         slopes, gain = self.work.slopes(alpha), float(self.work.q @ alpha)
-        there = Dual(slopes, gain, gain - half_conjugate(slopes, self.budget))
+        there = self._dual_at(slopes, gain)
         self.raise_bound(there.at_best)
         best = self.proof
         if not self.config.stabilised or best.bound == -np.inf:
             self.proof = max(best, there, key=lambda p: p.bound)
             return there
-        size = np.maximum(np.abs(best.slopes), np.abs(slopes))
-        near = largest(size, SHORT * self.budget)  # of the search; the bound is taken over all columns
-        a, step, more = best.slopes[near], slopes[near] - best.slopes[near], gain - best.gain
+        worth = self.shares.between(best.slopes, slopes)  # the bound is taken over all columns
 
         def falling(x: float) -> float:
-            return half_conjugate(a + x * step, self.budget) - x * more
+            return worth(x) - x * (gain - best.gain)
 
         x = float(minimize_scalar(falling, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-3}).x)
-        between = best.slopes + x * (slopes - best.slopes)
-        gain_there = best.gain + x * more
-        middle = Dual(between, gain_there, gain_there - half_conjugate(between, self.budget))
+        middle = self._dual_at(best.slopes + x * (slopes - best.slopes), best.gain + x * (gain - best.gain))
         self.proof = max(best, middle, there, key=lambda p: p.bound)
         return there
+
+    def _dual_at(self, slopes: FloatArray, gain: float) -> Dual:
+        return Dual(slopes, gain, gain - self.shares.conjugate(slopes))
 
     def _ahead(self, there: Dual) -> FloatArray:
         """Return slopes a tenth of the way from the best dual point to another."""
         return self.proof.slopes + AHEAD * (there.slopes - self.proof.slopes)
 
-    def _conjugate_in_use(self, slopes: FloatArray) -> float:
-        """Return the conjugate of Omega over what the restricted problem knows of: columns, or groups of them."""
+    def _conjugate_in_use(self, slopes: FloatArray, d: FloatArray) -> float:
+        """Return the conjugate of Omega over what the restricted problem knows of: columns, or groups of them.
+
+        With rows on d it is that of the problem's own d, which is best there.
+        """
         inside = slopes[self.work.columns]
+        if self.shares.rows:
+            return 0.5 * float(d @ inside[: len(d)] ** 2)
         if not self.work.by_groups:
             return half_conjugate(inside, self.budget)
         return max(half_conjugate(inside[t], len(t)) for t in self.work.groups)
 
     def _search(self, answer: Restricted) -> tuple[Evaluated, list[RiskRow]]:
         """Return the master's point, and rows there and on the way from the best point to it."""
-        there = self._point(answer.w)
+        there = self._point(answer.w, answer.d, answer.rest)
         between = self._line(self.here, there) if self.config.stabilised else []
         self.here = best = min((self.here, there, *between), key=lambda p: p.value)
         self._offer(best)
@@ -283,7 +333,8 @@ class TwoLayer(Driver):
 
     def _line(self, start: Evaluated, end: Evaluated) -> list[Evaluated]:
         """Return points between two, better and better: Omega as it is, the risk by the rows met so far."""
-        step, along = end.w - start.w, end.scores - start.scores
+        step, along, shift = end.w - start.w, end.scores - start.scores, end.d - start.d
+        rest = None if start.rest is None or end.rest is None else end.rest - start.rest
         h, found = self.facts.scale, []
         lines = [(h * (r.side - _dot(r, start.scores)), -h * _dot(r, along)) for r in (start.row, end.row)]
         best = min(start.value, end.value)
@@ -292,11 +343,12 @@ class TwoLayer(Driver):
 
             def modelled(x: float, at: FloatArray = at, slope: FloatArray = slope) -> float:
                 risk = max(0.0, float((at + x * slope).max()))
-                return half_norm(start.w + x * step, self.budget)[0] + self.C * risk
+                return self.shares.omega(start.w + x * step, start.d + x * shift)[0] + self.C * risk
 
             least = minimize_scalar(modelled, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4})
             x = float(least.x)
-            here = self._at(start.w + x * step, start.scores + x * along)
+            between = None if rest is None or start.rest is None else start.rest + x * rest
+            here = self._at(start.w + x * step, start.scores + x * along, start.d + x * shift, between)
             found.append(here)
             if here.value - least.fun <= 0.1 * (best - least.fun):
                 break
@@ -308,7 +360,7 @@ class TwoLayer(Driver):
         """Solve for w alone, where rows and columns are complete and an inexact d keeps the gap open."""
         work = self.work
         d = np.concatenate([answer.d, np.zeros(len(work.columns) - len(answer.d))])
-        point = self._point(refined(work.P, work.q, d, self.C, self.clock.left))
+        point = self._point(refined(work.P, work.q, d, self.C, self.clock.left), d, answer.rest)
         self.here = min((self.here, point), key=lambda p: p.value)
         self._offer(self.here)
         self.record("refine", point.value, cuts=len(work.rows), support=len(work.columns))
@@ -324,7 +376,7 @@ class TwoLayer(Driver):
             few = np.where(size > least * size.max(initial=0.0), self.here.w, 0.0)
             if np.count_nonzero(few) == np.count_nonzero(size):
                 continue
-            point = self._point(few)
+            point = self._point(few, self.here.d, self.here.rest)
             if is_closed(point.value, self.bound, self.config.gap, self.resolution):
                 self.set_aside()
                 self._offer(point)
@@ -342,29 +394,61 @@ class TwoLayer(Driver):
 
     # Points.
 
-    def _point(self, w: FloatArray) -> Evaluated:
+    def _point(self, w: FloatArray, d: FloatArray, rest: FloatArray | None) -> Evaluated:
         scores = np.asarray(self.work.XF @ w, dtype=float) if len(w) else np.zeros(self.work.X.shape[0])
-        return self._at(w, scores)
+        return self._at(w, scores, d, rest)
 
-    def _at(self, w: FloatArray, scores: FloatArray) -> Evaluated:
+    def _at(self, w: FloatArray, scores: FloatArray, d: FloatArray, rest: FloatArray | None) -> Evaluated:
         row = self.facts.worst(scores)
         risk = max(0.0, self.facts.scale * (row.side - _dot(row, scores)))
-        return Evaluated(w, scores, row, risk, half_norm(w, self.budget)[0] + self.C * risk)
+        omega, shares = self.shares.omega(w, d)
+        return Evaluated(w, scores, row, risk, omega + self.C * risk, shares, rest)
+
+    def _on_rows(self, answer: Restricted, within: Polytope) -> Restricted | None:
+        """Put the shares of an answer on the rows, and the weights w = -d o c with them; None where that fails.
+
+        Multipliers are worth their bound all the same, so that the best point then stands in for the answer's.
+        """
+        extra = np.zeros(0) if answer.rest is None else answer.rest
+        x = within.near(np.concatenate([answer.d, extra]), self.clock.left)
+        if x is None:
+            here = self.here
+            return replace(answer, w=here.w, d=here.d, rest=here.rest)
+        d = x[: within.shares]
+        return replace(answer, w=-d * (answer.alpha @ self.work.P), d=d, rest=x[within.shares :])
 
     def _offer(self, point: Evaluated) -> None:
-        columns, facts = self.work.columns, self.facts
-        used = np.flatnonzero(point.w)
+        columns, facts, told = self.work.columns, self.facts, self._told
+        used = np.flatnonzero((point.w != 0) | (point.d > 0))
 
         def load() -> None:
-            facts.load(columns[used], point.w[used], half_norm(point.w, self.budget)[1][used], point.risk)
+            facts.load(columns[used], point.w[used], point.d[used], point.risk)
+            if told is not None and point.rest is not None:
+                for v, x in zip(told.others, point.rest.tolist(), strict=True):
+                    if not v.fixed:
+                        v.set_value(x, skip_validation=True)
 
         self.offer(point.value, [], load)
 
     # Rows and columns.
 
+    def _began(self) -> bool:
+        """Begin at w = 0, with the columns of a vertex where rows restrict the shares; False where there is none."""
+        shares = self.shares
+        d, rest = np.zeros(0), None
+        if isinstance(shares, BudgetRows):
+            vertex = shares.anchor()
+            if vertex is None:
+                return False
+            self.work.add_columns(vertex.columns)
+            d, rest = vertex.d_over(self.work.columns), vertex.rest
+        self.here = self._point(np.zeros(len(d)), d, rest)
+        return True
+
     def _add_columns(self, slopes: FloatArray, many: int) -> bool:
-        new = self.work.add_group(slopes, many)
-        self.here.w = np.concatenate([self.here.w, np.zeros(len(self.work.columns) - len(self.here.w))])
+        new = self.work.add_columns(self.shares.columns(slopes, many))
+        more = np.zeros(len(self.work.columns) - len(self.here.w))
+        self.here.w, self.here.d = np.concatenate([self.here.w, more]), np.concatenate([self.here.d, more])
         return new
 
     def _drop(self, answer: Restricted) -> None:
@@ -375,8 +459,9 @@ class TwoLayer(Driver):
             self._since, self._gap_then = 0, gap
         elif self._since >= STALLED:
             self._since, self._patience = 0, 2 * self._patience
-        stay = self.work.drop(answer, self.C, self.here.w != 0, self._patience)
-        self.here.w = self.here.w[stay]
+        held = (self.here.w != 0) | (self.here.d > 0)
+        stay = self.work.drop(answer, self.C, held, self._patience)
+        self.here.w, self.here.d = self.here.w[stay], self.here.d[stay]
         self._d = np.concatenate([answer.d, np.zeros(len(stay) - len(answer.d))])[stay]
 
 

@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 
 from solvers.drivers.two_layer.columns import Restricted, solve_columns, weighed
 from solvers.drivers.two_layer.groups import Groups, solve_groups
+from solvers.drivers.two_layer.polytope import Polytope
 from solvers.drivers.two_layer.saddle_point import solve_saddle
 from solvers.drivers.two_layer.working_set import WorkingSet
 from solvers.errors import OptionError
@@ -29,9 +30,18 @@ class RestrictedSolver(Protocol):
     """Solves the restricted problem of a working set, for a budget B and a weight C."""
 
     def solve(
-        self, work: WorkingSet, budget: int, C: float, accuracy: float, time_limit: float | None
+        self,
+        work: WorkingSet,
+        budget: int,
+        C: float,
+        accuracy: float,
+        time_limit: float | None,
+        within: Polytope | None = None,
     ) -> Restricted | None:
-        """Return multipliers of the rows and the point that goes with them, None where the solver has no answer."""
+        """Return multipliers of the rows and the point that goes with them, None where the solver has no answer.
+
+        ``within``: what restricts the shares of the columns, where that is not the budget alone.
+        """
         ...
 
 
@@ -39,11 +49,19 @@ class ByColumns:
     """(5) over all columns in use."""
 
     def solve(
-        self, work: WorkingSet, budget: int, C: float, accuracy: float, time_limit: float | None
+        self,
+        work: WorkingSet,
+        budget: int,
+        C: float,
+        accuracy: float,
+        time_limit: float | None,
+        within: Polytope | None = None,
     ) -> Restricted | None:
         """Solve it by the interior point of its own, or, where that does not get there, by Clarabel."""
-        found = solve_saddle(work.P, work.q, budget, C, accuracy=accuracy)
-        return found or solve_columns(work.P, work.q, budget, C, accuracy=accuracy, time_limit=time_limit)
+        found = solve_saddle(work.P, work.q, budget, C, accuracy=accuracy, within=within)
+        return found or solve_columns(
+            work.P, work.q, budget, C, accuracy=accuracy, time_limit=time_limit, within=within
+        )
 
 
 class ByGroups:
@@ -62,9 +80,15 @@ class ByGroups:
         self.words = SolveOptions(threads=words.threads, seed=words.seed, tee=tee, own=own)
 
     def solve(
-        self, work: WorkingSet, budget: int, C: float, accuracy: float, time_limit: float | None
+        self,
+        work: WorkingSet,
+        budget: int,
+        C: float,
+        accuracy: float,
+        time_limit: float | None,
+        within: Polytope | None = None,
     ) -> Restricted | None:
-        """Solve it, always as accurately as can be."""
+        """Solve it, always as accurately as can be; of restrictions it knows the budget alone."""
         if not hasattr(self, "spec"):
             answer = solve_groups(work.P, work.q, work.groups, C, time_limit=time_limit)
             if answer is None:

@@ -1,21 +1,23 @@
 r"""The least regularised value over the rows so far and the columns in use, as a saddle point, by an interior point.
 
 .. math::
-    \max_{\alpha \ge 0,\ e^\top \alpha \le C}\ \min_{0 \le d \le 1,\ e^\top d \le B}\quad
-    q^\top \alpha - \tfrac12 \textstyle\sum_j d_j c_j^2, \qquad c = P^\top \alpha
+    \max_{\alpha \ge 0,\ e^\top \alpha \le C}\ \min_{x \in X}\quad
+    q^\top \alpha - \tfrac12 \textstyle\sum_j d_j c_j^2 + g^\top x, \qquad c = P^\top \alpha
 
-is the dual of ``columns`` before d is maximised out; at the saddle point w = -d o c. With multipliers lambda, nu
-of alpha >= 0 and e'alpha <= C, and s, v, eta of d >= 0, d <= 1 and e'd <= B, the conditions are
+is the dual of ``columns`` before d is maximised out, x = (d, whatever else the rows of X hold), X = {A x <= b (or =),
+l <= x <= u} (``polytope``), which is D where nothing else restricts d; at the saddle point w = -d o c. With multipliers
+lambda, nu of alpha >= 0 and e'alpha <= C, and s, v, theta of x >= l, x <= u and the rows, whose slacks are kappa, the
+conditions are
 
-    -q + P (d o c) - lambda + nu e = 0,    1/2 c^2 + s - v - eta e = 0
+    -q + P (d o c) - lambda + nu e = 0,    1/2 c^2 - g + s - v - A' theta = 0,    A x + kappa = b
 
-and five complementarities. A Newton step has a diagonal and a matrix of rank one in d: what is left is K by K,
+and five complementarities; kappa = 0 on equations. A Newton step has a diagonal in x, H the inverse of s / (x - l) +
+v / (u - x): what is left is small in the rows, T = A H A' + diag(kappa / theta), and K by K in alpha,
 
-    P (diag(d) + diag(c) T diag(c)) P' + diag(lambda / alpha) + nu / (C - e'alpha) ee',
+    P (diag(d) + diag(c) (H - H A' T^-1 A H) diag(c)) P' + diag(lambda / alpha) + nu / (C - e'alpha) ee'.
 
-T the inverse of ``diag(s / d + v / (1 - d)) + eta / (B - e'd) ee'``, a diagonal and a mean. Mehrotra's predictor and
-corrector, all products by numpy. Measured at 100 rows and 2000 columns: 0.1 s to a relative gap of 2e-9, where the
-conic program takes 3.7 s and ends at 2e-4.
+Variables with l = u are constants of it. Mehrotra's predictor and corrector, all products by numpy. Measured at 100
+rows and 2000 columns, D alone: 0.1 s to a relative gap of 2e-9, where the conic program takes 3.7 s and ends at 2e-4.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from solvers.clarabel.arrays import solve_qp
 from solvers.drivers.two_layer.columns import Restricted, largest_row, weighed
+from solvers.drivers.two_layer.polytope import Polytope
 
 FloatArray = NDArray[np.float64]
 
@@ -37,46 +40,53 @@ TO_THE_WALL = 0.995
 RIDGE = 1e-14  # of each entry of the diagonal
 WIDE = 5000  # columns that are no matter for the conic program
 ENOUGH = 1e-4  # of gap and residuals, where the steps end before the accuracy asked for
+NARROW = 1e-10  # a box that is a point
 
 
 class Iterate(NamedTuple):
-    """Multipliers and shares with their slacks, each above 0; also the direction of a step."""
+    """Multipliers and shares with their slacks, in pairs, each above 0; also the direction of a step."""
 
     alpha: FloatArray
     lam: FloatArray  # of alpha >= 0
     rest: FloatArray  # (1,) C - e'alpha
     nu: FloatArray  # (1,)
-    d: FloatArray
-    s: FloatArray  # of d >= 0
-    room: FloatArray  # 1 - d
-    v: FloatArray  # of d <= 1
-    spare: FloatArray  # (1,) B - e'd
-    eta: FloatArray  # (1,)
+    above: FloatArray  # x - l
+    s: FloatArray
+    below: FloatArray  # u - x
+    v: FloatArray
+    kappa: FloatArray  # b - A x; 0 on equations, as all their steps in it are
+    theta: FloatArray
+
+    def products(self) -> list[FloatArray]:
+        """Return the products of slacks and multipliers, pair by pair."""
+        return [self[k] * self[k + 1] for k in range(0, 10, 2)]
 
     @property
     def gap(self) -> float:
-        """Sum of the products of slacks and multipliers."""
-        return float(sum(self[k] @ self[k + 1] for k in range(0, 10, 2)))
+        """Sum of the products."""
+        return float(sum(p.sum() for p in self.products()))
 
     def moved(self, step: Iterate, size: float) -> Iterate:
         """Return the iterate a step further."""
         return Iterate(*(x + size * dx for x, dx in zip(self, step, strict=True)))
 
-    def longest(self, step: Iterate) -> float:
-        """Return the longest step that leaves all at 0 or above."""
+    def longest(self, step: Iterate, signed: NDArray[np.bool_]) -> float:
+        """Return the longest step that leaves all at 0 or above; the multipliers of equations may be anything."""
         longest = 1.0
-        for x, dx in zip(self, step, strict=True):
-            falls = dx < 0
+        for k, (x, dx) in enumerate(zip(self, step, strict=True)):
+            falls = (dx < 0) & signed if k >= 8 else dx < 0
             if falls.any():
                 longest = min(longest, float((-x[falls] / dx[falls]).min()))
         return longest
 
 
-def solve_saddle(P: FloatArray, q: FloatArray, budget: int, C: float, *, accuracy: float = 1e-9) -> Restricted | None:
+def solve_saddle(
+    P: FloatArray, q: FloatArray, budget: int, C: float, *, accuracy: float = 1e-9, within: Polytope | None = None
+) -> Restricted | None:
     """Solve it; None where the interior point does not get there.
 
     ``P``, ``q``, ``budget`` and ``C`` as for ``columns.solve_columns``; ``accuracy``: of the value in units of q_max
-    times what alpha sums to, roughly.
+    times what alpha sums to, roughly. ``within``: X in place of D; its x beyond the columns of P come back as ``rest``.
 
     One cut xi >= 1 - 2 w_1 + w_2 with a budget for one of the two columns:
 
@@ -84,41 +94,41 @@ def solve_saddle(P: FloatArray, q: FloatArray, budget: int, C: float, *, accurac
     >>> bool(np.allclose(answer.w, [0.5, 0.0], atol=1e-6)), answer.alpha.round(6)
     (True, array([0.25]))
     """
-    K, F = P.shape
+    F = P.shape[1]
     size, top = largest_row(P), float(q.max(initial=0.0))
     if size == 0.0 or top <= 0.0:
         return None
-    if budget >= F:
+    if within is None and budget >= F:
         return _all_columns(P, q, C, size, top, accuracy) if F > WIDE else None
+    X = Polytope.of_budget(F, budget) if within is None else within
+    if not (np.isfinite(X.lower).all() and np.isfinite(X.upper).all()):
+        return None
     unit = min(C, 10.0 * top / size**2)  # of alpha
-    slopes, gains, curvature = P / size, q / top, unit * size**2 / top
-    most, share = C / unit, 0.5 * budget / F
-    first = min(1.0, 0.5 * most)
-    x = Iterate(
-        *(np.full(K, first / K), np.maximum(1.0, np.abs(gains)), np.array([most - first]), np.ones(1)),
-        *(np.full(F, share), np.ones(F), np.full(F, 1.0 - share), np.ones(F), np.array([0.5 * budget]), np.ones(1)),
-    )
-    best, least = x, np.inf
+    run = _Run(P / size, q / top, unit * size**2 / top, C / unit, X, X.cost / (unit * top))
+    best, least, x = run.start, np.inf, run.start
     for _ in range(STEPS):
-        c = slopes.T @ x.alpha
-        of_alpha = -gains + curvature * (slopes @ (x.d * c)) - x.lam + x.nu
-        of_d = 0.5 * curvature * c**2 + x.s - x.v - x.eta
-        missed = max(x.gap, float(np.abs(of_alpha).max()), float(np.abs(of_d).max()))
+        newton = _Newton(run, x)
+        missed = newton.missed
         if not missed < np.inf:
             break
         if missed < least:
             best, least = x, missed
-        newton = _Newton(slopes, curvature, c, x, of_alpha, of_d)
         if least <= accuracy or not newton.factor():
             break
-        affine = newton.step([x[k] * x[k + 1] for k in range(0, 10, 2)])
-        aim = (x.moved(affine, x.longest(affine)).gap / x.gap) ** 3 * x.gap / (2 * F + K + 2)
-        step = newton.step([x[k] * x[k + 1] + affine[k] * affine[k + 1] - aim for k in range(0, 10, 2)])
-        x = x.moved(step, min(1.0, TO_THE_WALL * x.longest(step)))
+        affine = newton.step(x.products())
+        aim = (x.moved(affine, x.longest(affine, run.inside)).gap / x.gap) ** 3 * x.gap / run.pairs
+        aims = [p + da * db - aim for p, da, db in zip(x.products(), affine[::2], affine[1::2], strict=True)]
+        aims[4] = np.where(run.inside, aims[4], 0.0)
+        step = newton.step(aims)
+        x = x.moved(step, min(1.0, TO_THE_WALL * x.longest(step, run.inside)))
     if least > max(accuracy, ENOUGH):
         return None
-    alpha, d = weighed(unit * best.alpha, C), np.clip(best.d, 0.0, 1.0)
-    return Restricted(alpha, -d * (alpha @ P), d)
+    alpha = weighed(unit * best.alpha, C)
+    point = X.lower.copy()
+    point[run.free] += best.above
+    point = np.clip(point, X.lower, X.upper)
+    d = point[:F]
+    return Restricted(alpha, -d * (alpha @ P), d, rest=point[F:])
 
 
 def _all_columns(P: FloatArray, q: FloatArray, C: float, size: float, top: float, accuracy: float) -> Restricted | None:
@@ -134,60 +144,106 @@ def _all_columns(P: FloatArray, q: FloatArray, C: float, size: float, top: float
     return Restricted(alpha, -(alpha @ P), np.ones(P.shape[1]))
 
 
+class _Run:
+    """The data of a run in its units, over the x that are free, and where it starts."""
+
+    def __init__(
+        self, P: FloatArray, gains: FloatArray, curvature: float, most: float, X: Polytope, cost: FloatArray
+    ) -> None:
+        K, F = P.shape
+        self.free = free = np.flatnonzero(X.upper - X.lower > NARROW)
+        fixed = np.flatnonzero(X.upper - X.lower <= NARROW)
+        self.P, shares = P, free < F
+        if len(free) < F or len(X.lower) > F:
+            self.P = np.zeros((K, len(free)))
+            self.P[:, shares] = P[:, free[shares]]
+        held = fixed[fixed < F]
+        self.fixed = curvature * (P[:, held] * X.lower[held]) @ P[:, held].T if len(held) else None
+        self.gains, self.curvature, self.cost, self.lower = gains, curvature, cost[free], X.lower[free]
+        self.A, self.inside = X.A[:, free], ~X.equal
+        self.b = X.b - X.A[:, fixed] @ X.lower[fixed] - self.A @ self.lower  # of x - l
+        span, n, first = X.upper[free] - self.lower, len(free), min(1.0, 0.5 * most)
+        above = span * self._share(span)
+        left = self.b - self.A @ above
+        kappa = np.where(self.inside, np.maximum(left, 1e-2 * np.maximum(1e-2, np.abs(self.b))), 0.0)
+        self.start = Iterate(
+            *(np.full(K, first / K), np.maximum(1.0, np.abs(gains)), np.array([most - first]), np.ones(1)),
+            *(above, np.ones(n), span - above, np.ones(n), kappa, np.where(self.inside, 1.0, 0.0)),
+        )
+        self.pairs = 2 * n + K + 1 + int(self.inside.sum())
+
+    def _share(self, span: FloatArray) -> float:
+        """Return which share of each span to start at: half of what the first row, the budget, allows."""
+        whole = float(np.maximum(self.A[0], 0.0) @ span)
+        return float(np.clip(0.5 * self.b[0] / whole if whole > 0.0 else 0.5, 1e-6, 0.5))
+
+
 class _Newton:
     """The Newton systems at one iterate: one factorisation, several right sides."""
 
-    def __init__(
-        self, P: FloatArray, curvature: float, c: FloatArray, x: Iterate, of_alpha: FloatArray, of_d: FloatArray
-    ) -> None:
-        self.P, self.x, self.of_alpha, self.of_d = P, x, of_alpha, of_d
-        self.curvature, self.slope = curvature, curvature * c
-        self.inverse = 1.0 / (x.s / x.d + x.v / x.room)
-        self.total = float(self.inverse.sum() + x.spare[0] / x.eta[0])
+    def __init__(self, run: _Run, x: Iterate) -> None:
+        self.run, self.x, P, A = run, x, run.P, run.A
+        c, self.d = P.T @ x.alpha, run.lower + x.above
+        self.of_alpha = -run.gains + run.curvature * (P @ (self.d * c)) - x.lam + x.nu
+        if run.fixed is not None:
+            self.of_alpha += run.fixed @ x.alpha
+        self.of_x = 0.5 * run.curvature * c**2 - run.cost + x.s - x.v - A.T @ x.theta
+        self.of_rows = A @ x.above + x.kappa - run.b
+        self.slope = run.curvature * c
+        self.inverse = 1.0 / (x.s / x.above + x.v / x.below)
+        of = (self.of_alpha, self.of_x, self.of_rows)
+        self.missed = max(x.gap, *(float(np.abs(part).max(initial=0.0)) for part in of))
 
     def factor(self) -> bool:
-        """Form and factor the K by K matrix; say whether that went well."""
-        x, P = self.x, self.P
-        S = (P * (self.curvature * x.d + self.slope**2 * self.inverse)) @ P.T
-        u = P @ (self.slope * self.inverse)
-        S += x.nu / x.rest - np.outer(u, u) / self.total
-        S[np.diag_indices(len(S))] *= 1.0 + RIDGE
-        S[np.diag_indices(len(S))] += x.lam / x.alpha
-        if not np.all(np.isfinite(S)):
+        """Form and factor the matrices in the rows and in alpha; say whether that went well."""
+        x, P, A, inside = self.x, self.run.P, self.run.A, self.run.inside
+        T = (A * self.inverse) @ A.T
+        T[np.diag_indices(len(T))] *= 1.0 + RIDGE
+        T[np.diag_indices(len(T))] += np.divide(x.kappa, x.theta, out=np.zeros_like(x.kappa), where=inside)
+        S = (P * (self.run.curvature * self.d + self.slope**2 * self.inverse)) @ P.T
+        if self.run.fixed is not None:
+            S += self.run.fixed
+        U = P @ ((self.slope * self.inverse) * A).T
+        if not (np.all(np.isfinite(S)) and np.all(np.isfinite(T))):
             return False
         try:
+            self.rows = cho_factor(T, check_finite=False)
+            S += x.nu / x.rest - U @ cho_solve(self.rows, U.T, check_finite=False)
+            S[np.diag_indices(len(S))] *= 1.0 + RIDGE
+            S[np.diag_indices(len(S))] += x.lam / x.alpha
             self.factored = cho_factor(S, check_finite=False)
         except LinAlgError:
             return False
         return True
 
-    def _in_d(self, y: FloatArray, b: float) -> tuple[FloatArray, float]:
-        """Solve for the steps in d and eta: d = (y - eta) / diagonal, with e'd as the product with eta asks.
+    def _in_x(self, y: FloatArray, at_rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Solve for the steps in x and theta: x = (y - A'theta) / diagonal, with A x as the products with theta ask.
 
-        As one rank-one update of the diagonal it would lose all digits once e'd is at B.
+        As an update of the diagonal it would lose all digits once a row is tight.
         """
-        eta = (float(self.inverse @ y) - b / float(self.x.eta[0])) / self.total
-        return np.asarray(self.inverse * (y - eta)), eta
+        theta = cho_solve(self.rows, self.run.A @ (self.inverse * y) + at_rows, check_finite=False)
+        return np.asarray(self.inverse * (y - self.run.A.T @ theta)), theta
 
     def step(self, products: list[FloatArray]) -> Iterate:
         """Return the step that takes the products, of slacks and multipliers in pairs, to 0."""
-        x = self.x
+        x, inside = self.x, self.run.inside
         a, r, low, high, b = products
         side = -(self.of_alpha + a / x.alpha - r / x.rest)
-        inner = self.of_d - low / x.d + high / x.room
-        fixed, _ = self._in_d(inner, float(b[0]))
-        alpha = cho_solve(self.factored, side - self.P @ (self.slope * fixed), check_finite=False)
-        d, eta = self._in_d(inner + self.slope * (self.P.T @ alpha), float(b[0]))
+        inner = self.of_x - low / x.above + high / x.below
+        at_rows = self.of_rows - np.divide(b, x.theta, out=np.zeros_like(b), where=inside)
+        fixed, _ = self._in_x(inner, at_rows)
+        alpha = cho_solve(self.factored, side - self.run.P @ (self.slope * fixed), check_finite=False)
+        dx, theta = self._in_x(inner + self.slope * (self.run.P.T @ alpha), at_rows)
         rest = np.array([-alpha.sum()])
         return Iterate(
             alpha,
             -(a + x.lam * alpha) / x.alpha,
             rest,
             -(r + x.nu * rest) / x.rest,
-            d,
-            -(low + x.s * d) / x.d,
-            -d,
-            -(high - x.v * d) / x.room,
-            -(b + x.spare * eta) / x.eta,
-            np.array([eta]),
+            dx,
+            -(low + x.s * dx) / x.above,
+            -dx,
+            -(high - x.v * dx) / x.below,
+            -np.divide(b + x.kappa * theta, x.theta, out=np.zeros_like(b), where=inside),
+            theta,
         )

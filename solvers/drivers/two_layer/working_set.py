@@ -11,7 +11,6 @@ from scipy import sparse
 
 from solvers.drivers.two_layer.columns import Restricted
 from solvers.facts.composite import RiskRow
-from solvers.facts.k_support import largest
 
 FloatArray = NDArray[np.float64]
 
@@ -61,14 +60,13 @@ class WorkingSet:
         self._row_idle = np.concatenate([self._row_idle, np.zeros(len(new), dtype=int)])
         return True
 
-    def add_group(self, slopes: FloatArray, budget: int) -> bool:
-        """Add the B columns of largest slope, and their group; say whether anything is new."""
-        wanted = largest(slopes, budget)
+    def add_columns(self, wanted: NDArray[np.intp]) -> bool:
+        """Add columns, and their group; say whether anything is new."""
         new = np.setdiff1d(wanted, self.columns)
         if len(new):
             part = self.X[:, new]
             more = [part.T @ r.coefficients.astype(float) for r in self.rows]
-            self.P = np.hstack([self.P, -self.scale * np.asarray(more)])
+            self.P = np.hstack([self.P, -self.scale * np.reshape(more, (len(more), len(new)))])
             self.columns = np.concatenate([self.columns, new])
             self.XF = sparse.hstack([self.XF, part], format="csc") if sparse.issparse(part) else self.X[:, self.columns]
             self._column_idle = np.concatenate([self._column_idle, np.zeros(len(new), dtype=int)])
