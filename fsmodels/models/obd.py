@@ -6,6 +6,14 @@ Problem
     1. Solve (5) -> (w, gamma).
     2. D_j = max |f(w +- delta_1 e_j, gamma) - f(w, gamma)|, the larger of both directions.
     3. Set w_j = 0 where D_j < delta_2 = nu max_j D_j, and solve (5) again.
+Rows on features
+    A model with a binary ``sigma`` may have rows on it, and on variables of your own. They are left out of step 1. With
+    T the features that step 3 keeps, what is kept in the end is the selection
+
+    .. math:: \max\ \sum_{j \in T} D_j \sigma_j - \epsilon \sum_{j \notin T} \sigma_j
+
+    over the rows, a small MILP: what T loses is least by the same derivatives, which are what the rule goes by, and no
+    more is added than rows ask for. Where T itself is allowed that is T.
 Symbols
     delta_1 -> ``delta`` (per unit of w), nu -> ``nu`` (share); D -> ``derivatives`` (features).
 Source
@@ -22,18 +30,24 @@ Certificate
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import NDArray
+from pyomo.core.expr.visitor import identify_variables
 from scipy import sparse
 
 from fsmodels.checks import positive, share
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import InfeasibleParameter, ModelError
+from fsmodels.models.plane import by_ordered_sets, plane_rows
 from fsmodels.models.svm import robust_lp
+from fsmodels.words import listed
 from solvers import Result, solve
 from solvers.clock import one_clock
 from solvers.result import reread
@@ -43,6 +57,8 @@ __all__ = ["derivatives", "suppress"]
 __dir__ = __all__.copy  # what <TAB> offers
 
 CHUNK = 4_000_000  # cells of one step of ``derivatives``
+LEAST = 1e-3  # what a feature that is kept is worth at least, of the largest derivative
+EXTRA = 1e-4  # epsilon: of all features together that only rows ask for
 MEANING = "features below that share of the largest derivative are dropped"
 
 
@@ -55,7 +71,7 @@ def suppress(
     Parameters
     ----------
     model : pyo.ConcreteModel
-        ``svm.robust_lp(data)``, perhaps with further rows.
+        ``svm.robust_lp(data)``, perhaps with further rows, a binary ``sigma`` over the features and rows on that.
     data : Dataset of shape (l, n)
         Standardised, as derivatives are compared.
     nu : float
@@ -71,6 +87,13 @@ def suppress(
         Of the second solve, with the bound of the first; ``optimal`` only where nothing was lost. ``details`` has the
         Series ``derivatives`` and the list ``suppressed``.
 
+    Raises
+    ------
+    InfeasibleParameter
+        If no selection satisfies the rows on sigma.
+    ModelError
+        If a row holds both what is selected and variables of the plane.
+
     Examples
     --------
     >>> import fsmodels as fs
@@ -81,25 +104,43 @@ def suppress(
     """
     share("nu", nu, MEANING)
     positive("delta", delta, "delta is the step of the differences")
-    first = solve(model, solver, **options)
+    choice = Choice.of(model)
+    with choice.aside():
+        return _suppressed(model, data, choice, nu, delta, partial(solve, model, solver, **options))
+
+
+def _suppressed(
+    model: Any, data: Dataset, choice: Choice, nu: float, delta: float, solved: Callable[[], Result]
+) -> Result:
+    first = solved()
     if not first.has_solution:
         return first
     changes = derivatives(model, data, delta)
-    dropped = [j for j in data.features if changes[j] < nu * changes.max() and _may_be_zero(model.w[j])]
     values = [(v, v.value) for v in model.component_data_objects(pyo.Var)]
+    kept = {j for j in data.features if changes[j] >= nu * changes.max() or not _may_be_zero(model.w[j])}
+    told = ""
+    if choice:
+        rule, kept = kept, choice.nearest(kept, changes, [j for j in data.features if not _may_be_zero(model.w[j])])
+        against = [f"{what} {listed(sorted(part))}" for what, part in _named(rule, kept) if part]
+        told = f"The rows on sigma {' and '.join(against)} against the rule." if against else ""
+    dropped = [j for j in data.features if j not in kept]
     for j in dropped:
         model.w[j].fix(0.0)
     try:
-        second = solve(model, solver, **options) if dropped else first
+        second = solved() if dropped else first
     finally:
         for j in dropped:
             model.w[j].unfix()
     details = {"derivatives": changes, "suppressed": dropped}
-    if not second.has_solution:  # a row that needs a dropped weight, or a limit: the first solution stands
+    if not second.has_solution and not choice:  # a row that needs a dropped weight, or a limit: the first one stands
         put_back(values)
         first.message = f"Without the dropped features there is no solution: {second.message}".strip()
         first.stop_reason, first.details = second.stop_reason, first.details | details | {"suppressed": []}
         return first
+    second.details |= details
+    if not second.has_solution:
+        second.message = f"{told} Without the dropped features there is no solution: {second.message}".strip()
+        return second
     if dropped:
         claimed, second.bound = second.status, first.bound
         assert second.objective is not None
@@ -107,9 +148,14 @@ def suppress(
         second.status, second.bound = judged.status, judged.bound
         if judged.status is not claimed:
             second.message = "A heuristic: the bound is that of all features."
-    second.selected = [j for j in data.features if j not in dropped and model.w[j].value]
-    second.details |= details
+    second.message = f"{told} {second.message}".strip()
+    second.selected = [j for j in data.features if j not in dropped and (choice or model.w[j].value)]
+    choice.load(kept)
     return second
+
+
+def _named(rule: set[str], kept: set[str]) -> list[tuple[str, set[str]]]:
+    return [("keep", kept - rule), ("drop", rule - kept)]
 
 
 def _may_be_zero(weight: Any) -> bool:
@@ -151,11 +197,100 @@ def derivatives(model: pyo.ConcreteModel, data: Dataset, delta: float = 0.01) ->
     return pd.Series(found, index=list(data.features), name="derivative")
 
 
-def build(data: Dataset, *, penalty: float, delta: float = 0.01) -> pyo.ConcreteModel:
-    """Build the robust LP for ``run``; ``penalty`` is nu."""
+def build(data: Dataset, *, penalty: float, delta: float = 0.01, sigma: bool = False) -> pyo.ConcreteModel:
+    """Build the robust LP for ``run``, with binaries for rows on demand; ``penalty`` is nu."""
     share("penalty", penalty, MEANING)
     positive("delta", delta, "delta is the step of the differences")
-    return robust_lp(data)
+    model = robust_lp(data)
+    if sigma:
+        by_ordered_sets(model, model.w)
+    return model
+
+
+class Choice:
+    """The rows on what is selected, apart from those of the plane; false where a model has no sigma.
+
+    ``held``: the variables of the choice: sigma, those of the user's own that stand in rows with it, and so on.
+    """
+
+    def __init__(self, model: Any, rows: list[Any], sets: list[Any], held: list[Any]) -> None:
+        self.model, self.rows, self.sets, self.held = model, rows, sets, held
+
+    def __bool__(self) -> bool:
+        return bool(self.held)
+
+    @classmethod
+    def of(cls, model: Any) -> Choice:
+        """Find the rows that hold sigma. Raises ModelError, naming one that holds the plane's variables too."""
+        sigma = model.component("sigma")
+        if sigma is None:
+            return cls(model, [], [], [])
+        plane = {id(v) for part in (model.w, model.gamma, model.y, model.z) for v in part.values()}
+        held = {id(v): v for v in sigma.values()}
+        mine = {id(part) for part in plane_rows(model)}  # which are dense
+        rows = [
+            (row, list(identify_variables(row.body)))
+            for row in model.component_data_objects(pyo.Constraint, active=True)
+            if id(row.parent_component()) not in mine
+        ]
+        found: dict[int, Any] = {}
+        while more := [(row, vs) for row, vs in rows if id(row) not in found and any(id(v) in held for v in vs)]:
+            for row, inside in more:
+                if any(id(v) in plane for v in inside):
+                    raise ModelError(
+                        f'Row "{row.name}" holds what is selected beside variables of the plane, and obd drops '
+                        "features between two linear programs: state it on sigma alone, or use fs, a MILP."
+                    )
+                found[id(row)] = row
+                held.update({id(v): v for v in inside})
+        sets = list(model.component_data_objects(pyo.SOSConstraint, active=True))
+        return cls(
+            model,
+            [*found.values()],
+            [s for s in sets if any(id(v) in held for v in s.get_variables())],
+            [*held.values()],
+        )
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Leave the rows on the choice out of the model for a while."""
+        parts = [*self.rows, *self.sets]
+        for part in parts:
+            part.deactivate()
+        try:
+            yield
+        finally:
+            for part in parts:
+                part.activate()
+
+    def nearest(self, kept: set[str], worth: pd.Series, needed: list[str]) -> set[str]:
+        """Return the allowed selection that loses least of those kept, and adds least to them.
+
+        Raises InfeasibleParameter where none is allowed.
+        """
+        sigma, size = self.model.sigma, float(worth.max()) or 1.0
+        trial = pyo.ConcreteModel(name="what is kept")
+        trial.held = pyo.Reference(dict(enumerate(self.held)), ctype=pyo.Var)
+        trial.needed = pyo.Constraint(needed, rule=lambda m, j: sigma[j] == 1)
+        trial.rows = pyo.Constraint(range(len(self.rows)), rule=lambda m, k: self.rows[k].expr)
+        price = {j: max(float(worth[j]) / size, LEAST) if j in kept else -EXTRA / len(sigma) for j in sigma}
+        trial.worth = pyo.Objective(expr=pyo.quicksum(price[j] * sigma[j] for j in sigma), sense=pyo.maximize)
+        before = [(v, v.value) for v in self.held]
+        result = solve(trial, gap=EXTRA / len(sigma) ** 2)
+        found = {j for j in sigma if result.has_solution and sigma[j].value > 0.5}
+        self.own = [(v, v.value) for v in self.held]
+        put_back(before)
+        if not result.has_solution:
+            names = listed(sorted({row.parent_component().name for row in self.rows} - {"complement"}))
+            raise InfeasibleParameter(f"No selection satisfies the rows {names}: relax or deactivate one of them.")
+        return found
+
+    def load(self, kept: set[str]) -> None:
+        """Write the selection, and the variables that go with it, on the model."""
+        if self:
+            put_back(self.own)
+            for j, s in self.model.sigma.items():
+                s.set_value(int(j in kept))
 
 
 def run(

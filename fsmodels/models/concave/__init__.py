@@ -99,7 +99,6 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.concave.forms import (
     bounded_plane,
     by_disjunctions,
-    by_ordered_sets,
     by_sigma,
     by_weight,
     certified,
@@ -109,7 +108,7 @@ from fsmodels.models.concave.forms import (
 )
 from fsmodels.models.concave.tree import Supports
 from fsmodels.models.parameters import changeable
-from fsmodels.models.plane import class_shares, plane_rows
+from fsmodels.models.plane import by_ordered_sets, class_shares, plane_rows
 from fsmodels.models.proofs.certified import Point, chosen
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.weights import column_sizes
@@ -162,7 +161,7 @@ def fs(data: Dataset, *, penalty: float, max_features: int | None = None, form: 
     choice("form", form, FORMS)
     model = bounded_plane("FS", data, penalty)
     if form == "sos1":
-        by_ordered_sets(model)
+        by_ordered_sets(model, model.v)
     else:
         by_disjunctions(model)
     return _chosen_among(model, data, max_features, form)
@@ -315,7 +314,7 @@ def _smoothed(
 ) -> pyo.ConcreteModel:
     model = bounded_plane(name, data, penalty)
     if sigma:
-        by_ordered_sets(model)
+        by_ordered_sets(model, model.v)
     steepness = partial(positive, "alpha", meaning="alpha is the steepness of the step")
     model.alpha = changeable(steepness, alpha, f"{number} alpha")
     model.step = pyo.Expression(
@@ -371,7 +370,7 @@ def _as_fs(data: Dataset, model: pyo.ConcreteModel) -> pyo.ConcreteModel:
     most = model.component("max_features")
     told = data if data.scale.chosen else data.scaled("none")  # of its units the user has been told
     twin = bounded_plane("FS", told, pyo.value(model.penalty), stated=False)
-    by_ordered_sets(twin)
+    by_ordered_sets(twin, twin.v)
     return _chosen_among(twin, told, None if most is None else int(pyo.value(most)), FORMS[0])
 
 

@@ -83,18 +83,6 @@ def put_point(selection: str, model: pyo.ConcreteModel, point: Point) -> None:
             model.dropped[j].binary_indicator_var.set_value(int(not uses))
 
 
-def by_ordered_sets(model: pyo.ConcreteModel) -> None:
-    """State "v_j = 0 unless sigma_j = 1" by ordered sets of type 1."""
-    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(7) 1 if feature j is selected")
-    model.unselected = pyo.Var(model.features, bounds=(0.0, 1.0), doc="(7) 1 - sigma_j")
-    model.complement = pyo.Constraint(
-        model.features, rule=lambda m, j: m.unselected[j] + m.sigma[j] == 1, doc="(7) unselected_j = 1 - sigma_j"
-    )
-    model.only_selected = pyo.SOSConstraint(
-        model.features, rule=lambda m, j: [m.v[j], m.unselected[j]], sos=1, doc="(7) v_j = 0 unless sigma_j = 1"
-    )
-
-
 def by_disjunctions(model: pyo.ConcreteModel) -> None:
     """State "w_j = 0 unless sigma_j = 1" by disjunctions."""
     model.selected = Disjunct(model.features, doc="(7) feature j is selected")

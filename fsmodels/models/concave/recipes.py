@@ -73,9 +73,9 @@ class Obd(FsFamily):
         return obd.run(model, data, parameters, solver, options)
 
 
-def _robust_lp(data: Dataset, *, penalty: float | None = None) -> pyo.ConcreteModel:
-    """Build the robust LP; only the report needs ``penalty``, for (7)."""
-    return svm.robust_lp(data)
+def _robust_lp(data: Dataset, *, penalty: float | None = None, sigma: bool = False) -> pyo.ConcreteModel:
+    """Build the robust LP, for rows on sigma as FS without a price; only the report needs ``penalty``, for (7)."""
+    return concave.fs(data, penalty=0.0) if sigma else svm.robust_lp(data)
 
 
 def _lambda(given: Given) -> float:

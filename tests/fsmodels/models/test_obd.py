@@ -265,3 +265,82 @@ def test_a_share_that_means_nothing(nu, data):
 def test_a_step_that_means_nothing(delta, data):
     with pytest.raises(fs.ParameterError, match="delta="):
         fs.obd.suppress(fs.svm.robust_lp(data), data, nu=0.5, delta=delta)
+
+
+# Rows on features.
+
+
+def with_rows(data, kind):
+    model = fs.svm.robust_lp(data)
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary)
+    a, b, c, *_ = data.features
+    side, costs = fs.side_constraints, dict(zip(data.features, [3, 1, 2, 2, 1, 4], strict=True))
+    if kind == "budget":
+        model.row = side.budget(model, costs, 6)
+    elif kind == "pair":
+        model.row, model.other = side.requires(model, a, b), side.excludes(model, a, c)
+    elif kind == "group":
+        model.row, model.other = side.all_or_none(model, [a, b, c]), side.at_most(model, data.features, 4)
+    elif kind == "force":
+        model.row, model.other = side.force_in(model, a), side.force_out(model, b)
+    else:
+        model.half = pyo.Var(domain=pyo.Integers, bounds=(0, 3))
+        model.row = pyo.Constraint(expr=pyo.quicksum(model.sigma.values()) == 2 * model.half + 1)
+    return model, {
+        "budget": lambda s: sum(costs[j] for j in s) <= 6,
+        "pair": lambda s: (a not in s or b in s) and not {a, c} <= s,
+        "group": lambda s: len({j in s for j in (a, b, c)}) == 1 and len(s) <= 4,
+        "force": lambda s: a in s and b not in s,
+        "odd": lambda s: len(s) % 2 == 1,
+    }[kind]
+
+
+@pytest.mark.parametrize("nu", [0.0, 0.3, 0.6])
+@pytest.mark.parametrize("kind", ["budget", "pair", "group", "force", "odd"])
+def test_rows_on_features_hold_and_the_least_is_lost_of_all_selections(kind, nu, data):
+    model, allowed = with_rows(data, kind)
+    before = state(model)
+    result = fs.obd.suppress(model, data, nu=nu)
+    changes = result.details["derivatives"]
+    rule = {j for j in data.features if changes[j] >= nu * changes.max()}
+
+    def worth(s):
+        return changes[list(s & rule)].sum() - 1e-4 * changes.max() * len(s - rule) / len(changes)
+
+    everything = [{j for k, j in enumerate(data.features) if bits >> k & 1} for bits in range(2**data.n_features)]
+    kept = set(data.features) - set(result.details["suppressed"])
+    assert allowed(kept)
+    assert set(result.selected) == kept
+    assert worth(kept) == pytest.approx(max(worth(s) for s in everything if allowed(s)), abs=1e-9)
+    assert result.objective == pytest.approx(robust_on(data, sorted(kept)), abs=1e-9)
+    assert result.bound <= result.objective + 1e-9
+    assert (result.status is SolutionStatus.OPTIMAL) == (result.objective <= result.bound * (1 + 1e-4))
+    assert {j for j in data.features if model.sigma[j].value > 0.5} == kept
+    assert violation(model) <= 1e-9
+    assert state(model) == before
+    assert ("against the rule" in result.message) == (kept != rule)
+
+
+def test_rows_without_a_selection_are_an_error_that_names_them(data):
+    model, _ = with_rows(data, "force")
+    model.none = pyo.Constraint(expr=pyo.quicksum(model.sigma.values()) == 0)
+    with pytest.raises(fs.InfeasibleParameter, match=r"No selection satisfies the rows none, other, row: relax"):
+        fs.obd.suppress(model, data, nu=0.3)
+
+
+def test_a_row_on_sigma_and_weights_is_refused_by_name(data):
+    model, _ = with_rows(data, "force")
+    a = data.features[0]
+    model.link = pyo.Constraint(expr=model.w[a] <= 5 * model.sigma[a])
+    with pytest.raises(fs.ModelError, match=r'Row "link" holds what is selected beside.*use fs'):
+        fs.obd.suppress(model, data, nu=0.3)
+
+
+def test_by_name_obd_and_the_robust_lp_take_rows(data):
+    a, b, *rest = data.features
+    for model in ("obd", "robust-lp"):
+        found = fs.select(data, model, penalty=0.3, max_features=3, force_in=[b], excludes=[(a, rest[0])])
+        assert b in found.selected
+        assert len(found.selected) <= 3
+        assert not {a, rest[0]} <= set(found.selected)
+    assert found.status is SolutionStatus.OPTIMAL
