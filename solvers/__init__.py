@@ -7,7 +7,7 @@ from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.benders.explain import explain_split
 from solvers.drivers.benders.multi_tree import Benders
 from solvers.drivers.benders.single_tree import SingleTree
-from solvers.drivers.catalogue import DRIVERS, available
+from solvers.drivers.catalogue import DRIVERS, available, forget, probe, register
 from solvers.drivers.cutting_plane import CuttingPlane
 from solvers.drivers.multistart import MultiStart
 from solvers.drivers.row_generation import RowGeneration
@@ -68,5 +68,8 @@ __all__ = [
     "either",
     "explain_split",
     "facts_of",
+    "forget",
+    "probe",
+    "register",
     "solve",
 ]

@@ -15,7 +15,7 @@ from solvers.clock import Clock
 from solvers.drivers.trace import Trace
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
-from solvers.interfaces.registry import called, nearest
+from solvers.interfaces.registry import SOLVERS, called, entry, nearest, refuse_unpassed
 from solvers.model.classes import single_objective, violation
 from solvers.model.duals import dual_suffix
 from solvers.model.logic import written_rows
@@ -77,6 +77,7 @@ class Driver:
         self.model, self.options = model, options
         self.reading = ModelReading(model)
         self.config = configure(self.options_type, options, self.name)
+        self._check_words()
         facts = facts_of(model)
         if facts is not None and not isinstance(facts, self.asks):
             facts.check_stated(f'"{self.name}" takes whole models')
@@ -102,6 +103,14 @@ class Driver:
             self.late = True
             self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
         self.resolution = resolution_of(self.reading)
+
+    def _check_words(self) -> None:
+        """Refuse words of the run that cannot be passed to a solver inside. Raises OptionError."""
+        given = {word: self.options.get(word) for word in ("threads", "seed", "time_limit")}
+        for slot in self.config.slots() if any(value is not None for value in given.values()) else ():
+            solver = getattr(self.config, f"{slot}_solver")
+            if solver is not None and not (isinstance(solver, str) and solver in SOLVERS):
+                refuse_unpassed(entry(solver), given)
 
     def go_on(self, seconds: float = 0.0) -> None:
         """End ``prepare`` where the run has to stop, or what takes these seconds could not be done in time.

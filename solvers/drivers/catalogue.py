@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
 import pandas as pd
 
 from solvers.drivers.alternating.driver import Alternating
@@ -14,7 +18,11 @@ from solvers.drivers.row_generation import RowGeneration
 from solvers.drivers.sla import SuccessiveLinearization
 from solvers.drivers.tree.branch_and_cut import BranchAndCut
 from solvers.drivers.two_layer.driver import TwoLayer
-from solvers.interfaces.registry import SOLVERS, describe
+from solvers.errors import OptionError, SolverError
+from solvers.interfaces.probe import TRIED, Probe, probed
+from solvers.interfaces.probe import forget as forget_probe
+from solvers.interfaces.registry import SOLVERS, Capability, SolverSpec, declared, entry, nearest
+from solvers.interfaces.spec import describe
 
 # A driver of one's own is entered here: ``DRIVERS["its-name"] = ItsClass``.
 DRIVERS: dict[str, type[Driver]] = {
@@ -28,6 +36,85 @@ DRIVERS: dict[str, type[Driver]] = {
     "two-layer": TwoLayer,
     "row-generation": RowGeneration,
 }
+
+
+def register(name: str, capabilities: Capability, *, make: Callable[[], Any] | None = None, **facts: Any) -> SolverSpec:
+    """Enter a solver in the table, with what it can do by your word: it is not probed.
+
+    Parameters
+    ----------
+    name : str
+        For ``solve`` and the slots of drivers.
+    capabilities : Capability
+        All that it may be asked for, for example ``Capability.LP | Capability.LP_DUALS | Capability.MILP``.
+    make : callable, optional
+        Returns a new Pyomo solver; by default ``pyo.SolverFactory(name)``.
+    **facts
+        What is particular about it: the fields of ``SolverSpec``, for example ``words={"gap": "mipgap"}``,
+        ``option_names``, ``tight``, ``local=True``, ``flip_duals=True``, ``version``, ``install``.
+
+    Raises
+    ------
+    OptionError
+        If the name is taken, or a fact is none of ``SolverSpec``.
+
+    Examples
+    --------
+    >>> import pyomo.environ as pyo, solvers
+    >>> from solvers import Capability
+    >>> spec = solvers.register("my-highs", Capability.LP, make=lambda: pyo.SolverFactory("appsi_highs"))
+    >>> "my-highs" in solvers.available()["name"].tolist()
+    True
+    >>> spec = solvers.forget("my-highs")
+    """
+    if name in DRIVERS or name in SOLVERS:
+        kind = "driver" if name in DRIVERS else "solver"
+        raise OptionError(f'"{name}" is the name of a {kind}: choose another, or solvers.forget("{name}") first.')
+    if not isinstance(capabilities, Capability):
+        raise OptionError(f"capabilities={capabilities!r} are not allowed: give a solvers.Capability, or several by |.")
+    known = [f.name for f in dataclasses.fields(SolverSpec)]
+    for fact in facts:
+        if fact not in known or fact in ("shared", "ours"):
+            raise OptionError(f'"{fact}" is nothing that is known of a solver.{nearest(fact, known)}')
+    SOLVERS[name] = declared(name, capabilities, make, facts)
+    return SOLVERS[name]
+
+
+def forget(name: str) -> SolverSpec:
+    """Take a solver out of the table, and return its entry; Pyomo's solver of that name is a stranger from then on.
+
+    Raises SolverError if it is not in the table.
+    """
+    if name not in SOLVERS:
+        raise SolverError(f'"{name}" is not in the table.{nearest(name, list(SOLVERS))} It has: {", ".join(SOLVERS)}.')
+    forget_probe(name)
+    return SOLVERS.pop(name)
+
+
+def probe(solver: Any) -> Probe:
+    """Try a solver on small programs, once in a process, and tell what it can be believed: print what is returned.
+
+    Parameters
+    ----------
+    solver : str or Pyomo solver object
+
+    Returns
+    -------
+    Probe
+        ``slots`` where it may stand, ``table`` of what was asked and answered, ``spec`` with what was learnt.
+
+    Raises
+    ------
+    SolverError
+        If it is unknown, not installed, or has no licence to run.
+
+    Examples
+    --------
+    >>> probe("appsi_highs").slots
+    ['lp_solver', 'sub_solver', 'master_solver']
+    """
+    spec = entry(solver)
+    return probed(spec, [kind for kind in TRIED if kind in spec.capabilities])
 
 
 def available() -> pd.DataFrame:

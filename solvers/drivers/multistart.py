@@ -24,7 +24,9 @@ logical statements and ordered sets mean integers, and are refused as these are.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,8 +40,10 @@ from solvers.drivers.slots import sub_words
 from solvers.drivers.starts import RandomStartsConfig, Start, random_points, spread, table
 from solvers.errors import OptionError, SolverError
 from solvers.facts.base import facts_of
-from solvers.interfaces.registry import SOLVERS, SolverSpec, default_solver, find, names, require
+from solvers.interfaces.probe import learned
+from solvers.interfaces.registry import SOLVERS, SolverSpec, default_solver, find, names
 from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.required import require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import needs, refuse_integers, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
@@ -115,7 +119,11 @@ class MultiStart(Driver):
             self.go_on(hand_over(model, self.spec.pace))
         self.seen = visible(self.reading, self.spec)
         refuse_integers(self.seen.reading, self.name, C.MINLP)
-        self.linear = needs(self.seen.reading) == [C.LP]
+        needed = needs(self.seen.reading)
+        self.linear = needed == [C.LP]
+        self.spec = learned(self.spec, functools.reduce(operator.or_, needed))
+        if not self.linear and not any(n in self.spec.capabilities for n in needed):
+            require(c.sub_solver, needed[0])
         self.variables = _free(self.seen.reading)
         self.drawn = [] if self.linear else _curved(self.seen.reading)
         free = {id(v) for v in self.variables}

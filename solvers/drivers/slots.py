@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from solvers.errors import OptionError
 from solvers.interfaces.registry import SolverSpec
 from solvers.interfaces.runner import SolveOptions
 from solvers.options import Config
+
+_logger = logging.getLogger("solvers")
 
 
 def lp_words(config: Config) -> SolveOptions:
@@ -32,6 +35,12 @@ def master_words(config: Config, spec: SolverSpec, needed: dict[str, Any] | None
         For another value of an option that the driver needs.
     """
     own, needed = config.own("master"), needed or {}
+    if "gap" in spec.takes_no:
+        _logger.warning(
+            "Pyomo passes no gap to %s: it solves each master to its own. Give it by master_options where that is not "
+            "enough.",
+            spec.name,
+        )
     for name in own:
         for held, value in needed.items():
             if name.lower() == held.lower() and own[name] != value:

@@ -8,123 +8,29 @@ done about them in ``quirks``, what holds for every solver in ``runner``.
 from __future__ import annotations
 
 import difflib
-import enum
+import functools
 import io
 import math
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.common.log import LoggingIntercept
+from pyomo.contrib.solver.common.base import SolverBase
+from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
 
 from solvers.errors import OptionError, SolverError
 from solvers.interfaces import quirks
-
-
-class Capability(enum.Flag):
-    """Classes of model, and what a solver can report on them."""
-
-    LP = enum.auto()
-    MILP = enum.auto()
-    QP = enum.auto()  # convex quadratic objective, linear rows
-    MIQP = enum.auto()
-    QCP = enum.auto()  # convex quadratic rows, second-order cones
-    MIQCP = enum.auto()
-    NONCONVEX = enum.auto()  # global optimum of a nonconvex quadratic model
-    NLP = enum.auto()
-    MINLP = enum.auto()
-    SOS = enum.auto()  # special ordered sets, beside any of these
-    LP_DUALS = enum.auto()
-    QP_DUALS = enum.auto()
-    LAZY_CUTS = enum.auto()
-
+from solvers.interfaces.spec import DUALS, SOLVERS, Capability, SolverSpec
+from solvers.interfaces.strangers import stranger
 
 C = Capability
-LABELS = {C.QP: "convex QP", C.QCP: "SOCP/QCQP", C.MIQCP: "MISOCP", C.NONCONVEX: "nonconvex QCQP"}
-LABELS |= {C.LP_DUALS: "LP duals", C.QP_DUALS: "QP duals", C.LAZY_CUTS: "lazy cuts"}
-DUALS = C.LP_DUALS | C.QP_DUALS
 _MIXED_INTEGER = C.LP | C.MILP | C.QP | C.MIQP | C.QCP | C.MIQCP | C.NONCONVEX | C.SOS
 _LOCAL = C.LP | C.QP | C.QCP | C.NLP | DUALS
 _DEFAULTS = [("highs", C.LP), ("highs", C.MILP), ("clarabel", C.QP), ("clarabel", C.QCP), ("scip", C.NONCONVEX)]
 _DEFAULTS += [("scip", C.MIQP), ("scip", C.MIQCP), ("scip", C.MINLP), ("pounce", C.NLP), ("scip", C.SOS)]
 COMMON = ["time_limit", "gap", "threads", "seed", "tee"]
-
-
-@dataclass(frozen=True)
-class SolverSpec:
-    """One solver: how to make it, what it can do, and what is particular about it.
-
-    - ``version``: returns the version found, or None.
-    - ``words``: the common option words (``time_limit``, ``gap``, ``threads``, ``seed``, ``iteration_limit``) in the
-      solver's own language, for what its interface does not take itself. A word without meaning for a registered solver
-      (the seed of a solver that draws nothing, the gap of one without a bound) has no effect.
-    - ``option_names``: the solver's own options: for the nearest match, and, unless ``checks_options``, to refuse what
-      it would swallow.
-    - ``checks_options``: the solver refuses unknown options itself.
-    - ``accept``: tries one option on the solver itself: returns its value as the solver takes it, or raises
-      ``ValueError`` with the solver's words.
-    - ``around``: a context around each solve (see ``quirks``).
-    - ``seconds``: a time limit as it takes it.
-    - ``pace``: seconds a term of a dense row, from writing it in other variables to the solver's first step: measured
-      on 2000 rows of 400 terms. A limit that ends before that ends the run at once.
-    - ``steep``: the largest big-M, in units of what it bounds, with which its bound counts: beyond, its tolerances on
-      integers let any weight pass, or its presolve cuts off optima.
-    - ``strict``: what makes it solve again with tighter rows, where its point lost its proof when it was recomputed.
-    - ``tight``: what makes it hold rows, integrality and reduced costs to about 1e-9, as the masters of cut loops need.
-    - ``tell_apart``: options with which it tells infeasible from unbounded when its presolve could not.
-    - ``misled``: why its optimum of a mixed-integer program may be none: neither its word nor its bound counts there,
-      and no driver builds on it.
-    - ``blurs``: it says infeasible of a mixed-integer model that is unbounded.
-    - ``near``: options with which it stays near the point it starts from: a barrier of the usual 0.1 throws it away.
-    - ``sound``: options without which it was measured to prove what is false: they go with every solve, and another
-      value for one of them is refused.
-    - ``local``: it proves nothing about the optimum: its answer is stationary, its bound none.
-    - ``proves_optimum``: its interface reports no trustworthy bound, but its "optimal" is a proof, because no gap is
-      passed to it.
-    - ``flip_duals``: it returns the multipliers of its Lagrangian, f + y'g with f negated to maximise: Pyomo's with the
-      opposite sign when minimising, with the same when maximising.
-    - ``stand_in``: the entry that serves under this name where this one is not found: the same program by another way.
-    - ``alone``: its interface redirects the output of the whole process, or keeps files in a list of the process's: one
-      solve at a time.
-    - ``interface``: qualified name of its interface's class, by which a solver object is recognised.
-    - ``ours``: in this table. Of any other solver we know nothing, and refuse words that we cannot pass on.
-    """
-
-    name: str
-    capabilities: Capability
-    install: str
-    make: Callable[[], Any]
-    version: Callable[[], str | None]
-    words: dict[str, str] = field(default_factory=dict)
-    option_names: Callable[[], list[str]] | None = None
-    checks_options: bool = False
-    accept: Callable[[str, Any], Any] | None = None
-    around: Callable[..., AbstractContextManager[quirks.Attempt]] = quirks.plain
-    seconds: Callable[[float], float] = float
-    pace: float = 2e-6
-    steep: float = 1e8
-    tight: dict[str, Any] = field(default_factory=dict)
-    tell_apart: dict[str, Any] = field(default_factory=dict)
-    misled: str = ""
-    blurs: bool = False
-    strict: dict[str, Any] = field(default_factory=dict)
-    sound: dict[str, Any] = field(default_factory=dict)
-    near: dict[str, Any] = field(default_factory=dict)
-    local: bool = False
-    proves_optimum: bool = False
-    flip_duals: bool = False
-    stand_in: str = ""
-    alone: bool = False
-    interface: str = ""
-    ours: bool = True
-
-    @property
-    def found(self) -> str | None:
-        """The version found here, under this entry or its stand-in; None where there is none."""
-        version = self.version()
-        return version if version or not self.stand_in else SOLVERS[self.stand_in].found
 
 
 _CYIPOPT = (
@@ -134,8 +40,8 @@ _CYIPOPT = (
 _V2 = "pyomo.contrib.solver.solvers."
 
 
-SOLVERS: dict[str, SolverSpec] = {
-    spec.name: spec
+SOLVERS.update(
+    (spec.name, spec)
     for spec in [
         # HiGHS stalls, aborts the process or finds false optima on quadratic models: LP and MILP only, see
         # docs/decisions/highs-sees-no-qp.md.
@@ -258,7 +164,7 @@ SOLVERS: dict[str, SolverSpec] = {
             words={"threads": "threads", "seed": "randomCbcSeed", "iteration_limit": "maxIterations"},
             option_names=quirks.cbc_options,
             misled="its integer preprocessing cuts off optima, and without that it crashes",
-            blurs=True,
+            confuses=C.MILP,
             proves_optimum=True,
             interface="pyomo.solvers.plugins.solvers.CBCplugin.CBCSHELL",
             alone=True,
@@ -277,7 +183,7 @@ SOLVERS: dict[str, SolverSpec] = {
             alone=True,
         ),
     ]
-}
+)
 
 
 def nearest(name: str, allowed: list[str]) -> str:
@@ -314,19 +220,23 @@ def find(name: str, besides: Iterable[str] = ()) -> SolverSpec:
     here = ", ".join([*(s.name for s in SOLVERS.values() if s.found is not None), *besides])
     if spec is None:
         with LoggingIntercept(io.StringIO(), "pyomo"):  # it logs a traceback for a name that is no executable
-            made = pyo.SolverFactory(name)
+            factory = pyo.SolverFactory
+            made = factory(name)
+            if type(made).__name__ == "UnknownSolver" and name in SolverFactoryV2:
+                factory = SolverFactoryV2
+                made = factory(name)
         if type(made).__name__ == "UnknownSolver":
             close = nearest(name, [*SOLVERS, *besides])
             raise SolverError(f'Solver "{name}" is not known.{close} Installed here: {here}.')
         try:
-            runs = made.available(exception_flag=False)
+            runs = made.available() if factory is SolverFactoryV2 else made.available(exception_flag=False)
         except Exception:  # what a program says is read as a version, and "cat" says nothing
             raise SolverError(
                 f'"{name}" is a program here, but none that Pyomo knows as a solver. Installed here: {here}.'
             ) from None
         if not runs:
             raise SolverError(f'Pyomo knows "{name}", but does not find it here. Installed here: {here}.')
-        return _stranger(name, lambda: pyo.SolverFactory(name))
+        return stranger(name, lambda: factory(name), made)
     if spec.found:
         return replace(SOLVERS[spec.stand_in], name=name)
     raise SolverError(f'Solver "{name}" is not installed. To get it: {spec.install}. Installed here: {here}.')
@@ -351,11 +261,11 @@ def recognise(solver: Any) -> SolverSpec:
         spec = known.get(f"{kind.__module__}.{kind.__qualname__}")
         if spec is not None:
             pyomos = type(solver).__module__.startswith("pyomo.")  # it redirects the output, where ours does not
-            return replace(spec, make=lambda: solver, alone=spec.alone or pyomos)
+            return replace(spec, make=lambda: solver, shared=solver, alone=spec.alone or pyomos)
     called = getattr(solver, "name", None) or next(
         kind.__name__ for kind in type(solver).__mro__ if not kind.__name__.startswith("Legacy")
     )
-    return _stranger(str(called), lambda: solver)
+    return replace(stranger(str(called), lambda: solver, solver), shared=solver)
 
 
 def entry(solver: Any) -> SolverSpec:
@@ -368,60 +278,30 @@ def called(solver: Any) -> str:
     return solver if isinstance(solver, str) else recognise(solver).name
 
 
-def _stranger(name: str, make: Callable[[], Any]) -> SolverSpec:
-    """Return an entry for a solver of Pyomo's own, of which we know nothing against it.
-
-    Another interface to a program of ours, such as ``appsi_highs``, has that program's options: where the program says
-    nothing of an unknown one, or only prints a line, it is checked here.
-    """
-    can = ~(C.LAZY_CUTS | DUALS | C.SOS)
-    same = next((SOLVERS[word] for word in name.lower().split("_") if word in SOLVERS), None)
-    swallows = same is not None and not same.checks_options
-    return SolverSpec(
-        name,
-        can,
-        "see Pyomo's documentation",
-        make,
-        lambda: "unknown",
-        option_names=same.option_names if same is not None and swallows else None,
-        checks_options=not swallows,
-        misled="" if same is None else same.misled,
-        steep=SolverSpec.steep if same is None else same.steep,
-        alone=True,
-        ours=False,
-    )
+def declared(name: str, can: Capability, make: Callable[[], Any] | None, facts: Mapping[str, Any]) -> SolverSpec:
+    """Return an entry by the word of a user."""
+    made = (make or (lambda: pyo.SolverFactory(name)))()
+    spec = stranger(name, make or (lambda: pyo.SolverFactory(name)), made)
+    given = {"version": _version_of(spec.make), "capabilities": can, "misled": "", **facts}
+    return replace(spec, ours=True, **given)
 
 
-def require(solver: Any, needed: Capability) -> SolverSpec:
-    """Return an installed solver, by name or as an object, that can do what is needed.
+def _version_of(make: Callable[[], Any]) -> Callable[[], str | None]:
+    """Return a function that tells the version of a solver, or None where it does not run here; asked once."""
 
-    Raises SolverError, naming the missing capability and the installed solvers that have it.
-    """
-    spec = entry(solver)
-    if needed in spec.capabilities:
-        return spec
-    missing = describe(needed & ~spec.capabilities)
-    able = ", ".join(names(needed)) or "none; " + ", ".join(names(needed, installed=False)) + " could be installed"
-    raise SolverError(f'Solver "{spec.name}" cannot do this: {missing} needed. Installed solvers that can: {able}.')
+    @functools.cache
+    def version() -> str | None:
+        solver = make()
+        try:
+            runs = solver.available() if isinstance(solver, SolverBase) else solver.available(exception_flag=False)
+            said = solver.version() if runs else None
+        except Exception:  # what a foreign program says of its version
+            return None
+        if not runs:
+            return None
+        return ".".join(map(str, said)) if isinstance(said, tuple) and said else "unknown"
 
-
-def require_proofs(solver: Any, needed: Capability) -> SolverSpec:
-    """Return an installed solver whose word on mixed-integer programs a driver may build its bounds on.
-
-    Raises SolverError as ``require`` does, and for one that was measured to be wrong.
-    """
-    spec = require(solver, needed)
-    if spec.misled:
-        able = ", ".join(n for n in names(needed) if not SOLVERS[n].misled)
-        raise SolverError(
-            f'Solver "{spec.name}" cannot solve a master, whose bound is the run\'s: {spec.misled}. Use {able}.'
-        )
-    return spec
-
-
-def describe(capability: Capability) -> str:
-    """Return a capability in words."""
-    return ", ".join(LABELS.get(c, str(c.name)) for c in capability)
+    return version
 
 
 def check_options(spec: SolverSpec, options: dict[str, Any]) -> dict[str, Any]:
@@ -447,6 +327,16 @@ def _accepted(spec: SolverSpec, name: str, value: Any) -> Any:
         return spec.accept(name, value)
     except ValueError as error:
         raise refused_option(spec, name, value, str(error)) from None
+
+
+def refuse_unpassed(spec: SolverSpec, options: Mapping[str, Any]) -> None:
+    """Refuse common words that Pyomo cannot pass to a solver. Raises OptionError."""
+    for word in sorted(spec.takes_no):
+        if options.get(word) is not None:
+            raise OptionError(
+                f'Option "{word}" cannot be passed to {spec.name}, a solver of Pyomo\'s own: '
+                "give the solver's own option for it by name."
+            )
 
 
 def refused_option(spec: SolverSpec, name: str, value: Any, words: str = "") -> OptionError:

@@ -16,19 +16,25 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary, ref
 
 import pyomo.environ as pyo
+from pyomo.contrib.appsi.base import LegacySolverInterface as LegacyAppsi
+from pyomo.contrib.appsi.base import Solver as Appsi
+from pyomo.contrib.appsi.base import legacy_termination_condition_map
 from pyomo.contrib.solver.common.base import LegacySolverWrapper, SolverBase
 from pyomo.contrib.solver.common.results import SolutionStatus as Claimed
 from pyomo.contrib.solver.common.results import TerminationCondition as Termination
 from pyomo.opt import TerminationCondition as Legacy
+from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
 from solvers.errors import Error, OptionError, SolverError, SolverFailure
 from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, refused_option
 from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.telling import told_apart
 from solvers.reading import ModelReading, read
 from solvers.result import SolutionStatus, StopReason
-from solvers.values import kept, put_on_bounds
+from solvers.values import put_on_bounds
 
 _OPTIMAL = (StopReason.CONVERGED, SolutionStatus.OPTIMAL)
 _INFEASIBLE = (StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
@@ -73,6 +79,7 @@ _EXPLAINED = {
 }
 _turn = threading.RLock()  # of interfaces that redirect the output of the whole process
 _HUGE = 1e20  # what solvers write for infinity
+_held: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # persistent solver -> who gave it which model
 
 
 @dataclass(frozen=True)
@@ -116,7 +123,6 @@ class Runner:
 
     def __init__(self, spec: SolverSpec, options: SolveOptions) -> None:
         self.spec, self.options = spec, replace(options, own=check_options(spec, options.own))
-        self._held: Any = None  # the model that a persistent solver of the first generation holds
 
     @cached_property
     def solver(self) -> Any:
@@ -139,8 +145,8 @@ class Runner:
         answer = self._attempt(reading, end, integer, duals, self.spec.sound)
         if answer.undecided and self.spec.tell_apart:
             answer = self._attempt(reading, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
-        if integer and self.spec.blurs and answer.status is SolutionStatus.INFEASIBLE:
-            answer = self._told_apart(reading, end, answer)
+        if (C.MILP if integer else C.LP) in self.spec.confuses and _doubtful(answer):
+            answer = self._told_apart(reading, end, answer, integer)
         return self._disbelieved(answer) if integer and self.spec.misled else answer
 
     def _disbelieved(self, said: Answer) -> Answer:
@@ -155,19 +161,18 @@ class Runner:
         words = f"says {said.status.value}, which proves nothing: {self.spec.misled}; solvers that can prove it: {able}"
         return replace(said, status=status[said.status], bound=None, message=words)
 
-    def _told_apart(self, reading: ModelReading, end: float | None, said: Answer) -> Answer:
-        """Ask without an objective whether what is called infeasible has a point, and is unbounded; values stay."""
-        objective = reading.objectives[0]
-        expression = objective.expr
-        with kept(reading.variables):
-            objective.set_value(0.0)
-            try:
-                found = self._attempt(reading, end, True, (), self.spec.sound)
-            finally:
-                objective.set_value(expression)
-        if found.has_point:
-            return replace(said, status=SolutionStatus.UNBOUNDED, message="unbounded")
-        return found if found.status is not SolutionStatus.INFEASIBLE else said
+    def _told_apart(self, reading: ModelReading, end: float | None, said: Answer, integer: bool) -> Answer:
+        """Find out by programs that have an optimum whether the model is infeasible or unbounded; values stay."""
+
+        def solved(model: Any) -> bool:
+            mixed = integer and model.name == "elastic"
+            answer = self._attempt(read(model), end, mixed, (), self.spec.sound)
+            return answer.has_point and answer.status is SolutionStatus.OPTIMAL
+
+        status = told_apart(reading, solved)
+        message = said.message if status is SolutionStatus.NO_SOLUTION else status.value
+        stop = said.stop_reason if status is SolutionStatus.NO_SOLUTION else StopReason.CONVERGED
+        return replace(said, status=status, stop_reason=stop, message=message, undecided=False)
 
     def _attempt(
         self, reading: ModelReading, end: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
@@ -176,10 +181,13 @@ class Runner:
         if limit is not None and limit <= 0:
             return Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
         run = self._run_modern if isinstance(self.solver, SolverBase) else self._run_classic
+        run = self._run_appsi if isinstance(self.solver, Appsi) else run
         try:
-            turn = _turn if self.spec.alone else nullcontext()
-            with turn, self.spec.around(self.solver, reading.model, self.options, limit, integer) as attempt:
-                native = run(reading, attempt.limit, integer, rows, extra)
+            with _turn if self.spec.alone else nullcontext():
+                self._hand_over(reading.model)
+                limit = None if end is None else max(0.0, end - time.perf_counter())
+                with self.spec.around(self.solver, reading.model, self.options, limit, integer) as attempt:
+                    native = run(reading, attempt.limit, integer, rows, extra)
         except KeyboardInterrupt:
             return Answer(StopReason.INTERRUPTED, SolutionStatus.NO_SOLUTION, False, None, "interrupted")
         except subprocess.TimeoutExpired:  # a program that overran its limit was killed
@@ -187,7 +195,7 @@ class Runner:
         except Error:
             raise
         except Exception as error:  # a foreign program: whatever it raises becomes one kind of error with its words
-            self._held = None
+            _held.pop(self.solver, None)
             raise self._explained(error) from error
         if native.has_point:
             put_on_bounds(reading.variables)
@@ -265,7 +273,6 @@ class Runner:
             options[self.spec.words["time_limit"]] = self.spec.seconds(limit)
         elif limit is not None:
             arguments["timelimit"] = self.spec.seconds(limit)
-        self._hand_over(model)
         ours = bool(rows) and model.component("dual") is None
         if ours:
             model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
@@ -279,22 +286,56 @@ class Runner:
             multipliers: dict[Any, float] = {}
             if has_point:
                 model.solutions.load_from(native)
-                sign = -1.0 if self.spec.flip_duals and minimize else 1.0
-                multipliers = {r: sign * model.dual[r] for r in rows if model.dual.get(r) is not None}
+                multipliers = {r: model.dual[r] for r in rows if model.dual.get(r) is not None}
         finally:
             if ours:
                 model.del_component("dual")
         bound = native.problem.lower_bound if minimize else native.problem.upper_bound
         return _Native(condition, has_point, bound, multipliers)
 
-    def _hand_over(self, model: Any) -> None:
-        """Give a persistent solver the model anew, unless this runner did and all went well since.
+    def _run_appsi(
+        self, reading: ModelReading, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
+    ) -> _Native:
+        """Run an interface of APPSI's without its first generation's manners.
 
-        Some ask for it, and a solve that failed on the way leaves others with half a model for ever.
+        In these it takes rows named "slack" or "dual" for suffixes, and asks objects of the user's for methods.
         """
-        if model is not self._held and hasattr(self.solver, "set_instance"):
-            self.solver.set_instance(model)
-        self._held = model
+        o, solver = self.options, self.solver
+        solve = super(LegacyAppsi, solver).solve if isinstance(solver, LegacyAppsi) else solver.solve  # type: ignore[misc]
+        config, own = solver.config, LegacyAppsi.options.fget(solver)
+        solver.config = config()
+        try:
+            solver.config.stream_solver, solver.config.load_solution = o.tee, False
+            solver.config.time_limit = None if limit is None else self.spec.seconds(limit)
+            words = {"threads": o.threads, "seed": o.seed, "gap": o.gap if integer else None}
+            LegacyAppsi.options.fset(solver, {**own, **self._own_options(**words), **extra})
+            native = solve(reading.model)
+        finally:
+            solver.config = config
+            LegacyAppsi.options.fset(solver, own)
+        condition = legacy_termination_condition_map[native.termination_condition]
+        has_point = native.best_feasible_objective is not None and MEANING.get(condition, _UNCLEAR)[1] in _POINT
+        multipliers: dict[Any, float] = {}
+        if has_point:
+            native.solution_loader.load_vars()
+            if rows and condition is Legacy.optimal:
+                multipliers = dict(native.solution_loader.get_duals(cons_to_load=list(rows)))
+        return _Native(condition, has_point, native.best_objective_bound, multipliers)
+
+    def _hand_over(self, model: Any) -> None:
+        """Give a persistent solver the model anew, unless this runner did, none has used it since, and all went well.
+
+        Some ask for it, and a solve that failed on the way leaves others with half a model for ever. Those of the first
+        generation see no change of the model that they hold. Those of the second know best while nobody shares them.
+        """
+        solver = self.solver
+        if not hasattr(solver, "set_instance") or (isinstance(solver, SolverBase) and self.spec.shared is None):
+            return
+        runner, held = _held.get(solver, (lambda: None, None))
+        knows_best = isinstance(solver, SolverBase) and runner() is None
+        if (runner() is not self and not knows_best) or held is not model or isinstance(solver, PersistentSolver):
+            solver.set_instance(model)
+        _held[solver] = ref(self), model
 
     def _answer(self, native: _Native, *, late: bool, pressed: bool, integer: bool, reading: ModelReading) -> Answer:
         """Judge a solver's words: what it may claim, and what its bound is worth."""
@@ -322,4 +363,11 @@ class Runner:
         has_point = native.has_point and status in _POINT
         message = _EXPLAINED.get(native.condition, str(getattr(native.condition, "name", native.condition)))
         undecided = native.condition in _UNDECIDED
-        return Answer(stop, status, has_point, bound, message, native.duals, undecided)
+        turned = self.spec.flip_duals and reading.objectives[0].sense == pyo.minimize
+        duals = {row: -x for row, x in native.duals.items()} if turned else native.duals
+        return Answer(stop, status, has_point, bound, message, duals, undecided)
+
+
+def _doubtful(answer: Answer) -> bool:
+    """Tell whether an answer has no point, and no limit is why."""
+    return not answer.has_point and answer.stop_reason in (StopReason.CONVERGED, StopReason.SOLVER_ERROR)

@@ -12,9 +12,10 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from solvers.interfaces.registry import SOLVERS, SolverSpec, describe, names
+from solvers.interfaces.registry import SOLVERS, SolverSpec, names
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer
+from solvers.interfaces.spec import describe
 from solvers.model.classes import has_integers
 from solvers.model.expressions import variables
 from solvers.model.rewriting import Visible

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
+import operator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -20,9 +22,19 @@ from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change, Changed
 from solvers.facts.structure import Structure
-from solvers.interfaces.registry import COMMON, SOLVERS, SolverSpec, default_solver, describe, find, names
+from solvers.interfaces.probe import learned
+from solvers.interfaces.registry import (
+    COMMON,
+    SOLVERS,
+    SolverSpec,
+    default_solver,
+    find,
+    names,
+    refuse_unpassed,
+)
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.interfaces.spec import describe
 from solvers.model.classes import has_integers, needs, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
 from solvers.model.duals import Multipliers, dual_suffix, is_constant, why_no_duals
@@ -288,6 +300,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     if needed in ([C.QP], [C.MIQP]) and not seen.pairs and C.SOS in spec.capabilities:
         seen = products_as_sets(reading) or seen
         needed = needs(seen.reading)
+    spec = learned(spec, functools.reduce(operator.or_, needed))
     multipliers = Multipliers.wanted(reading, spec, seen, needed)
     whole = _Whole(reading, spec, options, clock, seen, needed, structure, parts, multipliers)
     if not any(n in spec.capabilities for n in needed):
@@ -462,13 +475,7 @@ def _words(spec: SolverSpec, options: dict[str, Any], *, polished: bool) -> Solv
     own = {k: v for k, v in options.items() if k not in COMMON}
     if "iteration_limit" in own and "iteration_limit" in spec.words:
         own[spec.words["iteration_limit"]] = own.pop("iteration_limit")
-    elif not spec.ours:
-        for word in ("gap", "threads", "seed"):
-            if options.get(word) is not None:
-                raise OptionError(
-                    f'Option "{word}" cannot be passed to {spec.name}, a solver of Pyomo\'s own: '
-                    "give the solver's own option for it by name."
-                )
+    refuse_unpassed(spec, options)
     for name in own:
         if name in drivers_own and name not in spec.words.values():
             users = [n for n, d in DRIVERS.items() if name in {f.name for f in dataclasses.fields(d.options_type)}]

@@ -23,6 +23,7 @@ from solvers.clarabel.interface import Clarabel, LegacyClarabel
 from solvers.interfaces.registry import SOLVERS, recognise
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.whole import solve as solve_module
 
 # ------------------------------------------------------------------------------------------- what a solver may claim
 
@@ -59,6 +60,13 @@ class Fake(SolverBase):
         answer.objective_bound = self.bound
         answer.solution_loader = Loader([] if self.x is None else [(model.x, self.x)])
         return answer
+
+
+@pytest.fixture(autouse=True)
+def unprobed(monkeypatch):
+    """What becomes of a fake's words is asked here; a probe would find that they are wrong."""
+    real = solve_module.learned
+    monkeypatch.setattr(solve_module, "learned", lambda s, n: s if isinstance(s.shared, Fake) else real(s, n))
 
 
 def test_a_feasible_point_with_its_bound_is_optimal(line):
@@ -396,6 +404,8 @@ def test_clarabel_as_an_object_of_either_generation(make, textbook):
     assert solver.config.solver_options.value() == {}
 
 
-def test_a_word_that_cannot_be_passed_on_is_refused(textbook):
-    with pytest.raises(OptionError, match='"seed" cannot be passed to appsi_highs'):
-        solvers.solve(textbook.milp(), "appsi_highs", seed=1)
+def test_a_word_is_passed_on_or_refused(textbook):
+    words = {"seed": 1, "threads": 1, "gap": 0.5, "time_limit": 20}
+    assert solvers.solve(textbook.milp(), "appsi_highs", **words).gap <= 0.5
+    with pytest.raises(OptionError, match='"seed" cannot be passed to scip_direct'):
+        solvers.solve(textbook.milp(), "scip_direct", seed=1)

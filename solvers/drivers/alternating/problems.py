@@ -7,7 +7,9 @@ edited objective, bound or row falls back to a solver.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,8 +24,10 @@ from pyomo.core.expr.visitor import identify_mutable_parameters
 from solvers.drivers.alternating.partition import Part, Partition
 from solvers.errors import ModelError, SolverError
 from solvers.facts.blocks import Block
+from solvers.interfaces.probe import learned
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import SolverSpec, called, default_solver, entry, find, names, require
+from solvers.interfaces.registry import SolverSpec, called, default_solver, entry, find, names
+from solvers.interfaces.required import require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import LpStatus
 from solvers.lp.pyomo import NEEDED, linear_program
@@ -150,7 +154,7 @@ class GeneralBlock:
     def _chosen(self) -> SolverSpec:
         if self._part.block.solver is None:
             return default_solver(self._needed)
-        spec = entry(self._part.block.solver)
+        spec = learned(entry(self._part.block.solver), functools.reduce(operator.or_, self._needed))
         if any(n in spec.capabilities for n in self._needed):
             return spec
         try:
@@ -299,7 +303,7 @@ class Maker:
         """Return who solves a linear block and what it is told; None where its solver does not fit the LP protocol."""
         if block.solver is None:
             return (self.lp_solver if not block.options else None), self.lp_words
-        spec = entry(block.solver)
+        spec = learned(entry(block.solver), NEEDED)
         words = replace(self.lp_words, own=dict(block.options or {}))
         return (block.solver if NEEDED in spec.capabilities and not spec.local else None), words
 

@@ -1,0 +1,80 @@
+r"""Infeasible or unbounded, by a solver whose words for these are wrong or missing, over linear rows and objective.
+
+Two programs that have an optimum whatever the model is, so that the solver is asked for nothing but optima:
+
+elastic
+    min { sum of slacks : rows with slacks, bounds, integers as they are }. Above 0 no point satisfies the rows.
+ray
+    min { c.d : rows' and bounds' finite sides at 0, d in [-1, 1]^n }. Below 0 the objective falls for ever along d from
+    any point; with a point (elastic) the model is unbounded, with integers and rational data too (Meyer 1974, theorem
+    2.1).
+
+With a point and without such a ray a linear program has an optimum, and the solver just did not find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.repn import generate_standard_repn
+
+from solvers.reading import ModelReading
+from solvers.result import FEASIBLE, SolutionStatus
+from solvers.values import kept
+
+
+def told_apart(reading: ModelReading, solved: Callable[[Any], bool]) -> SolutionStatus:
+    """Return INFEASIBLE or UNBOUNDED where that is shown, else NO_SOLUTION; the model's values stay.
+
+    ``solved``: solves a model to its optimum; tells whether it did.
+    """
+    objective = reading.objectives[0]
+    rows = [generate_standard_repn(row.body) for row in reading.rows]
+    cost = generate_standard_repn(objective.expr)
+    unknown = SolutionStatus.NO_SOLUTION
+    if any(r.nonlinear_expr is not None or r.quadratic_vars for r in (cost, *rows)):
+        return unknown
+    elastic = _elastic(reading)
+    with kept(reading.variables):
+        if not solved(elastic):
+            return unknown
+        missed = float(pyo.value(elastic.missed))
+    if missed > FEASIBLE:
+        return SolutionStatus.INFEASIBLE
+    ray = _ray(reading, rows, cost, 1.0 if objective.sense == pyo.minimize else -1.0)
+    return SolutionStatus.UNBOUNDED if solved(ray) and float(pyo.value(ray.falls)) < -FEASIBLE else unknown
+
+
+def _elastic(reading: ModelReading) -> pyo.ConcreteModel:
+    model, rows = pyo.ConcreteModel(name="elastic"), reading.rows
+    model.variables = pyo.Reference(dict(enumerate(reading.variables)), ctype=pyo.Var)
+    model.up, model.down = (pyo.Var(range(len(rows)), domain=pyo.NonNegativeReals) for _ in range(2))
+    model.rows = pyo.Constraint(
+        range(len(rows)), rule=lambda m, r: (rows[r].lower, rows[r].body + m.up[r] - m.down[r], rows[r].upper)
+    )
+    model.missed = pyo.Objective(expr=pyo.quicksum([*model.up.values(), *model.down.values()]))
+    return model
+
+
+def _ray(reading: ModelReading, rows: list[Any], cost: Any, sign: float) -> pyo.ConcreteModel:
+    model = pyo.ConcreteModel(name="ray")
+    free = {id(v): (k, v) for k, v in enumerate(reading.variables) if not v.fixed}
+    model.d = pyo.Var([k for k, _ in free.values()], bounds=(-1, 1), initialize=0.0)
+    for k, v in free.values():
+        if v.lb is not None:
+            model.d[k].setlb(0)
+        if v.ub is not None:
+            model.d[k].setub(0)
+
+    def along(repn: Any) -> Any:
+        terms = zip(repn.linear_coefs, repn.linear_vars, strict=True)
+        return pyo.quicksum(c * model.d[free[id(v)][0]] for c, v in terms)
+
+    model.rows = pyo.ConstraintList()
+    for row, repn in zip(reading.rows, rows, strict=True):
+        if repn.linear_vars:
+            model.rows.add((0 if row.has_lb() else None, along(repn), 0 if row.has_ub() else None))
+    model.falls = pyo.Objective(expr=sign * along(cost))
+    return model
