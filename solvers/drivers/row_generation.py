@@ -22,7 +22,9 @@ is that of Franc and Sonnenburg 2009.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import operator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,15 +34,18 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from solvers.drivers.base import Driver
+from solvers.drivers.slots import slot_words
 from solvers.errors import ModelError
 from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of
 from solvers.facts.change import Change, Changed
 from solvers.facts.separable import Cuts, Separable
-from solvers.interfaces.registry import SolverSpec, default_solver, describe, find, names
+from solvers.interfaces.probe import learned
+from solvers.interfaces.registry import SolverSpec, default_solver, entry, names
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
+from solvers.interfaces.spec import describe
 from solvers.model.classes import has_integers, needs, single_objective, violation
-from solvers.options import Config
+from solvers.options import Config, SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import fixed
 
@@ -57,9 +62,12 @@ class RowGenerationConfig(Config):
     ----------
     master_solver : str, optional
         Of step 1; by default one for the class of the model with its rows (clarabel, or scip where it has integers).
+    master_options : mapping, optional
+        Its own options.
     """
 
-    master_solver: str | None = None
+    master_solver: str | SolverObject | None = None
+    master_options: Mapping[str, Any] | None = None
 
 
 class RowGeneration(Driver):
@@ -93,8 +101,8 @@ class RowGeneration(Driver):
         self._known: set[tuple[float, bytes]] = set()
         self.integer = has_integers(self.reading)
         self.spec = self._spec(c.master_solver)
-        words = SolveOptions(gap=FINER * c.gap if self.integer else None, threads=c.threads, seed=c.seed)
-        self.runner = Runner(self.spec, words)
+        gap = FINER * c.gap if self.integer else None
+        self.runner = Runner(self.spec, slot_words(c, "master", gap=gap, threads=c.threads, seed=c.seed))
         self._rest: Runner | None = None
         self._best_point: np.ndarray | None = None
 
@@ -106,10 +114,11 @@ class RowGeneration(Driver):
         stated.objective = pyo.Objective(expr=objective.expr, sense=objective.sense)
         return stated
 
-    def _spec(self, name: str | None) -> SolverSpec:
+    def _spec(self, solver: Any) -> SolverSpec:
         """Return the solver of step 1. Raises ModelError where the one named cannot take this class."""
         needed = needs(self.view.model)
-        spec = default_solver(needed) if name is None else find(name)
+        every = functools.reduce(operator.or_, needed)
+        spec = default_solver(needed) if solver is None else learned(entry(solver), every)
         if not any(n in spec.capabilities for n in needed):
             able = ", ".join(sorted({n for kind in needed for n in names(kind)}))
             raise ModelError(

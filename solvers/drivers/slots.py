@@ -18,9 +18,14 @@ def lp_words(config: Config) -> SolveOptions:
     return SolveOptions(seed=config.seed or 0, tee=config.shows("lp"), own=config.own("lp"))
 
 
+def slot_words(config: Config, slot: str, **words: Any) -> SolveOptions:
+    """Return what the solver of a slot is told, beside the run's own ``words``."""
+    return SolveOptions(**words, tee=config.shows(slot), own=config.own(slot))
+
+
 def sub_words(config: Config, **words: Any) -> SolveOptions:
     """Return what the solver of the subproblems is told, beside the run's own ``words``."""
-    return SolveOptions(**words, tee=config.shows("sub"), own=config.own("sub"))
+    return slot_words(config, "sub", **words)
 
 
 def master_words(config: Config, spec: SolverSpec, needed: dict[str, Any] | None = None) -> SolveOptions:

@@ -7,8 +7,9 @@ import pyomo.environ as pyo
 import pytest
 
 import solvers
-from solvers import Block, ModelError, OptionError, SolutionStatus, solve
+from solvers import Block, ModelError, OptionError, Separable, SolutionStatus, solve
 from solvers.drivers.catalogue import DRIVERS
+from solvers.facts import Cuts, no_cuts
 from solvers.interfaces.runner import Runner
 from solvers.lp.highs import HighsLP
 
@@ -52,6 +53,40 @@ def concave():
     return m
 
 
+def chosen():
+    """A concave cost and a choice."""
+    m = concave()
+    m.on = pyo.Var(domain=pyo.Binary)
+    m.link = pyo.Constraint(expr=m.x <= 2 * m.on)
+    m.cost.set_value(m.cost.expr + 0.1 * m.on)
+    return m
+
+
+class Tangents:
+    """|x| <= 1 by tangents."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def start(self):
+        return no_cuts(2)
+
+    def separate(self, point):
+        size = float(np.linalg.norm(point))
+        return no_cuts(2) if size <= 1 else Cuts(point[None] / size, np.array([-np.inf]), np.array([1.0]), size - 1)
+
+    def repair(self, point):
+        return point / max(1.0, float(np.linalg.norm(point)))
+
+
+def rounded(integer=False):
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1], bounds=(-2, 2), domain=pyo.Integers if integer else pyo.Reals)
+    m.cost = pyo.Objective(expr=-m.x[0] - 2 * m.x[1])
+    Separable([m.x], [], [], Tangents(), default_solver="row-generation", implicit="a separator").seal(m)
+    return m
+
+
 def bilinear():
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(bounds=(0, 2)), pyo.Var(bounds=(0, 2))
@@ -77,6 +112,8 @@ SLOTS = {
     ("branch-and-cut", "sub"): (plant, ["open"], {"presolve": "off"}, "presolv"),
     ("cutting-plane", "lp"): (disc, [], {"primal_feasibility_tolerance": 1e-9}, "primal_feasibility_tol"),
     ("sla", "lp"): (concave, [], {"primal_feasibility_tolerance": 1e-9}, "primal_feasibility_tol"),
+    ("sla", "master"): (chosen, [], {"mip_heuristic_effort": 0.2}, "mip_heuristic_efort"),
+    ("row-generation", "master"): (lambda: rounded(True), [], {"mip_heuristic_effort": 0.2}, "mip_heuristic_efort"),
     ("alternating", "lp"): (bilinear, ["blocks"], {"primal_feasibility_tolerance": 1e-9}, "primal_feasibility_tol"),
     ("multi-start", "sub"): (curved, [], {"mu_init": 0.01}, "mu_initial"),
 }

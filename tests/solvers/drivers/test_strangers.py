@@ -8,7 +8,8 @@ import pyomo.environ as pyo
 import pytest
 
 import solvers
-from solvers import Block, OptionError, SolutionStatus, SolverError, solve
+from solvers import Block, OptionError, Separable, SolutionStatus, SolverError, solve
+from solvers.facts import Cuts, no_cuts
 from solvers.interfaces import trials
 from solvers.interfaces.registry import SOLVERS
 
@@ -46,6 +47,31 @@ def plant(curved=False, sense=pyo.minimize):
     total = 1.5 * sum(m.open.values()) + sum(cost[j, k] * m.serve[j, k] for j, k in m.serve)
     total += sum(x**2 for x in m.serve.values()) if curved else 0
     m.total = pyo.Objective(expr=total if sense == pyo.minimize else -total, sense=sense)
+    return m
+
+
+class Tangents:
+    """|x| <= 1 by tangents."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def start(self):
+        return no_cuts(2)
+
+    def separate(self, point):
+        size = float(np.linalg.norm(point))
+        return no_cuts(2) if size <= 1 else Cuts(point[None] / size, np.array([-np.inf]), np.array([1.0]), size - 1)
+
+    def repair(self, point):
+        return point / max(1.0, float(np.linalg.norm(point)))
+
+
+def rounded(integer):
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1], bounds=(-2, 2), domain=pyo.Integers if integer else pyo.Reals)
+    m.cost = pyo.Objective(expr=-m.x[0] - 2 * m.x[1])
+    Separable([m.x], [], [], Tangents(), default_solver="row-generation", implicit="a separator").seal(m)
     return m
 
 
@@ -147,6 +173,28 @@ def test_the_linear_programs_of_sla(stranger):
     m.cost = pyo.Objective(expr=m.y - (m.x - 1.5) ** 2)
     result = solve(m, "sla", lp_solver=stranger)
     assert (result.status, result.objective) == (SolutionStatus.STATIONARY, pytest.approx(-1.25))
+
+
+def test_the_mixed_integer_programs_of_sla(stranger):
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.on = pyo.Var(bounds=(0, 2)), pyo.Var(bounds=(0, 2)), pyo.Var(domain=pyo.Binary)
+    m.row = pyo.Constraint(expr=m.x + m.y >= 1)
+    m.link = pyo.Constraint(expr=m.x <= 2 * m.on)
+    m.cost = pyo.Objective(expr=m.y - (m.x - 1.5) ** 2 + 0.1 * m.on)
+    result = solve(m, "sla", master_solver=stranger)
+    shown = SolutionStatus.FEASIBLE if stranger == "cbc" else SolutionStatus.STATIONARY
+    assert (result.status, result.objective) == (shown, pytest.approx(-1.25))
+
+
+@pytest.mark.parametrize("integer", [False, True])
+def test_the_problems_of_row_generation(stranger, integer):
+    m = rounded(integer)
+    result = solve(m, "row-generation", master_solver=stranger)
+    value = -2.0 if integer else -(5**0.5)
+    if (stranger, integer) == ("cbc", True):
+        assert (result.status, result.bound) == (SolutionStatus.FEASIBLE, None)
+        return
+    optimal(result, value)
 
 
 @pytest.mark.parametrize("how", ["slot", "block"])
