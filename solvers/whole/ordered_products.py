@@ -1,8 +1,8 @@
 """Products of the objective that need no bound and no tolerance: by binaries and ordered sets, on a clone.
 
 Let r be a continuous variable in [0, 1] that no row holds, and in which the objective is affine: some optimum has r in
-{0, 1}, because moving one such variable to its better bound, then the next, makes nothing worse. Then r v with v >= 0
-is p in
+{0, 1}, because moving one such variable to its better bound, then the next, makes nothing worse. A binary r may be in
+rows as well. Then r v with v >= 0 is p in
 
     p + n = v,  p, n >= 0,  r + s = 1,  one of p and s is 0,  one of n and r is 0
 
@@ -38,9 +38,10 @@ def products_as_sets(model: Any) -> Visible | None:
     if repn.nonlinear_expr is not None or not products or len(products) < len(found):
         return None
     boxes = {id(r): r for r, _, _ in products}
-    if any(id(v) in boxes for row in reading.rows for v in variables(row.body)):
+    loose = {key for key, r in boxes.items() if r.is_continuous()}
+    if loose and any(id(v) in loose for row in reading.rows for v in variables(row.body)):
         return None
-    if any(id(v) in boxes for ordered in reading.stated(pyo.SOSConstraint) for v in ordered.get_variables()):
+    if any(id(v) in loose for ordered in reading.stated(pyo.SOSConstraint) for v in ordered.get_variables()):
         return None
     clone = clone_of(model)
     answer = Visible(clone, [], pairs_of(model, clone, pyo.Var))
@@ -89,4 +90,4 @@ def _product(v: Any, w: Any, c: float) -> tuple[Any, Any, float] | None:
 
 
 def _is_box(v: Any) -> bool:
-    return bool(v.is_continuous()) and not v.fixed and bounds_of(v) == (0, 1)
+    return not v.fixed and bounds_of(v) == (0, 1)

@@ -52,6 +52,12 @@ FSB by solvers of the whole model
     so what complementarity costs is bounded, by (1 - mu) lambda a feature, whatever w is. At every feasible point (14)
     is at least 0. A solver whose r_j is 1 + 1e-8 sees 1e-8 v_j less: values are put on their bounds, and (14) is
     evaluated again, before anything is claimed.
+Rows on features in FSB
+    ``sigma=True`` makes r binary: of rows on r half of a feature would be worth something, and round(r) might break
+    them. The steps are those above with a MILP over r in place of the closed form. r_j = 0 prices w_j by mu |w_j| and
+    does not forbid it, so the rows say what is selected where (14) is complementary only; mu goes on to be raised
+    until it is, and a point at which it never was counts as one that misses rows by its largest unselected weight. The
+    whole model is the same MILP as above, with rows: proven at its mu, and at that mu there is no better selection.
 FS as a MILP
     sigma_j in {0, 1}, and either v_j = 0 or 1 - sigma_j = 0: a special ordered set of type 1, which needs no bound on w
     (``form="sos1"``), or a disjunction of w_j = 0 and sigma_j = 1 (``form="indicator"``), for whose big-M w must be
@@ -247,7 +253,7 @@ def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
     return certified(model, data, Facts(selected=by_sigma, default_solver="branch-and-cut", twin=_twin(data)))
 
 
-def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.ConcreteModel:
+def fsb(data: Dataset, *, penalty: float, mu: float | None = None, sigma: bool = False) -> pyo.ConcreteModel:
     """Build FSB (14), the bilinear program in which complementarity has a price.
 
     Parameters
@@ -257,6 +263,9 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.Concre
     mu : float, optional
         The weight of complementarity, in (0, 1). By default every solver and driver takes the smallest of 0.05, 0.15,
         ..., 0.95 whose solution is complementary, else 0.95 with a message; ``model.mu`` holds it afterwards.
+    sigma : bool
+        Make r binary, and let ``sigma`` refer to it, for rows on what is selected. ``mu`` is then the first of the
+        values that are tried: only a complementary solution keeps such rows.
 
     Returns
     -------
@@ -273,7 +282,10 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.Concre
     model = bounded_plane("FSB", data, penalty)
     weight = partial(share, "mu", meaning="mu weighs complementarity", open_below=True)
     model.mu = changeable(weight, MU[0] if mu is None else mu, "(14) weight of complementarity")
-    model.r = pyo.Var(model.features, bounds=(0.0, 1.0), doc="(14) r = v_* where complementary")
+    domain = pyo.Binary if sigma else pyo.UnitInterval
+    model.r = pyo.Var(model.features, domain=domain, doc="(14) r = v_* where complementary")
+    if sigma:
+        model.sigma = pyo.Reference(model.r)
     model.u = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(14) u >= v")
     model.above = pyo.Constraint(model.features, rule=lambda m, j: m.u[j] >= m.v[j], doc="(14) u - v >= 0")
     model.features_used = pyo.Expression(expr=pyo.quicksum(model.r.values()), doc="(14) e'r")
@@ -286,10 +298,25 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None) -> pyo.Concre
     plane = [model.w, model.gamma, model.y, model.z, model.v, model.u]
     facts = Blocks(
         [Block([model.r], closed_form=_steps, name="r"), Block(plane, tidy=_smallest, name="plane")],
-        None if mu is not None else PenaltyValues(model.mu, MU, _complementarity, COMPLEMENTARY),
-        selected=partial(by_weight, column_sizes(data.X)),
+        _weights_of_complementarity(model, mu, sigma),
+        selected=by_sigma if sigma else partial(by_weight, column_sizes(data.X)),
+        violation=_unselected_weight if sigma else None,
     )
     return certified(model, data, facts)
+
+
+def _weights_of_complementarity(model: pyo.ConcreteModel, mu: float | None, sigma: bool) -> PenaltyValues | None:
+    """Return the values of mu that are tried: the one that is given counts alone where no row rests on r."""
+    if mu is not None and not sigma:
+        return None
+    values = MU if mu is None else [mu, *(value for value in MU if value > mu)]
+    return PenaltyValues(model.mu, values, _complementarity, COMPLEMENTARY)
+
+
+def _unselected_weight(model: pyo.ConcreteModel) -> float:
+    """Return the largest weight that rows on sigma say there is not."""
+    pairs = zip(model.w.values(), model.sigma.values(), strict=True)
+    return max((abs(w.value) for w, s in pairs if s.value is not None and s.value < 0.5), default=0.0)
 
 
 def fs_objective(w: np.ndarray, error: float, penalty: float) -> float:

@@ -164,6 +164,11 @@ class GeneralBlock:
 
     def solve(self, x: np.ndarray, objective: SmoothObjective, time_limit: float | None) -> Step:
         """Solve the view with every other variable fixed."""
+        if self._needed == [C.MILP]:  # in numbers: interfaces do not multiply out products of parameters
+            sign = 1.0 if self._view.objective.sense == pyo.minimize else -1.0
+            slope = sign * objective.gradient(x)[self._part.places]
+            body = LinearExpression(linear_coefs=slope.tolist(), linear_vars=list(self._part.variables))
+            self._view.objective.set_value(body)
         with fixed([(v, v.value) for v in self._others]):
             answer = self._ask(time_limit)
             if answer.stop_reason is StopReason.INTERRUPTED:

@@ -1,4 +1,4 @@
-"""FSV and FSS with rows on features: every answer keeps them, and all allowed supports by scip know the optimum."""
+"""FSV, FSS and FSB with rows on features: every answer keeps them, and enumeration knows the optimum."""
 
 import itertools
 
@@ -115,3 +115,71 @@ def test_a_ridge_beside_rows_on_sigma_keeps_the_rows(data):
     result, whole = fs.solve(model), fs.solve(model.clone(), "scip", time_limit=20)
     assert ALLOWED["budget"](set(result.selected))
     assert result.objective >= whole.bound - 1e-6
+
+
+# FSB: r is binary, and the rows are on it.
+
+
+def fsb_enumerated(data, rows, mu):
+    """(14) over all r that the rows allow, a linear program each; its least value, and where it is attained."""
+    found = []
+    for bits in itertools.product([0, 1], repeat=4):
+        chosen = {j for j, bit in zip(data.features, bits, strict=True) if bit}
+        if not ALLOWED[rows](chosen):
+            continue
+        model = fs.concave.fsb(data, penalty=PENALTY, mu=mu)
+        for r, bit in zip(model.r.values(), bits, strict=True):
+            r.fix(bit)
+        found.append((fs.solve(model, "highs").objective, chosen))
+    return min(found, key=lambda pair: pair[0])
+
+
+@pytest.mark.parametrize("rows", ALLOWED)
+def test_fsb_whole_is_proven_at_its_mu_as_enumeration_says(rows, data):
+    model = fs.concave.fsb(data, penalty=PENALTY, sigma=True)
+    state(model, rows)
+    result = fs.solve(model, "scip")
+    best, _ = fsb_enumerated(data, rows, pyo.value(model.mu))
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(best, rel=1e-6)
+    assert ALLOWED[rows](set(result.selected))
+    assert max(abs(model.w[j].value) for j in data.features if j not in result.selected) <= 1e-6
+
+
+@pytest.mark.parametrize("rows", ALLOWED)
+def test_fsb_alternating_keeps_rows_on_features(rows, data):
+    model = fs.concave.fsb(data, penalty=PENALTY, sigma=True)
+    state(model, rows)
+    result = fs.solve(model)
+    best, _ = fsb_enumerated(data, rows, pyo.value(model.mu))
+    assert result.solver == ("scip" if rows == "even" else "alternating")  # a variable of one's own is in no block
+    assert result.status is (SolutionStatus.OPTIMAL if rows == "even" else SolutionStatus.FEASIBLE)
+    assert ALLOWED[rows](set(result.selected))
+    assert max(abs(model.w[j].value) for j in data.features if j not in result.selected) <= 1e-6
+    assert best - 1e-6 <= result.objective <= best * 1.1 + 1e-6
+
+
+def test_fsb_with_rows_goes_on_from_a_given_mu_until_it_is_complementary(data):
+    model = fs.concave.fsb(data, penalty=PENALTY, sigma=True, mu=0.02)
+    model.none = pyo.Constraint(expr=sum(model.sigma.values()) <= 1)
+    result = fs.solve(model, "scip")
+    assert pyo.value(model.mu) > 0.02
+    assert len(result.selected) <= 1
+    assert max(abs(model.w[j].value) for j in data.features if j not in result.selected) <= 1e-6
+
+
+def test_a_point_of_fsb_that_is_not_complementary_is_not_called_feasible(data):
+    model = fs.concave.fsb(data, penalty=PENALTY, sigma=True)
+    model.structure.penalty.values = [0.001, 0.002]  # too small for any complementarity
+    model.few = pyo.Constraint(expr=sum(model.sigma.values()) <= 0)
+    result = fs.solve(model, "alternating")
+    assert result.status is SolutionStatus.NO_SOLUTION or result.details["violation"] > 1e-3
+
+
+@pytest.mark.parametrize("name", ["fsv", "fss", "fsb"])
+def test_by_name_rows_on_features_are_kept(name, data):
+    found = fs.select(data, name, penalty=PENALTY, max_features=2, force_in=["x4"], excludes=[("x1", "x2")])
+    assert "x4" in found.selected
+    assert len(found.selected) <= 2
+    assert not {"x1", "x2"} <= set(found.selected)
+    assert set(found.machine.weights) <= set(found.selected)
