@@ -10,6 +10,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from solvers.drivers.base import Driver
+from solvers.drivers.benders.block_subproblem import BlockSubproblem
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.floor import floor_of
 from solvers.drivers.benders.products import with_linear_products
@@ -138,7 +139,7 @@ class DecompositionDriver(Driver):
         self._any_point = True
         floor = floor_of(self.parts)
         self.parts = replace(self.parts, master_terms=[])
-        if isinstance(self._subproblem, FixingSubproblem):
+        if isinstance(self._subproblem, FixingSubproblem | BlockSubproblem):
             self.parts = replace(self.parts, subproblem_terms=[])
             self._subproblem, floor = self._choose_subproblem(), 0.0
         self.prepare_master(floor)
@@ -172,7 +173,7 @@ class DecompositionDriver(Driver):
             If nothing does.
         """
         inside = self._subproblem
-        if not isinstance(inside, FixingSubproblem):
+        if not isinstance(inside, FixingSubproblem | BlockSubproblem):
             x, every = self.structure.complicating, self.parts.master_variables
             if _boxed(x) and not _boxed(every):
                 # Over bounded x one cut bounds the subproblem from below: the ray is one of the master's own variables.
@@ -199,7 +200,7 @@ class DecompositionDriver(Driver):
 
     @property
     def subproblem(self) -> pyo.ConcreteModel | None:
-        """The declarative subproblem; None where a fast oracle answers instead."""
+        """The declarative subproblem; None where a fast oracle answers instead, or linear programs over arrays."""
         return self._subproblem.model
 
     def _choose_subproblem(self) -> Subproblem:
@@ -222,6 +223,10 @@ class DecompositionDriver(Driver):
             switched = SwitchedSubproblem(self.parts, Runner(spec, options))
             switched.check_cut()
             return switched
+        if _linear(self.parts):
+            spec = require(c.sub_solver or "highs", C.LP | C.LP_DUALS)
+            if not spec.local:
+                return BlockSubproblem(self.parts, c.sub_solver or "highs", spec, options)
         needed = C.LP | C.LP_DUALS if _linear(self.parts) else C.QP | C.QP_DUALS
         default = "highs" if _linear(self.parts) else "clarabel"
         return FixingSubproblem(self.parts, Runner(require(c.sub_solver or default, needed), options))

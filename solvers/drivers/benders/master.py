@@ -8,8 +8,10 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
+from solvers.drivers.benders.block_rows import BlockCuts
 from solvers.drivers.benders.split import SplitModel
 from solvers.facts.structure import Cut
+from solvers.model.convexity import is_linear
 from solvers.model.linear import LinearRows
 from solvers.model.scaling import power_of_two
 from solvers.values import give_values
@@ -17,17 +19,20 @@ from solvers.values import give_values
 IN_SCALE = (10.0, 1e5)  # objectives beside which tolerances of 1e-6 are small, and which are no large numbers
 REDUCED_COSTS = 1e-9  # what they may miss in ``tight`` solvers
 PRINTED = 1e-7  # relative: what is lost where numbers are printed (cbc: eight digits)
+MISSED = 1e-9  # relative: by how much a cut is violated that is worth a row
 MOST = 1e6  # of the master's units: cuts that say more are lowered, lest 1e-9 off the integers hide the objective
 
 
 class Master:
     """The master as a model of its own: references to the user's rows and variables, ``eta``, and the cuts.
 
-    ``model.eta`` bounds the subproblem's value from below; ``model.cuts`` grow. Objective, ``eta`` and the cuts on it
-    are in units of ``unit``, a power of two: solvers hold rows to 1e-6 whatever their size, and stop at absolute gaps.
+    ``model.eta`` bounds the subproblem's value from below; ``model.cuts`` grow. Where it has several blocks,
+    ``model.part`` bounds the value of each, or of groups of them, and ``eta`` their sum. Objective, ``eta``, ``part``
+    and the cuts on them are in units of ``unit``, a power of two: solvers hold rows to 1e-6 whatever their size, and
+    stop at absolute gaps.
     """
 
-    def __init__(self, parts: SplitModel, floor: float | None) -> None:
+    def __init__(self, parts: SplitModel, floor: float | None, groups: int = 1) -> None:
         self.parts = parts
         self.point_variables = parts.structure.complicating
         self.unit = 1.0
@@ -35,6 +40,9 @@ class Master:
         model.variables = pyo.Reference(dict(enumerate(parts.master_variables)), ctype=pyo.Var)
         model.rows = pyo.Reference(dict(enumerate(self._well_scaled())), ctype=pyo.Constraint)
         model.eta = pyo.Var(doc="value of the subproblem, at least, in the master's units")
+        if groups > 1:
+            model.part = pyo.Var(range(groups), doc="value of a block or group of blocks, at least")
+            model.part.fix(0.0)
         model.cuts = pyo.ConstraintList(doc="optimality and feasibility cuts")
         self._cost = parts.sign * pyo.quicksum(parts.master_terms) if parts.master_terms else 0.0
         model.objective = pyo.Objective(expr=model.eta + self._cost)
@@ -46,7 +54,8 @@ class Master:
         # Reduced costs of the wrong sign, each up to the tolerance, raise an LP's optimum by that times their range.
         ranges = [v.ub - v.lb for v in parts.master_variables if not v.fixed and None not in v.bounds]
         self.hidden = REDUCED_COSTS * (1.0 + sum(ranges))
-        self._added: list[tuple[Cut, bool]] = []  # in the subproblem's units, by position in ``model.cuts``
+        # In the subproblem's units, by position in ``model.cuts``, with what each bounds: None for a feasibility cut.
+        self._added: list[tuple[Cut, Any]] = []
         if floor is None:
             model.eta.fix(0.0)  # nothing bounds eta before the first cut
 
@@ -85,14 +94,15 @@ class Master:
         if self._objective_floor is not None:
             model.del_component("floor")
             self.add_floor(self._objective_floor)
-        for k, (cut, with_eta) in enumerate(self._added):
-            model.cuts[k + 1].set_value(self._row(cut, with_eta))
+        for k, (cut, bounded) in enumerate(self._added):
+            model.cuts[k + 1].set_value(self._row(cut, bounded))
 
     def _size(self, objective: float, value: float) -> float:
         """Return what tolerances are to be small against, not below the rounding of terms that cancel, or of cuts."""
         steep = 0.0
         if self._floor is None:  # no cut can be lowered
-            steep = max((float(np.abs(cut.coefficients).max(initial=0.0)) for cut, on in self._added if on), default=0)
+            sizes = (np.abs(c.coefficients).max(initial=0.0) for c, bounded in self._added if bounded is not None)
+            steep = float(max(sizes, default=0.0))
         return max(abs(objective), 1e-6 * abs(value), 1e-6 * steep)
 
     def proven(self, bound: float | None, *, of_point: bool = False) -> float | None:
@@ -121,6 +131,13 @@ class Master:
             self._has_floor = True
 
     @property
+    def linear(self) -> bool:
+        """Whether the user's rows and the master's cost are linear."""
+        parts = self.parts
+        bodies = [*(row.body for row in parts.master_rows), *parts.master_terms]
+        return all(is_linear(body) for body in bodies if hasattr(body, "polynomial_degree"))
+
+    @property
     def bounded(self) -> bool:
         """Whether the master's optimum bounds the model's."""
         return self._has_floor
@@ -146,26 +163,57 @@ class Master:
     def add_cut(self, cut: Cut) -> Any:
         """Add ``eta >= constant + coefficients . x``; return the row."""
         self._free_eta()
-        return self._add(cut, with_eta=True)
+        return self._add(cut, self.model.eta)
+
+    def add_part_cuts(self, cuts: BlockCuts, which: np.ndarray | None) -> None:
+        """Add ``part[g] >= constant + coefficients . x`` for the groups in ``which``; the first time for all."""
+        model = self.model
+        if which is None or model.component("total") is None:
+            which = np.arange(len(model.part))
+        if model.component("total") is None:
+            model.part.unfix()
+            self._free_eta()
+            model.total = pyo.Constraint(expr=model.eta >= pyo.quicksum(model.part.values()))
+        for g in which.tolist():
+            self._add(cuts.single(g), model.part[g])
+
+    def add_block_cuts(self, cuts: BlockCuts, which: np.ndarray | None = None) -> None:
+        """Add cuts on the values of groups of blocks, for those in ``which``, or those that are violated now."""
+        if which is None and self.bounded:
+            eta = self.levels()
+            point = np.array([pyo.value(v) for v in self.point_variables], dtype=float)
+            which = np.flatnonzero(cuts.at(point) > eta + MISSED * (1.0 + np.abs(eta)))
+        if cuts.slopes.shape[0] > 1:
+            self.add_part_cuts(cuts, which)
+        elif which is None or len(which):
+            self.add_cut(cuts.single(0))
+
+    def levels(self) -> np.ndarray:
+        """Return the value of each part at the values on the model."""
+        held = [self.model.eta] if self.model.component("part") is None else self.model.part.values()
+        return self.unit * np.array([pyo.value(v) for v in held], dtype=float)
 
     def add_feasibility_cut(self, cut: Cut) -> Any:
         """Add ``0 >= constant + coefficients . x``: there the subproblem has a solution; return the row."""
-        return self._add(cut, with_eta=False)
+        return self._add(cut, None)
 
-    def _add(self, cut: Cut, *, with_eta: bool) -> Any:
-        self._added.append((cut, with_eta))
-        return self.model.cuts.add(self._row(cut, with_eta))
+    def _add(self, cut: Cut, bounded: Any) -> Any:
+        self._added.append((cut, bounded))
+        return self.model.cuts.add(self._row(cut, bounded))
 
-    def _row(self, cut: Cut, with_eta: bool) -> Any:
-        if with_eta and self._floor is not None:
+    def _row(self, cut: Cut, bounded: Any) -> Any:
+        if bounded is self.model.eta and self._floor is not None:
             cut = cut.lowered(self._floor, self._floor + MOST * self.unit).clipped(self._floor)
-        unit = self.unit if with_eta else power_of_two(float(np.abs(cut.coefficients).max(initial=0.0)) or 1.0)
-        bounds = np.array([[np.nan if x is None else x for x in v.bounds] for v in self.point_variables])
-        cut = cut.over(unit).without_tiny(bounds[:, 0], bounds[:, 1])
+        on = bounded is not None
+        unit = self.unit if on else power_of_two(float(np.abs(cut.coefficients).max(initial=0.0)) or 1.0)
         where = np.flatnonzero(cut.coefficients)
-        coefs, held = (-cut.coefficients[where]).tolist(), [self.point_variables[k] for k in where]
-        if with_eta:
-            coefs, held = [1.0, *coefs], [self.model.eta, *held]
+        held = [self.point_variables[k] for k in where.tolist()]
+        bounds = np.array([[np.nan if x is None else x for x in v.bounds] for v in held], dtype=float).reshape(-1, 2)
+        cut = Cut(cut.constant, cut.coefficients[where]).over(unit).without_tiny(bounds[:, 0], bounds[:, 1])
+        where = np.flatnonzero(cut.coefficients)
+        coefs, held = (-cut.coefficients[where]).tolist(), [held[k] for k in where.tolist()]
+        if on:
+            coefs, held = [1.0, *coefs], [bounded, *held]
         if not held:  # no choice has a solution: a row that no point satisfies
             coefs, held = [0.0], [self.model.eta]
         return (float(cut.constant), LinearExpression(linear_coefs=coefs, linear_vars=held), None)

@@ -2,32 +2,39 @@ r"""Generalised Benders decomposition, multi-tree: master and subproblem in turn
 
 For a model min { c(x, u) + q(x) } with q(x) = min { f(y, x) : y in Y(x) } convex in x, x discrete:
 
-    0. Cuts at the structure's starting points, if it has any.
+    0. Cuts at the structure's starting points, if it has any. Of a subproblem in linear blocks: the relaxed master, by
+       in-out separation (``relaxed_master``); without integers that is all.
     1. Solve the master min { c(x, u) + eta : the user's rows, eta >= every cut } -> x-bar; its bound is a lower bound.
     2. Solve the subproblem at x-bar -> q(x-bar), y-bar and a cut tight there; c + q(x-bar) is an upper bound.
        Infeasible: a feasibility cut, back to 1.
     3. Keep the best upper bound (and, with ``validation``, the classifier with the least validation error).
-    4. Stop when the bounds meet; otherwise add the cut and go to 1.
+    4. Stop when the bounds meet; otherwise add the cut and go to 1. Of q(x) = q_1(x) + ... + q_B(x), blocks that
+       nothing but x ties: eta >= eta_1 + ... + eta_B, and a cut on each (multi-cut); and the cuts half-way to the point
+       that was best in 0, which say more about the neighbours of x-bar.
 
 Before the first cut nothing bounds eta: it counts 0, and the master's value bounds nothing. A master that is unbounded
 gets its floor from the relaxation of the whole model, or the model is unbounded or infeasible (``relaxation``).
 
 Benders 1962; Geoffrion 1972, theorem 2.4: finite when x takes finitely many values and each cut is tight at its own
-point. Aytug 2015, table 1, is this algorithm for FSP, with maximisation in place of minimisation.
+point. Birge and Louveaux 1988 for multi-cut. Aytug 2015, table 1, is this algorithm for FSP, with maximisation in place
+of minimisation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 
 from solvers.drivers.benders.base import DecompositionConfig, DecompositionDriver
+from solvers.drivers.benders.block_subproblem import BlockAnswer, BlockSubproblem
+from solvers.drivers.benders.in_out import InOut, grouping
 from solvers.drivers.benders.master import Master
 from solvers.drivers.slots import master_words
+from solvers.errors import OptionError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.required import require_proofs
@@ -36,6 +43,8 @@ from solvers.model.classes import needs
 from solvers.model.conflict import clashing_rows
 from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
+
+EASE, SHARE = 1e-2, 0.1  # the gap of masters while cuts say little: at most, and of the gap that is left
 
 
 @dataclass
@@ -50,11 +59,15 @@ class BendersConfig(DecompositionConfig):
         Its own options.
     patience : int, optional
         With ``validation``: stop after so many iterations without a lower error.
+    cuts : str or int
+        A point's cuts on a subproblem in blocks: "multi", one for each block, or for each of 200 groups of neighbours
+        where there are more; "single", one in all; or how many.
     """
 
     master_solver: str | SolverObject = "highs"
     master_options: Mapping[str, Any] | None = None
     patience: int | None = None
+    cuts: str | int = "multi"
 
 
 class Benders(DecompositionDriver):
@@ -68,9 +81,19 @@ class Benders(DecompositionDriver):
     def prepare_master(self, floor: float | None) -> None:
         """Build the master as a Pyomo model of its own, and a runner that keeps its solver alive."""
         c = self.config
-        self._master = Master(self.parts, floor)
+        self._master = self._new_master(floor)
         spec = require_proofs(c.master_solver, C.MILP | needs(self._master.model)[0])
         self._master_runner = Runner(spec, master_words(c, spec))
+        self._exact = self._master_runner.options
+
+    def _new_master(self, floor: float | None) -> Master:
+        """Return the master, with a value for each group of blocks."""
+        c, inside = self.config, self._subproblem
+        if not (c.cuts in ("multi", "single") or (isinstance(c.cuts, int) and c.cuts >= 1)):
+            raise OptionError(f'cuts={c.cuts!r} is not allowed: give "multi", "single" or a number of at least 1.')
+        self.asked = 0
+        self.groups = grouping(c.cuts, inside.count) if isinstance(inside, BlockSubproblem) else None
+        return Master(self.parts, floor, 1 if self.groups is None else self.groups.shape[0])
 
     def rescale(self, objective: float, value: float) -> None:
         """Give the master units in which an objective is of the size that solvers' tolerances are made for."""
@@ -85,7 +108,9 @@ class Benders(DecompositionDriver):
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
         self._begin()  # 0
-        for _ in self.rounds():
+        if self._relax():
+            return self.stop, None
+        for _ in self.rounds(done=lambda: self.asked):
             proposal = self._propose()  # 1
             if proposal.status is SolutionStatus.UNBOUNDED or proposal.undecided:
                 if (ended := self._bound_master()) is not None:
@@ -96,6 +121,7 @@ class Benders(DecompositionDriver):
             if not proposal.has_point:
                 return self._without_point(proposal)
             point, cost = self._master.point(), self._master.cost()
+            self.asked += 1
             answer = self._answer(point)  # 2
             if answer is None:
                 return StopReason.TIME_LIMIT, None
@@ -107,6 +133,7 @@ class Benders(DecompositionDriver):
             if (ended := self._exhausted(point, better, proposal)) is not None:
                 return ended
             self._add(answer)
+            self._add_halfway(point)
             self._rescale_at(objective, answer)
         return self.stop, None
 
@@ -114,6 +141,8 @@ class Benders(DecompositionDriver):
         """Take cuts at the structure's starting points."""
         self._master.clear_values()
         self._stale, self._visited = 0, set[bytes]()
+        self._centre: np.ndarray | None = None  # of the relaxed master
+        self._at_ease = self._at_ease_in_vain = False
         for point in self.structure.starts if self.parts.as_built else []:
             answer = self._answer(point)
             if answer is not None and answer.cut is not None:
@@ -136,10 +165,11 @@ class Benders(DecompositionDriver):
     ) -> tuple[StopReason, SolutionStatus | None] | None:
         """Tell why another cut would lead nowhere, if so."""
         c, key = self.config, np.round(point, 9).tobytes()
+        self._at_ease_in_vain = self._at_ease and key in self._visited
         self._stale = 0 if better else self._stale + 1
         if (stop := self.stopped()) is not None:
             return stop, None
-        if key in self._visited:
+        if key in self._visited and not self._at_ease:
             self.message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
             return StopReason.CONVERGED, None
         if c.patience is not None and c.validation is not None and self._stale >= c.patience:
@@ -180,13 +210,47 @@ class Benders(DecompositionDriver):
         return StopReason.CONVERGED, None
 
     def _propose(self) -> Answer:
+        self._at_ease = self._ease()
         with self.timing("master"):
             return self._master_runner.solve(self.master, time_limit=self.clock.left, integer=True)
+
+    def _ease(self) -> bool:
+        """Let a master whose cuts still say little end early; tell whether it may."""
+        runner, best, bound = self._master_runner, self.best, self.bound
+        gap = self._exact.gap or 0.0
+        if self._centre is not None and not self._at_ease_in_vain:
+            left = EASE if best is None or bound is None else SHARE * (best - bound) / max(abs(best), 1e-10)
+            gap = max(gap, min(EASE, left))
+        runner.options = replace(self._exact, gap=gap)
+        return gap > (self._exact.gap or 0.0)
 
     def _answer(self, point: np.ndarray) -> SubAnswer | None:
         return self.ask(point, min(1e-7, max(1e-10, self.config.gap / 10)))
 
+    def _relax(self) -> bool:
+        """Solve the relaxed master, of a subproblem in blocks; tell whether the run has ended."""
+        if self.groups is None or self._any_point or not self._master.linear:
+            return False
+        phase = InOut(self, self._master, self.groups)
+        phase.run(min(1e-7, max(1e-10, self.config.gap / 10)))
+        self._centre, self.asked = phase.centre, phase.asked
+        return self.stop is not StopReason.CONVERGED or (not phase.integer and self.closed(self.config.gap))
+
+    def _add_halfway(self, point: np.ndarray) -> None:
+        """Add the cuts half-way to the centre of the relaxed master that the master's optimum violates."""
+        if self._centre is None or self.stopped() is not None:
+            return
+        answer = self._answer(0.5 * (point + self._centre[: len(point)]))
+        if answer is not None:
+            self._add(answer)
+
     def _add(self, answer: SubAnswer) -> None:
+        if isinstance(answer, BlockAnswer) and self.groups is not None:
+            for cut in answer.infeasible:
+                self._master.add_feasibility_cut(cut)
+            if answer.cuts is not None:
+                self._master.add_block_cuts(answer.cuts.grouped(self.groups))
+            return
         assert answer.cut is not None
         add = self._master.add_feasibility_cut if answer.value is None else self._master.add_cut
         add(answer.cut)

@@ -4,7 +4,8 @@ For min { c(x, u) + q(x) }, q(x) = min { f(y, x) : y in Y(x) } convex in x, some
 branch-and-bound on the master min { c(x, u) + eta : the user's rows, eta >= every cut }, and asks at each integer point
 (x-bar, u-bar, eta-bar) that it finds, before that counts as its incumbent:
 
-    0. Once, before the tree: cuts at the structure's starting points, if it has any.
+    0. Once, before the tree: cuts at the structure's starting points, if it has any; of a subproblem in linear blocks,
+       the relaxed master by in-out separation, as in ``benders``.
     1. Round x-bar; solve the subproblem there -> q(x-bar) and a cut tight there. A point met before is not asked again.
     2. Offer c + q(x-bar) as incumbent, to the tree as well (with ``choose_by="validation"``, keep the least
        validation error).
@@ -34,7 +35,6 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.core.expr.numvalue import is_fixed
 
 from solvers.drivers.benders.lazy_tree import Judgement, LazyTree
-from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.multi_tree import Benders, BendersConfig
 from solvers.drivers.slots import master_words
 from solvers.errors import SolverError
@@ -74,7 +74,7 @@ class SingleTree(Benders):
     def prepare_master(self, floor: float | None) -> None:
         """Build the master, with every complicating variable in it, and its solver."""
         c = self.config
-        self._master = Master(self.parts, floor)
+        self._master = self._new_master(floor)
         model, points = self._master.model, self._master.point_variables
         try:
             spec = require(c.master_solver, C.MILP | C.LAZY_CUTS | needs(model)[0])
@@ -102,6 +102,8 @@ class SingleTree(Benders):
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
         self._begin()  # 0
+        if self._relax():
+            return self.stop, None
         for _ in self.rounds(math.inf):  # the limit is of points asked
             proposal = self._tree()  # 1 to 4
             if self._stop is not None:

@@ -410,6 +410,7 @@ def test_a_licence_too_small_for_a_later_tree_leaves_the_incumbent(tree, monkeyp
         return real(self, time_limit)
 
     monkeypatch.setattr(LazyTree, "run", run)
+    monkeypatch.setattr(solvers.SingleTree, "_relax", lambda self: False)  # which would leave nothing to the trees
     model.some = pyo.Constraint(expr=sum(model.open.values()) >= 1)
     result = tree(model, complicating=model.open)
     assert result.stop_reason is StopReason.SOLVER_ERROR

@@ -1,0 +1,166 @@
+r"""The blocks of a subproblem as one set of arrays, read once, and cuts that any multipliers prove.
+
+A block b is  q_b(x) = min { c.y : lower <= A y + B x <= upper, y in [y_lower, y_upper] }, its rows and columns its own.
+For any multipliers p of the rows, with their part above 0 on finite lower sides and that below 0 on finite upper sides,
+
+    q_b(x) >= p+ . lower - p- . upper + sum_j min { d_j y_j : y_j in its bounds } - p . B x,    d = c - A' p
+
+at every x: weak duality, so the cut holds however inexact p is. It is tight at x-bar if p is optimal there. A reduced
+cost that points to a bound that is not there counts as 0 up to rounding, and makes the cut worthless beyond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from solvers.drivers.benders.blocks import SubBlock
+from solvers.drivers.benders.split import SplitModel
+from solvers.facts.structure import Cut
+from solvers.model.linear import LinearRows
+
+NOTHING = 1e-9  # relative: what of a reduced cost is rounding
+
+
+@dataclass(frozen=True)
+class BlockCuts:
+    """One cut for each of some blocks or groups: ``constants`` (cuts,) and ``slopes``, csr (cuts, complicating)."""
+
+    constants: np.ndarray
+    slopes: Any
+
+    def at(self, point: np.ndarray) -> np.ndarray:
+        """Return the cuts' values at a point of shape (n,)."""
+        return np.asarray(self.constants + self.slopes @ point)
+
+    def total(self) -> Cut:
+        """Return the cut on the sum of the blocks' values."""
+        return Cut(float(self.constants.sum()), np.asarray(self.slopes.sum(axis=0)).ravel())
+
+    def grouped(self, groups: Any) -> BlockCuts:
+        """Return the cuts on sums of blocks' values; ``groups``: csr (groups, blocks) of ones."""
+        return BlockCuts(groups @ self.constants, sparse.csr_array(groups @ self.slopes))
+
+    def single(self, k: int) -> Cut:
+        """Return one of them."""
+        return Cut(float(self.constants[k]), self.slopes[[k]].toarray().ravel())
+
+
+@dataclass(frozen=True)
+class BlockRows:
+    """Rows and costs of blocks over their own variables y and the complicating ones x; see the module's text.
+
+    ``row_block``, ``column_block``: which of ``count`` blocks a row or a column is of. ``constants``: of the blocks'
+    objectives.
+    """
+
+    matrix: Any
+    coupling: Any
+    lower: np.ndarray
+    upper: np.ndarray
+    y_lower: np.ndarray
+    y_upper: np.ndarray
+    cost: np.ndarray
+    constants: np.ndarray
+    row_block: np.ndarray
+    column_block: np.ndarray
+
+    @classmethod
+    def of(cls, parts: SplitModel, blocks: Sequence[SubBlock], rows: Sequence[Sequence[Any]], terms: Any) -> BlockRows:
+        """Read the linear ``rows`` of each block, and the linear ``terms`` of the objective."""
+        x = parts.structure.complicating
+        free = [k for k, v in enumerate(x) if not v.fixed]
+        inside = [v for block in blocks for v in block.variables]
+        every = [row for mine in rows for row in mine]
+        read = LinearRows.of(every, [*inside, *(x[k] for k in free)], terms, parts.sign)
+        split_at = len(inside)
+        matrix = read.matrix.tocsc()
+        spread = sparse.csr_array(
+            (np.ones(len(free)), (np.arange(len(free)), free)), shape=(len(free), len(x))
+        )  # fixed ones have no column
+        constants = np.zeros(len(blocks))
+        if len(blocks):
+            constants[0] = read.constant
+        return cls(
+            sparse.csr_array(matrix[:, :split_at]),
+            sparse.csr_array(matrix[:, split_at:] @ spread),
+            read.lower,
+            read.upper,
+            read.x_lower[:split_at],
+            read.x_upper[:split_at],
+            read.cost[:split_at],
+            constants,
+            np.repeat(np.arange(len(blocks)), [len(mine) for mine in rows]),
+            np.repeat(np.arange(len(blocks)), [len(block.variables) for block in blocks]),
+        )
+
+    @property
+    def count(self) -> int:
+        """The number of blocks."""
+        return len(self.constants)
+
+    @property
+    def moving(self) -> np.ndarray:
+        """The rows whose sides depend on x."""
+        return np.flatnonzero(np.diff(self.coupling.indptr))
+
+    def some(self, first: int, last: int) -> BlockRows:
+        """Return the blocks from ``first`` to before ``last``."""
+        r, c = (np.searchsorted(of, [first, last]) for of in (self.row_block, self.column_block))
+        rows, columns = slice(*r.tolist()), slice(*c.tolist())
+        return BlockRows(
+            self.matrix[rows][:, columns],
+            self.coupling[rows],
+            self.lower[rows],
+            self.upper[rows],
+            self.y_lower[columns],
+            self.y_upper[columns],
+            self.cost[columns],
+            self.constants[first:last],
+            self.row_block[rows] - first,
+            self.column_block[columns] - first,
+        )
+
+    def elastic(self) -> BlockRows:
+        """Return the blocks' distances from feasible: what the rows with x miss, in units of x.
+
+        Convex in x, and 0 exactly where a block has a point: cuts on them are feasibility cuts.
+        """
+        moving = self.moving
+        size = abs(self.coupling[moving]).max(axis=1).toarray().ravel() if len(moving) else np.empty(0)
+        weight = 1.0 / size
+        short = sparse.csr_array(
+            (np.ones(len(moving)), (moving, np.arange(len(moving)))), shape=(len(self.lower), len(moving))
+        )
+        return replace(
+            self,
+            matrix=sparse.csr_array(sparse.hstack([self.matrix, short, -short])),
+            y_lower=np.concatenate([self.y_lower, np.zeros(2 * len(moving))]),
+            y_upper=np.concatenate([self.y_upper, np.full(2 * len(moving), np.inf)]),
+            cost=np.concatenate([np.zeros(len(self.cost)), weight, weight]),
+            constants=np.zeros(self.count),
+            column_block=np.concatenate([self.column_block, self.row_block[moving], self.row_block[moving]]),
+        )
+
+    def values(self, y: np.ndarray) -> np.ndarray:
+        """Return the blocks' objectives at their variables' values."""
+        return self.constants + np.bincount(self.column_block, weights=self.cost * y, minlength=self.count)
+
+    def cuts(self, multipliers: np.ndarray) -> BlockCuts:
+        """Return the cuts that multipliers of the rows prove; constants are -inf where they prove none."""
+        p = np.where(np.isfinite(self.lower), multipliers, np.minimum(multipliers, 0.0))
+        p = np.where(np.isfinite(self.upper), p, np.maximum(p, 0.0))
+        side = np.where(p > 0, self.lower, np.where(p < 0, self.upper, 0.0))
+        d = self.cost - self.matrix.T @ p
+        size = np.abs(self.cost) + abs(self.matrix).T @ np.abs(p)
+        bound = np.where(d > 0, self.y_lower, self.y_upper)
+        there = np.isfinite(bound)
+        at = np.where(there, d * np.where(there, bound, 0.0), np.where(np.abs(d) > NOTHING * size, -np.inf, 0.0))
+        constants = self.constants + np.bincount(self.row_block, weights=p * side, minlength=self.count)
+        constants += np.bincount(self.column_block, weights=at, minlength=self.count)
+        owner = sparse.csr_array((-p, (self.row_block, np.arange(len(p)))), shape=(self.count, len(p)))
+        return BlockCuts(constants, sparse.csr_array(owner @ self.coupling))
