@@ -392,7 +392,9 @@ def test_what_is_no_row_is_refused_by_name(driver, build):
 
 def test_a_quadratic_master_needs_a_solver_for_it(build, need):
     model = build()
-    model.objective.set_value(model.objective.expr + 2 * model.sigma["b"] * model.sigma["c"])
+    model.fee = pyo.Var(bounds=(0, 2))
+    model.charged = pyo.Constraint(expr=model.fee >= 1.5 * model.sigma["b"] + 0.2)
+    model.objective.set_value(model.objective.expr + 2 * model.fee**2)
     with pytest.raises(SolverError, match="MIQP"):
         fs.solve(model, "benders")
     whole = fs.solve(model, "scip")
