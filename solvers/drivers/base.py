@@ -15,6 +15,7 @@ from solvers.clock import Clock
 from solvers.drivers.trace import Trace
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
+from solvers.facts.dropped import Dropped
 from solvers.interfaces.registry import SOLVERS, called, entry, nearest, refuse_unpassed
 from solvers.model.classes import single_objective, violation
 from solvers.model.duals import dual_suffix
@@ -94,6 +95,7 @@ class Driver:
         self.stop = StopReason.CONVERGED  # why ``rounds`` has ended
         self.message = ""
         self.details: dict[str, Any] = {}
+        self.dropped = Dropped()
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
         self.late = False  # whether time was up before the model was taken apart
         try:
@@ -241,6 +243,8 @@ class Driver:
             message = f"{words} {message}".strip()
             details["validation_error"] = self._kept[0]
             details["best_objective"] = best  # the bound is about this one
+        self.dropped.look_at(self.reading)
+        message = self.dropped.tell(message, details)
         return Result(
             status=judged.status,
             stop_reason=stop,

@@ -133,6 +133,7 @@ class CuttingPlane(Driver):
         if not edits:
             return facts
         if self.config.assume_convex:
+            self.dropped.add("the separator", edits)
             return None
         names = ", ".join(dict.fromkeys(v.parent_component().name for v in data_of(facts.hidden)))
         raise ModelError(

@@ -81,23 +81,33 @@ class AsBuilt:
 
     def restricted(self, model: Any) -> bool:
         """Tell whether every point of the model is one of the whole model as built, with the same objective."""
+        return next(self.loosened(model), None) is None
+
+    def loosened(self, model: Any) -> Iterator[str]:
+        """Name the edits by which a point may be one that was none, or cost something else."""
         model = read(model)
         objectives = model.data(pyo.Objective)
+        if len(objectives) != 1 or objectives[0] is not self.objective:
+            yield f'the objective "{self.objective.name}" is not the only one'
+        elif not self.same_cost():
+            yield f'the objective "{self.objective.name}" was changed'
         now = {id(part) for part in (*model.data(pyo.Constraint), *model.data(*UNSEEN))}
-        return (
-            len(objectives) == 1
-            and objectives[0] is self.objective
-            and self.same_cost()
-            and all(id(part) in now for part in (*self.rows, *self.others))
-            and all(row.expr is before for row, before in zip(self.rows, self.expressions, strict=True))
-            and len(self.same_named()) == len(self.named)
-            and not self.changed_sets(model)
-            and self.narrowed()
-        )
+        yield from (_gone(part) for part in (*self.rows, *self.others) if id(part) not in now)
+        for row, before in zip(self.rows, self.expressions, strict=True):
+            if row.expr is not before and id(row) in now:
+                yield f'row "{row.name}" was changed'
+        for e, before in zip(self.named, self.contents, strict=True):
+            if e.expr is not before:
+                yield f'expression "{e.name}" was changed'
+        yield from (f'ordered set "{s.name}" was changed' for s in self.changed_sets(model) if id(s) in now)
+        yield from (f'the bounds, domain or fixing of "{v.name}" were widened' for v in self._widened())
 
     def narrowed(self) -> bool:
         """Tell whether no variable may take a value now that it could not take before."""
-        return all(_within(v, before) for v, before in zip(self.variables, self.states, strict=True))
+        return next(self._widened(), None) is None
+
+    def _widened(self) -> Iterator[Any]:
+        return (v for v, before in zip(self.variables, self.states, strict=True) if not _within(v, before))
 
     def same_cost(self) -> bool:
         """Tell whether the objective's expression and sense are as built."""
@@ -167,6 +177,14 @@ def data_of(components: Iterable[Any]) -> list[Any]:
     """Return the data of components, indexed or not, in order and each once; data stand for themselves."""
     found = {id(d): d for c in components for d in (c.values() if c.is_indexed() else [c])}
     return list(found.values())
+
+
+def _gone(part: Any) -> str:
+    """Say what became of a row or component that is no longer active."""
+    if part.parent_component() is None or part.model() is None:
+        return "a row or set was deleted"
+    kind = "row" if part.ctype is pyo.Constraint else part.ctype.__name__
+    return f'{kind} "{part.name}" was deactivated'
 
 
 def _members(component: Any) -> tuple[int, list[Any], list[float]] | None:

@@ -40,6 +40,12 @@ class KnownRows:
             if row.active and row.parent_component() is not None and row.expr is expression:
                 yield k, row
 
+    def changed(self) -> Iterator[str]:
+        """Name the active rows that say something else than what was built: they are walked."""
+        for row, expression in zip(self.rows, self.expressions, strict=True):
+            if row.active and row.parent_component() is not None and row.expr is not expression:
+                yield row.name
+
     def values(self) -> np.ndarray:
         """Return all bodies at the variables' values, nan where one of them has none."""
         x = np.array([np.nan if v.value is None else v.value for v in self.variables], dtype=float)

@@ -21,6 +21,7 @@ from solvers.errors import ModelError, OptionError, SolverError, SolverFailure
 from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change, Changed
+from solvers.facts.dropped import Dropped
 from solvers.facts.structure import Structure
 from solvers.interfaces.probe import learned
 from solvers.interfaces.registry import (
@@ -434,6 +435,11 @@ def _judged(whole: _Whole, answer: Answer, error: float | None, doubt: str) -> R
         )
     else:
         result.message = _sentence(spec, answer, None)
+    dropped = Dropped()
+    dropped.look_at(model)
+    if whole.parts is not None and whole.parts.structure.oracle is not None and whole.parts.structure.built is not None:
+        dropped.add("the builder's oracle", [*whole.parts.edits, *whole.parts.mixed], quiet=True)
+    result.message = dropped.tell(result.message, result.details)
     result.seconds = whole.clock.elapsed
     return result
 

@@ -125,7 +125,7 @@ class Alternating(Driver):
         self._clash = check_constants(self.partition)
         parameter = None if self._penalty is None else self._penalty.parameter
         words = SolveOptions(gap=c.gap, threads=c.threads, seed=c.seed)
-        self._maker = Maker(model, self.partition, objective, c.lp_solver, lp_words(c), words, parameter)
+        self._maker = Maker(model, self.partition, objective, c.lp_solver, lp_words(c), words, parameter, self.dropped)
         base = base_point(self.partition)
         with kept(model.component_data_objects(pyo.Var, descend_into=INSIDE)), self._kept_parameter():
             self.partition.write(base)

@@ -11,8 +11,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +23,7 @@ from pyomo.core.expr.visitor import identify_mutable_parameters
 from solvers.drivers.alternating.partition import Part, Partition
 from solvers.errors import ModelError, SolverError
 from solvers.facts.blocks import Block
+from solvers.facts.dropped import Dropped
 from solvers.interfaces.probe import learned
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, called, default_solver, entry, find, names
@@ -280,11 +280,14 @@ class Maker:
     lp_words: SolveOptions
     options: SolveOptions
     parameter: Any = None
+    dropped: Dropped = field(default_factory=Dropped)
 
     def make(self, part: Part, objective: SmoothObjective) -> BlockProblem:
         """Return the problem of a block whose objective is given."""
         if part.block.closed_form is not None and not part.rows:
-            return ClosedForm(part, self.partition, self.model, lambda: self._solved(part, objective))
+            return ClosedForm(part, self.partition, self.model, lambda: self._without_form(part, objective))
+        if part.block.closed_form is not None:
+            self.dropped.add(_form(part), (f'row "{row.name}" holds its variables' for row in part.rows))
         return self._solved(part, objective)
 
     def follows_parameter(self, part: Part) -> bool:
@@ -296,11 +299,19 @@ class Maker:
         moving = [e for e in written if e is not None and type(e) not in native_numeric_types]
         return any(p is self.parameter for e in moving for p in identify_mutable_parameters(e))
 
+    def _without_form(self, part: Part, objective: SmoothObjective) -> BlockProblem:
+        """Return what solves a block whose formula has given a point that is no optimum."""
+        self.dropped.add(_form(part), [f"objective or bounds of {part.name}, with which its answer is no optimum"])
+        return self._solved(part, objective)
+
     def _solved(self, part: Part, objective: SmoothObjective) -> BlockProblem:
         lp_solver, words = self._lp_solver(part.block)
         if lp_solver is not None and self._linear(part, objective):
-            with suppress(ModelError):  # a row that is linear only while the other variables are fixed
+            try:
                 return LinearBlock(part, self.partition, lp_solver, words)
+            except ModelError as error:  # a row that is linear only while the other variables are fixed
+                why = str(error).partition(", and")[0]
+                self.dropped.add(f'one linear program for block "{part.name}"', [why[:1].lower() + why[1:]], quiet=True)
         expression = self.objective.expr if part.block.objective is None else part.block.objective
         return GeneralBlock(part, self.partition, expression, self.objective.sense, self.options)
 
@@ -325,6 +336,10 @@ class Maker:
         with fixed([(v, GENERIC) for v in {id(v): v for v in outside}.values()]):
             degree = objective.rest.polynomial_degree()
         return degree is not None and degree <= 1
+
+
+def _form(part: Part) -> str:
+    return f'the formula of block "{part.name}"'
 
 
 def _coefficients(body: Any) -> list[Any]:

@@ -99,6 +99,7 @@ class DecompositionDriver(Driver):
         self.parts = with_linear_products(split(self.reading, structure))
         self.structure, self.sign = self.parts.structure, self.parts.sign
         self.parts.check_separable(either(C.MIQCP))
+        self._note_edits()
         self._subproblem = self._choose_subproblem()
         self.prepare_master(floor_of(self.parts))
 
@@ -202,6 +203,19 @@ class DecompositionDriver(Driver):
     def subproblem(self) -> pyo.ConcreteModel | None:
         """The declarative subproblem; None where a fast oracle answers instead, or linear programs over arrays."""
         return self._subproblem.model
+
+    def _note_edits(self) -> None:
+        """Note which of the builder's facts the subproblem's edits take away."""
+        structure, edits = self.structure, [*self.parts.edits, *self.parts.mixed]
+        if structure.built is None:
+            return
+        if structure.oracle is not None and self.config.oracle == "auto":
+            self.dropped.add("the builder's oracle", edits)
+        if structure.starts:
+            self.dropped.add("the builder's starting points", edits, quiet=True)
+        if structure.suggest is not None:
+            self.dropped.add("the points that the builder suggests", edits, quiet=True)
+        self.dropped.add("cuts and answers of earlier runs", edits, quiet=True)
 
     def _choose_subproblem(self) -> Subproblem:
         c, structure = self.config, self.structure

@@ -1,0 +1,76 @@
+"""What a run does without after an edit is said, with the row that did it; nothing is said where nothing is lost."""
+
+import pyomo.environ as pyo
+import pytest
+
+import fsmodels as fs
+
+
+@pytest.mark.parametrize("driver", ["branch-and-cut", "benders", "single-tree"])
+@pytest.mark.parametrize(
+    ("edit", "name"),
+    [
+        (lambda m: m.add_component("mine", pyo.Constraint(expr=m.b <= 0.1)), '"mine"'),
+        (lambda m: m.margin[3].deactivate(), '"margin[3]"'),
+        (lambda m: m.w["a"].setub(0.3), '"w[a]"'),
+    ],
+)
+def test_an_edit_of_the_subproblem_is_named_with_the_oracle_that_it_takes_away(driver, edit, name, build):
+    model = build()
+    edit(model)
+    result = fs.solve(model, driver)
+    assert "without what holds of the model as built: the builder's oracle [" in result.message
+    assert name in result.message
+    assert name in result.details["dropped"]["the builder's oracle"]
+    assert "cuts and answers of earlier runs" in result.details["dropped"]
+
+
+@pytest.mark.parametrize("driver", ["branch-and-cut", "benders", "scip"])
+def test_nothing_is_said_of_a_model_as_built_or_with_rows_on_sigma(driver, build):
+    model = build()
+    assert "dropped" not in fs.solve(model, driver).details
+    model.pair = pyo.Constraint(expr=model.sigma["a"] <= model.sigma["b"])
+    result = fs.solve(model, driver)
+    assert "dropped" not in result.details
+    assert "as built" not in result.message
+
+
+def test_an_oracle_that_is_not_asked_for_is_not_missed(build):
+    model = build()
+    model.mine = pyo.Constraint(expr=model.b <= 0.1)
+    assert "the builder's oracle" not in fs.solve(model, "benders", oracle="pyomo").message
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (lambda m: m.margin[3].deactivate(), 'row "margin[3]" was deactivated'),
+        (lambda m: m.margin.__delitem__(3), "a row or set was deleted"),
+        (lambda m: m.margin[3].set_value(m.w["a"] + m.xi[3] >= 0), 'row "margin[3]" was changed'),
+        (lambda m: setattr(m.xi[3], "domain", pyo.Reals), '"xi[3]" were widened'),
+        (lambda m: m.objective.set_value(m.norm + 9 * m.loss), 'the objective "objective" was changed'),
+        (lambda m: m.loss.set_value(2 * m.xi[0]), 'expression "loss" was changed'),
+        (lambda m: (m.margin[3].deactivate(), m.margin[4].deactivate()), "and 1 more"),
+    ],
+)
+def test_a_proof_from_the_data_is_missed_by_name(edit, words, build):
+    model = build()
+    edit(model)
+    result = fs.solve(model, "scip")
+    assert "the proof from the data [" in result.message
+    assert words in result.details["dropped"]["the proof from the data"]
+
+
+def test_dense_rows_that_are_walked_again_are_among_the_details(data):
+    model = fs.svm.l2_svm(data)
+    model.margin[2].set_value(model.w["a"] + model.xi[2] >= 0)
+    assert fs.solve(model).details["dropped"]["the numbers of dense rows"] == 'row "margin[2]" was changed'
+
+
+def test_the_formula_of_a_block_is_missed_where_a_row_holds_it(data):
+    model = fs.concave.fsb(data, penalty=0.2)
+    result = fs.solve(model, "alternating", starts=1)
+    assert "dropped" not in result.details
+    model.two = pyo.Constraint(expr=model.r["a"] + model.r["b"] <= 1)
+    result = fs.solve(model, "alternating", starts=1)
+    assert 'the formula of block "r" [row "two" holds its variables]' in result.message
