@@ -8,7 +8,7 @@ from solvers.drivers.benders.explain import explain_split
 from solvers.drivers.benders.multi_tree import Benders
 from solvers.drivers.benders.single_tree import SingleTree
 from solvers.drivers.catalogue import DRIVERS, available, forget, probe, register
-from solvers.drivers.cutting_plane import CuttingPlane
+from solvers.drivers.mixed_cutting_plane import MixedCuttingPlane as CuttingPlane
 from solvers.drivers.multistart import MultiStart
 from solvers.drivers.row_generation import RowGeneration
 from solvers.drivers.sla import SuccessiveLinearization

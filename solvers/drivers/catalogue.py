@@ -12,7 +12,7 @@ from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.base import Driver
 from solvers.drivers.benders.multi_tree import Benders
 from solvers.drivers.benders.single_tree import SingleTree
-from solvers.drivers.cutting_plane import CuttingPlane
+from solvers.drivers.mixed_cutting_plane import MixedCuttingPlane
 from solvers.drivers.multistart import MultiStart
 from solvers.drivers.row_generation import RowGeneration
 from solvers.drivers.sla import SuccessiveLinearization
@@ -32,7 +32,7 @@ DRIVERS: dict[str, type[Driver]] = {
     "sla": SuccessiveLinearization,
     "alternating": Alternating,
     "multi-start": MultiStart,
-    "cutting-plane": CuttingPlane,
+    "cutting-plane": MixedCuttingPlane,
     "two-layer": TwoLayer,
     "row-generation": RowGeneration,
 }

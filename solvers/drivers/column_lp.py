@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,25 @@ from scipy import sparse
 from solvers.drivers.convex_parts import ConvexParts
 from solvers.facts.separable import Cuts
 from solvers.interfaces.runner import SolveOptions
-from solvers.lp.highs import FINEST, LpAnswer
+from solvers.lp.highs import FINEST, LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program
+from solvers.model.scaling import power_of_two
 from solvers.options import SolverObject
+
+PAD = 1e-6  # what an LP's tolerances may take off an optimum, relative, or as a number
+LEVEL = 1024.0  # numbers within this factor of 1 are of the right size
+
+
+def sized(size: float) -> float:
+    """Return a power of two near the size of a row or column, 1 where that is 0, infinite or right."""
+    return 1.0 if not 0 < size < np.inf or 1 / LEVEL <= size <= LEVEL else power_of_two(size)
 
 
 class ColumnLP:
     """The linear rows and bounds of x = lift z over columns z; one more column is eta where the objective is curved.
 
     ``parts``: ConvexParts. ``lift``: sparse array of shape (variables, columns). ``lower``: their least values.
+    ``keep``: whether to remember the rows, in ``rows``, for a program of the same columns.
     """
 
     def __init__(
@@ -30,6 +41,7 @@ class ColumnLP:
         *,
         lp_solver: str | SolverObject,
         words: SolveOptions,
+        keep: bool = False,
     ) -> None:
         rows, objective, columns = parts.linear, parts.objective, lift.shape[1]
         self.lift, self.own = lift, columns  # columns without eta
@@ -39,15 +51,22 @@ class ColumnLP:
         alone = []  # variables whose bounds are those of a column are not among these
         for k in range(lift.shape[0]):
             here = slice(lift.indptr[k], lift.indptr[k + 1])
-            if here.stop - here.start == 1 and lift.data[here.start] == 1.0:
+            if here.stop - here.start == 1 and (f := lift.data[here.start]) > 0:
                 j = lift.indices[here.start]
-                self.lower[j] = max(self.lower[j], rows.x_lower[k])
-                self.upper[j] = min(self.upper[j], rows.x_upper[k])
+                self.lower[j] = max(self.lower[j], rows.x_lower[k] / f)
+                self.upper[j] = min(self.upper[j], rows.x_upper[k] / f)
             elif np.isfinite(rows.x_lower[k]) or np.isfinite(rows.x_upper[k]):
                 alone.append(k)
-        cost = np.concatenate([lift.T @ objective.linear, eta])
-        self._lp = linear_program(lp_solver, cost, self.lower, self.upper, words=words, tolerance=FINEST)
-        self.add(Cuts(rows.matrix @ lift, rows.lower, rows.upper))  # the first rows: their multipliers come first
+        self.cost = np.concatenate([lift.T @ objective.linear, eta])
+        self.rows: list[Cuts] = []
+        self._keep = keep
+        self._lp = linear_program(lp_solver, self.cost, self.lower, self.upper, words=words, tolerance=FINEST)
+        matrix = sparse.csr_array(rows.matrix @ lift)
+        size = np.zeros(matrix.shape[0])
+        np.maximum.at(size, np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), np.abs(matrix.data))
+        self._units = np.array([sized(x) for x in size.tolist()])
+        matrix = sparse.csr_array(sparse.diags_array(1.0 / self._units) @ matrix)
+        self.add(Cuts(matrix, rows.lower / self._units, rows.upper / self._units))  # their multipliers come first
         self.add(Cuts(lift[alone], rows.x_lower[alone], rows.x_upper[alone]))
         self.constant = objective.value(np.zeros(lift.shape[0])) if self.columns == columns else 0.0
 
@@ -59,6 +78,8 @@ class ColumnLP:
         """Add rows over the columns, with or without eta's."""
         if cuts.matrix.shape[0]:
             wide = self.wide(cuts)
+            if self._keep:
+                self.rows.append(wide)
             self._lp.add_rows(sparse.csr_matrix(wide.matrix), wide.lower, wide.upper)
 
     def wide(self, cuts: Cuts) -> Cuts:
@@ -75,8 +96,44 @@ class ColumnLP:
         return self.wide(Cuts(matrix, np.full(len(tangents), -np.inf), np.array([b for _, b in tangents])))
 
     def solve(self, time_limit: float | None) -> LpAnswer:
-        """Solve over all rows so far."""
-        return self._lp.solve(time_limit)
+        """Solve over all rows so far; the multipliers of the first ones are those of the model's rows."""
+        answer = self._lp.solve(time_limit)
+        if answer.status is LpStatus.OPTIMAL:
+            answer.multipliers[: len(self._units)] /= self._units
+        return answer
+
+    @contextmanager
+    def pinned(self, columns: np.ndarray, values: np.ndarray) -> Iterator[None]:
+        """Fix columns for a while."""
+        self._lp.set_bounds(columns, values, values)
+        try:
+            yield
+        finally:
+            self._lp.set_bounds(columns, self.lower[columns], self.upper[columns])
+
+    def ranges(self, columns: np.ndarray, most: float, go_on: Callable[[], bool]) -> tuple[np.ndarray, np.ndarray]:
+        """Return bounds that the columns keep at all points of a cost of ``most`` at most, as far as there is time."""
+        lower, upper = self.lower[columns].copy(), self.upper[columns].copy()
+        row = self._lp.rows
+        self._lp.add_rows(sparse.csr_matrix(self.cost[None]), np.array([-np.inf]), np.array([most + PAD * abs(most)]))
+        try:
+            for k, j in enumerate(columns.tolist()):
+                for sign, ends in ((1.0, lower), (-1.0, upper)):
+                    if not go_on():
+                        return lower, upper
+                    if sign > 0 and ends[k] == 0.0:  # an end that is natural, and mostly attained
+                        continue
+                    cost = np.zeros(self.columns)
+                    cost[j] = sign
+                    self._lp.set_cost(cost)
+                    answer = self._lp.solve(None)
+                    if answer.status is LpStatus.OPTIMAL:
+                        least = answer.objective - PAD * max(1.0, abs(answer.objective))
+                        ends[k] = sign * max(least, sign * ends[k])
+            return lower, upper
+        finally:
+            self._lp.delete_rows(np.array([row]))
+            self._lp.set_cost(self.cost)
 
     def solve_in_box(self, size: float, time_limit: float | None) -> LpAnswer:
         """Solve with bounds at ``size`` where there are none."""

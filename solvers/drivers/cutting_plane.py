@@ -25,8 +25,9 @@ An LP without an end is solved in a box that grows, for rows alone; its bound co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ import pyomo.environ as pyo
 from scipy import sparse
 
 from solvers.drivers.base import Driver
-from solvers.drivers.column_lp import ColumnLP
+from solvers.drivers.column_lp import ColumnLP, sized
 from solvers.drivers.convex_parts import ConvexParts
 from solvers.drivers.newton_points import NewtonPoints
 from solvers.drivers.slots import lp_words
@@ -43,20 +44,31 @@ from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of
 from solvers.facts.certificate import Certificate
 from solvers.facts.separable import Cuts, Separable, no_cuts, stacked
-from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import called, find, for_cones
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
-from solvers.model.classes import refuse_integers, single_objective, used_variables
+from solvers.model.classes import single_objective, used_variables
 from solvers.model.conflict import clashing_rows
 from solvers.model.convexity import ConvexFunction
 from solvers.options import Config, SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
+from solvers.values import bounds_of
 
 BOXES = [1e2, 1e4, 1e6]
 IN_BOX = 20  # rounds in one box, besides two for each column
 SAME = 1e-12  # relative distance of two points that are one
+
+
+class CutsEnd(StrEnum):
+    """Why no more rows are added."""
+
+    CLOSED = "the bounds have met"
+    EXACT = "no row is violated"
+    STALLED = "the LP's own tolerance is all that is left"
+    ENOUGH = "more rows are not worth their time"
+    NO_OPTIMUM = "the last LP has none"
+    STOPPED = "a limit, a callback or Ctrl-C"
 
 
 @dataclass
@@ -74,8 +86,11 @@ class CuttingPlaneConfig(Config):
         What a separator stands for; by default the model's structure.
     lp_solver : str
         Of the linear programs.
-    lp_options : mapping, optional
-        Its own options.
+    master_solver : str, optional
+        Of the mixed-integer programs, where the model has integers; one whose bounds count, as cbc's do not. By default
+        ``lp_solver`` if it is one, else "highs".
+    lp_options, master_options : mapping, optional
+        Their own options.
     """
 
     gap: float = 1e-6
@@ -84,6 +99,8 @@ class CuttingPlaneConfig(Config):
     separable: Separable | None = None
     lp_solver: str | SolverObject = "highs"
     lp_options: Mapping[str, Any] | None = None
+    master_solver: str | SolverObject | None = None
+    master_options: Mapping[str, Any] | None = None
 
     def check(self) -> None:
         """Refuse options that mean nothing.
@@ -98,19 +115,19 @@ class CuttingPlaneConfig(Config):
 
 
 class CuttingPlane(Driver):
-    """Kelley's cutting planes."""
+    """Kelley's cutting planes, of continuous models; by its name ``MixedCuttingPlane`` runs, which is one of these."""
 
     name = "cutting-plane"
     title = "convex rows and objectives over linear programs (Kelley's cutting planes)"
     options_type = CuttingPlaneConfig
     config: CuttingPlaneConfig
+    keeps_rows = False  # for mixed-integer programs
 
     def prepare(self) -> None:
         """Sort the rows, prove what is convex, and set the LP up."""
         c = self.config
         c.check()
         self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
-        refuse_integers(self.reading, self.name, C.MIQCP)
         self.facts = self._facts()
         covered = set() if self.facts is None else {id(row) for row in data_of(self.facts.rows)}
         self.hidden = [] if self.facts is None else data_of(self.facts.hidden)
@@ -119,7 +136,7 @@ class CuttingPlane(Driver):
         variables, lift, lower = self._space()
         self.parts = ConvexParts(self.reading, rows, variables, assume_convex=c.assume_convex)
         self.go_on()
-        self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, words=lp_words(c))
+        self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, words=lp_words(c), keep=self.keeps_rows)
         self._solved = 0
         self._worst = np.inf  # violation at the last point
         self._vertex_cut = True  # whether the last LP's point was cut off
@@ -146,7 +163,9 @@ class CuttingPlane(Driver):
         visible = [] if self.facts is None else data_of(self.facts.visible)
         known = {id(v) for v in [*visible, *self.hidden]}
         others = {id(v): v for v in used_variables(self.reading) if not v.fixed and id(v) not in known}
-        lift, lower = sparse.eye_array(len(others), format="csr"), np.full(len(others), -np.inf)
+        units = [_unit(v) for v in others.values()]  # columns of one size, where bounds tell the size
+        lift = sparse.csr_array(sparse.diags_array(units, shape=(len(units), len(units)), dtype=float))
+        lower = np.full(len(others), -np.inf)
         if self.facts is not None:
             ours, least = self.facts.columns()
             lift, lower = sparse.block_diag([ours, lift], format="csr"), np.concatenate([least, lower])
@@ -155,29 +174,50 @@ class CuttingPlane(Driver):
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run; the numbers are the steps of the algorithm box."""
         self._start()  # 0
+        end = self._cut("cuts")
+        if end is CutsEnd.NO_OPTIMUM:
+            return self._ended(self.answer)
+        if end is CutsEnd.STOPPED:
+            return self.stop, None
+        self.message = self._words(end is CutsEnd.STALLED)
+        return StopReason.CONVERGED, None
+
+    def _cut(self, step: str, *, enough: Callable[[float], bool] | None = None) -> CutsEnd:
+        """Solve LPs and add the rows that cut their optima off (1 to 3); ``answer`` is the last.
+
+        ``enough``: (value of an LP) -> whether to end.
+        """
         previous, last = np.full(self.lp.columns, np.inf), no_cuts(self.lp.columns)
         for _ in self.rounds(done=lambda: self._solved):
             with self.timing("master"):
-                answer = self._solve()  # 1
+                self.answer = answer = self._solve()  # 1
             if answer.status is not LpStatus.OPTIMAL:
-                return self._ended(answer)
-            self.raise_bound(self._proven(answer))
+                return CutsEnd.NO_OPTIMUM
+            value = answer.objective + self.lp.constant
+            self._take_bound(answer)
             with self.timing("subproblem"):
                 cuts = self._separate(answer.point)  # 2
             stalled = self._stalled(answer.point, previous, cuts, last)
             self._offer(answer.point, FEASIBLE if stalled else self.config.tolerance)
             rows = cuts.matrix.shape[0]
             added = self._led(cuts) if rows and not stalled else cuts
-            self.record("cuts", answer.objective + self.lp.constant, cuts=added.matrix.shape[0], support=None)
-            if self.closed(self.config.gap) or not rows or stalled:  # 3
-                self.message = self._words(stalled)
-                return StopReason.CONVERGED, None
+            self.record(step, value, cuts=added.matrix.shape[0], support=None)
+            if self.closed(self.config.gap):  # 3
+                return CutsEnd.CLOSED
+            if not rows or stalled:
+                return CutsEnd.STALLED if stalled else CutsEnd.EXACT
             self.lp.add(added)
+            if enough is not None and enough(value):
+                return CutsEnd.ENOUGH
             if self._vertex_cut:
                 previous, last = answer.point, cuts
             else:
                 previous, last = np.full(self.lp.columns, np.inf), no_cuts(self.lp.columns)
-        return self.stop, None
+        return CutsEnd.STOPPED
+
+    def _take_bound(self, answer: LpAnswer) -> None:
+        """Take the bound that an LP gives."""
+        self.raise_bound(self._proven(answer))
 
     def _proven(self, answer: LpAnswer) -> float | None:
         """Return the bound of an LP: its optimum, or what its multipliers prove, where the model says how."""
@@ -217,7 +257,11 @@ class CuttingPlane(Driver):
             cuts.append(self.lp.over_columns([self._objective_cut(x)], eta=True))
         for c in cuts:
             self.lp.add(c)
-        self.newton = NewtonPoints(self.parts, x) if self.facts is None and self._has_rows else None
+        self._lead(self.parts, x)
+
+    def _lead(self, parts: ConvexParts, x: np.ndarray) -> None:
+        """Lead the tangents from a point to the optimum of ``parts``, where no separator hides how the rows bend."""
+        self.newton = NewtonPoints(parts, x) if self.facts is None and self._has_rows else None
 
     def _defined(self, g: ConvexFunction, x: np.ndarray) -> bool:
         """Tell whether a row can be linearised at the start: elsewhere that is an error."""
@@ -321,8 +365,8 @@ class CuttingPlane(Driver):
 
     def _hold(self, x: np.ndarray) -> None:
         """Offer a point that satisfies the model."""
-        value = self.parts.cost.at(x)
-        if not np.isfinite(value):
+        admissible = self._admissible(x)
+        if admissible is None or not np.isfinite(value := self.parts.cost.at(x := admissible)):
             return
         if self.certificate is None and self.best is not None and value >= self.best:
             return
@@ -334,6 +378,10 @@ class CuttingPlane(Driver):
         if self.certificate is not None and self.certificate.settle(self.reading, has_point=True) is not None:
             value = self.sign * float(pyo.value(single_objective(self.reading)))
         self.offer(value, [*self.parts.variables, *self.hidden], lambda: None)
+
+    def _admissible(self, x: np.ndarray) -> np.ndarray | None:
+        """Return a point that satisfies the rows, or one as good, to be the incumbent; None where it may not be."""
+        return x
 
     def _repaired(self, x: np.ndarray) -> np.ndarray | None:
         """Return what the separator makes of a point, if that satisfies all other rows."""
@@ -391,3 +439,8 @@ class CuttingPlane(Driver):
                 f"{called(self.config.lp_solver)} resolves its rows no finer: the gap cannot be closed further."
             )
         return " ".join(words)
+
+
+def _unit(v: Any) -> float:
+    """Return a power of two near the larger bound of a continuous variable that has both."""
+    return sized(max(map(abs, bounds_of(v)))) if v.is_continuous() else 1.0

@@ -67,6 +67,8 @@ class Separable(Facts):
         w-); by default each variable is a column.
     lower : array over the columns, optional
         Least values; by default none.
+    discrete : list of Var components or data
+        Visible variables that must be integer, or fixed, for the separator to stand for the rows.
     proof : callable, optional
         (model, slopes (K, visible), sides (K,), multipliers (K,)) -> what rows ``slopes . x >= sides`` of the separator
         prove of the optimum of the model as built, whatever the multipliers are; where the model does not state them.
@@ -78,6 +80,7 @@ class Separable(Facts):
     separator: Separator
     lift: Any = None
     lower: np.ndarray | None = None
+    discrete: list[Any] = field(default_factory=list)
     proof: Callable[[Any, np.ndarray, np.ndarray, np.ndarray], float] | None = None
     default_solver: str = field(default="cutting-plane", kw_only=True)
 
@@ -111,7 +114,11 @@ class Separable(Facts):
     def own_edits(self, model: Any) -> list[str]:
         """Name what is no longer as built in what the separator stands for; without a walk over the other rows."""
         built = self.built
-        return [] if built is None else [*built.row_edits(model), *built.variable_edits(built.variables)]
+        if built is None:
+            return []
+        relaxed = [v for v in data_of(self.discrete) if not v.is_integer() and not v.fixed]
+        found = [f'"{v.name}" is no integer any more' for v in relaxed[:1]]
+        return [*built.row_edits(model), *built.variable_edits(built.variables), *found]
 
 
 def _first(expression: Any, inside: set[int]) -> str:

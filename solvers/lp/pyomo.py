@@ -89,11 +89,17 @@ class PyomoLP:
         *,
         words: SolveOptions | None = None,
     ) -> None:
-        self.columns = len(cost)
         words = SolveOptions() if words is None else words
-        self._spec = require_lp_solver(solver, words.own)
-        self._options = replace(words, seed=words.seed or 0, threads=1)
-        self._runner = Runner(self._spec, self._options)
+        self._begin(require_lp_solver(solver, words.own), replace(words, seed=words.seed or 0, threads=1))
+        self._state(cost, lower, upper)
+
+    def _begin(self, spec: SolverSpec, options: SolveOptions) -> None:
+        self._spec, self._options = spec, options
+        self._runner = Runner(spec, options)
+
+    def _state(self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """State the columns."""
+        self.columns = len(cost)
         model = self._model = pyo.ConcreteModel()
         model.x = pyo.Var(range(self.columns))
         model.rows = pyo.Constraint(pyo.Any)

@@ -111,8 +111,10 @@ from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.grid import path
 from fsmodels.models.gmeb.norm import separable
 from fsmodels.models.gmeb.proof import of_dual, of_nonconvex, of_primal, resolution
+from fsmodels.models.gmeb.selecting import add_choice, without_choice
 from fsmodels.models.gmeb.solution import (
     by_multiplier,
+    by_sigma,
     by_weight,
     classifier,
     duality_gap,
@@ -151,10 +153,14 @@ __all__ = [
 __dir__ = __all__.copy  # what <TAB> offers
 
 FORMS = ["conic", "quotient"]
+DEFAULT = {("conic", False): "clarabel", ("quotient", False): "pounce"}  # (form, sigma)
+DEFAULT |= {("conic", True): "cutting-plane", ("quotient", True): "scip"}
 FLOOR = 1e-7  # of (v+_j / R+ + v-_j / R-) s_j; NLP solvers relax bounds by 1e-8, and s_j < 0 makes room for any w
 
 
-def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic") -> pyo.ConcreteModel:
+def primal(
+    data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic", sigma: bool = False
+) -> pyo.ConcreteModel:
     """Build the convex primal (15) of Theorem 15.
 
     Parameters
@@ -167,11 +173,15 @@ def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic")
     form : {"conic", "quotient"}
         How ``sum w_j**2 / s_j <= 1`` is written: as cones for conic solvers, or as it stands, with s_j kept above 0 by
         the rows ``floor``, for NLP solvers.
+    sigma : bool
+        Whether to add the binaries ``sigma`` (features), sigma_j = 0 forcing w_j = 0, for rows on what is selected.
 
     Returns
     -------
     pyo.ConcreteModel
-        ``w``, ``s`` (features), ``offset``, ``b``, ``xi`` (samples), rows ``margin``; state side constraints on ``s``.
+        ``w``, ``s`` (features), ``offset``, ``b``, ``xi`` (samples), rows ``margin``. With ``sigma=True`` also
+        ``sigma``, ``M`` and the rows ``only_selected`` and ``only_selected_below``, in the conic form ``cap_plus`` and
+        ``cap_minus``; the default solver is then "cutting-plane", of quotients scip.
 
     Raises
     ------
@@ -222,16 +232,18 @@ def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic")
         total = pyo.quicksum(model.w[j] ** 2 / model.s[j] for j in varying)
     model.unit = pyo.Constraint(expr=total <= 1, doc="(15) sum_j w_j^2 / s_j <= 1")
     second_moments(model, columns, model.s, "(15)")
+    if sigma:
+        add_choice(model, columns, cones=form == "conic")
     model.objective = pyo.Objective(expr=model.loss, doc="(15) sum of slacks")
     proof = proof_of(columns)
     factor = powers(proof.sizes(R_plus, R_minus))
     facts = Facts(
-        selected=partial(by_weight, columns.sizes),
+        selected=by_sigma if sigma else partial(by_weight, columns.sizes),
         violation=norm_violation,
         resolution=partial(resolution, len(columns.y)),
-        certificate=of_primal(model, proof, FLOOR if form == "quotient" else 0.0),
+        certificate=of_primal(model, proof, FLOOR if form == "quotient" else 0.0, selects=sigma),
         change=primal_change(model, columns, factor, (R_plus, R_minus)),
-        default_solver="clarabel" if form == "conic" else "pounce",
+        default_solver=DEFAULT[form, sigma],
     )
     if form == "conic":
         facts = separable(model, facts, columns, proof.moments, factor)
@@ -239,10 +251,11 @@ def primal(data: Dataset, *, R_plus: float, R_minus: float, form: str = "conic")
     return model
 
 
-def nonconvex(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
+def nonconvex(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -> pyo.ConcreteModel:
     """Build the constrained nonconvex form (11), for NLP solvers from several starts; its optimum is that of (15).
 
-    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``.
+    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``. ``sigma`` must be False: here sigma is the paper's,
+    a scale, and not a binary.
 
     Returns
     -------
@@ -257,6 +270,7 @@ def nonconvex(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteMo
     >>> fs.solve(model, "pounce").status.value
     'stationary'
     """
+    without_choice("nonconvex", sigma, "its sigma is the scale of a feature, and its solvers are local")
     model, columns = centred_model("GMEB nonconvex", data)
     bounds_on_moments(model, R_plus, R_minus)
     add_scaled_classifier(model, columns, columns.even(R_plus, R_minus), "(11)")
@@ -310,10 +324,11 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     return model
 
 
-def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
+def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -> pyo.ConcreteModel:
     """Build the conic dual (16), (17); its optimum equals that of ``primal``, and its multipliers are the classifier.
 
-    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``.
+    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``. ``sigma`` must be False: multipliers exist for
+    continuous models only.
 
     Returns
     -------
@@ -328,6 +343,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float) -> pyo.ConcreteModel:
     >>> fs.solve(model).status.value
     'optimal'
     """
+    without_choice("dual", sigma, "its weights are multipliers, and no row can hold these")
     model, columns = centred_model("GMEB dual", data)
     bounds_on_moments(model, R_plus, R_minus)
     varying = columns.varying()

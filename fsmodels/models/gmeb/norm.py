@@ -46,6 +46,7 @@ FloatArray = NDArray[np.float64]
 END = 1e-8  # angle that is as good as 0 or a right one: its square is below the rounding of a sum
 VIOLATED = 1e-10  # relative
 ROW_TOLERANCE = 1e-6  # of an LP's rows, at most
+IDLE = 1e-9  # of sigma: a weight beside less is an LP's tolerance
 STARTS = ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5))  # (p, q) of the first rows
 
 
@@ -115,7 +116,8 @@ class Norms:
     """The separator of (15): points are (w, offset, xi), columns (w+, w-, offset, xi) with w = w+ - w-.
 
     ``X``: ndarray of shape (n, d), centred. ``factor`` (ndarray of shape (d,)): w_j = factor_j (w+_j - w-_j): the
-    columns of the LP are of one size, whatever the units of the data.
+    columns of the LP are of one size, whatever the units of the data. ``selects``: points and columns end with sigma,
+    which no row here holds; s is 0 where w is, as sigma_j = 0 asks, and elsewhere never above what sigma_j = 1 allows.
     """
 
     moments: Moments
@@ -126,6 +128,7 @@ class Norms:
     R_minus: Any
     s: Any
     t: Any
+    selects: bool = False
 
     @property
     def _limits(self) -> tuple[float, float]:
@@ -134,7 +137,7 @@ class Norms:
     @property
     def _columns(self) -> int:
         n, d = self.X.shape
-        return 2 * d + 1 + n
+        return 2 * d + 1 + n + d * self.selects
 
     def start(self) -> Cuts:
         """Return the rows of the two classes and one between."""
@@ -154,14 +157,19 @@ class Norms:
         """Shrink w until every row holds; the offset stays, and slacks grow as their margins lose.
 
         A slack short of its margin by no more than an LP's tolerance is put there; by more, that row must be off.
+        A feature selected in part is selected where it has a weight, and has none where it is not selected at all.
         """
-        d = self.X.shape[1]
-        w, offset, xi = point[:d], float(point[d]), point[d + 1 :]
-        small = w / max(1.0, self.moments.worst(w, *self._limits).ratio * (1 + 1e-15))
+        n, d = self.X.shape
+        w, offset, xi, sigma = point[:d], float(point[d]), point[d + 1 : d + 1 + n], point[d + 1 + n :]
+        kept = w
+        if self.selects:
+            sigma = np.where((w != 0) & (sigma > IDLE), 1.0, np.round(sigma))
+            kept = np.where(sigma > 0.5, w, 0.0)
+        small = kept / max(1.0, self.moments.worst(kept, *self._limits).ratio * (1 + 1e-15))
         before, after = (np.maximum(0.0, 1 - self.y * (self.X @ v + offset)) for v in (w, small))
         grown = xi + after - before
         slacks = np.where(grown >= after - ROW_TOLERANCE * np.maximum(1.0, after), np.maximum(grown, after), grown)
-        return np.concatenate([small, [offset], np.maximum(0.0, slacks)])
+        return np.concatenate([small, [offset], np.maximum(0.0, slacks), sigma])
 
     def load(self, point: FloatArray) -> None:
         """Set s and t of the weights."""
@@ -174,9 +182,10 @@ class Norms:
                     v.set_value(value, skip_validation=True)
 
     def _row(self, p: float, q: float) -> tuple[Any, float]:
-        n, R_plus, R_minus = len(self.y), *self._limits
+        R_plus, R_minus = self._limits
         c = self.moments.coefficients(p, q) * self.factor
-        return sparse.csr_array(np.concatenate([c, c, np.zeros(1 + n)])[None]), float(np.sqrt(p * R_plus + q * R_minus))
+        row = np.concatenate([c, c, np.zeros(self._columns - 2 * len(c))])
+        return sparse.csr_array(row[None]), float(np.sqrt(p * R_plus + q * R_minus))
 
 
 def separable(
@@ -184,7 +193,8 @@ def separable(
 ) -> Separable:
     """Return the facts of a conic primal (15) that also tell "cutting-plane" that s, t and their rows can be spared.
 
-    - ``model``: with ``w``, ``offset``, ``xi``, ``s``, ``t``, ``R_plus``, ``R_minus`` and the rows of (15).
+    - ``model``: with ``w``, ``offset``, ``xi``, ``s``, ``t``, ``R_plus``, ``R_minus`` and the rows of (15); perhaps
+      with the binaries of ``gmeb.selecting``.
     - ``facts``: what else is known of it.
     - ``columns``: Centred.
     - ``moments``: Moments.
@@ -192,14 +202,18 @@ def separable(
     """
     n, d = columns.X.shape
     split = sparse.hstack([sparse.diags_array(factor), -sparse.diags_array(factor)])
-    norms = Norms(moments, columns.X, columns.y, factor, model.R_plus, model.R_minus, model.s, model.t)
+    selects = model.component("M") is not None
+    norms = Norms(moments, columns.X, columns.y, factor, model.R_plus, model.R_minus, model.s, model.t, selects)
+    sigma, caps = ([model.sigma], [model.cap_plus, model.cap_minus]) if selects else ([], [])
+    others = 1 + n + d * selects
     return Separable(
-        visible=[model.w, model.offset, model.xi],
+        visible=[model.w, model.offset, model.xi, *sigma],
         hidden=[model.s, model.t],
-        rows=[model.cone, model.unit, model.second_plus, model.second_minus],
+        rows=[model.cone, model.unit, model.second_plus, model.second_minus, *caps],
         separator=norms,
-        lift=sparse.block_diag([split, sparse.eye_array(1 + n)], format="csr"),
-        lower=np.concatenate([np.zeros(2 * d), np.full(1 + n, -np.inf)]),
+        lift=sparse.block_diag([split, sparse.eye_array(others)], format="csr"),
+        lower=np.concatenate([np.zeros(2 * d), np.full(others, -np.inf)]),
+        discrete=sigma,
         selected=facts.selected,
         violation=facts.violation,
         resolution=facts.resolution,

@@ -145,10 +145,15 @@ def resolution(samples: int, model: Any = None) -> float:
     return 8 * EPS * samples
 
 
-def of_primal(model: pyo.ConcreteModel, proof: MomentProof, floor: float = 0.0) -> Certificate:
-    """Return how answers of (15) are proven; ``floor`` is the least ``(v+_j / R+ + v-_j / R-) s_j``."""
-    part = _Primal(proof, floor)
-    return Certificate([model.margin], part.bound, part.repair, part.trivial)
+def of_primal(
+    model: pyo.ConcreteModel, proof: MomentProof, floor: float = 0.0, *, selects: bool = False
+) -> Certificate:
+    """Return how answers of (15) are proven; ``floor`` is the least ``(v+_j / R+ + v-_j / R-) s_j``.
+
+    ``selects``: whether the model has ``sigma``; what the data prove without it is then a bound, but rarely the best.
+    """
+    part = _Primal(proof, floor, selects)
+    return Certificate([] if selects else [model.margin], part.bound, part.repair, part.trivial)
 
 
 def of_nonconvex(model: pyo.ConcreteModel, proof: MomentProof) -> Certificate:
@@ -170,15 +175,25 @@ def of_dual(model: pyo.ConcreteModel, proof: MomentProof) -> Certificate:
 class _Primal:
     proof: MomentProof
     floor: float = 0.0
+    selects: bool = False
 
     def bound(self, model: Any, multipliers: FloatArray | None) -> float:
-        return self.proof.bound(multipliers, *_limits(model)).value
+        known = None if multipliers is None or not len(multipliers) else multipliers
+        return self.proof.bound(known, *_limits(model)).value
 
     def repair(self, model: Any) -> None:
-        self._put(model, _numbers(model.w))
+        w = _numbers(model.w)
+        if self.selects:
+            take = _numbers(model.sigma) > 0.5
+            _put(model.sigma, take)
+            w = np.where(take, w, 0.0)
+        self._put(model, w)
 
     def trivial(self, model: Any) -> None:
-        self._put(model, np.zeros(self.proof.X.shape[1]))
+        w = np.zeros(self.proof.X.shape[1])
+        if self.selects:
+            _put(model.sigma, w)
+        self._put(model, w)
 
     def _put(self, model: Any, w: FloatArray) -> None:
         """Put the best classifier of weights on the model; room for the floors is taken from both R alike."""

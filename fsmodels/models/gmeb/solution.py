@@ -91,7 +91,7 @@ def scaling(model: pyo.ConcreteModel) -> pd.DataFrame:
     True
     """
     w, _ = classifier(model)
-    if model.component("sigma") is not None:
+    if model.component("u") is not None:
         u, sigma = (np.array([v.value for v in part.values()], dtype=float) for part in (model.u, model.sigma))
         s = sigma**2
     else:
@@ -134,6 +134,11 @@ def by_weight(sizes: FloatArray, model: Any) -> list[str]:
     """Return the features that the weights use; ``sizes`` are of the centred columns."""
     w = np.array([float(v.value) for v in model.w.values()])
     return [j for j, uses in zip(model.features, used(w, sizes).tolist(), strict=True) if uses]
+
+
+def by_sigma(model: Any) -> list[str]:
+    """Return the features that the model's binaries select."""
+    return [j for j in model.features if (model.sigma[j].value or 0.0) > 0.5]
 
 
 def by_multiplier(sizes: FloatArray, model: Any) -> list[str]:

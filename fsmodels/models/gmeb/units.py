@@ -26,6 +26,14 @@ def primal_change(
     if model.component("cone") is not None:
         sizes = powers((columns.v_plus + columns.v_minus) * factor**2)
         rows += [(model.cone[j], f) for j, f in zip(columns.features, sizes.tolist(), strict=True) if j in model.cone]
+    if model.component("M") is not None:
+        inverse = dict(zip(columns.features, (1.0 / factor).tolist(), strict=True))
+        rows += [
+            (row, inverse[j]) for part in (model.only_selected, model.only_selected_below) for j, row in part.items()
+        ]
+    if model.component("cap_plus") is not None:
+        for part, side in zip((model.cap_plus, model.cap_minus), sides.tolist(), strict=True):
+            rows += [(row, side) for row in part.values()]
     return Change(factors, rows=rows)
 
 

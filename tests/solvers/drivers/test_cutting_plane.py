@@ -4,14 +4,14 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from pyomo.gdp import Disjunction
-from scipy import sparse
 
 import solvers
+from cutting_planes import Norm, brackets
 from model_state import state
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.clarabel.body import Walker
 from solvers.drivers import newton_points
-from solvers.facts.separable import Cuts, Separable, no_cuts
+from solvers.facts.separable import Separable
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.lp.pyomo import PyomoLP
 
@@ -53,20 +53,6 @@ def box():
     m.volume = pyo.Constraint(expr=m.u[0] + m.u[1] + m.u[2] >= 0)
     m.cost = pyo.Objective(expr=m.area)
     return m
-
-
-def brackets(result, optimum, sign=1.0, rel=1e-6):
-    """Every bound of the table on its side of the optimum, every incumbent on the other, none getting worse."""
-    bound = sign * result.iterations["Bound"].to_numpy(dtype=float)
-    bound = bound[~np.isnan(bound)]
-    incumbent = sign * result.iterations["Incumbent"].to_numpy(dtype=float)
-    incumbent = incumbent[~np.isnan(incumbent)]
-    room = rel * max(1.0, abs(optimum))
-    assert len(bound)
-    assert (bound <= sign * optimum + room).all()
-    assert (incumbent >= sign * optimum - room).all()
-    assert (np.diff(bound) >= -room).all()
-    assert (np.diff(incumbent) <= room).all()
 
 
 @pytest.mark.parametrize("lp_solver", LP_SOLVERS)
@@ -216,7 +202,6 @@ def test_an_end_that_rows_do_not_show_is_an_error_that_names_the_variable():
 # What it does not take.
 
 REFUSED = {
-    "integers": (lambda m: setattr(m.x, "domain", pyo.Integers), "continuous variables only.*scip"),
     "disjunction": (
         lambda m: m.add_component("e", Disjunction(expr=[[m.x == 0], [m.y == 0]])),
         'does not see the model\'s Disjunction "e"',
@@ -361,29 +346,6 @@ def test_a_gap_stops_early():
 
 
 # A separator: the largest eigenvalue of x0 [[1, 0], [0, -1]] + x1 [[0, 1], [1, 0]], which is the norm of x.
-
-
-class Norm:
-    """Stands for a second-order cone with a hidden bound r on the norm of (x, y), at most the parameter ``most``."""
-
-    def __init__(self, model):
-        self.r, self.most, self.asked = model.r, model.most, 0
-
-    def start(self):
-        return no_cuts(2)
-
-    def separate(self, point):
-        self.asked += 1
-        size, most = float(np.hypot(*point)), pyo.value(self.most)
-        if size <= most * (1 + 1e-9):
-            return no_cuts(2)
-        return Cuts(sparse.csr_array((point / size)[None]), np.array([-INF]), np.array([most]), size / most - 1)
-
-    def repair(self, point):
-        return point / max(1.0, float(np.hypot(*point)) / pyo.value(self.most) * (1 + 1e-15))
-
-    def load(self, point):
-        self.r.set_value(float(np.hypot(*point)))
 
 
 def cone(attach=True):

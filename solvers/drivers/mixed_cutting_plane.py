@@ -1,0 +1,335 @@
+"""Cutting planes for a convex model with integers: mixed-integer linear programs over more and more rows.
+
+For min { c.x : A x in [l, u], g_k(x) <= 0, x_j integer for j in J }, g_k convex, with the LP of ``cutting_plane``:
+
+    0. Kelley's cutting planes on the LP, without "integer", until its optimum rises slowly.
+    1. A first choice: the binaries that its optimum x leans to, max x.z over the rows on the binaries z alone. Step 3.
+    2. Solve the MILP over all rows so far -> x; its dual bound is a lower bound. Its point is nobody's incumbent.
+    3. Fix x_J, and solve the rest by cutting planes on the LP -> an incumbent, and rows that hold for every choice;
+       until the LP's optimum is not below the incumbent, or it has no point.
+    4. Stop when the incumbent meets the bound. A choice that comes again, though what it is worth is known, and the
+       MILP is solved to the full gap, is cut off. Go to 2.
+
+All rows are linearisations or a separator's, valid for every point of the model, so the MILP is a relaxation of it
+(Duran and Grossmann 1986; the extended cutting planes of Westerlund and Pettersson 1995 with step 3 added). Each choice
+comes up once, or a second time within tolerances: finite where there are finitely many choices. A choice is cut off by
+sum_{x_j = 0} x_j + sum_{x_j = 1} (1 - x_j) >= 1, for binaries; what its LP has proven stays part of the bound. The
+solver's bounds count less what its tolerances may hide; a model's own proof from data counts beside them.
+
+A new incumbent of value U bounds the continuous columns of rows that hold integers: by the LP's optima of each column
+beside the row c.x <= U. A big-M of such a row is as good as these bounds. What the MILP then proves is min(bound, U).
+
+Integers that nothing needs are 0: a binary may stay 1 beside a weight of 0, where no row asks for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from solvers.drivers.convex_parts import ConvexParts
+from solvers.drivers.cutting_plane import CutsEnd, CuttingPlane
+from solvers.drivers.slots import master_words
+from solvers.errors import ModelError, SolverFailure
+from solvers.facts.separable import Cuts
+from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.lp.highs import LpAnswer
+from solvers.lp.mixed import MixedAnswer, MixedProgram, mixed_solver
+from solvers.model.classes import has_integers
+from solvers.model.conflict import clashing_rows
+from solvers.model.scaling import power_of_two
+from solvers.result import ROUNDING, SolutionStatus, StopReason, relative_gap
+
+SLOW = 1e-3  # relative rise of the LP's optimum in PATIENCE rounds, below which it is worth less than branching
+PATIENCE = 3
+FIRST_GAP = 1e-2  # of a MILP that lacks rows, at most: its optimum is not worth its time
+SHARE = 0.1  # of the run's gap so far, and of what is asked for
+SETTLED = 0.5  # of the gap asked for, within which a choice's incumbent is its optimum
+WORTH = 0.1  # of what is between incumbent and bound: an incumbent better by less bounds no columns anew
+
+
+class MixedCuttingPlane(CuttingPlane):
+    """Kelley's cutting planes, over mixed-integer linear programs where the model has integers."""
+
+    title = "convex rows and objectives, with integers too, over linear programs (Kelley's cutting planes)"
+
+    def prepare(self) -> None:
+        """Take the model apart, and find the columns that are its integers."""
+        self.keeps_rows = has_integers(self.reading)
+        if self.keeps_rows:
+            c = self.config
+            self._spec = mixed_solver(c.master_solver, c.lp_solver)
+            c.master_solver = c.master_solver or self._spec.name
+            self._told = master_words(c, self._spec)
+        super().prepare()
+        if self.keeps_rows:
+            self._prepare_integers()
+
+    def _prepare_integers(self) -> None:
+        variables, lift = self.parts.variables, self.lp.lift
+        self._at = np.array([k for k, v in enumerate(variables) if not v.is_continuous() and not v.fixed], dtype=int)
+        for k in self._at.tolist():
+            here = slice(lift.indptr[k], lift.indptr[k + 1])
+            if not variables[k].is_integer() or here.stop - here.start != 1 or lift.data[here.start] != 1.0:
+                raise ModelError(
+                    f'"{self.name}" takes integer variables that are columns of its programs, and '
+                    f'"{variables[k].name}" is in {variables[k].domain}: write it as a sum of binaries.'
+                )
+        self._columns = lift.indices[lift.indptr[self._at]]
+        self._binary = bool(all(variables[k].is_binary() for k in self._at))
+        self._cheap = self._idle_candidates()
+        self._step = "relaxation"
+        self._values = list[float]()  # of the LPs of step 0
+        self._sharp = False  # whether the next MILP is worth the full gap: its last point was
+        self._proved = -math.inf  # of the choice that is being settled
+        self._cutoff = math.inf  # what the bounds on columns leave out
+        self._known: dict[bytes, float] = {}  # choice -> what its LP has proven
+        self._excluded = math.inf  # the least of those that are cut off
+
+    def loop(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run; the numbers are the steps of the algorithm box."""
+        if not self.keeps_rows:
+            return super().loop()
+        self._start()
+        if (ended := self._cut_until(self._slow)) is not None:  # 0
+            return ended
+        self._sharp = self._worst <= self.config.tolerance
+        if (first := self._leaning()) is not None and (ended := self._settle(first)) is not None:  # 1
+            return ended
+        lp, c, sent = self.lp, self.config, 0
+        program = self._program(lp.cost, lp.lower, lp.upper, self._columns)
+        for _ in self.rounds(done=lambda: self._solved):
+            for rows in lp.rows[sent:]:
+                program.add_rows(rows.matrix, rows.lower, rows.upper)
+            sent = len(lp.rows)
+            self._tighten(program)
+            with self.timing("master"):
+                found = program.solve_to(self._milp_gap(), self.clock.left)  # 2
+            self._solved += 1
+            self._take_milp_bound(found)
+            if self.closed(c.gap):  # 4
+                return StopReason.CONVERGED, None
+            if found.point is None:
+                return self._without_point(found)
+            ended = self._settle(found.point, found.objective) or self._cut_short(found)  # 3
+            if ended is not None:
+                return ended
+        return self.stop, None
+
+    def _program(self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, integer: np.ndarray) -> MixedProgram:
+        unit = power_of_two(float(np.abs(cost).max(initial=0.0)) or 1.0)
+        return MixedProgram(self._spec, self._told, cost, lower, upper, integer, unit=unit)
+
+    def _leaning(self) -> np.ndarray | None:
+        """Return the relaxation's point with the choice that it leans to (1), of the rows on the binaries alone."""
+        lp, columns = self.lp, self._columns
+        if not self._binary or not len(lp.rows):
+            return None
+        rows = lp.rows[0]  # the model's own
+        alone = abs(rows.matrix) @ np.where(np.isin(np.arange(lp.columns), columns), 0.0, 1.0) == 0
+        lean = -np.maximum(self.answer.point[columns], 0.0)
+        program = self._program(lean, lp.lower[columns], lp.upper[columns], np.arange(len(columns)))
+        program.add_rows(rows.matrix[alone][:, columns], rows.lower[alone], rows.upper[alone])
+        found = program.solve_to(FIRST_GAP, self.clock.left)
+        if found.point is None:
+            return None
+        point = self.answer.point.copy()
+        point[columns] = found.point
+        return point
+
+    def _tighten(self, program: MixedProgram) -> None:
+        """Bound the columns beside integers by the incumbent, where it is much better than the last that did."""
+        best, bound = self.best, self.bound
+        if best is None or bound is None or self._cutoff - best <= WORTH * (best - bound):
+            return
+        lp, whole = self.lp, np.isin(np.arange(self.lp.columns), self._columns)
+        beside = np.zeros(lp.columns, dtype=bool)
+        for rows in lp.rows:
+            mixed = abs(rows.matrix) @ whole.astype(float) > 0
+            beside[np.unique(rows.matrix[mixed].indices)] = True
+        at = np.flatnonzero(beside & ~whole)
+        end = self.clock.elapsed + PATIENCE * self.clock.elapsed
+        with self.timing("master"):
+            found = lp.ranges(at, best - lp.constant, lambda: self.stopped() is None and self.clock.elapsed < end)
+        self._cutoff = best
+        program.set_bounds(at, *found)
+
+    def _cut_until(self, enough: Callable[[float], bool]) -> tuple[StopReason, SolutionStatus | None] | None:
+        """Add rows by LPs; return how the run has ended thereby, if it has."""
+        outcome = self._cut(self._step, enough=enough)
+        if outcome is CutsEnd.STOPPED:
+            return self.stop, None
+        if outcome is CutsEnd.NO_OPTIMUM:
+            return self._ended(self.answer)
+        return (StopReason.CONVERGED, None) if outcome is CutsEnd.CLOSED else None
+
+    def _slow(self, value: float) -> bool:
+        """Tell whether the relaxation's optimum rises slowly (0)."""
+        self._values.append(value)
+        if len(self._values) <= PATIENCE:
+            return False
+        before = self._values[-1 - PATIENCE]
+        return value - before <= SLOW * max(abs(value), abs(before))
+
+    def _take_bound(self, answer: LpAnswer) -> None:
+        """Take the bound of an LP of the whole model; that of a choice bounds the choice."""
+        if not self.keeps_rows or self._step == "relaxation":
+            super()._take_bound(answer)
+        else:
+            self._proved = max(self._proved, answer.objective + self.lp.constant)
+
+    def _milp_gap(self) -> float:
+        """Return the relative gap to solve a MILP to (2)."""
+        full = SHARE * self.config.gap
+        told = relative_gap(self.best, self.bound, resolution=self.resolution)
+        return full if self._sharp else max(full, FIRST_GAP if told is None else min(FIRST_GAP, SHARE * told))
+
+    def _take_milp_bound(self, found: MixedAnswer) -> None:
+        """Take the bound of a MILP, and of the choices that it does not see any more."""
+        bound = None if found.bound is None else found.bound + self.lp.constant
+        if found.answer.status is SolutionStatus.INFEASIBLE:
+            bound = math.inf  # nothing is left but what was cut off
+        if bound is not None and (bound := min(bound, self._excluded, self._cutoff)) < math.inf:
+            self.raise_bound(self._with_data(bound))
+        told = None if found.objective is None else found.objective + self.lp.constant
+        self.record("milp", told, cuts=0, support=None)
+
+    def _with_data(self, bound: float) -> float | None:
+        """Return a bound, or what the data prove where that is more."""
+        if self.certificate is None:
+            return bound
+        told = self.certificate.bound_with(self.reading, {}, self._signed(bound), minimize=self.sign > 0)
+        return self._signed(told)
+
+    def _settle(self, point: np.ndarray, told: float | None = None) -> tuple[StopReason, SolutionStatus | None] | None:
+        """Solve the rest at a point's choice (3), or cut off one that comes again; return how the run ended, if it did.
+
+        ``told``: what a MILP says that the choice is worth.
+        """
+        choice = point[self._columns] + 0.0  # of -0.0 too
+        key = choice.tobytes()
+        if key in self._known:
+            return self._again(choice)
+        self._step, self._proved = "choice", -math.inf
+        self._lead(*self._at_choice(choice, point))
+        with self.lp.pinned(self._columns, choice):
+            ended = self._cut_until(self._beaten)
+        if ended is not None and ended[1] is SolutionStatus.INFEASIBLE:
+            self._proved, ended = math.inf, None
+        self._known[key] = self._proved
+        if told is not None:
+            missed = self._proved - self.lp.constant - told
+            self._sharp = missed <= SHARE * self.config.gap * abs(self._proved)
+        return ended
+
+    def _at_choice(self, choice: np.ndarray, point: np.ndarray) -> tuple[ConvexParts, np.ndarray]:
+        """Return the model at a choice, and a point within its bounds."""
+        r = self.parts.linear
+        lower, upper = r.x_lower.copy(), r.x_upper.copy()
+        lower[self._at] = upper[self._at] = choice
+        parts = copy(self.parts)
+        parts.linear = replace(r, x_lower=lower, x_upper=upper)
+        return parts, np.clip(self.lp.x(point), lower, upper)
+
+    def _beaten(self, value: float) -> bool:
+        """Tell whether a choice cannot be better than the incumbent by more than a part of the gap."""
+        return self.best is not None and value >= self.best - SETTLED * self.config.gap * abs(self.best)
+
+    def _again(self, choice: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
+        """Ask for a sharper MILP where a choice comes again, then cut the choice off."""
+        if not self._sharp:
+            self._sharp = True
+            return None
+        if not self._binary:
+            self.message = "The gap asked for is below what the solvers inside resolve: nothing more can be proven."
+            return StopReason.CONVERGED, None
+        self._excluded = min(self._excluded, self._known[choice.tobytes()])
+        row = sparse.csr_array(
+            (1.0 - 2.0 * choice, (np.zeros(len(choice), dtype=int), self._columns)), shape=(1, self.lp.columns)
+        )
+        self.lp.rows.append(Cuts(row, np.array([1.0 - choice.sum()]), np.array([np.inf])))  # for MILPs alone
+        return None
+
+    def _cut_short(self, found: MixedAnswer) -> tuple[StopReason, SolutionStatus | None] | None:
+        """Say why a MILP that was not solved to its end ends the run; the loop itself sees the run's limits."""
+        stop = found.answer.stop_reason
+        if stop is StopReason.CONVERGED or self.stopped() is not None:
+            return None
+        if stop is StopReason.SOLVER_ERROR:
+            raise SolverFailure(f"{self._spec.name}: {found.answer.message}.", self._spec.name)
+        return stop, None
+
+    def _without_point(self, found: MixedAnswer) -> tuple[StopReason, SolutionStatus | None]:
+        """Say what a MILP without a point means."""
+        answer = found.answer
+        if answer.status is SolutionStatus.INFEASIBLE:
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
+        if answer.stop_reason in (StopReason.CONVERGED, StopReason.SOLVER_ERROR):
+            raise SolverFailure(
+                f"{self._spec.name} failed on a mixed-integer program: {answer.message}.", self._spec.name
+            )
+        return answer.stop_reason, None
+
+    def _admissible(self, x: np.ndarray) -> np.ndarray | None:
+        """Return a point with whole integers, those that nothing needs at 0; None where they are not whole."""
+        if not self.keeps_rows:
+            return x
+        whole = np.round(x[self._at])
+        if np.any(np.abs(x[self._at] - whole) > ROUNDING):
+            return None
+        x = x.copy()
+        x[self._at] = whole
+        return self._without_idle(x)
+
+    def _idle_candidates(self) -> np.ndarray:
+        """Return the integers without cost that curved rows do not hold."""
+        parts = self.parts
+        held = [parts.objective.curved, *(g.function.curved for g in parts.convex)]
+        held += [np.flatnonzero(g.function.linear) for g in parts.convex]
+        busy = np.zeros(len(parts.variables), dtype=bool)
+        busy[np.concatenate([*held, np.flatnonzero(parts.objective.linear)]).astype(int)] = True
+        self._by_column = sparse.csc_array(parts.linear.matrix)
+        continuous = np.ones(len(parts.variables))
+        continuous[self._at] = 0.0
+        self._mixed_rows = abs(parts.linear.matrix) @ continuous > 0
+        return np.array([k for k in self._at.tolist() if not busy[k]], dtype=int)
+
+    def _without_idle(self, x: np.ndarray) -> np.ndarray:
+        """Put at 0 what nothing needs: first all together that no row holds alone, else one after the other."""
+        r = self.parts.linear
+        body = r.matrix @ x
+
+        def allowed(places: Sequence[int], among: np.ndarray | None = None) -> bool:
+            new = body.copy()
+            touched = np.zeros(len(body), dtype=bool)
+            for k in places:
+                here = slice(self._by_column.indptr[k], self._by_column.indptr[k + 1])
+                new[self._by_column.indices[here]] -= self._by_column.data[here] * x[k]
+                touched[self._by_column.indices[here]] = True
+            if among is not None:
+                touched &= among
+            return bool(np.all(new[touched] >= r.lower[touched]) and np.all(new[touched] <= r.upper[touched]))
+
+        able = [k for k in self._cheap.tolist() if x[k] != 0 and r.x_lower[k] <= 0 <= r.x_upper[k]]
+        alone = [k for k in able if allowed([k], self._mixed_rows)]
+        for group in [alone, *([k] for k in alone)]:
+            if group and all(x[k] != 0 for k in group) and allowed(group):
+                for k in group:
+                    here = slice(self._by_column.indptr[k], self._by_column.indptr[k + 1])
+                    body[self._by_column.indices[here]] -= self._by_column.data[here] * x[k]
+                    x[k] = 0.0
+        return x
+
+    def why_infeasible(self) -> str:
+        """Name the rows that clash, where it is the linear ones with the integers."""
+        r, variables = self.parts.linear, self.parts.variables
+        words = super().why_infeasible()
+        if self.keeps_rows and r.rows and words.startswith("No point satisfies the linear rows together"):
+            told = clashing_rows(r.rows, variables, Runner(self._spec, SolveOptions()))
+            return told if told.startswith("No choice") else words
+        return words

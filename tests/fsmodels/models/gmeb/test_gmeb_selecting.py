@@ -1,0 +1,282 @@
+"""Rows on the features of GMEB: all supports beside the model, bounds, limits, parameters, refusals."""
+
+import itertools
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import fsmodels as fs
+from cutting_planes import brackets
+from fsmodels import ParameterError, gmeb
+from fsmodels import side_constraints as rows
+from model_state import state
+from solvers import ModelError, SolutionStatus, StopReason
+
+R = (0.4, 0.9)
+pytestmark = pytest.mark.filterwarnings("ignore:Data .* (columns differ|Constant):fsmodels.DataWarning")
+
+
+@pytest.fixture(scope="module")
+def data(make_data):
+    return make_data(24, 5, seed=3)
+
+
+@pytest.fixture(scope="module")
+def worth(data):
+    return losses(data, *R)
+
+
+def losses(data, *limits, **own):
+    """The optimum on each set of features, by the model without sigma."""
+    found = {}
+    for size in range(len(data.features) + 1):
+        for used in itertools.combinations(data.features, size):
+            model = gmeb.primal(data, R_plus=limits[0], R_minus=limits[1])
+            for j in data.features:
+                if j not in used:
+                    model.w[j].fix(0.0)
+            result = fs.solve(model, gap=1e-7)
+            assert result.status is SolutionStatus.OPTIMAL
+            found[frozenset(used)] = result.objective
+    return found
+
+
+def built(data, **own):
+    return gmeb.primal(data, R_plus=R[0], R_minus=R[1], sigma=True, **own)
+
+
+COST = [3.0, 1.0, 2.0, 4.0, 2.5]
+ROWS = {
+    "budget": lambda m, f: rows.budget(m, dict(zip(f, COST, strict=True)), 5.0),
+    "few": lambda m, f: pyo.Constraint(expr=sum(m.sigma.values()) <= 2),
+    "pair": lambda m, f: rows.requires(m, f[0], f[1]),
+    "not both": lambda m, f: rows.excludes(m, f[0], f[2]),
+    "group": lambda m, f: rows.all_or_none(m, f[:3]),
+    "at least": lambda m, f: rows.at_least(m, f[2:], 2),
+    "at most": lambda m, f: rows.at_most(m, f, 1),
+    "in": lambda m, f: rows.force_in(m, f[4]),
+    "out": lambda m, f: rows.force_out(m, f[0], f[1]),
+    "exactly": lambda m, f: pyo.Constraint(expr=sum(m.sigma.values()) == 2),
+}
+
+
+def allowed(kind, used, f):
+    a, b, c, _, e = (j in used for j in f)
+    cost = sum(price for price, j in zip(COST, f, strict=True) if j in used)
+    return {
+        "budget": cost <= 5,
+        "few": len(used) <= 2,
+        "pair": b or not a,
+        "not both": not (a and c),
+        "group": a == b == c,
+        "at least": sum(j in used for j in f[2:]) >= 2,
+        "at most": len(used) <= 1,
+        "in": e,
+        "out": not (a or b),
+        "exactly": len(used) == 2,
+    }[kind]
+
+
+def least(worth, f, *kinds):
+    return min(loss for used, loss in worth.items() if all(allowed(kind, used, f) for kind in kinds))
+
+
+@pytest.mark.parametrize("kinds", [*[(k,) for k in ROWS], ("budget", "pair", "group"), ("few", "in", "not both")])
+def test_rows_on_features_end_at_the_best_support_that_they_allow(data, worth, kinds):
+    f = list(data.features)
+    model = built(data)
+    for k, kind in enumerate(kinds):
+        model.add_component(f"asked_{k}", ROWS[kind](model, f))
+    before = state(model)
+    result = fs.solve(model)
+    optimum = least(worth, f, *kinds)
+    assert (result.solver, result.status) == ("cutting-plane", SolutionStatus.OPTIMAL)
+    assert result.objective == pytest.approx(optimum, rel=2e-6, abs=1e-6)
+    assert result.details["violation"] <= 1e-9
+    assert all(allowed(kind, set(result.selected), f) for kind in kinds)
+    assert all(model.w[j].value == 0 for j in f if j not in result.selected)
+    brackets(result, optimum, rel=2e-6)
+    assert state(model) == before
+
+
+def test_without_rows_nothing_changes(data):
+    model, plain = built(data), gmeb.primal(data, R_plus=R[0], R_minus=R[1])
+    result, other = fs.solve(model, gap=1e-7), fs.solve(plain, gap=1e-7)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(other.objective, rel=1e-6)
+    assert set(result.iterations["Step"]) == {"relaxation"}
+
+
+def test_fixed_binaries(data, worth):
+    f = list(data.features)
+    model = built(data)
+    model.sigma[f[1]].fix(0), model.sigma[f[3]].fix(0)
+    optimum = min(loss for used, loss in worth.items() if not used & {f[1], f[3]})
+    assert fs.solve(model).objective == pytest.approx(optimum, rel=2e-6)
+    model.few = ROWS["at most"](model, f)
+    optimum = min(loss for used, loss in worth.items() if not used & {f[1], f[3]} and len(used) <= 1)
+    assert fs.solve(model).objective == pytest.approx(optimum, rel=2e-6)
+
+
+@pytest.mark.parametrize("limits", [(4.0, 0.1), (0.05, 2.0)])
+def test_the_big_m_follows_the_parameters(data, limits):
+    f = list(data.features)
+    model = built(data)
+    model.asked = ROWS["few"](model, f)
+    M = {j: pyo.value(model.M[j]) for j in f}
+    model.R_plus, model.R_minus = limits
+    for j in f:
+        bounds = [R / pyo.value(v[j]) for R, v in zip(limits, (model.v_plus, model.v_minus), strict=True)]
+        assert pyo.value(model.M[j]) == pytest.approx(np.sqrt(min(bounds)), rel=1e-12)
+        assert pyo.value(model.M[j]) != M[j]
+    optimum = least(losses(data, *limits), f, "few")
+    assert fs.solve(model).objective == pytest.approx(optimum, rel=2e-6)
+
+
+def test_the_big_m_is_attained(data):
+    """At s_j = M_j^2 with all other weights 0, (15) holds with equality: no smaller number is a bound."""
+    model = built(data)
+    for j in data.features:
+        for part in (model.w, model.s, model.t):
+            for v in part.values():
+                v.set_value(0.0)
+        M = pyo.value(model.M[j])
+        model.w[j].set_value(M), model.s[j].set_value(M**2), model.t[j].set_value(1.0)
+        shares = [pyo.value(row.body) / pyo.value(row.upper) for row in (model.second_plus, model.second_minus)]
+        assert max(shares) == pytest.approx(1.0, rel=1e-12)
+        assert pyo.value(model.cone[j].body) == pytest.approx(0.0, abs=1e-12)
+        assert pyo.value(model.only_selected[j].body) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_rows_on_weights_beside_rows_on_features(data):
+    """A weight with a sign, and one with a bound, beside a budget; all supports by the model without sigma."""
+    f = list(data.features)
+
+    def edit(model):
+        model.sign = pyo.Constraint(expr=model.w[f[0]] >= 0.05)
+        model.sum = pyo.Constraint(expr=model.w[f[1]] + model.w[f[2]] <= 0.1)
+
+    found = []
+    for used in itertools.combinations(f, 2):
+        model = gmeb.primal(data, R_plus=R[0], R_minus=R[1])
+        edit(model)
+        for j in set(f) - set(used):
+            model.w[j].fix(0.0)
+        if f[0] in used:
+            result = fs.solve(model, gap=1e-7)
+            assert result.status is SolutionStatus.OPTIMAL
+            found.append(result.objective)
+    model = built(data)
+    edit(model)
+    model.few = ROWS["few"](model, f)
+    result = fs.solve(model)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(min(found), rel=3e-6)
+    brackets(result, min(found), rel=3e-6)
+
+
+@pytest.mark.parametrize("solver", ["scip", "gurobi"])
+def test_solvers_of_the_whole_model_end_there_too(data, worth, solver, need):
+    f = list(data.features)
+    model = built(data)
+    model.asked, model.pair = ROWS["budget"](model, f), ROWS["pair"](model, f)
+    result = fs.solve(model, need(solver))
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(least(worth, f, "budget", "pair"), rel=2e-4)
+    assert all(model.w[j].value == 0 for j in f if j not in result.selected)
+
+
+def test_quotients_go_to_scip(data, worth):
+    f = list(data.features)
+    model = built(data, form="quotient")
+    model.asked = ROWS["few"](model, f)
+    result = fs.solve(model, time_limit=20)
+    assert result.solver == "scip"
+    assert result.objective >= least(worth, f, "few") * (1 - 1e-6)
+    assert result.bound <= least(worth, f, "few") * (1 + 1e-5)
+
+
+def test_rows_that_clash_are_named(data):
+    model = built(data)
+    f = list(data.features)
+    model.wanted = rows.force_in(model, f[0], f[1])
+    model.not_both = rows.excludes(model, f[0], f[1])
+    result = fs.solve(model)
+    assert (result.status, result.objective) == (SolutionStatus.INFEASIBLE, None)
+    assert "not_both" in result.message
+    assert "wanted" in result.message
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_units_of_the_columns_do_not_matter(data, worth, factor):
+    f = list(data.features)
+    mixed = data.X * np.array([1.0, factor, 1.0, factor, 1 / factor])
+    model = built(fs.Dataset.from_arrays(mixed, data.y, f))
+    model.asked = ROWS["budget"](model, f)
+    result = fs.solve(model)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(least(worth, f, "budget"), rel=2e-6)
+    assert result.selected == fs.solve(_with(built(data), ROWS["budget"], f)).selected
+
+
+def _with(model, row, f):
+    model.asked = row(model, f)
+    return model
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_limits_return_a_point_and_a_bound(data, worth, limit):
+    f = list(data.features)
+    model = _with(built(data), ROWS["budget"], f)
+    result = fs.solve(model, iteration_limit=limit)
+    optimum = least(worth, f, "budget")
+    assert result.stop_reason in (StopReason.ITERATION_LIMIT, StopReason.CONVERGED)
+    assert result.bound <= optimum * (1 + 1e-6) <= result.objective * (1 + 3e-6)
+    assert allowed("budget", set(result.selected), f)
+
+
+def test_no_time_still_returns_the_trivial_point(data):
+    model = _with(built(data), ROWS["in"], list(data.features))
+    result = fs.solve(model, time_limit=0)
+    assert result.stop_reason is StopReason.TIME_LIMIT
+    assert result.objective is not None
+    assert result.selected == [data.features[4]]
+    assert result.bound <= result.objective
+
+
+def test_a_model_survives_cloning(data, worth):
+    f = list(data.features)
+    model = _with(built(data), ROWS["few"], f).clone()
+    model.R_plus = R[0]
+    assert fs.solve(model).objective == pytest.approx(least(worth, f, "few"), rel=2e-6)
+
+
+def test_what_the_driver_does_not_take_is_refused_by_name(data):
+    model = built(data)
+    for v in model.sigma.values():
+        v.domain = pyo.UnitInterval
+    with pytest.raises(ModelError, match=r'"sigma\[.*no integer any more.*clarabel'):
+        fs.solve(model, "cutting-plane")
+    model = built(data)
+    model.row = pyo.Constraint(expr=model.s[data.features[0]] <= model.sigma[data.features[1]])
+    with pytest.raises(ModelError, match="holds"):
+        fs.solve(model, "cutting-plane")
+
+
+@pytest.mark.parametrize("build", [gmeb.dual, gmeb.nonconvex])
+def test_forms_without_weights_of_their_own_say_what_to_build(data, build):
+    with pytest.raises(ParameterError, match=r"sigma=True is not allowed.*gmeb\.primal"):
+        build(data, R_plus=1.0, R_minus=1.0, sigma=True)
+
+
+def test_a_column_that_does_not_vary_may_be_selected(data, worth):
+    f = [*data.features, "one"]
+    wide = fs.Dataset.from_arrays(np.column_stack([data.X, np.ones(len(data.y))]), data.y, f)
+    with pytest.warns(fs.DataWarning, match="left out"):
+        model = built(wide)
+    model.asked = rows.force_in(model, "one")
+    model.few = pyo.Constraint(expr=sum(model.sigma.values()) <= 3)
+    result = fs.solve(model)
+    assert "one" in result.selected
+    assert result.objective == pytest.approx(least(worth, f[:5], "few"), rel=2e-6)

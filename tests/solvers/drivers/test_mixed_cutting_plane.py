@@ -1,0 +1,244 @@
+"""Cutting planes over MILPs: convex models with integers beside enumeration, bounds, limits, refusals."""
+
+import itertools
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import solvers
+from cutting_planes import Norm, brackets
+from model_state import state
+from solvers import ModelError, SolutionStatus, SolverError, StopReason
+from solvers.facts.separable import Separable
+from solvers.values import fixed
+
+MILP_SOLVERS = ["highs", "scip", "gurobi", "glpk"]
+
+
+def plant(seed, *, unit=1.0, sense=pyo.minimize):
+    """Which of five units to build, each with a fixed cost, and how far to run them inside an ellipsoid."""
+    rng = np.random.default_rng(seed)
+    n = 5
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(n), bounds=(0, 4 * unit))
+    m.y = pyo.Var(range(n), domain=pyo.Binary)
+    m.z = pyo.Var(domain=pyo.Integers, bounds=(-1, 3))
+    wanted, price = rng.uniform(0.5, 3, n), rng.uniform(0.2, 1.5, n)
+    G = rng.normal(size=(2, n))
+    m.on = pyo.Constraint(range(n), rule=lambda m, j: m.x[j] <= 4 * unit * m.y[j])
+    m.few = pyo.Constraint(expr=sum(m.y.values()) <= 3)
+    m.pair = pyo.Constraint(expr=m.y[0] <= m.y[1])
+    m.ball = pyo.Constraint(expr=sum((m.x[j] / unit) ** 2 for j in range(n)) <= 9)
+    m.mix = pyo.Constraint(expr=sum(sum(G[k, j] * m.x[j] / unit for j in range(n)) ** 2 for k in range(2)) <= 4 + m.z)
+    curved = sum((m.x[j] / unit - wanted[j]) ** 2 for j in range(n)) if seed % 2 else 0.0
+    linear = sum(-2 * wanted[j] * m.x[j] / unit for j in range(n)) if not seed % 2 else 0.0
+    cost = curved + linear + sum(price[j] * m.y[j] for j in range(n)) + 0.7 * m.z
+    m.cost = pyo.Objective(expr=cost if sense == pyo.minimize else -cost, sense=sense)
+    return m
+
+
+def enumerated(model, solver="clarabel"):
+    """The optimum over all choices of the integers, each solved by a solver of convex models; None without a point."""
+    held = [v for v in model.component_data_objects(pyo.Var) if not v.is_continuous() and not v.fixed]
+    sign = 1.0 if model.cost.sense == pyo.minimize else -1.0
+    found = []
+    for choice in itertools.product(*(range(int(v.lb), int(v.ub) + 1) for v in held)):
+        with fixed(list(zip(held, map(float, choice), strict=True))):
+            answer = solvers.solve(model, solver)
+        if answer.status is SolutionStatus.OPTIMAL:
+            found.append(sign * answer.objective)
+    return sign * min(found) if found else None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_is_the_optimum_of_all_choices(seed):
+    sense = pyo.minimize if seed < 2 else pyo.maximize
+    model = plant(seed, sense=sense)
+    optimum, before = enumerated(model), state(model)
+    result = solvers.solve(model, "cutting-plane")
+    assert (result.status, result.stop_reason) == (SolutionStatus.OPTIMAL, StopReason.CONVERGED)
+    assert result.objective == pytest.approx(optimum, rel=3e-6, abs=3e-6)
+    brackets(result, optimum, 1.0 if sense == pyo.minimize else -1.0, rel=3e-6)
+    assert all(v.value == round(v.value) for v in [*model.y.values(), model.z])
+    assert pyo.value(model.cost) == pytest.approx(result.objective, rel=1e-12)
+    assert state(model) == before
+    assert set(result.iterations["Step"]) == {"relaxation", "milp", "choice"}
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_the_units_of_a_big_m_do_not_matter(unit):
+    result = solvers.solve(plant(2, unit=unit), "cutting-plane", time_limit=20)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(solvers.solve(plant(2), "cutting-plane").objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("master_solver", MILP_SOLVERS)
+def test_any_solver_of_milps(master_solver, need):
+    optimum = solvers.solve(plant(2), "cutting-plane").objective
+    result = solvers.solve(plant(2), "cutting-plane", master_solver=need(master_solver), gap=1e-5)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(optimum, rel=2e-5)
+    assert master_solver in result.details["inside"]
+
+
+def test_the_solver_of_lps_solves_milps_where_it_can(need):
+    told = solvers.solve(plant(0), "cutting-plane", lp_solver=need("clarabel")).details["inside"]
+    assert {"clarabel", "highs"} <= set(told)
+    assert solvers.solve(plant(0), "cutting-plane", lp_solver=need("glpk")).details["inside"][:1] == ["glpk"]
+
+
+def test_a_solver_whose_optima_may_be_none_is_refused(need):
+    with pytest.raises(SolverError, match=r'Solver "cbc" cannot .*Use highs'):
+        solvers.solve(plant(0), "cutting-plane", master_solver=need("cbc"))
+    with pytest.raises(SolverError, match="clarabel"):
+        solvers.solve(plant(0), "cutting-plane", master_solver="clarabel")
+
+
+def test_rows_that_are_convex_by_assumption():
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(bounds=(0, 3)), pyo.Var(domain=pyo.Integers, bounds=(0, 4))
+    m.grown = pyo.Constraint(expr=pyo.exp(m.x) <= 2 + 3 * m.y)
+    m.cost = pyo.Objective(expr=-3 * m.x + m.y)
+    result = solvers.solve(m, "cutting-plane", assume_convex=True)
+    worth = {y: -3 * np.log(2 + 3 * y) + y for y in range(5)}
+    assert result.objective == pytest.approx(min(worth.values()), rel=1e-6)
+    assert m.y.value == min(worth, key=worth.get)
+    brackets(result, min(worth.values()))
+
+
+def test_choices_that_a_curved_row_alone_forbids():
+    """The disc holds no point with both coordinates whole but the origin's neighbours, which the row cuts off."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(domain=pyo.Integers, bounds=(-5, 5)), pyo.Var(domain=pyo.Integers, bounds=(-5, 5))
+    m.disc = pyo.Constraint(expr=(m.x - 0.5) ** 2 + (m.y - 0.5) ** 2 <= 0.45)
+    m.cost = pyo.Objective(expr=m.x + m.y)
+    result = solvers.solve(m, "cutting-plane")
+    assert (result.status, result.objective) == (SolutionStatus.INFEASIBLE, None)
+    assert '"disc"' in result.message
+    m.disc.set_value((m.x - 0.5) ** 2 + (m.y - 0.5) ** 2 <= 0.55)
+    assert solvers.solve(m, "cutting-plane").objective == pytest.approx(0.0, abs=1e-9)
+
+
+def test_rows_on_integers_that_clash_are_named():
+    model = plant(0)
+    model.odd = pyo.Constraint(expr=2 * model.y[0] + 2 * model.y[1] == 3)
+    result = solvers.solve(model, "cutting-plane")
+    assert (result.status, result.objective, result.bound) == (SolutionStatus.INFEASIBLE, None, None)
+    assert "odd" in result.message
+
+
+def test_without_curved_rows_it_is_a_milp(textbook):
+    m = pyo.ConcreteModel()
+    m.y = pyo.Var(range(6), domain=pyo.Binary)
+    weight, worth = [5, 4, 3, 7, 6, 2], [9, 7, 5, 13, 10, 3]
+    m.sack = pyo.Constraint(expr=sum(w * y for w, y in zip(weight, m.y.values(), strict=True)) <= 12)
+    m.cost = pyo.Objective(expr=sum(w * y for w, y in zip(worth, m.y.values(), strict=True)), sense=pyo.maximize)
+    optimum = max(np.dot(worth, c) for c in itertools.product([0, 1], repeat=6) if np.dot(weight, c) <= 12)
+    result = solvers.solve(m, "cutting-plane")
+    assert (result.status, result.objective) == (SolutionStatus.OPTIMAL, pytest.approx(optimum))
+
+
+def test_a_fixed_integer_is_a_number_and_a_relaxed_one_continuous():
+    model = plant(3, sense=pyo.maximize)
+    model.y[2].fix(1)
+    model.z.fix(2)
+    assert solvers.solve(model, "cutting-plane").objective == pytest.approx(enumerated(model), rel=3e-6)
+    for v in model.y.values():
+        v.domain = pyo.Reals
+        v.setlb(0), v.setub(1)
+    result = solvers.solve(model, "cutting-plane")
+    assert result.objective == pytest.approx(solvers.solve(model, "clarabel").objective, rel=3e-6)
+    assert "milp" not in set(result.iterations["Step"])
+
+
+def test_binaries_that_nothing_needs_are_0():
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(range(3), bounds=(0, 2)), pyo.Var(range(3), domain=pyo.Binary, initialize=1)
+    m.on = pyo.Constraint(range(3), rule=lambda m, j: m.x[j] <= 2 * m.y[j])
+    m.one = pyo.Constraint(expr=m.x[0] ** 2 + m.x[1] ** 2 + m.x[2] ** 2 <= 2)
+    m.asked = pyo.Constraint(expr=m.y[2] >= 1)
+    m.cost = pyo.Objective(expr=-m.x[0] + 0.1 * (m.x[1] + m.x[2]))
+    solvers.solve(m, "cutting-plane")
+    assert [v.value for v in m.y.values()] == [1, 0, 1]
+
+
+# Limits.
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5])
+def test_an_iteration_limit_returns_bound_and_incumbent(limit):
+    model = plant(1)
+    optimum = enumerated(model)
+    result = solvers.solve(model, "cutting-plane", iteration_limit=limit)
+    assert result.stop_reason is StopReason.ITERATION_LIMIT
+    assert result.bound <= optimum + 1e-6
+    assert result.objective is None or result.objective >= optimum - 1e-6
+
+
+def test_no_time_at_all():
+    result = solvers.solve(plant(1), "cutting-plane", time_limit=0)
+    assert (result.status, result.stop_reason) == (SolutionStatus.NO_SOLUTION, StopReason.TIME_LIMIT)
+
+
+@pytest.mark.parametrize("step", ["relaxation", "choice", "milp"])
+def test_ctrl_c_and_a_callback_return_what_there_is(step):
+    def interrupt(row):
+        if row["Step"] == step:
+            raise KeyboardInterrupt
+
+    model = plant(1)
+    optimum, before = enumerated(model), state(model)
+    for callback, why in (
+        (interrupt, StopReason.INTERRUPTED),
+        (lambda row: row["Step"] == step, StopReason.CALLBACK),
+    ):
+        result = solvers.solve(model, "cutting-plane", callback=callback)
+        assert result.stop_reason is why
+        assert result.bound <= optimum + 1e-6
+        assert result.objective is None or result.objective >= optimum - 1e-6
+        assert state(model) == before
+
+
+def test_a_gap_stops_early():
+    loose, tight = (solvers.solve(plant(1), "cutting-plane", gap=gap) for gap in (1e-1, 1e-6))
+    assert loose.status is tight.status is SolutionStatus.OPTIMAL
+    assert loose.gap <= 1e-1
+    assert len(loose.iterations) <= len(tight.iterations)
+
+
+# A separator beside integers.
+
+
+def cone():
+    m = pyo.ConcreteModel()
+    m.most = pyo.Param(initialize=1.0, mutable=True)
+    m.x, m.y = pyo.Var(bounds=(-5, 5)), pyo.Var(bounds=(-5, 5))
+    m.r = pyo.Var(bounds=(0, None))
+    m.k = pyo.Var(domain=pyo.Integers, bounds=(-3, 3))
+    m.norm = pyo.Constraint(expr=m.x**2 + m.y**2 <= m.r**2)
+    m.size = pyo.Constraint(expr=m.r <= m.most)
+    m.grid = pyo.Constraint(expr=2 * m.y == m.k)
+    m.cost = pyo.Objective(expr=-m.x - 2 * m.y)
+    Separable([m.x, m.y], [m.r], [m.norm, m.size], Norm(m)).seal(m)
+    return m
+
+
+@pytest.mark.parametrize("most", [0.7, 1.1, 2.0])
+def test_a_separator_beside_integers(most):
+    model = cone()
+    model.most = most
+    result = solvers.solve(model, "cutting-plane")
+    worth = [-np.sqrt(most**2 - (k / 2) ** 2) - k for k in range(-3, 4) if abs(k / 2) <= most]
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(min(worth), rel=1e-6)
+    assert result.details["violation"] <= 1e-8
+    brackets(result, min(worth))
+
+
+def test_a_domain_that_is_no_interval_is_refused_by_name():
+    model = plant(0)
+    model.odd = pyo.Var(domain=pyo.Set(initialize=[0, 2, 5]), bounds=(0, 5))
+    model.row = pyo.Constraint(expr=model.odd + model.x[0] <= 4)
+    with pytest.raises(ModelError, match="odd"):
+        solvers.solve(model, "cutting-plane")
