@@ -5,7 +5,10 @@ r"""A smooth function over a box, given by value, gradient and Hessian products,
 ``l-bfgs-b``            scipy's projected quasi-Newton method (Byrd, Lu, Nocedal, Zhu 1995); exact zeros, no Hessian.
 ``trust-newton``        a projected trust-region Newton method, second order (``newton``).
 ``projected-gradient``  steps along the projected negative gradient with Armijo's rule (Bertsekas 1976).
+``spectral-gradient``   the same along spectral steps (Birgin, Martinez, Raydan 2000), one unit long at most.
 ``pounce``, ``cyipopt`` interior points with exact derivatives; what ends near a bound is put on it if f agrees.
+
+Linear rows beside the box (``polyhedron``) are for the two methods that go by projections.
 
 Each variable has a unit, the size of a first step in it, in which all methods work. The residual is the most that one
 unit in one variable promises to first order, ``|g_i| min(unit_i, distance to the bound downhill)``, relative to
@@ -23,6 +26,7 @@ from scipy.optimize import minimize as scipy_minimize
 
 from solvers.box.interior import interior
 from solvers.box.newton import trust_newton
+from solvers.box.polyhedron import Polyhedron
 from solvers.box.problem import FloatArray, Scaled, Smooth, Watch, residual
 from solvers.errors import OptionError, SolverError
 from solvers.interfaces.registry import SOLVERS, nearest
@@ -34,6 +38,8 @@ Method = Callable[[Scaled, FloatArray, float, FloatArray], tuple[FloatArray, str
 MEMORY = 20  # pairs of L-BFGS
 RELATIVE = 1e-10  # decrease of f below which L-BFGS stops
 ARMIJO = 1e-4
+SHORTEST, LONGEST = 1e-10, 1e10  # spectral lengths
+FAR = 10.0  # units: from farther away the nearest point of rows loses digits
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,7 @@ def minimise(
     iteration_limit: int = 1000,
     watch: Watch = lambda x, value: False,
     seed: int = 0,
+    rows: Polyhedron | None = None,
 ) -> Minimum:
     """Minimise over a box, from x; the result is never worse than the start.
 
@@ -71,9 +78,10 @@ def minimise(
     - ``tolerance``: of the residual.
     - ``watch``: (point, value) -> whether to stop; called after each iteration.
     - ``seed``: of the vector from which ``trust-newton`` looks for negative curvature.
+    - ``rows``: linear rows besides; the start is moved to the nearest point.
 
-    Raises OptionError: an unknown method, or one that needs Hessian products where the function has none. Raises
-    SolverError if the method is not installed.
+    Raises OptionError: an unknown method, one that takes no rows where there are some, or one that needs Hessian
+    products where the function has none. Raises SolverError if the method is not installed.
 
     >>> class Saddle:
     ...     def value(self, x):
@@ -85,9 +93,10 @@ def minimise(
     >>> found.value
     -1.0
     """
-    solve = METHODS[check_method(method)]
+    solve = METHODS[check_method(method, with_rows=rows is not None)]
     unit = np.broadcast_to(np.asarray(unit, dtype=float), x.shape)
-    problem = Scaled(function, unit, lower / unit, upper / unit, tolerance, iteration_limit, watch, seed)
+    over = None if rows is None else rows.scaled(unit)
+    problem = Scaled(function, unit, lower / unit, upper / unit, tolerance, iteration_limit, watch, seed, over)
     start = problem.inside(x / unit)
     before, slope = problem.value(start)
     if problem.residual(start, before, slope) <= tolerance and method != "trust-newton":
@@ -100,13 +109,18 @@ def minimise(
     return Minimum(np.clip(y * unit, lower, upper), value, left, left <= tolerance, problem.iterations, message)
 
 
-def check_method(method: str) -> str:
-    """Return a method's name. Raises OptionError: not one of ``METHODS``. Raises SolverError: not installed."""
+def check_method(method: str, *, with_rows: bool = False) -> str:
+    """Return a method's name.
+
+    Raises OptionError: not one of ``METHODS``, or none that takes linear rows. Raises SolverError: not installed.
+    """
     if method not in METHODS:
         raise OptionError(
             f'Method "{method}" is not known.{nearest(str(method), list(METHODS))} Methods over a box: '
             f"{', '.join(METHODS)}."
         )
+    if with_rows and method not in BY_PROJECTION:
+        raise OptionError(f'Method "{method}" takes bounds, and no rows: use {" or ".join(BY_PROJECTION)}.')
     if method in _MODULES and not SOLVERS[method].found:
         others = ", ".join(m for m in METHODS if m not in _MODULES or SOLVERS[m].found)
         raise SolverError(
@@ -164,14 +178,46 @@ def _projected_gradient(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tu
         if gained <= RELATIVE * max(1.0, abs(f)):
             break
         length *= 2
+        if p.rows is not None:
+            length = min(length, FAR / max(float(np.linalg.norm(g)), 1.0 / LONGEST))
     return y, ""
 
 
+def _spectral_gradient(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[FloatArray, str]:
+    length = LONGEST
+    while p.residual(y, f, g) > p.tolerance:
+        length = min(length, FAR / max(float(np.linalg.norm(g)), 1.0 / LONGEST))
+        along = p.inside(y - length * g) - y
+        along = along / max(1.0, float(np.linalg.norm(along)))
+        slope, step = float(g @ along), 1.0
+        if slope >= 0:
+            return y, "no direction along the gradient descends"
+        for _ in range(60):
+            trial = y + step * along
+            value, after = p.value(trial)
+            if value <= f + ARMIJO * step * slope:
+                break
+            step /= 2
+        else:
+            return y, "no step along the gradient gains anything"
+        moved, bent = trial - y, after - g
+        gained, y, f, g = f - value, trial, value, after
+        curved = float(moved @ bent)
+        length = min(max(float(moved @ moved) / curved, SHORTEST), LONGEST) if curved > 0 else LONGEST
+        if p.stops(y, f):
+            return y, p.why()
+        if gained <= RELATIVE * max(1.0, abs(f)):
+            break
+    return y, ""
+
+
+BY_PROJECTION = ("spectral-gradient", "projected-gradient")
 _MODULES = ("pounce", "cyipopt")
 METHODS: dict[str, Method] = {
     "l-bfgs-b": _lbfgs,
     "trust-newton": trust_newton,
     "projected-gradient": _projected_gradient,
+    "spectral-gradient": _spectral_gradient,
     "pounce": interior("pounce"),
     "cyipopt": interior("cyipopt"),
 }

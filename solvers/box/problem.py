@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.errors import OptionError
+from solvers.box.polyhedron import Polyhedron
+from solvers.errors import OptionError, SolverFailure
 
 FloatArray = NDArray[np.float64]
 Watch = Callable[[FloatArray, float], bool]
@@ -53,6 +54,7 @@ class Scaled:
     iteration_limit: int
     watch: Watch
     seed: int
+    rows: Polyhedron | None = None  # over y
     iterations: int = 0
     _last: tuple[FloatArray, float, FloatArray] | None = None
 
@@ -69,10 +71,20 @@ class Scaled:
 
     def residual(self, y: FloatArray, value: float, gradient: FloatArray) -> float:
         """Return the residual; the units are 1."""
+        if self.rows is not None:
+            return self.rows.residual(y, value, gradient, self.lower, self.upper, 1.0)
         return residual(y, value, gradient, self.lower, self.upper, 1.0)
 
     def inside(self, y: FloatArray) -> FloatArray:
-        """Return the nearest point of the box."""
+        """Return the nearest point of the box, and of the rows where there are any.
+
+        Raises SolverFailure where that is not found.
+        """
+        if self.rows is not None:
+            near = self.rows.nearest(y, self.lower, self.upper)
+            if near is None:
+                raise SolverFailure("The nearest point of the rows was not found.", "clarabel")
+            return near
         return np.clip(y, self.lower, self.upper)
 
     def stops(self, y: FloatArray, value: float) -> bool:

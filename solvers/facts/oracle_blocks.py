@@ -2,7 +2,8 @@
 
 The model holds variables and an objective that can be evaluated; the facts know how to improve each block. The driver
 ``alternating`` runs over them (``drivers.alternating.oracle_descent``). Bounds and fixed values of the variables in
-``boxed`` are the model's now; whatever else an edit could change is refused by name.
+``boxed`` are the model's now, and so are linear rows on those in ``rowed``, which the steps keep to; whatever else an
+edit could change is refused by name.
 """
 
 from __future__ import annotations
@@ -16,8 +17,13 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from solvers.box.minimise import Minimum
+from solvers.box.polyhedron import Polyhedron
 from solvers.facts.as_built import AsBuilt, data_of
 from solvers.facts.base import Facts
+from solvers.model.convexity import is_linear
+from solvers.model.expressions import variables
+from solvers.model.linear import LinearRows
+from solvers.reading import read
 from solvers.values import bounds_of
 
 FloatArray = NDArray[np.float64]
@@ -25,7 +31,10 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Inside:
-    """What a step may use: bounds of the point, the method, and ``watch`` (point, value) -> whether to stop."""
+    """What a step may use: bounds of the point, the method, and ``watch`` (point, value) -> whether to stop.
+
+    ``rows``: linear rows over the point, for steps of a structure that has ``rowed`` variables.
+    """
 
     lower: FloatArray
     upper: FloatArray
@@ -34,6 +43,7 @@ class Inside:
     iteration_limit: int
     seed: int
     watch: Callable[[FloatArray, float], bool]
+    rows: Polyhedron | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,8 @@ class OracleBlocks(Facts):
     value : callable
         point -> the model's objective.
     residual : callable
-        (point, lower, upper) -> the first-order residual of the objective, relative, as ``box.minimise.residual``.
+        (point, lower, upper) -> the first-order residual of the objective, relative, as ``box.minimise.residual``; with
+        the rows as a fourth argument where there are any.
     settled : callable
         (before, after, tolerance) -> whether a sweep has changed nothing that counts.
     begin, finish : callables, optional
@@ -88,6 +99,8 @@ class OracleBlocks(Facts):
         point -> a sentence about it, or "".
     boxed : list of Var components or data
         Variables whose bounds and fixed values the steps keep to; the others must be as built.
+    rowed : list of Var components or data
+        Those of them on which linear rows may be added.
     least : float, optional
         A bound below the objective: for runs that a limit ends.
     seconds : callable, optional
@@ -103,7 +116,7 @@ class OracleBlocks(Facts):
     components: list[Any]
     blocks: list[OracleBlock]
     value: Callable[[FloatArray], float]
-    residual: Callable[[FloatArray, FloatArray, FloatArray], float]
+    residual: Callable[..., float]
     settled: Callable[[FloatArray, FloatArray, float], bool] | None = None
     begin: Callable[[FloatArray, Inside], FloatArray] | None = None
     finish: Callable[[FloatArray, Inside], FloatArray] | None = None
@@ -112,6 +125,7 @@ class OracleBlocks(Facts):
     support: Callable[[FloatArray], int] | None = None
     remark: Callable[[FloatArray], str] | None = None
     boxed: list[Any] = field(default_factory=list)
+    rowed: list[Any] = field(default_factory=list)
     least: float | None = None
     seconds: Callable[[], float] | None = None
     method: str = "l-bfgs-b"
@@ -134,11 +148,28 @@ class OracleBlocks(Facts):
         lower, upper = np.array(pairs, dtype=float).T
         return lower, upper
 
+    def added(self, model: Any) -> list[Any]:
+        """Return the active rows that are not the builder's."""
+        assert self.built is not None
+        known = {id(row) for row in self.built.rows}
+        return [row for row in read(model).rows if id(row) not in known]
+
+    def rows(self, model: Any) -> LinearRows | None:
+        """Return the rows that were added, over the variables of a point; None where there are none."""
+        added = self.added(model)
+        return LinearRows.of(added, self.variables(), [], 1.0) if added else None
+
     def edits(self, model: Any) -> list[str]:
         """Name what the steps would not see."""
         assert self.built is not None
         changed = self.built.variable_edits(self.built.variables, data_of(self.boxed))
-        return [*self.built.additions(model), *changed]
+        seen = {f'row "{row.name}" was added' for row in self.added(model) if self._is_kept(row)}
+        return [*(edit for edit in self.built.additions(model) if edit not in seen), *changed]
+
+    def _is_kept(self, row: Any) -> bool:
+        """Tell whether the steps keep to a row: linear, on variables in ``rowed``."""
+        mine = {id(v) for v in data_of(self.rowed)}
+        return is_linear(row.body) and all(id(v) in mine for v in variables(row.body))
 
 
 __all__ = ["Inside", "Moved", "OracleBlock", "OracleBlocks"]

@@ -44,8 +44,9 @@ What to know of the objective
     Omega falls in every step of Algorithms 1 and 2, not of Algorithm 3, which is why its sweeps are limited.
 The forms
     ``oracle`` (default): variables and an objective without algebra, steps on arrays (``kernel.problem``), memory
-    O(n^2 + n d). Bounds and fixed values of ``z`` may be edited; the solver is the driver "alternating" with
-    ``method=`` l-bfgs-b, trust-newton, projected-gradient, pounce or cyipopt. ``algebra``: every row, for any NLP
+    O(n^2 + n d). Bounds and fixed values of ``z`` may be edited, and linear rows on it added; the solver is the driver
+    "alternating" with ``method=`` l-bfgs-b, trust-newton, projected-gradient, spectral-gradient, pounce or cyipopt,
+    between rows one of the two gradients, which project to them. ``algebra``: every row, for any NLP
     solver and edit, for some 60 samples of 20 features (``kernel.algebra``); global solvers prove nothing on it: scip
     has no bound after 15 s for 4 samples of 2 features. ``reduced`` (``full_fs``): L-BFGS-B on (5) with the smoothed
     hinge, whose local minima are those of (7): much faster where n is large.

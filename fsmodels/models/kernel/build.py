@@ -139,6 +139,7 @@ def by_oracle(model: pyo.ConcreteModel, blocks: list[OracleBlock], **facts: Any)
         least=0.0,  # a sum of what is at least 0
         seconds=problem.seconds,
         boxed=[model.z],
+        rowed=[model.z],
         implicit="functions of its kernel matrix",
         remedy='build it with form="algebra"',
         selected=problem.selected,

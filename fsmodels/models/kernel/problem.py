@@ -28,6 +28,7 @@ from fsmodels.models.kernel.objective import Objective, hinge, places
 from fsmodels.models.kernel.value_function import SVM_TOLERANCE, ValueFunction, solved
 from fsmodels.models.libsvm import seconds
 from solvers.box.minimise import Minimum, Smooth, minimise
+from solvers.box.polyhedron import Polyhedron
 from solvers.box.problem import residual
 from solvers.facts import Inside, Moved
 
@@ -140,7 +141,9 @@ class Problem:
         return self._move(o, start, self._selecting(), inside, explicit=True)
 
     def move_all(self, x: FloatArray, inside: Inside) -> Moved:
-        """ALL: (u, b, z) together, at lambda = 1."""
+        """ALL: (u, b, z) together, at lambda = 1; between rows on z by VALUE, whose local minima are the same."""
+        if inside.rows is not None:
+            return self.move_by_value(x, inside)
         return self._move(self.objective, x, np.arange(self.n + 1 + self.d), inside)
 
     def move_by_value(self, x: FloatArray, inside: Inside) -> Moved:
@@ -177,6 +180,7 @@ class Problem:
             iteration_limit=inside.iteration_limit,
             watch=lambda part, value: inside.watch(at(part), value),
             seed=inside.seed,
+            rows=None if inside.rows is None else inside.rows.part(x, free),
         )
 
     def unit(self, x: FloatArray) -> FloatArray:
@@ -190,14 +194,15 @@ class Problem:
 
     # What the driver asks of a point.
 
-    def residual(self, x: FloatArray, lower: FloatArray, upper: FloatArray) -> float:
+    def residual(self, x: FloatArray, lower: FloatArray, upper: FloatArray, rows: Polyhedron | None = None) -> float:
         """Return the first-order residual of Omega in (u, b, z), at lambda = 1; of the hinge, in z with u's slope."""
         point = x.copy()
         point[: self.n + 1] /= x[-1]
         point[-1] = 1.0
         value, gradient = self.objective.value(point)
         part = self.places["z"] if self.eps == 0 else np.arange(self.n + 1 + self.d)
-        return residual(point[part], value, gradient[part], lower[part], upper[part], self.unit(point)[part])
+        here = (point[part], value, gradient[part], lower[part], upper[part], self.unit(point)[part])
+        return residual(*here) if rows is None else rows.part(point, part).residual(*here)
 
     def same_weights(self, before: FloatArray, after: FloatArray, tolerance: float) -> bool:
         """Tell whether no weight has moved by more than the tolerance (Algorithms 1 and 2)."""

@@ -4,7 +4,8 @@ For models too large to write down: the model holds variables and an objective t
 knows how to improve each block. The driver ``alternating`` runs this loop on them:
 
     0. Take the values on the model, within the bounds, as the start; ``begin`` completes them. Whatever cannot be
-       broken off is left out where it would end after the limit; a run without a point returns the trivial one.
+       broken off is left out where it would end after the limit; a run without a point returns the trivial one. Where
+       there are rows the start is the nearest point that satisfies them.
     1. For each block: let its step move the point. A step never raises the block's own objective.
     2. Record the model's objective, and keep the point if it is the best so far (with ``keeps_last``: the latest).
     3. Stop when ``settled`` says that a whole sweep has changed nothing that counts and the residual is within the
@@ -13,8 +14,9 @@ knows how to improve each block. The driver ``alternating`` runs this loop on th
 
 Nothing is proven about other points: the status is "stationary" where the measured first-order residual of the model's
 objective is within the tolerance at the point returned, and "feasible" elsewhere; there is no bound, but at a limit one
-that the structure knows beforehand. Bounds and fixed values of the variables in ``boxed`` are the model's now; whatever
-else an edit could change is refused by name.
+that the structure knows beforehand. Bounds and fixed values of the variables in ``boxed`` are the model's now, and so
+are linear rows on those in ``rowed``, to which the blocks' methods project (``solvers.box.polyhedron``); whatever else
+an edit could change is refused by name.
 """
 
 from __future__ import annotations
@@ -26,12 +28,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from solvers.box.minimise import check_method
+from solvers.box.minimise import BY_PROJECTION, check_method
+from solvers.box.polyhedron import Polyhedron
 from solvers.drivers.base import Driver
 from solvers.errors import ModelError, OptionError
 from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of
 from solvers.facts.oracle_blocks import Inside, OracleBlock, OracleBlocks
+from solvers.interfaces.registry import find
+from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.model.conflict import clashing_rows
 from solvers.options import Config
 from solvers.result import SolutionStatus, StopReason
 from solvers.values import put_back
@@ -73,16 +79,20 @@ class OracleDescent(Driver):
         self.facts = structure
         if not c.tolerance > 0:
             raise OptionError(f"tolerance={c.tolerance!r} is not allowed: give a number above 0.")
-        self.method = check_method(structure.method if c.method is None else c.method)
         self.sign = 1.0
         edits = structure.edits(self.model)
         if edits:
             able = ", ".join(dict.fromkeys(v.parent_component().name for v in data_of(structure.boxed)))
             raise ModelError(
                 f"The steps of this model stand for it as it was built. Here {edits[0]}: only bounds and fixed values "
-                f"of {able} may change. {structure.remedy[:1].upper()}{structure.remedy[1:]} to edit it."
+                f"of {able} may change{', and linear rows on it may be added' if structure.rowed else ''}. "
+                f"{structure.remedy[:1].upper()}{structure.remedy[1:]} to edit it."
             )
-        self.variables = structure.variables()
+        self.variables, self.linear = structure.variables(), structure.rows(self.model)
+        r = self.linear
+        self.rows = None if r is None else Polyhedron(np.asarray(r.matrix.todense()), r.lower, r.upper)
+        own = structure.method if self.rows is None or structure.method in BY_PROJECTION else BY_PROJECTION[0]
+        self.method = check_method(own if c.method is None else c.method, with_rows=self.rows is not None)
         self.lower, self.upper = structure.box()
         self.steps: list[dict[str, Any]] = []
         self._sweep = 0
@@ -90,7 +100,9 @@ class OracleDescent(Driver):
         self._trivial = False  # what is returned is the model's trivial point
 
     def why_infeasible(self) -> str:
-        """Name the bounds that cross."""
+        """Name the bounds that cross, or the rows that clash."""
+        if self.linear is not None and not np.any(self.lower > self.upper):
+            return clashing_rows(self.linear.rows, self.variables, Runner(find("highs"), SolveOptions()))
         k = int(np.argmax(self.lower > self.upper))
         return f'The bounds of "{self.variables[k].name}" cross: no value is between them.'
 
@@ -98,7 +110,10 @@ class OracleDescent(Driver):
         """Run the algorithm box, and say in the end what came out; the numbers are its steps."""
         if np.any(self.lower > self.upper):
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
-        x = np.clip([0.0 if v.value is None else v.value for v in self.variables], self.lower, self.upper)
+        given = np.array([0.0 if v.value is None else v.value for v in self.variables], dtype=float)
+        x = self._within(given)
+        if x is None:
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         try:
             return self._descend(x)
         finally:
@@ -106,6 +121,11 @@ class OracleDescent(Driver):
                 self._trivial = True
                 self._keep("trivial", np.clip(self.facts.trivial(x), self.lower, self.upper))
             self._conclude()
+
+    def _within(self, x: FloatArray) -> FloatArray | None:
+        """Return the nearest point of bounds and rows; None where there is none."""
+        inside = np.clip(x, self.lower, self.upper)
+        return inside if self.rows is None else self.rows.nearest(inside, self.lower, self.upper)
 
     def _descend(self, x: FloatArray) -> Ended:
         facts, c = self.facts, self.config
@@ -157,7 +177,8 @@ class OracleDescent(Driver):
         return facts.keeps_last or self._left(self._finished(after)) <= self.config.tolerance
 
     def _left(self, x: FloatArray) -> float:
-        return float(self.facts.residual(x, self.lower, self.upper))
+        rows = () if self.rows is None else (self.rows,)
+        return float(self.facts.residual(x, self.lower, self.upper, *rows))
 
     def _finished(self, x: FloatArray) -> FloatArray:
         if self.facts.finish is None:
@@ -198,7 +219,8 @@ class OracleDescent(Driver):
                 self._keep(block.name, point)
             return self.stopped() is not None
 
-        return Inside(self.lower, self.upper, self.method, c.tolerance, self._inner_limit(), c.seed or 0, watch)
+        limit = self._inner_limit()
+        return Inside(self.lower, self.upper, self.method, c.tolerance, limit, c.seed or 0, watch, self.rows)
 
     def _keep(self, step: str, x: FloatArray, *, returns: bool = True) -> None:
         """Record a point, and keep it where it may be returned."""

@@ -1,0 +1,138 @@
+r"""Linear rows beside a box: the nearest point of {l <= x <= u, below <= A x <= above}, and the residual there.
+
+The projection is a convex QP over the columns that rows hold, by interior points, polished on the bounds and rows that
+bind: values are on their bounds exactly, and rows hold to rounding. The residual of a box is what one unit in one
+variable promises; here a unit is shared by several, as rows may let them move together only:
+
+.. math:: \max\ -g^\top d / \max(1, |f|),\quad \textstyle\sum_j |d_j| / \mathrm{unit}_j \le 1,\ x + d \text{ feasible}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+
+from solvers.clarabel.arrays import solve_qp
+
+FloatArray = NDArray[np.float64]
+
+ACCURACY = 1e-10  # asked of the interior points
+BINDS = 1e-6  # relative: so near to a bound or side, a point is put on it
+HOLDS = 1e-9  # relative: what a point may miss
+
+
+@dataclass(frozen=True)
+class Polyhedron:
+    """Rows ``below <= A x <= above``, A dense of shape (rows, columns of a point)."""
+
+    matrix: FloatArray
+    below: FloatArray
+    above: FloatArray
+
+    def scaled(self, unit: FloatArray) -> Polyhedron:
+        """Return the rows over x / unit."""
+        return replace(self, matrix=self.matrix * unit)
+
+    def part(self, x: FloatArray, free: Any) -> Polyhedron:
+        """Return the rows over some columns, with the others where they are in x."""
+        rest = x.copy()
+        rest[free] = 0.0
+        constant = self.matrix @ rest
+        return Polyhedron(self.matrix[:, free], self.below - constant, self.above - constant)
+
+    def missed(self, x: FloatArray) -> float:
+        """Return by how much a point misses the worst row, relative to 1 or the side."""
+        value = self.matrix @ x
+        off = np.maximum(self.below - value, value - self.above)
+        sides = np.where(np.isfinite(self.below), np.abs(self.below), 0.0)
+        sides = np.maximum(sides, np.where(np.isfinite(self.above), np.abs(self.above), 0.0))
+        return float((off / np.maximum(1.0, sides)).max(initial=0.0))
+
+    def nearest(self, x: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray | None:
+        """Return the nearest point of rows and box; None where there is none."""
+        inside = np.clip(x, lower, upper)
+        if self.missed(inside) <= HOLDS:
+            return inside
+        held = np.flatnonzero(np.any(self.matrix != 0.0, axis=0))
+        rows = self.part(inside, held)
+        near = rows._projected(x[held], lower[held], upper[held])
+        if near is None:
+            return None
+        inside[held] = near
+        return inside
+
+    def _projected(self, x: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray | None:
+        n = len(x)
+        eye, size = sparse.identity(n, format="csc"), max(1.0, float(np.abs(x).max(initial=0.0)))
+        parts = [
+            (sparse.csc_matrix(sign * rows)[np.isfinite(side)], (sign * side)[np.isfinite(side)])
+            for rows, sign, side in (
+                (self.matrix, 1.0, self.above),
+                (self.matrix, -1.0, self.below),
+                (eye, 1.0, upper),
+                (eye, -1.0, lower),
+            )
+        ]
+        stacked = sparse.vstack([rows for rows, _ in parts], format="csc")
+        sides = np.concatenate([side for _, side in parts])
+        found = solve_qp(eye, -x, stacked, sides, [("nonnegative", len(sides))], accuracy=ACCURACY)
+        if not found.finite or not self._holds(found.x, lower, upper, BINDS):
+            return None
+        polished = self._polished(found.x, x, lower, upper, BINDS * size)
+        if self._holds(polished, lower, upper, HOLDS) and np.abs(polished - found.x).max() <= 1e2 * BINDS * size:
+            return np.clip(polished, lower, upper)
+        return np.clip(found.x, lower, upper)
+
+    def _polished(self, y: FloatArray, x: FloatArray, lower: FloatArray, upper: FloatArray, near: float) -> FloatArray:
+        """Return the point nearest to x on the bounds and rows that bind at y."""
+        low, high = y - lower <= near, upper - y <= near
+        point = np.where(low, lower, np.where(high, upper, x))
+        free, value = ~(low | high), self.matrix @ y
+        room = near * np.maximum(1.0, np.abs(self.matrix).sum(axis=1))
+        at_least, at_most = value - self.below <= room, self.above - value <= room
+        binds = at_least | at_most
+        if binds.any() and free.any():
+            side = np.where(at_least, self.below, self.above)[binds] - self.matrix[binds] @ point
+            point[free] += np.linalg.lstsq(self.matrix[np.ix_(binds, free)], side, rcond=None)[0]
+        return point
+
+    def _holds(self, x: FloatArray, lower: FloatArray, upper: FloatArray, by: float) -> bool:
+        size = max(1.0, float(np.abs(x).max(initial=0.0)))
+        outside = np.maximum(lower - x, x - upper).max(initial=0.0)
+        return self.missed(x) <= by * size and bool(outside <= by * size)
+
+    def residual(
+        self,
+        x: FloatArray,
+        value: float,
+        gradient: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        unit: FloatArray | float,
+    ) -> float:
+        """Return the most that one unit, shared by the variables, promises to first order, relative to max(1, |f|).
+
+        >>> rows = Polyhedron(np.ones((1, 2)), np.array([1.0]), np.array([1.0]))
+        >>> box = np.zeros(2), np.full(2, np.inf)
+        >>> rows.residual(np.array([0.5, 0.5]), 1.0, np.array([3.0, 1.0]), *box, 1.0)
+        1.0
+        """
+        unit = np.broadcast_to(np.asarray(unit, dtype=float), x.shape)
+        here, scaled = self.matrix @ x, self.matrix * unit
+        sides = np.concatenate([np.maximum(self.above - here, 0.0), np.maximum(here - self.below, 0.0)])
+        A = np.vstack([np.hstack([scaled, -scaled]), np.hstack([-scaled, scaled])])
+        A, sides = np.vstack([A[np.isfinite(sides)], np.ones(2 * len(x))]), np.append(sides[np.isfinite(sides)], 1.0)
+        most = np.concatenate([np.maximum(upper - x, 0.0) / unit, np.maximum(x - lower, 0.0) / unit])
+        slope = gradient * unit
+        size = float(np.abs(slope).max(initial=0.0))
+        if size == 0.0:
+            return 0.0
+        cost = np.concatenate([slope, -slope]) / size
+        found = linprog(cost, A_ub=A, b_ub=sides, bounds=np.column_stack([np.zeros(len(cost)), np.minimum(most, 1.0)]))
+        promised = size if found.x is None else -size * float(found.fun)
+        return max(0.0, promised) / max(1.0, abs(value))
