@@ -218,7 +218,7 @@ class Runner:
     def _own_options(self, **words: Any) -> dict[str, Any]:
         """Return the solver's own options, the common words among them in its language."""
         own = {self.spec.words[k]: v for k, v in words.items() if v is not None and k in self.spec.words}
-        return {**own, **self.options.own}
+        return {**self.spec.asked, **own, **self.options.own}
 
     def _run_modern(
         self, reading: ModelReading, limit: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]

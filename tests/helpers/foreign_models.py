@@ -352,8 +352,6 @@ def game() -> pyo.ConcreteModel:
 def haverly(data: Pooling) -> Foreign:
     """A pooling problem."""
     search = in_blocks(["x", "y", "z"], ["q"])
-    if data is HAVERLY_3:
-        del search["multi-start"]  # its local solver's points miss the rows by 3e-6
     return Foreign(lambda: pooling(data), "scip", data.optimum, search=search)
 
 

@@ -15,10 +15,12 @@ from pyomo.mpec import Complementarity, complements
 from pyomo.network import Arc, Port
 
 import solvers
+from pooling import HAVERLY_3, pooling
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.interfaces.registry import SOLVERS, find
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.model.classes import violation
 from solvers.model.rewriting import visible
 
 
@@ -665,3 +667,16 @@ def test_a_misled_solvers_word_on_integers_proves_nothing(name, need):
     relaxed = solvers.solve(model, name)  # of a linear program cbc's word counts; appsi_cbc reports no bound
     assert "cuts off optima" not in relaxed.message
     assert relaxed.status is (SolutionStatus.OPTIMAL if name == "cbc" else SolutionStatus.FEASIBLE)
+
+
+@pytest.mark.parametrize("name", ["pounce", "ipopt", "cyipopt"])
+def test_a_point_on_large_bounds_satisfies_its_rows(name, need):
+    """Ipopt relaxes bounds by 1e-8 of their size, and rows with them unless it is told otherwise."""
+    model = pooling(HAVERLY_3)
+    for v in model.q.values():
+        v.set_value(1.5)
+    result = solvers.solve(model, need(name))
+    assert result.status is SolutionStatus.STATIONARY
+    assert violation(model) <= 1e-6
+    told = solvers.solve(model, name, constr_viol_tol=1e-5)
+    assert told.options["constr_viol_tol"] == 1e-5
