@@ -27,6 +27,7 @@ FLOORS = [
     "solvers.drivers.catalogue",
     "solvers.whole",
     "solvers.run",
+    "solvers.plugin",
     "solvers",
     "fsmodels (ground)",
     "fsmodels.datasets",

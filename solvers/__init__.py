@@ -24,10 +24,13 @@ from solvers.facts.oracle_blocks import OracleBlock, OracleBlocks
 from solvers.facts.separable import Separable
 from solvers.facts.structure import Cut, Structure, SubAnswer
 from solvers.interfaces.registry import SOLVERS, Capability, either
+from solvers.plugin import register_drivers
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
 
 OWNER = "fsmodels"  # fsmodels looks for this mark, so that no other package named solvers is taken for ours
+
+register_drivers()  # as Pyomo solvers: pyo.SolverFactory("fsmodels.benders")
 
 __all__ = [
     "DRIVERS",
@@ -71,5 +74,6 @@ __all__ = [
     "forget",
     "probe",
     "register",
+    "register_drivers",
     "solve",
 ]

@@ -30,6 +30,9 @@ from solvers.whole.solve import solve_by_class, solve_whole
 _logger = logging.getLogger("solvers")
 
 
+PREFIX = "fsmodels."  # before the names of drivers in Pyomo's factories
+
+
 def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Result:
     """Solve a model with a solver or driver, and leave the answer's values on the model.
 
@@ -120,8 +123,8 @@ def _valued(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> R
 
 
 def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
-    if isinstance(solver, str) and solver in DRIVERS:
-        return _driven(model, DRIVERS[solver], options)
+    if isinstance(solver, str) and solver.removeprefix(PREFIX) in DRIVERS:
+        return _driven(model, DRIVERS[solver.removeprefix(PREFIX)], options)
     with garbage.put_off():
         if solver is None:
             return solve_by_class(model, options)

@@ -1,0 +1,338 @@
+"""The drivers as Pyomo solvers: ``pyo.SolverFactory("fsmodels.benders").solve(model, solver_options={...})``.
+
+Importing ``solvers`` registers each driver in Pyomo's second-generation factory, under the same name in the first
+generation's. What Pyomo's results say is what ``solvers.Result`` says: "optimal" with a proof alone. A stationary point
+is ``convergenceCriteriaSatisfied`` with the solution status ``feasible``, any other point without a proof ``unknown``
+and ``feasible``; in the first generation both are ``feasible``, as its ``locallyOptimal`` counts as optimal.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import Any, ClassVar
+
+import pyomo.environ as pyo
+from pyomo.common.collections import ComponentMap
+from pyomo.common.timing import HierarchicalTimer
+from pyomo.contrib.solver.common.base import Availability, LegacySolverWrapper, SolverBase
+from pyomo.contrib.solver.common.config import BranchAndBoundConfig
+from pyomo.contrib.solver.common.factory import SolverFactory
+from pyomo.contrib.solver.common.results import Results, TerminationCondition
+from pyomo.contrib.solver.common.results import SolutionStatus as Claimed
+from pyomo.contrib.solver.common.solution_loader import SolutionLoader
+from pyomo.contrib.solver.common.util import (
+    NoDualsError,
+    NoFeasibleSolutionError,
+    NoOptimalSolutionError,
+    NoReducedCostsError,
+)
+from pyomo.core.base.suffix import active_import_suffix_generator
+from pyomo.core.base.symbol_map import SymbolMap
+from pyomo.opt import SolverResults, SolverStatus
+from pyomo.opt import TerminationCondition as Legacy
+from pyomo.opt.results.solution import Solution
+
+from solvers.drivers.base import Driver
+from solvers.drivers.catalogue import DRIVERS
+from solvers.errors import OptionError, SolverError
+from solvers.interfaces.registry import SOLVERS, find
+from solvers.result import Result, SolutionStatus, StopReason
+from solvers.run import PREFIX, solve
+from solvers.values import INSIDE, put_back
+
+logger = logging.getLogger("solvers")
+
+_STOPPED = {
+    StopReason.TIME_LIMIT: (TerminationCondition.maxTimeLimit, Legacy.maxTimeLimit, SolverStatus.aborted),
+    StopReason.ITERATION_LIMIT: (TerminationCondition.iterationLimit, Legacy.maxIterations, SolverStatus.aborted),
+    StopReason.INTERRUPTED: (TerminationCondition.interrupted, Legacy.userInterrupt, SolverStatus.aborted),
+    StopReason.CALLBACK: (TerminationCondition.interrupted, Legacy.userInterrupt, SolverStatus.aborted),
+    StopReason.SOLVER_ERROR: (TerminationCondition.error, Legacy.error, SolverStatus.error),
+}
+_PROVEN = {
+    SolutionStatus.OPTIMAL: (TerminationCondition.convergenceCriteriaSatisfied, Legacy.optimal, SolverStatus.ok),
+    SolutionStatus.INFEASIBLE: (TerminationCondition.provenInfeasible, Legacy.infeasible, SolverStatus.warning),
+    SolutionStatus.UNBOUNDED: (TerminationCondition.unbounded, Legacy.unbounded, SolverStatus.warning),
+}
+_ENDED = {
+    SolutionStatus.STATIONARY: (
+        TerminationCondition.convergenceCriteriaSatisfied,
+        Legacy.feasible,
+        SolverStatus.ok,
+    ),
+    SolutionStatus.FEASIBLE: (TerminationCondition.unknown, Legacy.feasible, SolverStatus.ok),
+    SolutionStatus.NO_SOLUTION: (TerminationCondition.unknown, Legacy.unknown, SolverStatus.warning),
+}
+
+
+def _words(result: Result) -> tuple[Any, Any, Any]:
+    """Return how it ended in the words of both generations, and the first one's status."""
+    return _PROVEN.get(result.status) or _STOPPED.get(result.stop_reason) or _ENDED[result.status]
+
+
+class DriverSolution(SolutionLoader):
+    """The incumbent of a driver; it has no multipliers, because a driver solves no single problem that has them."""
+
+    def __init__(self, model: Any, values: ComponentMap | None) -> None:
+        self._pyomo_model, self._values = model, values
+
+    def get_number_of_solutions(self) -> int:
+        """Return 1, or 0."""
+        return 0 if self._values is None else 1
+
+    def get_vars(self, vars_to_load: Sequence[Any] | None = None) -> Mapping[Any, float]:
+        """Return the values of these variables, of all by default."""
+        if self._values is None:
+            raise NoFeasibleSolutionError
+        return self._values if vars_to_load is None else ComponentMap((v, self._values[v]) for v in vars_to_load)
+
+    def get_duals(self, cons_to_load: Sequence[Any] | None = None) -> dict[Any, float]:
+        """Raise NoDualsError."""
+        raise NoDualsError
+
+    def get_reduced_costs(self, vars_to_load: Sequence[Any] | None = None) -> Mapping[Any, float]:
+        """Raise NoReducedCostsError."""
+        raise NoReducedCostsError
+
+    def load_import_suffixes(self) -> None:
+        """Leave import suffixes empty."""
+        self._collect_and_clear_import_suffixes()
+
+
+class DriverPlugin(SolverBase):
+    """A driver as a solver of Pyomo's second generation; a subclass names the driver."""
+
+    CONFIG = BranchAndBoundConfig()
+    driver: ClassVar[type[Driver]]
+
+    def solve(self, model: Any, **kwds: Any) -> Results:
+        """Solve a model.
+
+        Parameters
+        ----------
+        model : ConcreteModel
+        **kwds
+            As for Pyomo's other solvers: ``time_limit`` (s), ``rel_gap``, ``threads``, ``tee`` (the driver's table;
+            True, streams or loggers), ``solver_options`` (the driver's own, as ``{"complicating": [model.x]}``),
+            ``load_solutions``, ``raise_exception_on_nonoptimal_result``. ``abs_gap`` and ``working_dir`` are refused;
+            ``symbolic_solver_labels`` means nothing where no file is written.
+
+        Returns
+        -------
+        Results
+            ``objective_bound`` is infinite where there is none. ``extra_info``: ``iteration_count``,
+            ``solver_message`` and ``result``, the ``solvers.Result`` with the iteration table.
+
+        Raises
+        ------
+        ModelError, OptionError, SolverError
+            As ``solvers.solve`` does.
+        NoOptimalSolutionError, NoFeasibleSolutionError
+            If there is no proven optimum, or no point to load, unless the last two words are False.
+        """
+        began, start = datetime.now(UTC), time.perf_counter()
+        config = self.config(value=kwds, preserve_implicit=True)
+        timer = config.timer or HierarchicalTimer()
+        options = self._options(config)
+        before = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)]
+        timer.start("solve")
+        try:
+            result = solve(model, self.driver.name, **options)
+        finally:
+            timer.stop("solve")
+        values = None
+        if result.has_solution:
+            values = ComponentMap((v, v.value) for v, _ in before if v.value is not None)
+        put_back(before)
+        results = self._results(model, result, values, config)
+        times = results.timing_info
+        times.start_timestamp, times.wall_time, times.timer = began, time.perf_counter() - start, timer
+        said = f'"{self.driver.name}" ended {result.status.value} ({result.stop_reason.value}). {result.message}'
+        if config.raise_exception_on_nonoptimal_result and result.status is not SolutionStatus.OPTIMAL:
+            raise NoOptimalSolutionError(f"{said} {NoOptimalSolutionError.default_message}")
+        if config.load_solutions:
+            if values is None:
+                raise NoFeasibleSolutionError(f"{said} {NoFeasibleSolutionError.default_message}")
+            results.solution_loader.load_solution()
+        return results
+
+    def _options(self, config: Any) -> dict[str, Any]:
+        """Return a driver's options. Raises OptionError for a word that means nothing to it, or is given twice."""
+        for word in ("abs_gap", "working_dir"):
+            if getattr(config, word) is not None:
+                instead = "give rel_gap" if word == "abs_gap" else "no file is written"
+                raise OptionError(f'{word}={getattr(config, word)!r} is not for "{self.driver.name}": {instead}.')
+        own = {name: value for name, value in config.solver_options.value().items() if value is not None}
+        words = {"time_limit": config.time_limit, "gap": config.rel_gap, "threads": config.threads}
+        words = {name: value for name, value in words.items() if value is not None}
+        if twice := set(words) & set(own):
+            raise OptionError(f"{', '.join(sorted(twice))} is given twice, by itself and in solver_options: keep one.")
+        options = {**own, **words}
+        streams = [stream for stream in config.tee if stream is not sys.stdout]
+        if len(streams) < len(config.tee):
+            options.setdefault("tee", True)
+        if streams:
+            options["callback"] = _shown(streams, own.get("callback"))
+        return options
+
+    def _results(self, model: Any, result: Result, values: ComponentMap | None, config: Any) -> Results:
+        results = Results()
+        results.solver_name, results.solver_version, results.solver_config = self.name, self.version(), config
+        results.termination_condition = _words(result)[0]
+        point = Claimed.optimal if result.status is SolutionStatus.OPTIMAL else Claimed.feasible
+        results.solution_status = Claimed.noSolution if values is None else point
+        results.incumbent_objective = result.objective
+        endless = -math.inf if result.minimize else math.inf
+        results.objective_bound = endless if result.bound is None else result.bound
+        results.solution_loader = DriverSolution(model, values)
+        extra = results.extra_info
+        extra.iteration_count, extra.solver_message, extra.result = len(result.iterations), result.message, result
+        return results
+
+    def available(self) -> Availability:
+        """Tell whether the driver runs here: what it cannot do without is installed."""
+        needed = getattr(self.driver.options_type, "master_solver", None)
+        if not isinstance(needed, str) or needed not in SOLVERS:
+            return Availability.FullLicense
+        try:
+            made = find(needed).make()
+        except SolverError:
+            return Availability.NotFound
+        return made.available() if isinstance(made, SolverBase) else Availability.FullLicense
+
+    def version(self) -> tuple[int, ...]:
+        """Return the version of the distribution; () where it is not installed but run from its sources."""
+        try:
+            return tuple(int(part) for part in metadata.version(PREFIX.rstrip(".")).split(".") if part.isdigit())
+        except metadata.PackageNotFoundError:
+            return ()
+
+
+def _shown(streams: list[Any], own: Callable[[dict[str, Any]], Any] | None) -> Callable[[dict[str, Any]], Any]:
+    """Return a callback that writes each row of the table to streams, and asks the user's own."""
+
+    def callback(row: dict[str, Any]) -> Any:
+        line = "  ".join(f"{name} {x:.6g}" if isinstance(x, float) else f"{name} {x}" for name, x in row.items())
+        for stream in streams:
+            stream.write(line + "\n")
+        return None if own is None else own(row)
+
+    return callback
+
+
+class LegacyDriverPlugin(LegacySolverWrapper):
+    """The same in the manners of Pyomo's first generation.
+
+    Pyomo's wrapper keeps the options of one solve for the next, raises where there is no solution to load, and drops
+    the message; so ``solve`` is ours.
+    """
+
+    def __init__(self, options: Mapping[str, Any] | None = None, **words: Any) -> None:
+        for ignored in ("type", "solver_io", "solver"):
+            words.pop(ignored, None)
+        # Checked at solve: Pyomo's factory swallows whatever a constructor raises.
+        super().__init__(solver_options={**(options or {}), **(words.pop("solver_options", None) or {}), **words})
+
+    def solve(
+        self,
+        model: Any,
+        *,
+        load_solutions: bool = True,
+        tee: Any = False,
+        timelimit: float | None = None,
+        options: Mapping[str, Any] | None = None,
+        solver_options: Mapping[str, Any] | None = None,
+        report_timing: bool = False,
+        raise_exception_on_nonoptimal_result: bool = False,
+        **words: Any,
+    ) -> SolverResults:
+        """Solve a model and load the values; further keywords are options of the driver.
+
+        Parameters
+        ----------
+        model : ConcreteModel
+        load_solutions : bool
+            Load into the model; otherwise the solution is in the results, for ``model.solutions.load_from(results)``.
+        tee : bool, stream or logger
+            Show the driver's table.
+        timelimit : float, optional
+            Seconds.
+        options, solver_options : mapping, optional
+            Options of this solve, over those of the object; as keywords too.
+        report_timing : bool
+            Print what took how long.
+        raise_exception_on_nonoptimal_result : bool
+            Raise, where otherwise a warning is logged.
+
+        Returns
+        -------
+        SolverResults
+            ``solver``: status, termination condition, message, ``iterations``, ``wallclock_time`` (s). ``problem``:
+            bounds, which are infinite where there is none.
+        """
+        for ignored in ("suffixes", "symbolic_solver_labels", "keepfiles", "warmstart"):
+            words.pop(ignored, None)
+        asked = {name: words.pop(name) for name in ("rel_gap", "abs_gap", "threads", "time_limit") if name in words}
+        asked |= {} if timelimit is None else {"time_limit": timelimit}
+        found: Results = super(LegacySolverWrapper, self).solve(
+            model,
+            tee=tee,
+            load_solutions=False,
+            raise_exception_on_nonoptimal_result=raise_exception_on_nonoptimal_result,
+            solver_options={**(options or {}), **(solver_options or {}), **words},
+            **asked,
+        )
+        results, loader = self._first_generation(model, found), found.solution_loader
+        if not load_solutions:
+            self._attach(model, results, loader)
+        elif loader.get_number_of_solutions():
+            loader.load_solution()
+        else:
+            condition, said = results.solver.termination_condition, results.solver.message
+            logger.warning('No solution was loaded into "%s": %s (%s).', model.name, condition, said)
+        if report_timing:
+            print(found.timing_info.timer)
+        return results
+
+    def _first_generation(self, model: Any, found: Results) -> SolverResults:
+        result, results = found.extra_info.result, SolverResults()
+        solver, problem = results.solver, results.problem
+        _, solver.termination_condition, solver.status = _words(result)
+        solver.name, solver.iterations = found.solver_name, found.extra_info.iteration_count
+        solver.termination_message = solver.message = result.message
+        solver.wallclock_time = found.timing_info.wall_time
+        problem.name, problem.number_of_objectives = model.name, 1
+        problem.sense = pyo.minimize if result.minimize else pyo.maximize
+        worst = math.inf if result.minimize else -math.inf
+        ends = (found.objective_bound, worst if result.objective is None else result.objective)
+        problem.lower_bound, problem.upper_bound = ends if result.minimize else ends[::-1]
+        return results
+
+    @staticmethod
+    def _attach(model: Any, results: SolverResults, loader: DriverSolution) -> None:
+        """Put the solution into the results."""
+        for _, suffix in active_import_suffix_generator(model):
+            suffix.clear()
+        if not loader.get_number_of_solutions():
+            return
+        solution, names = Solution(), SymbolMap()
+        for k, (variable, value) in enumerate(loader.get_vars().items()):
+            names.addSymbol(variable, f"x{k}")
+            solution.variable[f"x{k}"] = {"Value": value}
+        results.solution.insert(solution)
+        results._smap, results._smap_id = names, id(names)
+        model.solutions.add_symbol_map(names)
+
+
+def register_drivers() -> None:
+    """Register each driver in both of Pyomo's factories, as "fsmodels." and its name."""
+    for name, driver in DRIVERS.items():
+        plugin = type(driver.__name__, (DriverPlugin,), {"driver": driver, "__doc__": driver.__doc__})
+        legacy = type(f"Legacy{driver.__name__}", (LegacyDriverPlugin, plugin), {})
+        SolverFactory.register(PREFIX + name, doc=driver.title)(plugin, legacy)
