@@ -37,9 +37,9 @@ def enumerated():
     return best
 
 
-def disc():
+def disc(domain=pyo.Reals):
     m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(bounds=(-5, 5)), pyo.Var(bounds=(-5, 5))
+    m.x, m.y = pyo.Var(bounds=(-5, 5), domain=domain), pyo.Var(bounds=(-5, 5))
     m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= 3)
     m.sum = pyo.Objective(expr=m.x + m.y, sense=pyo.maximize)
     return m
@@ -111,6 +111,12 @@ SLOTS = {
     ("branch-and-cut", "lp"): (plant, ["open"], {"primal_feasibility_tolerance": 1e-8}, "primal_feasibility_tol"),
     ("branch-and-cut", "sub"): (plant, ["open"], {"presolve": "off"}, "presolv"),
     ("cutting-plane", "lp"): (disc, [], {"primal_feasibility_tolerance": 1e-9}, "primal_feasibility_tol"),
+    ("cutting-plane", "master"): (
+        lambda: disc(pyo.Integers),
+        [],
+        {"mip_heuristic_effort": 0.2},
+        "mip_heuristic_efort",
+    ),
     ("sla", "lp"): (concave, [], {"primal_feasibility_tolerance": 1e-9}, "primal_feasibility_tol"),
     ("sla", "master"): (chosen, [], {"mip_heuristic_effort": 0.2}, "mip_heuristic_efort"),
     ("row-generation", "master"): (lambda: rounded(True), [], {"mip_heuristic_effort": 0.2}, "mip_heuristic_efort"),

@@ -166,6 +166,18 @@ def test_the_linear_programs_of_cutting_planes(stranger):
     assert solve(m, "cutting-plane", lp_solver=stranger, gap=1e-4).status is SolutionStatus.INFEASIBLE
 
 
+def test_the_mixed_integer_programs_of_cutting_planes(stranger):
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(bounds=(-5, 5), domain=pyo.Integers), pyo.Var(bounds=(-5, 5))
+    m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= 3)
+    m.sum = pyo.Objective(expr=m.x + m.y, sense=pyo.maximize)
+    if stranger == "cbc":
+        with pytest.raises(SolverError, match="cannot solve a master"):
+            solve(m, "cutting-plane", master_solver=stranger)
+    else:
+        optimal(solve(m, "cutting-plane", master_solver=stranger, lp_solver=stranger, gap=1e-4), 1 + 2**0.5)
+
+
 def test_the_linear_programs_of_sla(stranger):
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(bounds=(0, 2)), pyo.Var(bounds=(0, 2))
