@@ -40,6 +40,7 @@ import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 from pyomo.core.expr.visitor import identify_variables
+from pyomo.gdp import Disjunction
 from scipy import sparse
 
 from fsmodels.checks import positive, share
@@ -221,10 +222,14 @@ class Choice:
 
     @classmethod
     def of(cls, model: Any) -> Choice:
-        """Find the rows that hold sigma. Raises ModelError, naming one that holds the plane's variables too."""
+        """Find the rows that hold sigma.
+
+        Raises ModelError, naming a row that holds the plane's variables too, logic, or a price of what is selected.
+        """
         sigma = model.component("sigma")
         if sigma is None:
             return cls(model, [], [], [])
+        _refuse_other_than_rows(model, {id(v) for v in sigma.values()})
         plane = {id(v) for part in (model.w, model.gamma, model.y, model.z) for v in part.values()}
         held = {id(v): v for v in sigma.values()}
         mine = {id(part) for part in plane_rows(model)}  # which are dense
@@ -291,6 +296,19 @@ class Choice:
             put_back(self.own)
             for j, s in self.model.sigma.items():
                 s.set_value(int(j in kept))
+
+
+def _refuse_other_than_rows(model: Any, sigma: set[int]) -> None:
+    """Refuse what says something of the selection without being a row on it. Raises ModelError, naming it."""
+    logic = (pyo.LogicalConstraint, Disjunction)
+    named = [f'{part.ctype.__name__} "{part.name}"' for part in model.component_data_objects(logic, active=True)]
+    objectives = model.component_data_objects(pyo.Objective, active=True)
+    named += [f'Objective "{o.name}"' for o in objectives if any(id(v) in sigma for v in identify_variables(o.expr))]
+    if named:
+        raise ModelError(
+            f"{named[0]} is on what is selected, and obd reads rows on sigma alone: state it as a row, a budget in "
+            "place of a price, or use fs, which takes it."
+        )
 
 
 def run(

@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 
 from solvers.model.classes import single_objective
 from solvers.model.unseen import UNSEEN
-from solvers.reading import read
+from solvers.reading import ModelReading, read
 from solvers.values import same, state
 
 DOMAIN = 2  # its place in a variable's state
@@ -91,16 +91,24 @@ class AsBuilt:
             yield f'the objective "{self.objective.name}" is not the only one'
         elif not self.same_cost():
             yield f'the objective "{self.objective.name}" was changed'
+        yield from self._lost(model)
+        for e, before in zip(self.named, self.contents, strict=True):
+            if e.expr is not before:
+                yield f'expression "{e.name}" was changed'
+        now = {id(part) for part in model.data(*UNSEEN)}
+        yield from (f'ordered set "{s.name}" was changed' for s in self.changed_sets(model) if id(s) in now)
+        yield from (f'the bounds, domain or fixing of "{v.name}" were widened' for v in self._widened())
+
+    def has_rows(self, model: Any) -> bool:
+        """Tell whether all rows and other components as built are in the model still, and say the same."""
+        return next(self._lost(read(model)), None) is None
+
+    def _lost(self, model: ModelReading) -> Iterator[str]:
         now = {id(part) for part in (*model.data(pyo.Constraint), *model.data(*UNSEEN))}
         yield from (_gone(part) for part in (*self.rows, *self.others) if id(part) not in now)
         for row, before in zip(self.rows, self.expressions, strict=True):
             if row.expr is not before and id(row) in now:
                 yield f'row "{row.name}" was changed'
-        for e, before in zip(self.named, self.contents, strict=True):
-            if e.expr is not before:
-                yield f'expression "{e.name}" was changed'
-        yield from (f'ordered set "{s.name}" was changed' for s in self.changed_sets(model) if id(s) in now)
-        yield from (f'the bounds, domain or fixing of "{v.name}" were widened' for v in self._widened())
 
     def narrowed(self) -> bool:
         """Tell whether no variable may take a value now that it could not take before."""

@@ -105,9 +105,11 @@ class Certificate:
 
         ``part``: whose rows and objective judge: the model, or a subproblem that refers to its variables. ``tempting``:
         whether values that miss rows by a tolerance may be worth far more than what they miss (a weight of 1e-7 where
-        its binary is 0), so that exact ones are better at any cost.
+        its binary is 0), so that exact ones are better at any cost; never where rows as built are gone, as what they
+        ask for then costs for nothing.
         """
         reading, part = read(model), read(part)
+        tempting = tempting and self.built is not None and self.built.has_rows(reading)
         error, cost = violation(part), _cost(part)
         if self.repair is None:
             return error

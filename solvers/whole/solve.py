@@ -249,7 +249,8 @@ class _Whole:
                 error = None
         if error is None:
             put_back(before)
-            if certificate is not None:
+            endless = answer.status is SolutionStatus.UNBOUNDED  # which an edited model may be
+            if certificate is not None and not (endless and certificate.at_hand(self.reading) is None):
                 error = certificate.settle(self.reading, has_point=False)
                 trivial = error is not None
         if error is not None:

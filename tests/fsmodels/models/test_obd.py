@@ -3,6 +3,7 @@
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from pyomo.gdp import Disjunction
 from scipy import sparse
 
 import fsmodels as fs
@@ -344,3 +345,18 @@ def test_by_name_obd_and_the_robust_lp_take_rows(data):
         assert len(found.selected) <= 3
         assert not {a, rest[0]} <= set(found.selected)
     assert found.status is SolutionStatus.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    ("edit", "named"),
+    [
+        (lambda m: m.objective.set_value(m.objective.expr + m.sigma["a"]), 'Objective "objective"'),
+        (lambda m: m.add_component("e", Disjunction(expr=[[m.sigma["a"] == 1], [m.sigma["b"] == 1]])), "Disjunction"),
+    ],
+)
+def test_what_is_said_of_the_selection_without_a_row_is_named(edit, named, make_data):
+    data = make_data(12, 3, seed=1)
+    model = fs.obd.build(data, penalty=0.1, sigma=True)
+    edit(model)
+    with pytest.raises(fs.ModelError, match=named):
+        fs.obd.suppress(model, data, nu=0.1)

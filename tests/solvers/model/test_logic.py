@@ -5,9 +5,9 @@ import pytest
 from pyomo.gdp import Disjunct, Disjunction
 
 import solvers
+from model_state import state
 from solvers.model.logic import written_rows
 from solvers.reading import ModelReading
-from tests.helpers.model_state import state
 
 
 def plant(seed):
