@@ -20,6 +20,11 @@ Problem
         \min_{w, \gamma, y, z}\ & E = \tfrac1m e^\top y + \tfrac1k e^\top z                     && (5) \\
         \text{s.t.}\ & -A w + e \gamma + e \le y,\ B w - e \gamma + e \le z,\ y, z \ge 0        && (5)
 
+    Selection (``sigma=True`` of ``one_norm_svm``): ``p_j + q_j <= M sigma_j``, sigma binary, M = 2 C min(l+, l-). With
+    w = 0 the best offset leaves a slack of 2 for each sample of the smaller class, so (ONSVM) costs M there, whatever
+    sigma is; no optimum over any sigma costs more, and ``p_j + q_j`` is a part of its cost. M is attained: two samples
+    that one feature separates by a distance of 1/C, say. It is an expression of C, which may change.
+
     At the optimum y and z are the hinge losses of their class, so E is (4). Both classes weigh the same, whatever their
     sizes: w = 0 costs 2 at every gamma in [-1, 1], the most that (5) ever costs.
 
@@ -67,10 +72,10 @@ from fsmodels.models.plane import (
     separating_plane,
 )
 from fsmodels.models.proofs.bounds import one_norm_bound, svm_bound
-from fsmodels.models.proofs.certified import Classified, Point, weights, write
+from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, weights, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.rows import index_sets, keep_rows, rows_of, signed, slack_rounding
-from solvers.facts import Facts
+from solvers.facts import Facts, Structure
 
 __all__ = ["l2_svm", "l2_svm_dual", "one_norm_svm", "robust_lp"]
 __dir__ = __all__.copy  # what <TAB> offers
@@ -152,15 +157,22 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     return model
 
 
-def one_norm_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
+def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.ConcreteModel:
     """Build the 1-norm SVM (ONSVM), a linear program whose vertices use few features.
 
     ``data``, ``C`` and errors as for ``l2_svm``.
 
+    Parameters
+    ----------
+    sigma : bool
+        Whether to add the binaries ``sigma`` (features), sigma_j = 0 forcing w_j = 0, for rows on what is selected.
+
     Returns
     -------
     pyo.ConcreteModel
-        ``p``, ``q`` (features), ``w`` = p - q (named expression), ``b``, ``xi`` (samples), rows ``margin``.
+        ``p``, ``q`` (features), ``w`` = p - q (named expression), ``b``, ``xi`` (samples), rows ``margin``. With
+        ``sigma=True`` also ``sigma``, the bound ``M`` of every p_j + q_j and the rows ``only_selected``; rows on other
+        variables than sigma are refused then, beside which M may be none.
 
     Examples
     --------
@@ -180,12 +192,22 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     X = signed(data)
     stacked = sparse.hstack([X, -X]).tocsr() if sparse.issparse(X) else np.hstack([X, -X])
     add_margins(model, stacked, data.y, [*model.p.values(), *model.q.values()], doc="(ONSVM) margin of sample i")
+    model.norm = pyo.Expression(expr=pyo.quicksum([*model.p.values(), *model.q.values()]), doc="(ONSVM) 1-norm of w")
     model.objective = pyo.Objective(
-        expr=pyo.quicksum([*model.p.values(), *model.q.values()]) + model.C * model.loss,
+        expr=model.norm + model.C * model.loss,
         doc="(ONSVM) 1-norm of the weights and slacks",
     )
     parts = [(1.0, list(model.p.values())), (-1.0, list(model.q.values()))]
-    return with_proof(model, data, _put_parts, _one_norm_bound, parts)
+    if not sigma:
+        return with_proof(model, data, _put_parts, _one_norm_bound, parts)
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="1 if feature j may have a weight")
+    model.M = pyo.Expression(expr=cost_of_nothing(data.y, model.C), doc="(ONSVM) p_j + q_j <= M at every optimum")
+    model.only_selected = pyo.Constraint(
+        model.features,
+        rule=lambda m, j: m.p[j] + m.q[j] - m.M.expr * m.sigma[j] <= 0,
+        doc="w_j = 0 unless sigma_j = 1",
+    )
+    return _with_choice(model, data, parts)
 
 
 def robust_lp(data: Dataset) -> pyo.ConcreteModel:
@@ -279,7 +301,7 @@ def with_proof(
     is small, these are the sizes of all numbers, and w and the objective are measured in them.
     """
     columns, samples = Columns.of(data.X), len(data.y)
-    cost = 2.0 * float(min(np.sum(data.y > 0), np.sum(data.y < 0))) * model.C
+    cost = cost_of_nothing(data.y, model.C)
     price = float(pyo.value(cost))
     change = columns.change(parts, (1.0, model.b), most(price))
     if change is not None:
@@ -292,6 +314,45 @@ def with_proof(
         **facts,
     ).seal(model)
     return model
+
+
+def cost_of_nothing(y: np.ndarray, C: Any) -> Any:
+    """Return what w = 0 costs, with its best offset; an expression of C where that is a parameter."""
+    return 2.0 * float(min(np.sum(y > 0), np.sum(y < 0))) * C
+
+
+def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[float, list[Any]]]) -> pyo.ConcreteModel:
+    """Attach what proves the answers of (ONSVM) with sigma, and what decomposition drivers may use."""
+    columns, samples, sigma = Columns.of(data.X), len(data.y), list(model.sigma.values())
+    M = float(pyo.value(model.M))
+    change = columns.change(parts, (1.0, model.b), M)
+    if change is not None:
+        change.most = model.M.expr
+        sizes = columns.sizes(M).tolist()
+        change.rows += [(row, 1.0 / f) for row, f in zip(model.only_selected.values(), sizes, strict=True)]
+    proof = Classified(columns, data.y, partial(equal_shares, samples), chosen, _put_choice, _one_norm_bound)
+    Structure(
+        complicating=sigma,
+        subproblem=[model.p, model.q, model.b, model.xi],
+        rows=[model.margin],
+        coupling=[model.only_selected],
+        terms=[model.norm, model.loss],
+        switches=[(s, v) for s, *both in zip(sigma, *(held for _, held in parts), strict=True) for v in both],
+        floor=0.0,
+        only_as_built="the bound p_j + q_j <= 2 C min(l+, l-)",
+        instead="State rows on sigma only, or build it with sigma=False and edit that.",
+        selected=by_sigma,
+        resolution=partial(resolution, columns.largest, samples),
+        certificate=proof.certificate([]),
+        change=change,
+        default_solver="highs",
+    ).seal(model)
+    return model
+
+
+def _put_choice(model: pyo.ConcreteModel, point: Point) -> None:
+    _put_parts(model, point)
+    write(model.sigma, point.used)
 
 
 def equal_shares(samples: int, model: pyo.ConcreteModel) -> np.ndarray:

@@ -116,6 +116,9 @@ class MixedCuttingPlane(CuttingPlane):
                 return StopReason.CONVERGED, None
             if found.point is None:
                 return self._without_point(found)
+            with self.timing("subproblem"):
+                self._separate(found.point)
+            self._offer(found.point, c.tolerance)  # where it will do as it is, and at a limit
             ended = self._settle(found.point, found.objective) or self._cut_short(found)  # 3
             if ended is not None:
                 return ended

@@ -170,6 +170,8 @@ class Structure(Facts):
     only_as_built : str
         What else holds for the model as built only (the proven big-M, say). Not empty: no solver may solve the model
         after an edit of its subproblem.
+    instead : str
+        What to do then, as a sentence.
     blocks : list of lists of Var components or data
         Parts of the subproblem that hang together by declaration, besides those that rows tie.
     told_by : str
@@ -191,6 +193,7 @@ class Structure(Facts):
     parameters: Callable[[], Hashable] | None = None
     starts: list[np.ndarray] = field(default_factory=list)
     only_as_built: str = ""
+    instead: str = 'Build it with form="perspective" and edit that.'
     blocks: list[list[Any]] = field(default_factory=list, kw_only=True)
     told_by: str = field(default="the model's builder", kw_only=True)
     default_solver: str = field(default="benders", kw_only=True)

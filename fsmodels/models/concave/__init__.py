@@ -105,7 +105,6 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.concave.forms import (
     bounded_plane,
     by_disjunctions,
-    by_sigma,
     by_weight,
     certified,
     price_features,
@@ -115,7 +114,7 @@ from fsmodels.models.concave.forms import (
 from fsmodels.models.concave.tree import Supports
 from fsmodels.models.parameters import changeable
 from fsmodels.models.plane import by_ordered_sets, class_shares, plane_rows
-from fsmodels.models.proofs.certified import Point, chosen
+from fsmodels.models.proofs.certified import Point, by_sigma, chosen
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.weights import column_sizes
 from solvers.facts import Block, Blocks, Facts, PenaltyValues, Structure, Twin

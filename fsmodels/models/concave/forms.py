@@ -95,11 +95,6 @@ def by_disjunctions(model: pyo.ConcreteModel) -> None:
     model.sigma = pyo.Reference(model.selected[:].binary_indicator_var)
 
 
-def by_sigma(model: pyo.ConcreteModel) -> list[str]:
-    """Return the features whose sigma is 1."""
-    return [j for j in model.features if pyo.value(model.sigma[j]) > 0.5]
-
-
 def by_weight(sizes: np.ndarray, model: pyo.ConcreteModel) -> list[str]:
     """Return the features whose weight counts."""
     w = np.array([pyo.value(weight) for weight in model.w.values()])

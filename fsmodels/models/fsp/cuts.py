@@ -144,11 +144,6 @@ def error_rate(model: pyo.ConcreteModel, data: Dataset) -> float:
     return float(np.mean(predicted != data.y))
 
 
-def selected(model: pyo.ConcreteModel) -> list[str]:
-    """Return the features with sigma = 1."""
-    return [j for j in model.features if pyo.value(model.sigma[j]) > 0.5]
-
-
 def _set(variable: Any, values: np.ndarray) -> None:
     for v, x in zip(variable.values(), values.tolist(), strict=True):
         v.set_value(x, skip_validation=True)

@@ -18,8 +18,8 @@ from pyomo.gdp import Disjunct, Disjunction
 
 from fsmodels.checks import choice
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.fsp.cuts import FastSub, Reweighting, error_rate, selected
-from fsmodels.models.proofs.certified import Classified, Point, chosen, write
+from fsmodels.models.fsp.cuts import FastSub, Reweighting, error_rate
+from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.svm import equal_shares, feature_weights, half_squares, least_cost, resolution, soft_margin
 from solvers.facts import Change, RowCut, Structure
@@ -164,7 +164,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
         oracle=fast,
         relaxation=fast.relax,
         score=error_rate,
-        selected=selected,
+        selected=by_sigma,
         suggest=Reweighting(model),
         floor=0.0,
         resolution=partial(resolution, columns.largest, len(data.y)),

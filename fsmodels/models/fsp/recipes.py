@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyomo.environ as pyo
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models import svm
@@ -61,8 +62,13 @@ def _absolutes(c: LinearClassifier, given: Given, model: Any) -> float:
     return float(np.abs(c.w).sum()) + given["C"] * c.loss
 
 
+def _svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.ConcreteModel:
+    """Build the SVM (1), for rows on sigma as FSP-lambda without a price: the best SVM on what they allow."""
+    return fsp_lambda(data, penalty=0.0, C=C) if sigma else svm.l2_svm(data, C=C)
+
+
 RECIPES = [
-    Linear("svm", "soft-margin SVM on all features", svm.l2_svm, _squares),
+    Linear("svm", "soft-margin SVM on all features", _svm, _squares),
     Linear(
         "one-norm-svm",
         "1-norm SVM, a linear program that uses few features",

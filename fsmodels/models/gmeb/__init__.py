@@ -114,7 +114,6 @@ from fsmodels.models.gmeb.proof import of_dual, of_nonconvex, of_primal, resolut
 from fsmodels.models.gmeb.selecting import add_choice, without_choice
 from fsmodels.models.gmeb.solution import (
     by_multiplier,
-    by_sigma,
     by_weight,
     classifier,
     duality_gap,
@@ -125,6 +124,7 @@ from fsmodels.models.gmeb.solution import (
 )
 from fsmodels.models.gmeb.svm import svm_ratio, svm_unsquared
 from fsmodels.models.gmeb.units import dual_change, primal_change, root_size
+from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.proofs.equilibration import powers
 from fsmodels.models.rows import keep_rows, rows_of
 from solvers.facts import Facts

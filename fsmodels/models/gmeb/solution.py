@@ -136,11 +136,6 @@ def by_weight(sizes: FloatArray, model: Any) -> list[str]:
     return [j for j, uses in zip(model.features, used(w, sizes).tolist(), strict=True) if uses]
 
 
-def by_sigma(model: Any) -> list[str]:
-    """Return the features that the model's binaries select."""
-    return [j for j in model.features if (model.sigma[j].value or 0.0) > 0.5]
-
-
 def by_multiplier(sizes: FloatArray, model: Any) -> list[str]:
     """Return the features that the multipliers use; without multipliers, those whose cone binds, as w_j != 0 needs."""
     if all(row in model.dual for row in model.weight.values()):

@@ -125,6 +125,11 @@ def weights(model: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
     return w, np.ones(len(w), dtype=bool)
 
 
+def by_sigma(model: Any) -> list[str]:
+    """Return the features whose sigma is 1."""
+    return [j for j in model.features if (model.sigma[j].value or 0.0) > 0.5]
+
+
 def chosen(model: Any) -> tuple[FloatArray, NDArray[np.bool_]] | None:
     """Read ``model.w`` and ``model.sigma``; None where a feature with a weight is selected in part."""
     w, sigma = weights(model)[0], np.array([_number(v) for v in model.sigma.values()])

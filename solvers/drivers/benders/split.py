@@ -187,7 +187,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
     if structure.only_as_built and (parts.edits or parts.mixed):
         raise ModelError(
             f"{[*parts.edits, *parts.mixed][0]} edits the subproblem, but {structure.only_as_built} holds only for the "
-            'model as it was built. Build it with form="perspective" and edit that.'
+            f"model as it was built. {structure.instead}"
         )
     parts.links = _links([d for d in choices if d.active])
     for row in parts.links.disjunction.values():
