@@ -29,6 +29,7 @@ class FastSub:
         self._X, self._y = data.X, data.y
         self._svm = SvmOracle(data.X, data.y, float(pyo.value(model.C)))
         self._made_for = float(pyo.value(model.C))
+        self._rows: tuple[LinearRows, Rows | None] | None = None  # of the master asked about last
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FastSub:
         """Return what belongs to the model's clone; the data, which nobody changes, are shared."""
@@ -54,7 +55,9 @@ class FastSub:
         time_limit: float | None,
     ) -> RelaxedAnswer | None:
         """Solve the continuous relaxation of the master with SUB: ``facts.structure.Relaxation``."""
-        rows = _one_sided(master)
+        if self._rows is None or self._rows[0] is not master:
+            self._rows = master, _one_sided(master)
+        rows = self._rows[1]
         if rows is None or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
             return None
         found = self._oracle().relax(

@@ -10,7 +10,8 @@ For min { c.z + q(x) : z = (x, u) in P, some of z integer }, q convex, given by 
        a. Solve the LP, with cuts dropped earlier that it violates.
        b. Integral: ask the subproblem there. Above the LP's eta: add its cut, back to a; else the node is solved.
        c. Fractional: once a node, ask a little inside, towards the root's solution. A violated cut: add it, back to a.
-    3. Branch on the variable with the best pseudo-costs. For a fifth of all questions: wider exchanges.
+    3. Where one more choice may be switched on, ask the few that the cuts leave (``leaves``); else branch on the
+       variable with the best pseudo-costs. For a fifth of all questions: wider exchanges.
 
 An LP that is unbounded gets its floor from the relaxation of the whole model (``relaxation``). Finite for integer
 x in a bounded set: by cuts, each point is asked once and its cut is tight there; by relaxations, a node without an open
@@ -37,6 +38,7 @@ from solvers.drivers.slots import lp_words
 from solvers.drivers.tree.branching import Node, Tree
 from solvers.drivers.tree.cut_loop import CutLoop, Visit
 from solvers.drivers.tree.incumbents import IncumbentSearch
+from solvers.drivers.tree.leaves import Leaves
 from solvers.drivers.tree.master import MasterLP
 from solvers.drivers.tree.memory import Memory
 from solvers.drivers.tree.node_bounds import NodeBounds
@@ -102,6 +104,7 @@ class BranchAndCut(DecompositionDriver):
         self.cut_loop = CutLoop(
             self.incumbents, self.node_bounds, self._tree, self._costs, fractional=inside.fractional
         )
+        self._leaves = Leaves(self.incumbents, self._lp)
         self.incumbents.improved = self.root.fix
         self._nodes = 0
 
@@ -141,7 +144,7 @@ class BranchAndCut(DecompositionDriver):
 
     def _now_and_then(self) -> None:
         """Show the tree's progress, and search for incumbents in wider exchanges (3)."""
-        if self._nodes % 100 == 0:
+        if self._nodes % 50 == 0:
             self.incumbents.row("tree")
         if self._nodes % 20 == 0:
             self.incumbents.exchange_more()
@@ -192,6 +195,10 @@ class BranchAndCut(DecompositionDriver):
             return True
         if not open_columns.any():
             return False
+        closed = self._leaves.bound(answer.cut, lower, upper)
+        if closed is not None:
+            self._tree.leave_out(max(bound, closed))
+            return True
         column = self._costs.choose(answer.point, fractional if len(fractional) else np.flatnonzero(open_columns))
         value = float(np.clip(answer.point[column], lower[column] + 1e-9, upper[column] - 1e-9))
         open_columns[column] = False

@@ -41,6 +41,13 @@ class CutPool:
         k = self._count
         return float((self._constants[:k] + self._coefficients[:k] @ point).max(initial=-np.inf))
 
+    def along(self, point: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Return ``at`` of the points with 1 more in one of the positions ``steps``, and of the point itself, last."""
+        k = self._count
+        here = self._constants[:k] + self._coefficients[:k] @ point
+        best = (here[:, None] + self._coefficients[:k, steps]).max(axis=0, initial=-np.inf)
+        return np.append(best, here.max(initial=-np.inf))
+
 
 @dataclass
 class Memory:

@@ -17,8 +17,9 @@ Symbols
     l samples, n features, k = number of j with sigma_j > 0; Z = diag(y) X_S diag(sqrt(sigma_S)) (l, k);
     u_j = w_j / sqrt(sigma_j) (k,); s (l,) surplus and xi (l,) slack of (2); beta = C - alpha (l,).
 Method
-    Interior point (``interior_point``), O(l k^2) an iteration; for large supports libsvm on the Gram matrix first
-    (``gram``). Whatever they end with is repaired and evaluated on the data: ``proofs.svm``.
+    Interior point (``interior_point``; after the first questions of a run ``compiled``), O(l k^2) an iteration; for
+    large supports libsvm on the Gram matrix first (``gram``). Whatever they end with is repaired and evaluated on the
+    data: ``proofs.svm``.
 Source
     Aytug 2015, (5)-(10): SUB, its dual, the cut.
 Deviations
@@ -49,9 +50,11 @@ from fsmodels.models.proofs.svm import Array, SvmProof
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
+FIRST = 25  # questions that numpy answers
 ATTEMPTS = 3  # at a relaxation, the last on all samples
 MOST_CELLS = 2_000_000_000  # of a sparse support made dense, 16 GB
 _RELAXATION_WORK = 5e9  # multiplications an iteration, about half a second
+KEPT_CELLS = 20_000_000  # of dense data up to which they are kept feature by feature too, 160 MB
 _SIGMA_SLACK = 1e-6  # LP solvers return sigma outside [0, 1] by their feasibility tolerance
 
 
@@ -66,8 +69,8 @@ class SvmSolution:
       ``max(0, 1 - y (X w + b))``.
     - ``v`` (n,): ``X' (y alpha)`` for ALL features: the slopes of the cut are ``-v**2 / 2``.
     - ``iterations``, ``seconds``: iterations of the methods, and wall-clock time.
-    - ``method``: "closed-form" (k = 0), "libsvm-gram", "interior-point" (k <= l), "interior-point-gram" (k > l),
-      "interior-point-rotated": the last that was needed.
+    - ``method``: "closed-form" (k = 0), "compiled", "libsvm-gram", "interior-point" (k <= l), "interior-point-gram"
+      (k > l), "interior-point-rotated": the last that was needed.
     """
 
     value: float
@@ -119,6 +122,8 @@ class SvmOracle:
         if not 0 < self._C < math.inf:
             raise ParameterError(f"C={C} is not allowed: give a finite number above 0.")
         self._gram, self._screen = gram.Backoff(), Screen()
+        self._asked = 0
+        self._rows: Array | None = None  # Z' of dense data
         self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel()
         if not sparse:
             self._X -= self._mean
@@ -155,6 +160,9 @@ class SvmOracle:
             method = gram.METHOD
             iterations = gram.improve(proof, columns, root, tolerance)
             self._gram.learn(proof.gap <= tolerance)
+        if support.size and proof.gap > tolerance and method == "closed-form" and left > 0:
+            found = self._at_once(proof, support, sigma[support], root, tolerance, left)
+            iterations, method = iterations + found, "compiled" if found else method
         if support.size and proof.gap > tolerance:
             taken, method = interior_point.improve(proof, columns, root, tolerance, deadline)
             iterations += taken
@@ -197,7 +205,7 @@ class SvmOracle:
             columns = self._columns(support) if columns is None else columns
             found = relaxation.minimise(
                 columns, support, self._y, self._C, cost, rows, lower, upper,
-                accuracy=accuracy, enough=enough, deadline=deadline, part=part,
+                accuracy=accuracy, enough=enough, deadline=deadline, part=part, along=self._along(support),
             )  # fmt: skip
             right = found is not None and (part is None or found.bound >= enough or found.gap <= 2 * accuracy)
             if found is not None:
@@ -209,6 +217,37 @@ class SvmOracle:
                 break
             self._screen.adapt(right=False)
         return None if found is None else (found, np.asarray(self._X.T @ (self._y * found.alpha)))
+
+    def _at_once(
+        self, proof: SvmProof, support: Array, sigma: Array, root: Array, tolerance: float, left: float
+    ) -> int:
+        """Offer the proof what the compiled loop finds; return its iterations, 0 where it has nothing to say."""
+        along = self._along(support)
+        if along is None:
+            return 0
+        found = relaxation.at_support(along, sigma, self._y, self._C, 0.5 * tolerance, left)
+        if found is None:
+            return 0
+        alpha, w, iterations = found
+        proof.try_u(w / root)
+        if proof.gap > tolerance:
+            proof.try_u(proof.try_alpha(alpha))
+        return int(iterations)
+
+    def _along(self, support: Array) -> tuple[Array, Array] | None:
+        """Return the data feature by feature, times the labels, and a support's places, for the compiled loop.
+
+        None where it would not be asked: the support is too large, or the questions are the first. A process that asks
+        little shall not load a compiler.
+        """
+        self._asked += 1
+        if self._asked <= FIRST or support.size > min(relaxation.COMPILED, self._y.size):
+            return None
+        if sp.issparse(self._X) or self._X.size > KEPT_CELLS:
+            return (self._columns(support) * self._y[:, None]).T, np.arange(support.size)
+        if self._rows is None:
+            self._rows = np.ascontiguousarray(self._X.T) * self._y
+        return self._rows, support
 
     def _columns(self, support: Array) -> Array:
         """Return the centred columns of a support (l, k), without a copy where it is all of them."""

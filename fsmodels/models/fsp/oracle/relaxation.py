@@ -1,6 +1,6 @@
 r"""The continuous relaxation of exact selection in one interior point: sigma, weights and multipliers together.
 
-Problem
+JointProblem
     For a linear master with bounds lo <= x <= up (sigma first, then whatever the user added) and rows A x <= b, =:
 
     .. math::
@@ -30,52 +30,35 @@ Method
 
     so that the system for (da, dw, db) is that of SUB with E in place of sigma, and a small one for dtheta borders it.
     An iteration costs what one of SUB costs: the whole relaxation about as much as two subproblems, where cutting
-    planes need 30 to 150. Measured, to 1e-5: 12 iterations and 13 ms at 1000 x 100, 0.3 s at 1000 x 800.
+    planes need 30 to 150. Measured, to 1e-5, in numpy: 12 iterations and 13 ms at 1000 x 100, 0.3 s at 1000 x 800.
+
+    The same loop stands twice: ``compiled`` for the many small questions of a tree (on wdbc 30 us an iteration, 500 in
+    numpy, most of them calls), ``iterates`` in numpy for all else, and as its reference. What either ends with is
+    proven by ``problem``.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from fsmodels.models.fsp.oracle.iterates import Iterates
+from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows
 from fsmodels.models.fsp.oracle.screening import Screened
-from fsmodels.models.fsp.oracle.systems import FeatureSystem, SampleSystem
-from fsmodels.models.proofs.svm import TINY, Array, balanced, hinges, repaired
+from fsmodels.models.proofs.svm import Array
+
+__all__ = ["Relaxed", "Rows", "at_support", "minimise"]
 
 ITERATION_LIMIT = 60
 PATIENCE = 12  # iterations without a better gap
-TO_BOUNDARY = 0.995
-STARTS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)  # share of the way from lo to up
-ROW_TOLERANCE = 1e-7  # relative violation of a row
-EPSILON = float(np.finfo(float).eps)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows ``matrix x <= sides``, with equality where ``equal``."""
-
-    matrix: Array
-    sides: Array
-    equal: Array
-
-
-@dataclass(frozen=True)
-class Relaxed:
-    """What is proven: ``bound`` (*) and the reduced costs behind it, by alpha; ``x`` where the run ended."""
-
-    bound: float
-    x: Array
-    alpha: Array
-    reduced_costs: Array
-    gap: float  # of the run's own numbers, on all samples
-    iterations: int
-    margins: Array  # y (w.x + b) of every sample
-    w: Array  # of the columns
-    offset: float
+COMPILED = 200  # most columns of the compiled loop
+PACE = 1e9  # of its multiplications a second, on the slow side
+COMPILING = 60.0  # s left from which on there is time to compile it, which takes 5 to 15 once
+AIM = 1e-9  # by how much more than enough it aims
 
 
 def minimise(
@@ -92,6 +75,7 @@ def minimise(
     enough: float,
     deadline: float,
     part: Screened | None = None,
+    along: tuple[Array, Array] | None = None,
 ) -> Relaxed | None:
     """Minimise over x; None where the interior point breaks down or does not converge.
 
@@ -102,8 +86,16 @@ def minimise(
     - ``enough``: a proven bound at which to stop.
     - ``deadline``: in ``time.perf_counter``'s seconds.
     - ``part``: the samples to work with. The bound is proven all the same; the gap tells whether they were enough.
+    - ``along``: diag(y) times centred columns, transposed, and which of its rows ``columns`` are, for the compiled
+      loop, which is not asked without.
     """
-    run = _Iterates(columns, where, y, C, cost, rows, lower, upper, part)
+    kernel = None if along is None else compiled_loop(deadline - time.perf_counter())
+    if along is not None and kernel is not None:
+        problem = JointProblem(columns, where, y, C, cost, rows, lower, upper)
+        found = _compiled(kernel, problem, along, part, accuracy, enough, deadline)
+        if found is not None:
+            return found
+    run = Iterates(columns, where, y, C, cost, rows, lower, upper, part)
     smallest, patience = math.inf, PATIENCE
     for iteration in range(ITERATION_LIMIT):
         gap = run.gap()
@@ -120,244 +112,68 @@ def minimise(
     return None
 
 
-class _Iterates:
-    """The iterates; names are those of the module's text."""
-
-    def __init__(
-        self,
-        columns: Array,
-        where: Array,
-        y: Array,
-        C: float,
-        cost: Array,
-        rows: Rows,
-        lower: Array,
-        upper: Array,
-        part: Screened | None,
-    ) -> None:
-        self.C, self.cost, self.rows, self.lower, self.upper = C, cost, rows, lower, upper
-        self.columns, self.all_y, self.part, self.where = columns, y, part, where
-        if part is None:
-            self.y, self.Z = y, np.multiply(columns, y[:, None], order="F")
-            self.fixed_v, self.fixed_y, self.fixed_sum = np.zeros(where.size), 0.0, 0.0
-        else:  # alpha = C contributes constants
-            self.y = y[part.kept]
-            self.Z = np.multiply(columns[part.kept], self.y[:, None], order="F")
-            at_bound = np.zeros(y.size)
-            at_bound[part.at_bound] = C
-            self.fixed_v = columns.T @ (y * at_bound)
-            self.fixed_y, self.fixed_sum = float(y @ at_bound), float(at_bound.sum())
-        free = self.free = np.flatnonzero(lower < upper)
-        position = np.full(cost.size, -1)
-        position[where] = np.arange(where.size)
-        self.sigmas = np.flatnonzero(position[free] >= 0)  # of the free x
-        self.of = position[free[self.sigmas]]  # their columns
-        fixed = np.flatnonzero(lower == upper)
-        held, A = rows.matrix[:, fixed] * lower[fixed], rows.matrix[:, free]
-        b = rows.sides - held.sum(axis=1)
-        # A row that the bounds imply has no interior where it is tight, and a multiplier without end.
-        most = np.maximum(A, 0.0) @ upper[free] + np.minimum(A, 0.0) @ lower[free]
-        kept = np.where(rows.equal, A.any(axis=1) | (np.abs(b) > ROW_TOLERANCE), most > b)
-        self.rows = rows = Rows(rows.matrix[kept], rows.sides[kept], rows.equal[kept])
-        self.b, self.A, self.c = b[kept], A[kept], cost[free]
-        whole = (rows.sides == np.round(rows.sides)) & (held[kept] == np.round(held[kept])).all(axis=1)
-        self.b_error = np.where(whole, 0.0, np.abs(rows.sides) + np.abs(held[kept]).sum(axis=1))
-        self.rounding = EPSILON * (10 + self.b.size)
-        self.at_fixed = float(cost[fixed] @ lower[fixed])
-        self.fixed = np.flatnonzero((lower == upper)[where])  # their columns
-        self.form: FeatureSystem | SampleSystem = (FeatureSystem if where.size <= self.y.size else SampleSystem)(
-            self.Z, self.y
-        )
-        self._start()
-
-    def _start(self) -> None:
-        y, C, inside = self.y, self.C, ~self.rows.equal
-        low, span = self.lower[self.free], (self.upper - self.lower)[self.free]
-        for share in STARTS:
-            self.x = low + share * span
-            if np.all((self.A @ self.x)[inside] < self.b[inside]):
-                break
-        self.sigma = self.lower[self.where].astype(float)
-        self.sigma[self.of] = self.x[self.sigmas]
-        if self.part is None:
-            shares = balanced(y)
-            v = self.Z.T @ shares
-            square = float(self.sigma @ v**2)
-            scale = min(0.5 * C, float(shares.sum()) / square) if square > 0 else 0.5 * C
-            self.w = scale * self.sigma * v
-            self.alpha = shares * min(0.5 * C, max(50 * scale, 0.05 * C))
-            image = self.Z @ self.w
-            self.offset = hinges(y * image, y)[1]
-        else:
-            self.w, self.offset = self.part.w[self.where] * (self.sigma > 0), self.part.offset
-            self.alpha, image = np.full(y.size, 0.5 * C), self.Z @ self.w
-        self.beta = C - self.alpha
-        short = 1 - image - y * self.offset
-        spread = np.hypot(short, max(1.0, float(np.abs(short).mean())))
-        self.s, self.xi = 0.5 * (spread - short), 0.5 * (spread + short)
-        left = self.b - self.A @ self.x
-        self.kappa = np.where(inside, np.maximum(left, 1e-3 * np.maximum(1.0, np.abs(self.b))), 0.0)
-        v = self.fixed_v + self.Z.T @ self.alpha
-        typical = max(1e-8, 0.5 * float(v @ v) / max(1, v.size), float(np.abs(self.c).max(initial=0.0)))
-        self.theta = np.where(inside, typical, 0.0)
-        self.r, self.zeta = np.full(self.free.size, typical), np.full(self.free.size, typical)
-
-    def gap(self) -> float:
-        """Return the relative gap of the iterate's own numbers, infeasibilities included."""
-        self.v = self.fixed_v + self.Z.T @ self.alpha
-        self.short = 1 - self.Z @ self.w - self.y * self.offset
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            norms = np.where(self.sigma > 0, self.w**2 / self.sigma, 0.0)
-            value = float(self.c @ self.x) + self.at_fixed + 0.5 * float(norms.sum())
-        value += self.C * float(np.maximum(self.short, 0.0).sum())
-        value += self.fixed_sum - float(self.fixed_v @ self.w) - self.fixed_y * self.offset
-        self.value = value
-        self.bound_estimate, _ = self._bound(self.fixed_sum + float(self.alpha.sum()), self.v)
-        scale = max(abs(value), TINY)
-        left = self.A @ self.x - self.b
-        miss = np.where(self.rows.equal, np.abs(left), np.maximum(left, 0.0)) / np.maximum(1.0, np.abs(self.b))
-        if float(miss.max(initial=0.0)) > ROW_TOLERANCE:
-            return max((value - self.bound_estimate) / scale, 1.0)
-        return (value - self.bound_estimate) / scale
-
-    def _bound(self, total: float, v: Array) -> tuple[float, Array]:
-        """Return (*) and the reduced costs, less what rounding may have added: theta may grow without end."""
-        half, theta = 0.5 * v**2, self.theta
-        d, size = self.cost + self.rows.matrix.T @ theta, np.abs(self.cost) + np.abs(self.rows.matrix).T @ np.abs(theta)
-        d[self.where] -= half
-        size[self.where] += half
-        error = self.rounding * size
-        free, fixed, span = self.free, self.fixed, self.upper - self.lower
-        at = np.where(d > 0, self.lower, self.upper)
-        terms = (
-            total,
-            -self.b @ theta,
-            self.at_fixed,
-            -half[fixed] @ self.lower[self.where[fixed]],
-            d[free] @ at[free],
-        )
-        lost = self.rounding * (abs(terms[0]) + np.abs(self.b) @ np.abs(theta) + abs(terms[2]) + abs(terms[3]))
-        lost += self.rounding * float(self.b_error @ np.abs(theta)) + float(error[free] @ np.abs(at[free]))
-        lost += float(np.maximum(error - np.abs(d), 0.0) @ span)
-        return float(sum(terms) - lost), np.sign(d) * np.maximum(np.abs(d) - error, 0.0)
-
-    def proven(self, gap: float, iterations: int) -> Relaxed:
-        """Return the bound of the repaired alpha, and x as it is."""
-        alpha, margins = self.alpha, 1 - self.short
-        if self.part is not None:
-            alpha = np.zeros(self.all_y.size)
-            alpha[self.part.at_bound], alpha[self.part.kept] = self.C, self.alpha
-            margins = self.all_y * (self.columns @ self.w + self.offset)
-            hinge = np.maximum(1 - margins, 0.0)
-            hinge[self.part.kept] = 0.0
-            left_out = self.C * float(hinge.sum())
-            left_out -= self.fixed_sum - float(self.fixed_v @ self.w) - self.fixed_y * self.offset
-            gap += left_out / max(abs(self.value), TINY)
-        alpha = repaired(alpha, self.all_y, self.C)
-        bound, reduced_costs = self._bound(float(alpha.sum()), self.columns.T @ (self.all_y * alpha))
-        x = self.lower.astype(float)
-        x[self.free] = self.x
-        return Relaxed(bound, x, alpha, reduced_costs, gap, iterations, margins, self.w, self.offset)
-
-    def step(self) -> bool:
-        """Take one predictor and corrector step; False where the system cannot be factorised."""
-        sigmas, of, A = self.sigmas, self.of, self.A
-        inside = ~self.rows.equal
-        above, below = self.x - self.lower[self.free], self.upper[self.free] - self.x
-        with np.errstate(all="ignore"):
-            v = np.zeros(self.free.size)
-            v[sigmas] = self.v[of]
-            h = 1 / (self.r / above + self.zeta / below)
-            E = self.sigma.copy()
-            E[of] += h[sigmas] * v[sigmas] ** 2
-            if not self.form.factor(self.s / self.alpha + self.xi / self.beta, E):
-                return False
-            P = np.zeros((E.size, self.b.size))
-            P[of] = ((h * v)[sigmas] / E[of])[:, None] * A[:, sigmas].T
-            kept = h.copy()
-            kept[sigmas] *= self.sigma[of] / E[of]
-            ratio = np.divide(self.kappa, self.theta, out=np.zeros_like(self.theta), where=inside)
-            responses = [self.form.solve(None, -E * p, 0.0) for p in P.T]
-            T = (A * kept) @ A.T + np.diag(ratio)
-            for i, (_, dw, _) in enumerate(responses):
-                T[:, i] -= P.T @ dw
-            miss_x = self.r + 0.5 * v**2 - self.c - A.T @ self.theta - self.zeta
-            miss_rows = self.b - A @ self.x - self.kappa
-            miss_margins, miss_w = self.short - self.xi + self.s, self.sigma * self.v - self.w
-
-            def direction(to: tuple[Array, ...]) -> tuple[Any, ...]:
-                """Return the Newton direction that moves each product by ``to``."""
-                margins = miss_margins + to[0] / self.alpha - to[1] / self.beta
-                g = to[2] / above - to[3] / below + miss_x
-                c = miss_w.copy()
-                c[of] += (v * h * g)[sigmas]
-                da, dw, db = self.form.solve(margins, c, -self.fixed_y - float(self.y @ self.alpha))
-                dtheta = np.zeros(self.b.size)
-                if dtheta.size:
-                    moved = np.divide(to[4], self.theta, out=np.zeros_like(self.theta), where=inside)
-                    dtheta = np.linalg.solve(T, moved - miss_rows + A @ (h * g) - P.T @ (c - dw))
-                    for t, (da_i, dw_i, db_i) in zip(dtheta, responses, strict=True):
-                        da, dw, db = da + t * da_i, dw + t * dw_i, db + t * db_i
-                dv = np.zeros(self.free.size)
-                dv[sigmas] = ((dw - c) / E + P @ dtheta)[of]
-                dx = h * (v * dv - A.T @ dtheta + g)
-                ds, dxi = (to[0] - self.s * da) / self.alpha, (to[1] + self.xi * da) / self.beta
-                dr, dzeta = (to[2] - self.r * dx) / above, (to[3] + self.zeta * dx) / below
-                dkappa = np.where(inside, moved - ratio * dtheta, 0.0) if dtheta.size else dtheta
-                return da, ds, dxi, dx, dr, dzeta, dtheta, dkappa, dw, db
-
-            pairs = self._pairs(above, below)
-            products = [p * q for p, q in pairs]
-            count = sum(p.size for p in products) - int(np.count_nonzero(self.rows.equal))
-            mu = sum(float(p.sum()) for p in products) / count
-            try:
-                affine = direction(tuple(-p for p in products))
-                moves = _moves(affine)
-                t = min(1.0, _reach(pairs, moves, inside))
-                ahead = sum(float((p + t * dp) @ (q + t * dq)) for (p, q), (dp, dq) in zip(pairs, moves, strict=True))
-                target = mu * min(1.0, max(ahead / (count * mu), 1e-6)) ** 3
-                aims = [target - p - dp * dq for p, (dp, dq) in zip(products, moves, strict=True)]
-                aims[4] = np.where(inside, aims[4], 0.0)
-                final = direction(tuple(aims))
-            except np.linalg.LinAlgError:
-                return False
-            t = min(1.0, TO_BOUNDARY * _reach(pairs, _moves(final), inside))
-        if not math.isfinite(t) or t < 1e-10:
-            return False
-        da, ds, dxi, dx, dr, dzeta, dtheta, dkappa, dw, db = final
-        self.alpha, self.beta, self.s, self.xi = (
-            self.alpha + t * da,
-            self.beta - t * da,
-            self.s + t * ds,
-            self.xi + t * dxi,
-        )
-        self.x, self.r, self.zeta = self.x + t * dx, self.r + t * dr, self.zeta + t * dzeta
-        self.theta, self.kappa = self.theta + t * dtheta, self.kappa + t * dkappa
-        self.w, self.offset = self.w + t * dw, self.offset + t * db
-        self.sigma[of] = self.x[sigmas]
-        return True
-
-    def _pairs(self, above: Array, below: Array) -> list[tuple[Array, Array]]:
-        return [
-            (self.alpha, self.s),
-            (self.beta, self.xi),
-            (above, self.r),
-            (below, self.zeta),
-            (self.theta, self.kappa),
-        ]
+@cache
+def _loaded() -> Any:
+    try:
+        from fsmodels.models.fsp.oracle import compiled
+    except (ImportError, RuntimeError):  # no numba, or nowhere that it may keep what it compiles
+        return None
+    return compiled
 
 
-def _moves(d: tuple[Any, ...]) -> list[tuple[Array, Array]]:
-    """Return a direction as the moves of the complementary pairs."""
-    da, ds, dxi, dx, dr, dzeta, dtheta, dkappa, _, _ = d
-    return [(da, ds), (-da, dxi), (dx, dr), (-dx, dzeta), (dtheta, dkappa)]
+def compiled_loop(left: float) -> Any:
+    """Return the compiled loop; None where there is no numba, or it would be compiled first and little time is left."""
+    kernel = _loaded()
+    return kernel if kernel is not None and (left > COMPILING or kernel.ready()) else None
 
 
-def _reach(pairs: list[tuple[Array, Array]], moves: list[tuple[Array, Array]], inside: Array) -> float:
-    """Return the longest step that keeps every pair at least 0."""
-    shrink = 0.0
-    for k, (pair, move) in enumerate(zip(pairs, moves, strict=True)):
-        for value, change in zip(pair, move, strict=True):
-            ratio = -change / value
-            shrink = max(shrink, float((ratio[inside] if k == 4 else ratio).max(initial=0.0)))
-    return 1 / max(shrink, 1e-300)
+def at_support(
+    along: tuple[Array, Array], sigma: Array, y: Array, C: float, tolerance: float, left: float
+) -> tuple[Array, Array, int] | None:
+    """Return (alpha, w, iterations) of SUB at ``sigma`` > 0 of shape (k,); None where the compiled loop has none."""
+    kernel = compiled_loop(left)
+    if kernel is None:
+        return None
+    nothing, k = np.empty(0, dtype=np.int64), sigma.size
+    end, numbers, alpha, _, w, _, _ = kernel.node(
+        *along, np.arange(k), y, C, np.zeros(k), np.empty((0, k)), np.empty(0), np.empty(0, dtype=bool), sigma, sigma,
+        np.arange(y.size), nothing, False, np.zeros(k + 1), tolerance, math.inf, _iterations(y.size, k, left),
+    )  # fmt: skip
+    return (alpha, w, int(numbers[6])) if end == kernel.DONE else None
+
+
+def _iterations(samples: int, columns: int, left: float) -> int:
+    """Return how many iterations may be run that nothing can break off."""
+    return int(max(0, min(ITERATION_LIMIT, left * PACE / (samples * (columns + 10) ** 2))))
+
+
+def _compiled(
+    kernel: Any,
+    problem: JointProblem,
+    along: tuple[Array, Array],
+    part: Screened | None,
+    accuracy: float,
+    enough: float,
+    deadline: float,
+) -> Relaxed | None:
+    """Do what ``minimise`` does by the compiled loop; None where it breaks down, or would not be over in time."""
+    p, samples = problem, problem.y.size if part is None else part.kept.size
+    most = _iterations(samples, p.where.size, deadline - time.perf_counter())
+    nothing = np.empty(0, dtype=np.int64)
+    kept, far = (np.arange(p.y.size), nothing) if part is None else (part.kept, part.at_bound)
+    start = np.zeros(p.where.size + 1) if part is None else np.append(part.w[p.where], part.offset)
+    rows = p.rows.matrix, p.rows.sides, p.rows.equal
+    aim = enough + AIM * abs(enough) if math.isfinite(enough) else math.inf
+    for goal in (aim, math.inf):  # the second where what was enough by its own numbers is not by the proof
+        end, numbers, alpha, x, w, theta, margins = kernel.node(
+            *along, p.where, p.y, p.C, p.cost, *rows, p.lower, p.upper, kept, far, part is not None, start, accuracy,
+            goal, most,
+        )  # fmt: skip
+        if end != kernel.DONE:
+            return None
+        proven = p.proven(alpha, theta)
+        if proven[0] >= enough or not math.isfinite(goal) or numbers[3] < goal:
+            bound, alpha, reduced_costs = proven
+            gap = float(numbers[1])
+            return Relaxed(bound, x, alpha, reduced_costs, gap, int(numbers[6]), margins, w, float(numbers[0]))
+    return None

@@ -13,10 +13,19 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from fsmodels.datasets.dataset import DataWarning
+from fsmodels.models.fsp import oracle
 from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.fsp.oracle.relaxation import Rows
 from solvers.drivers.benders.split import split
 from solvers.model.linear import LinearRows
+
+
+@pytest.fixture(autouse=True, scope="module", params=["numpy", "compiled"])
+def way(request):
+    """Both ways to the same answers: numpy alone, and the compiled loop from the first question on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(oracle, "FIRST", math.inf if request.param == "numpy" else 0)
+        yield request.param
 
 
 def relax(model, *, accuracy=1e-7, enough=math.inf, time_limit=None):

@@ -1,0 +1,71 @@
+"""Nodes in which at most one more choice may be switched on: closed by asking the few choices that are left.
+
+Their children would be relaxed one after the other, each with one choice less. The choices themselves are fewer: every
+cut bounds each of them, they are asked in the order of these bounds, and each answer's cut bounds those left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvers.drivers.tree.incumbents import TIGHT, IncumbentSearch
+from solvers.drivers.tree.master import MasterLP
+from solvers.facts.structure import Cut
+
+MOST = 30  # choices to ask; where more are left, branching rules several out at once
+
+
+class Leaves:
+    """Closes such nodes of a master whose variables are all binary and complicating."""
+
+    def __init__(self, incumbents: IncumbentSearch, lp: MasterLP) -> None:
+        self.incumbents, self.lp = incumbents, lp
+        whole = lp.size == lp.n and bool(lp.integer.all())
+        self._able = whole and bool(np.all((lp.lower >= 0) & (lp.upper <= 1)))
+        self._matrix = lp.linear.matrix.toarray() if self._able else np.empty((0, lp.size))
+
+    def bound(self, cut: Cut, lower: np.ndarray, upper: np.ndarray) -> float | None:
+        """Return a proven bound on all choices of a node, not below what prunes it; None where it is not closed."""
+        lp, incumbents = self.lp, self.incumbents
+        free = np.flatnonzero(lower < upper)
+        if not self._able or not len(free) or not self._one_at_most(lower, free):
+            return None
+        pool, cost = incumbents.pool, lp.cost
+        steps = np.append(free, -1)  # -1: none of them
+        at = lp.value(lower) + np.append(cost[free], 0.0)
+        known = np.append(cut.coefficients[free], 0.0) + cut.constant + float(cut.coefficients @ lower)
+        bounds = at + np.maximum(known, pool.along(lower, free))
+        if np.count_nonzero(bounds < incumbents.cutoff) > MOST:
+            return None
+        while (k := int(np.argmin(bounds))) >= 0 and bounds[k] < incumbents.cutoff:
+            choice = lower.copy()
+            if steps[k] >= 0:
+                choice[steps[k]] = 1.0
+            if not lp.satisfies(choice):
+                bounds[k] = np.inf
+                continue
+            answer = incumbents.ask(choice, TIGHT)
+            if answer is None or (answer.value is not None and answer.cut is None):
+                return None
+            incumbents.offer(choice, answer)
+            proven = np.inf if answer.value is None else at[k] + answer.bound
+            if proven < incumbents.cutoff:  # asked, and yet not settled
+                return None
+            if answer.cut is not None and answer.value is not None:
+                c = answer.cut
+                further = np.append(c.coefficients[free], 0.0) + c.constant + float(c.coefficients @ lower)
+                bounds = np.maximum(bounds, at + further)
+            bounds[k] = proven
+        return float(bounds.min())
+
+    def _one_at_most(self, lower: np.ndarray, free: np.ndarray) -> bool:
+        """Tell whether some row leaves no room for two more of the free choices."""
+        if len(free) == 1:
+            return True
+        rows = self.lp.linear
+        left, steps = rows.upper - self._matrix @ lower, self._matrix[:, free]
+        positive = np.all(steps > 0, axis=1) & np.isfinite(left)
+        if not positive.any():
+            return False
+        two = np.partition(steps[positive], 1, axis=1)[:, :2].sum(axis=1)
+        return bool(np.any(two > left[positive] * (1 + 1e-9) + 1e-9))

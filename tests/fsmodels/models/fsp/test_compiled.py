@@ -1,0 +1,132 @@
+"""The compiled loop: beside numpy on the same questions, and what happens where it cannot be had."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import fsmodels as fs
+from fsmodels.models.fsp import oracle
+from fsmodels.models.fsp.oracle import SvmOracle, compiled, relaxation
+from fsmodels.models.fsp.oracle.relaxation import Rows
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    monkeypatch.setattr(oracle, "FIRST", 0)
+
+
+def numbers(samples, n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(samples, n)) * 10.0 ** rng.uniform(-1, 1, n)
+    y = np.where(X @ rng.normal(size=n) + rng.normal(size=samples) > 0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return X, y
+
+
+def questions(n, rng):
+    """Bounds and rows of some nodes: features fixed in and out, and rows that are tight, implied, and equal."""
+    lower, upper = np.zeros(n), np.ones(n)
+    which = rng.permutation(n)
+    lower[which[:2]], upper[which[2:4]] = 1.0, 0.0
+    matrix = np.vstack(
+        [np.ones(n), rng.uniform(0, 1, n), np.eye(n)[which[0]], np.eye(n)[which[4]] - np.eye(n)[which[5]]]
+    )
+    sides = np.array([4.0, 0.5 * n, 1.0, 0.0])
+    return lower, upper, Rows(matrix, sides, np.array([False, False, False, True]))
+
+
+@pytest.mark.parametrize(("samples", "n", "C"), [(40, 8, 1.0), (200, 12, 0.1), (90, 7, 100.0), (30, 9, 1e-3)])
+def test_it_says_what_numpy_says(samples, n, C, monkeypatch):
+    rng = np.random.default_rng(samples)
+    X, y = numbers(samples, n, seed=n)
+    cost = rng.uniform(0, 0.1, n)
+    answered = 0
+    for _ in range(8):
+        lower, upper, rows = questions(n, rng)
+        bounds = []
+        for first in (0, math.inf):
+            monkeypatch.setattr(oracle, "FIRST", first)
+            answer = SvmOracle(X, y, C).relax(cost, rows, lower, upper, accuracy=1e-6)
+            if answer is not None:
+                found, v = answer
+                np.testing.assert_allclose(v, (X - X.mean(axis=0)).T @ (y * found.alpha), atol=1e-8 * np.abs(v).max())
+                bounds.append(found.bound)
+        answered += len(bounds) == 2
+        assert len(bounds) != 1
+        assert not bounds or bounds[0] == pytest.approx(bounds[1], rel=3e-6)
+    assert answered >= 3
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+def test_values_at_supports_are_certified(C, at_once):
+    X, y = numbers(50, 6, seed=1)
+    svm, plain = SvmOracle(X, y, C), SvmOracle(X, y, C)
+    methods = set()
+    for bits in itertools.product([0.0, 1.0], repeat=6):
+        answer = svm.solve(bits)
+        methods.add(answer.method)
+        plain._asked = -math.inf  # numpy
+        assert answer.gap <= 1e-7
+        assert answer.value == pytest.approx(plain.solve(bits, tolerance=1e-10).value, rel=2e-7)
+    assert "compiled" in methods
+
+
+def test_a_fractional_point_is_solved_too(at_once):
+    X, y = numbers(60, 5, seed=2)
+    sigma = np.array([0.3, 1.0, 0.0, 1e-6, 0.7])
+    answer = SvmOracle(X, y, 2.0).solve(sigma)
+    assert answer.gap <= 1e-7
+    assert answer.w[2] == 0.0
+
+
+def test_a_breakdown_is_for_numpy(monkeypatch, at_once):
+    X, y = numbers(60, 5, seed=3)
+    rows = Rows(np.ones((1, 5)), np.array([2.0]), np.array([False]))
+    right = SvmOracle(X, y, 1.0).relax(np.zeros(5), rows, np.zeros(5), np.ones(5), accuracy=1e-8)[0].bound
+    monkeypatch.setattr(compiled, "advance", lambda *_: compiled.STUCK)
+    svm = SvmOracle(X, y, 1.0)
+    assert svm.relax(np.zeros(5), rows, np.zeros(5), np.ones(5), accuracy=1e-8)[0].bound == pytest.approx(
+        right, rel=1e-7
+    )
+    assert svm.solve(np.ones(5)).method == "interior-point"
+
+
+def test_wrong_multipliers_prove_less_and_nothing_false(monkeypatch, at_once, every_support, values_of):
+    X, y = numbers(40, 5, seed=4)
+    data = fs.Dataset.from_arrays(X, y)
+    q = values_of(data, 1.0)
+    best = min(value for support, value in zip(every_support(5), q.values(), strict=True) if sum(support) <= 2)
+    rows = Rows(np.ones((1, 5)), np.array([2.0]), np.array([False]))
+    rng = np.random.default_rng(0)
+    node = compiled.node
+
+    def spoilt(*words):
+        end, told, alpha, x, w, theta, margins = node(*words)
+        noise = rng.uniform(0, 2, alpha.shape), rng.uniform(0, 3, theta.shape)
+        return end, told, alpha * noise[0], x, w, theta * noise[1], margins
+
+    monkeypatch.setattr(compiled, "node", spoilt)
+    for _ in range(10):
+        found, _ = SvmOracle(X, y, 1.0).relax(np.zeros(5), rows, np.zeros(5), np.ones(5), accuracy=1e-6)
+        assert found.bound <= best * (1 + 1e-9)
+
+
+def test_without_a_compiler_the_answers_are_the_same(monkeypatch):
+    data = fs.load_dataset("cleveland").scaled("standard")
+    answers = []
+    for kernel in (compiled, None):
+        monkeypatch.setattr(relaxation, "_loaded", lambda kernel=kernel: kernel)
+        answers.append(fs.solve(fs.fsp.fsp_m(data, max_features=4, C=1.0)))
+    assert [a.status.value for a in answers] == ["optimal", "optimal"]
+    assert answers[0].selected == answers[1].selected
+    assert answers[0].objective == pytest.approx(answers[1].objective, rel=1e-6)
+
+
+def test_little_time_does_not_pay_for_compiling(monkeypatch):
+    monkeypatch.setattr(compiled, "ready", lambda: False)
+    assert relaxation.compiled_loop(5.0) is None
+    assert relaxation.compiled_loop(math.inf) is compiled
+    monkeypatch.setattr(compiled, "ready", lambda: True)
+    assert relaxation.compiled_loop(5.0) is compiled
