@@ -35,8 +35,8 @@ class Foreign:
 
 
 def integers_first(model: Any = None) -> dict[str, Options]:
-    """The Benders drivers, by their default."""
-    return dict.fromkeys(["benders", "branch-and-cut", "single-tree"], plain)
+    """The Benders drivers, by their default, and cutting planes."""
+    return dict.fromkeys(["benders", "branch-and-cut", "single-tree", "cutting-plane"], plain)
 
 
 def decided(*names: str) -> dict[str, Options]:
