@@ -15,6 +15,7 @@ from solvers.drivers.sla import SuccessiveLinearization
 from solvers.drivers.tree.branch_and_cut import BranchAndCut
 from solvers.drivers.tree.memory import Memory
 from solvers.drivers.two_layer.driver import TwoLayer
+from solvers.drivers.two_layer.selection import RowPool, SelectionOracle
 from solvers.drivers.two_layer.support_search import SupportFound, SupportSearch
 from solvers.errors import Error, ModelError, OptionError, SolverError
 from solvers.facts.base import Facts, facts_of
@@ -56,6 +57,8 @@ __all__ = [
     "Result",
     "RiskRow",
     "RowGeneration",
+    "RowPool",
+    "SelectionOracle",
     "Separable",
     "SingleTree",
     "SolutionStatus",

@@ -92,16 +92,15 @@ def budget(text: str, features: Sequence[str]) -> tuple[dict[str, float], float]
 
 def budgets(
     texts: Sequence[str], shares: int | None, features: Sequence[str]
-) -> int | list[tuple[dict[str, float], float]]:
-    """Read what ``budget`` of select takes: the rows of --budget, or the number of --budget-features.
+) -> int | list[int | tuple[dict[str, float], float]]:
+    """Read what ``budget`` of select takes: the rows of --budget, the number of --budget-features, or both.
 
-    Raises ParameterError, DataError: both are given, or as ``budget``.
+    Raises ParameterError, DataError: as ``budget``.
     """
+    rows = [budget(text, features) for text in texts]
     if shares is None:
-        return [budget(text, features) for text in texts]
-    if texts:
-        raise ParameterError("--budget (costs) and --budget-features (shares of fsmulti) do not go together: keep one.")
-    return shares
+        return [*rows]
+    return [shares, *rows] if rows else shares
 
 
 def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, float] | None:

@@ -19,6 +19,7 @@ from fsmodels.models.recipe import Recipe
 from fsmodels.selection.recipes import find
 from fsmodels.selection.select import Groups, Pairs, Prepared, prepared
 from fsmodels.selection.selection import Selection
+from fsmodels.selection.sides import prices
 from solvers import Memory, StopReason, interrupt
 from solvers.result import relative_gap, verdict
 
@@ -99,7 +100,7 @@ def path(
         "budget": budget, "requires": requires, "excludes": excludes, "force_in": force_in, "force_out": force_out,
         "all_or_none": all_or_none, "at_most": at_most, "at_least": at_least,
     }  # fmt: skip
-    if "budget" in recipe.parameters:
+    if "budget" in recipe.parameters and not prices(budget):
         given["budget"] = None if sides.pop("budget") == () else budget
     grid = {name: _values(name, value, data, recipe) for name, value in given.items() if _is_grid(value)}
     if not grid:

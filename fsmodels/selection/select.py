@@ -18,7 +18,7 @@ from fsmodels.models.recipe import Recipe
 from fsmodels.selection.parameters import PARAMETERS, flag
 from fsmodels.selection.recipes import find, used_parameters
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import KINDS, able, read_sides, rows_model, state, state_most
+from fsmodels.selection.sides import KINDS, able, number_and_rows, read_sides, rows_model, state, state_most
 from fsmodels.words import listed
 from solvers import DRIVERS, StopReason, facts_of, interrupt
 from solvers.clock import Clock, one_clock
@@ -173,6 +173,8 @@ class Prepared:
             options = {**options, "choose_by": "validation", "validation": validation}
         result, reading = self.recipe.answer(self.model, self.data, self.parameters, self.solver, options)
         parameters = self.parameters | self.stated | self.recipe.settings(self.model)
+        if "budget" in self.stated and "budget" in self.parameters:
+            parameters["budget_features"] = self.parameters["budget"]  # the number beside the rows of costs
         parameters.pop("sigma", None)  # which the side constraints imply
         found = Selection(
             self.recipe.name, self.data, parameters, (), None, None, result.bound, result.status, result.stop_reason,
@@ -202,15 +204,16 @@ def prepared(
         raise ParameterError(f"progress is {type(progress).__name__}: give True or False.")
     recipe = find(model)
     recipe.refuse(given)
+    budget, rows_of_costs = (budget, ()) if isinstance(budget, numbers.Number) else number_and_rows(budget)
     if isinstance(budget, numbers.Number):
         if "budget" not in recipe.parameters:
             raise ParameterError(
                 f"budget got {type(budget).__name__} {budget!r}, which is for fsmulti ({flag('budget')}): "
                 f'model "{model}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.'
             )
-        given, budget = {**given, "budget": budget}, ()
+        given = {**given, "budget": budget}
     rows = {kind: given.pop(kind, None) for kind in KINDS if kind != "budget"}
-    sides = read_sides(recipe, {"budget": budget, **rows})
+    sides = read_sides(recipe, {"budget": rows_of_costs, **rows})
     known = {*recipe.parameters, *PARAMETERS}
     options = {name: value for name, value in given.items() if name not in known}
     wanted = {name: value for name, value in given.items() if name in known}

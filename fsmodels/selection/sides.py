@@ -5,6 +5,7 @@ One row of ``KINDS`` is one kind: the function of ``side_constraints`` that stat
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -18,9 +19,20 @@ from fsmodels.models import side_constraints
 from fsmodels.models.parameters import changeable
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.recipes import MODELS
-from fsmodels.words import as_names
+from fsmodels.words import as_names, listed
 
-__all__ = ["KINDS", "Side", "Sides", "able", "read_sides", "rows_model", "state", "state_most"]
+__all__ = [
+    "KINDS",
+    "Side",
+    "Sides",
+    "able",
+    "number_and_rows",
+    "prices",
+    "read_sides",
+    "rows_model",
+    "state",
+    "state_most",
+]
 
 Sides = list["Side"]
 FREE = ("force_in", "force_out")  # one list of features; each other kind may be given several times
@@ -116,6 +128,24 @@ def _several(what: str, given: Any, example: str) -> list[Any]:
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
         raise ParameterError(f"{what} got {type(given).__name__}: give {example}.")
     return list(given)
+
+
+def number_and_rows(budget: Any) -> tuple[Any, Any]:
+    """Return the number among several budgets, None where there is none, and the rows of costs."""
+    if not isinstance(budget, list):
+        return None, budget
+    counts = [part for part in budget if isinstance(part, numbers.Number)]
+    if len(counts) > 1:
+        raise ParameterError(
+            f"budget has the numbers {listed(map(str, counts))}: give one, and pairs of costs and limit."
+        )
+    return (counts[0] if counts else None), [part for part in budget if not isinstance(part, numbers.Number)]
+
+
+def prices(budget: Any) -> bool:
+    """Tell whether a budget is rows of costs, and not the number of fsmulti or a grid of these."""
+    parts = budget if isinstance(budget, list) else [budget]
+    return any(isinstance(part, tuple) and part and isinstance(part[0], Mapping) for part in parts)
 
 
 def state(model: pyo.ConcreteModel, sides: Sides) -> dict[str, Any]:

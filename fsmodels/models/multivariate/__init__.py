@@ -61,6 +61,7 @@ May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datase
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -80,6 +81,7 @@ from fsmodels.models.multivariate.labellings import Worst
 from fsmodels.models.multivariate.measures import Loss
 from fsmodels.models.multivariate.measures import loss as loss_of
 from fsmodels.models.multivariate.proof import LabellingRows, MarginRows, resolution
+from fsmodels.models.multivariate.selecting import chosen, selection
 from fsmodels.models.multivariate.solution import (
     OF_FIVE,
     FloatArray,
@@ -93,6 +95,7 @@ from fsmodels.models.multivariate.stated import Labellings, separable
 from fsmodels.models.parameters import changeable
 from fsmodels.models.rows import few_enough, rows_of, signed
 from fsmodels.weights import column_sizes
+from solvers import RowPool
 from solvers.facts import CompositeRisk, Facts, RiskRow
 
 __all__ = [
@@ -113,6 +116,7 @@ __dir__ = __all__.copy  # what <TAB> offers
 
 
 FORMS = ["lazy", "stated", "explicit"]
+SIGMA = "(23) 1 if feature j may have a weight"
 MOST_SAMPLES = 12  # of form "explicit": 4096 labellings
 
 
@@ -125,6 +129,7 @@ def fsmulti(
     loss: str | Loss = "f1",
     offset: bool = False,
     form: str = "lazy",
+    sigma: bool = False,
 ) -> pyo.ConcreteModel:
     """Build FSmulti (5): least regularised loss of the whole labelling, its weights on a budget of features.
 
@@ -151,6 +156,11 @@ def fsmulti(
         scip or gurobi run inside where the user adds integers. Or those rows too, for at most 12 samples, for any conic
         solver; not of ``auc``, whose labellings are of pairs of samples: 2^(p q) rows with slopes of their own.
 
+    sigma : bool
+        Add binaries ``sigma`` (features): a feature without it has no weight. Rows on it, such as those of
+        ``fs.side_constraints``, are honoured by "branch-and-cut" and the other Benders drivers, those on anything else
+        with form "stated" too. Of at most 500,000 features.
+
     Returns
     -------
     pyo.ConcreteModel
@@ -175,9 +185,10 @@ def fsmulti(
     """
     choice("form", form, FORMS)
     B = feature_count(budget, dataset(data).n_features + _flag(offset), name="budget")
+    _flag(sigma, "sigma", "binaries")
     if form == "lazy":
-        return _lazy("FSmulti", data, B, C, loss, offset)
-    return (_stated if form == "stated" else _explicit)(data, B, C, loss, offset)
+        return _lazy("FSmulti", data, B, C, loss, offset, sigma=sigma)
+    return (_stated if form == "stated" else _explicit)(data, B, C, loss, offset, sigma=sigma)
 
 
 def structural_svm(
@@ -247,10 +258,10 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
 # What the builders share.
 
 
-def _flag(offset: Any) -> bool:
-    if not isinstance(offset, bool):
-        raise ParameterError(f"offset={offset!r} is not allowed: give True for a column of ones, or False.")
-    return offset
+def _flag(value: Any, name: str = "offset", what: str = "a column of ones") -> bool:
+    if not isinstance(value, bool):
+        raise ParameterError(f"{name}={value!r} is not allowed: give True for {what}, or False.")
+    return value
 
 
 def _matrix(data: Dataset, offset: bool) -> Any:
@@ -274,8 +285,8 @@ def _parameters(model: pyo.ConcreteModel, data: Dataset, B: int, C: float, offse
     model.budget = changeable(shares, B, "(5) B, the sum of d")
 
 
-def _weights(model: pyo.ConcreteModel) -> None:
-    """State w, d in D and t_j >= w_j^2 / d_j."""
+def _weights(model: pyo.ConcreteModel, *, sigma: bool = False) -> None:
+    """State w, d in D and t_j >= w_j^2 / d_j; with ``sigma`` d_j <= sigma_j too."""
     model.w = pyo.Var(model.features, doc="(5) weight of feature j")
     model.d = pyo.Var(model.features, bounds=(0, 1), doc="(5) share of feature j in the budget")
     model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(5) bound on w_j^2 / d_j")
@@ -283,9 +294,16 @@ def _weights(model: pyo.ConcreteModel) -> None:
         model.features, rule=lambda m, j: m.w[j] ** 2 <= m.d[j] * m.t[j], doc="(5) w_j^2 / d_j <= t_j"
     )
     model.shares = pyo.Constraint(expr=pyo.quicksum(model.d.values()) <= model.budget, doc="(5) sum d = B at most")
+    if sigma:
+        model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SIGMA)
+        model.switch = pyo.Constraint(
+            model.features, rule=lambda m, j: m.d[j] <= m.sigma[j], doc="(23) d_j = 0 unless sigma_j = 1"
+        )
 
 
-def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> pyo.ConcreteModel:
+def _lazy(
+    name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool, *, sigma: bool = False
+) -> pyo.ConcreteModel:
     """Return a model of which the driver knows the rest."""
     measure = loss_of(loss)
     first = measure.most_violated(
@@ -293,9 +311,12 @@ def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: 
     )  # refuses a k beyond the data here, not in the solve
     model = pyo.ConcreteModel(name=f"{name}, {measure.name}")
     _parameters(model, data, B, C, offset)
-    model.w = pyo.Var(model.features, dense=False, doc="(5) weight of feature j; 0 where it does not exist")
+    if sigma:
+        few_enough("FSmulti with sigma", data)
+        model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SIGMA)
+    model.w = pyo.Var(model.features, dense=sigma, doc="(5) weight of feature j; 0 where it does not exist")
     model.d = pyo.Var(
-        model.features, dense=False, doc="(5) share of feature j in the budget; 0 where it does not exist"
+        model.features, dense=sigma, doc="(5) share of feature j in the budget; 0 where it does not exist"
     )
     model.omega = pyo.Var(domain=pyo.NonNegativeReals, doc="(3) Omega(w) = least 1/2 sum_j w_j^2 / d_j over D")
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk R(w)")
@@ -305,6 +326,10 @@ def _lazy(name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: 
         found = measure.most_violated(data.y, scores)
         return RiskRow(found.coefficients, found.delta)
 
+    if sigma:
+        pool = RowPool(_matrix(data, offset), worst, 1.0 / data.n_samples)
+        selection(model, pool, resolution=_resolution(pool.matrix, first)).seal(model)
+        return model
     CompositeRisk(
         matrix=_matrix(data, offset),
         worst=worst,
@@ -341,7 +366,9 @@ def _load(
     model.xi.set_value(xi)
 
 
-def _stated(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> pyo.ConcreteModel:
+def _stated(
+    data: Dataset, B: int, C: float, loss: str | Loss, offset: bool, *, sigma: bool = False
+) -> pyo.ConcreteModel:
     """Return the cone program without its rows on labellings, which the driver asks for."""
     measure, X = loss_of(loss), _matrix(data, offset)
     rows = Labellings(X, data.y.astype(np.int8), measure)
@@ -349,17 +376,19 @@ def _stated(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> 
     few_enough("FSmulti", data)
     model = pyo.ConcreteModel(name=f"FSmulti, {measure.name}, but for its labellings")
     _parameters(model, data, B, C, offset)
-    _weights(model)
+    _weights(model, sigma=sigma)
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk")
     model.objective = pyo.Objective(
         expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc="(5) Omega and C times the risk"
     )
-    told = {"selected": partial(used_features, data), "resolution": _resolution(X, first)}
+    told = {"selected": _selected(data, sigma), "resolution": _resolution(X, first)}
     separable(model, rows, **told).seal(model)
     return model
 
 
-def _explicit(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -> pyo.ConcreteModel:
+def _explicit(
+    data: Dataset, B: int, C: float, loss: str | Loss, offset: bool, *, sigma: bool = False
+) -> pyo.ConcreteModel:
     measure, n = loss_of(loss), data.n_samples
     if n > MOST_SAMPLES:
         raise InfeasibleParameter(
@@ -375,7 +404,7 @@ def _explicit(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -
     model = pyo.ConcreteModel(name=f"FSmulti, {measure.name}, every labelling")
     _parameters(model, data, B, C, offset)
     X = _matrix(data, offset)
-    _weights(model)
+    _weights(model, sigma=sigma)
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk")
     slopes, sides = [], []
     for signs in itertools.product((-1.0, 1.0), repeat=n):
@@ -398,13 +427,17 @@ def _explicit(data: Dataset, B: int, C: float, loss: str | Loss, offset: bool) -
     )
     rows = LabellingRows(np.array(slopes), np.array(sides))
     Facts(
-        selected=partial(used_features, data),
-        default_solver="clarabel",
+        selected=_selected(data, sigma),
+        default_solver="scip" if sigma else "clarabel",
         resolution=_resolution(X, first),
         certificate=rows.certificate(model),
         change=rows.change(model),
     ).seal(model)
     return model
+
+
+def _selected(data: Dataset, sigma: bool) -> Callable[[Any], list[str]]:
+    return chosen if sigma else partial(used_features, data)
 
 
 def _resolution(X: Any, first: Worst) -> Any:

@@ -150,7 +150,7 @@ def with_shares(model: Any) -> FloatArray:
         w = np.zeros(len(w))
     facts = facts_of(model)
     edited = facts is not None and facts.certificate is not None and not facts.certificate.untouched(model)
-    if edited and np.isfinite(d).all():
+    if (edited or hasattr(model, "sigma")) and np.isfinite(d).all():
         d = np.clip(d, 0.0, 1.0)
         w = np.where(d > 0.0, w, 0.0)
     else:

@@ -35,8 +35,11 @@ def build(
     loss: str | Loss = "f1",
     offset: bool = False,
     form: str = "lazy",
+    sigma: bool = False,
 ) -> pyo.ConcreteModel:
     """Build (5) with B = ``budget``, or B = ``max_features`` for ``run`` to choose from.
+
+    With ``sigma``, binaries that rows may be stated on; then ``max_features`` is a row on them, ``cardinality``.
 
     Raises ParameterError: both or neither, a form that does not go with ``max_features``, or what ``fsmulti`` refuses.
     """
@@ -47,15 +50,22 @@ def build(
         )
     if max_features is not None:
         feature_count(max_features, data.n_features + bool(offset))
-        if form != "lazy":
+        if form != "lazy" and not sigma:
             raise ParameterError(f'max_features with form="{form}": exchanges need form="lazy"; give budget instead.')
     B: Any = budget if max_features is None else max_features
-    return fsmulti(data, budget=B, C=C, loss=loss, offset=offset, form=form)
+    model = fsmulti(data, budget=B, C=C, loss=loss, offset=offset, form=form, sigma=sigma)
+    if sigma and max_features is not None:
+        model.cardinality = pyo.Constraint(
+            expr=pyo.quicksum(model.sigma.values()) <= model.budget, doc="(23) at most that many features"
+        )
+    return model
 
 
 @one_clock()
 def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], solver: Any, options: Any) -> Result:
     """Solve (5); with ``max_features``, go on from it to a selection of at most K features.
+
+    A model with sigma states that itself, with whatever rows there are.
 
     That begins with the K features of largest ``|w_j| max_i |x_ij|`` and with what is left when features of least
     weight are dropped one after the other, and exchanges single features while (2) on them falls
@@ -65,6 +75,8 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     K = parameters.get("max_features")
     if K is not None:
         model.budget.set_value(K)
+    if parameters.get("sigma"):
+        return solve(model, solver, **options)
     clock = Clock.of_run(options.get("time_limit"))
     limit = options.get("time_limit")
     share = {"time_limit": SHARE * limit} if K is not None and isinstance(limit, int | float) and limit > 0 else {}

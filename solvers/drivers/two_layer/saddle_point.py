@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs  # scipy's own wrappers cost more than small matrices do
 
 from solvers.clarabel.arrays import solve_qp
 from solvers.drivers.two_layer.columns import Restricted, largest_row, weighed
@@ -72,12 +72,10 @@ class Iterate(NamedTuple):
 
     def longest(self, step: Iterate, signed: NDArray[np.bool_]) -> float:
         """Return the longest step that leaves all at 0 or above; the multipliers of equations may be anything."""
-        longest = 1.0
-        for k, (x, dx) in enumerate(zip(self, step, strict=True)):
-            falls = (dx < 0) & signed if k >= 8 else dx < 0
-            if falls.any():
-                longest = min(longest, float((-x[falls] / dx[falls]).min()))
-        return longest
+        x, dx = np.concatenate(self), np.concatenate(step)
+        dx[len(dx) - 2 * len(signed) :][~np.concatenate([signed, signed])] = 0.0
+        falls = np.flatnonzero(dx < 0)
+        return min(1.0, float((-x[falls] / dx[falls]).min())) if len(falls) else 1.0
 
 
 def solve_saddle(
@@ -206,22 +204,21 @@ class _Newton:
         U = P @ ((self.slope * self.inverse) * A).T
         if not (np.all(np.isfinite(S)) and np.all(np.isfinite(T))):
             return False
-        try:
-            self.rows = cho_factor(T, check_finite=False)
-            S += x.nu / x.rest - U @ cho_solve(self.rows, U.T, check_finite=False)
-            S[np.diag_indices(len(S))] *= 1.0 + RIDGE
-            S[np.diag_indices(len(S))] += x.lam / x.alpha
-            self.factored = cho_factor(S, check_finite=False)
-        except LinAlgError:
+        self.rows, failed = dpotrf(T, lower=1)
+        if failed:
             return False
-        return True
+        S += x.nu / x.rest - U @ dpotrs(self.rows, U.T, lower=1)[0]
+        S[np.diag_indices(len(S))] *= 1.0 + RIDGE
+        S[np.diag_indices(len(S))] += x.lam / x.alpha
+        self.factored, failed = dpotrf(S, lower=1)
+        return not failed
 
     def _in_x(self, y: FloatArray, at_rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Solve for the steps in x and theta: x = (y - A'theta) / diagonal, with A x as the products with theta ask.
 
         As an update of the diagonal it would lose all digits once a row is tight.
         """
-        theta = cho_solve(self.rows, self.run.A @ (self.inverse * y) + at_rows, check_finite=False)
+        theta = dpotrs(self.rows, self.run.A @ (self.inverse * y) + at_rows, lower=1)[0]
         return np.asarray(self.inverse * (y - self.run.A.T @ theta)), theta
 
     def step(self, products: list[FloatArray]) -> Iterate:
@@ -232,7 +229,7 @@ class _Newton:
         inner = self.of_x - low / x.above + high / x.below
         at_rows = self.of_rows - np.divide(b, x.theta, out=np.zeros_like(b), where=inside)
         fixed, _ = self._in_x(inner, at_rows)
-        alpha = cho_solve(self.factored, side - self.run.P @ (self.slope * fixed), check_finite=False)
+        alpha = dpotrs(self.factored, side - self.run.P @ (self.slope * fixed), lower=1)[0]
         dx, theta = self._in_x(inner + self.slope * (self.run.P.T @ alpha), at_rows)
         rest = np.array([-alpha.sum()])
         return Iterate(

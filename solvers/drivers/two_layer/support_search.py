@@ -212,7 +212,7 @@ class SupportSearch:
             if self.clock.over and best is not None:
                 break
             P = self.P[used][:, columns]
-            alpha, w = _solved(P, self.q[used], self.C, self.clock.left)
+            alpha, w = solve_rows(P, self.q[used], self.C, self.clock.left)
             slopes = alpha @ P
             low = max(low, float(self.q[used] @ alpha) - 0.5 * float(slopes @ slopes))
             scores = X @ w
@@ -261,7 +261,7 @@ class SupportSearch:
         self.halves = np.vstack([self.halves, 0.5 * slopes**2])[-CUTS:]
 
 
-def _solved(P: FloatArray, q: FloatArray, C: float, time_limit: float | None) -> tuple[FloatArray, FloatArray]:
+def solve_rows(P: FloatArray, q: FloatArray, C: float, time_limit: float | None) -> tuple[FloatArray, FloatArray]:
     """Solve ``min 1/2 w.w + C xi, xi >= q + P w, xi >= 0``: multipliers of the rows, put where they must be, and w.
 
     With a large C, -P'alpha is a difference of large numbers, which is why w is the solver's own.

@@ -865,8 +865,6 @@ def test_words_that_are_gone_name_the_new_ones(few):
         fs.select(few, "fsmulti")
     with pytest.raises(ParameterError, match=r"budget got int 2, .*is for fsmulti.*takes \(costs, limit\)"):
         fs.select(few, "fsp-m", max_features=1, budget=2)
-    with pytest.raises(fs.ModelError, match="no sigma"):
-        fs.select(few, "fsmulti", max_features=1, budget=({"a": 1.0}, 2.0))
     with pytest.raises(ParameterError, match='exchanges need form="lazy"'):
         fs.select(few, "fsmulti", max_features=1, form="explicit")
     with pytest.raises(fs.InfeasibleParameter, match=r"budget=5 is above the 4 features"):
@@ -942,10 +940,9 @@ def test_at_most_so_many_and_sparse_files(few, command):
         (["--model", "rfe", "--max-features", "2", "--loss", "f1"], "Models that use loss: fsmulti"),
         ([*FSMULTI, "--strict"], "--strict is gone: --max-features K selects at most K features"),
         (["--model", "svm", "--budget-features", "2"], "budget got int 2, which is for fsmulti (--budget-features)"),
-        ([*FSMULTI, "--budget", "costs.csv:2"], "do not go together"),
         ([*FSMULTI, "--max-features", "2"], 'Model "fsmulti" takes one of max_features'),
         ([*FSMULTI, "--solver", "clarabel"], 'Use "two-layer"'),
-        ([*FSMULTI, "--force-in", "a"], 'Model "fsmulti" has no sigma'),
+        ([*FSMULTI, "--force-in", "z"], "z"),
     ],
 )
 def test_bad_words_are_named(words, says, few, command):

@@ -1,0 +1,90 @@
+r"""FSmulti with binaries: which features may have a weight, with any rows on that, by the Benders drivers.
+
+Problem
+    .. math::
+        \min_{\sigma \in \{0, 1\}^m}\ q(\sigma), \qquad
+        q(\sigma) = \min_{d,\ w,\ \xi}\ \tfrac12 \textstyle\sum_j w_j^2 / d_j + C \xi
+        \quad \text{s.t. the rows of (5)},\ \textstyle\sum_j d_j \le B,\ 0 \le d_j \le \sigma_j
+
+    under whatever rows are stated on sigma. With ``sum sigma <= B`` among them (``max_features`` of ``fs.select``),
+    d = sigma and this is (23), the best weights on at most B features; else B is the budget of (5) that those with
+    sigma_j = 1 share.
+Method
+    sigma is complicating, q is known by its oracle (``solvers.drivers.two_layer.selection``, with the cut and the
+    relaxation), and ``branch-and-cut`` is the default: nodes are bounded by the relaxation of (5) with the rows, which
+    is that of Lemma 2, incumbents are found by rounding and by exchanges that satisfy the rows.
+Certificate
+    exact where the tree ends; the bound is that of the open nodes where a limit ends it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from fsmodels.models.multivariate.groups import OFFSET
+from fsmodels.models.multivariate.labellings import FloatArray
+from fsmodels.models.proofs.certified import write
+from solvers import RowPool, SelectionOracle
+from solvers.facts import Certificate, Structure, half_norm
+
+__all__ = ["chosen", "selection"]
+
+
+def selection(model: pyo.ConcreteModel, pool: RowPool, **told: Any) -> Structure:
+    """Return the facts of a model of sigma, w, d, omega and xi, of which the oracle knows all but the rows on sigma."""
+    oracle = SelectionOracle(pool, model.budget, model.C, partial(_load, model))
+    sigma, w = list(model.sigma.values()), list(model.w.values())
+    return Structure(
+        complicating=sigma,
+        subproblem=[model.w, model.d, model.omega, model.xi],
+        coupling=[],
+        switches=list(zip(sigma, w, strict=True)),
+        oracle=oracle,
+        relaxation=oracle.relax,
+        floor=0.0,
+        parameters=oracle.parameters,
+        starts=[np.ones(len(sigma))],
+        selected=chosen,
+        certificate=Certificate([], None, partial(_repair, pool), partial(_trivial, pool), _least),
+        default_solver="branch-and-cut",
+        implicit="an oracle for labellings, by sigma=True",
+        remedy='build it with form="stated" and sigma=True',
+        **told,
+    )
+
+
+def chosen(model: Any) -> list[str]:
+    """Return the features with sigma = 1, an offset aside."""
+    return [j for j, v in model.sigma.items() if v.value is not None and v.value > 0.5 and j != OFFSET]
+
+
+def _load(model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
+    used = w != 0
+    write(model.w, w)
+    write(model.d, d)
+    model.omega.set_value(0.5 * float((w[used] ** 2 / d[used]).sum()), skip_validation=True)
+    model.xi.set_value(xi, skip_validation=True)
+
+
+def _repair(pool: RowPool, model: Any) -> None:
+    """Give the weights of the features selected the shares, norm and risk that they have; all others are 0."""
+    w = np.array([0.0 if v.value is None else v.value for v in model.w.values()])
+    on = np.array([bool(v.value is not None and v.value > 0.5) for v in model.sigma.values()])
+    w = np.where(on & np.isfinite(w), w, 0.0)
+    d = half_norm(w, int(pyo.value(model.budget)))[1]
+    _load(model, w, d, pool.at(pool.scores(w))[1])
+
+
+def _trivial(pool: RowPool, model: Any) -> None:
+    """Select nothing."""
+    write(model.sigma, np.zeros(len(model.sigma)))
+    _repair(pool, model)
+
+
+def _least(model: Any) -> float:
+    """Return a bound for runs that end before they have one: neither part of the objective is below 0."""
+    return 0.0

@@ -1,0 +1,118 @@
+r"""Better selections near one, under all rows of a master: a mixed-integer program over the cuts so far proposes them.
+
+For ``cost.x + q(sigma)`` over a master's rows, q with its cuts (``selection``), from a selection sigma*:
+
+.. math::
+    \min_{x, \eta}\ c^\top x + \eta \quad \text{s.t. the master's rows, } \eta \ge \text{every cut},\
+    \textstyle\sum_{\sigma^*_j = 1} (1 - \sigma_j) + \sum_{\sigma^*_j = 0} \sigma_j \le r
+
+    1. Solve it. Its optimum bounds all selections within r switches of sigma*: where that is not below the value of
+       sigma*, none is better, and r grows from 2, a single exchange, to 4; then the search ends.
+    2. Ask for q there. Better: go on from there, r = 2. Else its cut stands for what is near it; go to 1.
+
+Every proposal satisfies the rows, pairs, groups and equations among them, which an exchange of two may not.
+Source: Fischetti, Lodi 2003, "Local branching".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from solvers.clock import Clock
+from solvers.facts.structure import Cut, SubAnswer
+from solvers.model.linear import LinearRows
+
+FloatArray = NDArray[np.float64]
+
+RADII = (2, 4)
+BETTER = 1e-6  # relative: the least that an exchange must gain
+PATIENCE = 30  # answers of q without a better value
+SECONDS = 5.0  # of a program
+MOST = 300  # columns: beyond them the programs take longer than they are worth
+
+
+class Exchanges:
+    """A search from selections; ``ask``: sigma -> answer of the subproblem, tight."""
+
+    def __init__(
+        self,
+        master: LinearRows,
+        lower: FloatArray,
+        upper: FloatArray,
+        columns: int,
+        ask: Callable[[FloatArray], SubAnswer],
+        clock: Clock,
+    ) -> None:
+        self.master, self.n, self.ask, self.clock = master, columns, ask, clock
+        self.lower, self.upper = np.append(lower, 0.0), np.append(upper, np.inf)
+        self.integer = np.array([0 if v.is_continuous() else 1 for v in master.variables] + [0])
+        self.cuts: list[Cut] = []
+        self.best: tuple[float, FloatArray] | None = None
+        self._idle = 0
+
+    def run(self, weights: FloatArray) -> FloatArray | None:
+        """Return the best selection met, first that of the largest weights; None where there is none, or no time."""
+        if self.n > MOST:
+            return None
+        first = self._solve(np.append(-weights, np.zeros(len(self.lower) - self.n)), None, 0)
+        if first is None or not self._tried(first):
+            return None
+        radius = 0
+        while radius < len(RADII) and self._idle < PATIENCE and not self.clock.over:
+            assert self.best is not None
+            value, here = self.best
+            unit = max(abs(value), 1e-300)
+            cost = np.append(self.master.cost / unit, 1.0)
+            there = self._solve(cost, here, RADII[radius], unit)
+            if there is None:
+                radius += 1
+            elif self._tried(there):
+                radius = 0
+        assert self.best is not None
+        return self.best[1]
+
+    def _tried(self, x: FloatArray) -> bool:
+        """Ask at a proposal; say whether it is the best so far."""
+        sigma = np.round(x[: self.n])
+        answer = self.ask(sigma)
+        if answer.cut is not None:
+            self.cuts.append(answer.cut)
+        if answer.value is None:
+            return False
+        value = self.master.constant + float(self.master.cost @ x[:-1]) + answer.value
+        if self.best is not None and value >= self.best[0] - BETTER * abs(self.best[0]):
+            self._idle += 1
+            return False
+        self._idle = 0
+        self.best = (value, sigma)
+        return True
+
+    def _solve(self, cost: FloatArray, here: FloatArray | None, radius: int, unit: float = 1.0) -> FloatArray | None:
+        """Return a proposal; None where nothing near can be better."""
+        rows = self.master
+        parts = []
+        if len(rows.rows):
+            matrix = np.hstack([rows.matrix.toarray(), np.zeros((len(rows.rows), 1))])
+            parts.append(LinearConstraint(matrix, rows.lower, rows.upper))
+        if here is not None:
+            slopes = np.zeros((len(self.cuts) + 1, len(self.lower)))
+            slopes[:-1, : self.n] = [-cut.coefficients / unit for cut in self.cuts]
+            slopes[:-1, -1] = 1.0
+            slopes[-1, : self.n] = 2.0 * here - 1.0  # at least the ones there less the switches
+            least = np.append([cut.constant / unit for cut in self.cuts], float(here.sum()) - radius)
+            parts.append(LinearConstraint(slopes, least, np.inf))
+        limit = SECONDS if self.clock.left is None else min(SECONDS, self.clock.left)
+        if limit <= 0.0:
+            return None
+        found = milp(cost, integrality=self.integer, bounds=Bounds(self.lower, self.upper), constraints=parts,
+                     options={"time_limit": limit, "mip_rel_gap": 1e-6})  # fmt: skip
+        if found.x is None:
+            return None
+        if here is None or self.best is None:
+            return np.asarray(found.x)
+        bound, value = self.master.constant / unit + float(found.fun), self.best[0] / unit
+        return None if bound >= value - BETTER * abs(value) else np.asarray(found.x)

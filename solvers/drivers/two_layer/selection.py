@@ -1,0 +1,380 @@
+r"""The subproblem of a selection of columns for a risk known by its worst row: values, cuts, and the relaxation.
+
+For sigma in [0, 1]^n, with h, r and X of ``facts.composite``,
+
+.. math::
+    q(\sigma) = \min_{w,\ d \in D(\sigma)}\ \tfrac12 \textstyle\sum_j w_j^2 / d_j + C\, r(X w), \qquad
+    D(\sigma) = \{d : \textstyle\sum_j d_j \le B,\ 0 \le d \le \sigma\}
+
+For sigma in {0, 1}^n with at most B ones, d = sigma is best and q the least ``1/2 w.w + C r`` on the columns selected.
+Cut
+    For alpha >= 0 of rows of r with e'alpha <= C, c = h X' sum_k alpha_k u_k, the Lagrangian is least at w = d c, and
+    ``max over D(sigma) of 1/2 d.c^2`` is, by any multiplier theta >= 0 of sum d <= B, at most theta B + sum_j sigma_j
+    max(0, 1/2 c_j^2 - theta):
+
+    .. math::
+        q(\sigma) \ge h\, s \cdot \alpha - \theta B - \textstyle\sum_j \max(0, \tfrac12 c_j^2 - \theta)\, \sigma_j
+        \quad \forall \sigma \in [0, 1]^n
+
+    tight where alpha is best at sigma and theta is the 1/2 c_j^2 at which the largest sigma_j sum to B, or 0.
+Value
+    A fit adds the worst row at its point until the cut is within the tolerance; all fits share the rows.
+Relaxation
+    ``min cost.x + q(sigma)`` over the master's rows and bounds, x = (sigma, its other variables): the saddle point of
+    ``saddle_point`` over the rows so far, in x = d = sigma where the master says that sum sigma <= B, and else with d
+    beside sigma. Of its alpha the cut above is a linear function, whose least value over the master is a linear
+    program: by weak duality a proven bound, and reduced costs. Worst rows are added until bound and value have met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import minimize_scalar
+
+from solvers.clock import Clock
+from solvers.drivers.two_layer.columns import Restricted, solve_columns
+from solvers.drivers.two_layer.exchanges import Exchanges
+from solvers.drivers.two_layer.polytope import Polytope
+from solvers.drivers.two_layer.saddle_point import solve_saddle
+from solvers.drivers.two_layer.support_search import solve_rows
+from solvers.facts.composite import RiskRow
+from solvers.facts.k_support import half_norm
+from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
+from solvers.lp.highs import HighsLP, LpStatus
+from solvers.model.linear import LinearRows
+
+FloatArray = NDArray[np.float64]
+
+ROUNDS = 300  # rows that a fit or a relaxation may ask for
+FINE, COARSE = 1e-10, 1e-5  # accuracies of a saddle point, in its units
+KEPT = 80  # rows that the next problem begins with
+AHEAD = 0.1  # of the way from the best point to the last: where a row is taken too
+LINE = 4  # rows that a line search may ask for
+SHARE = 0.3  # of the time that is left, for exchanges at the root
+TIGHT = 1e-7  # relative gap of answers at selections
+SELECTED = 1e-9  # a sigma that counts
+BORDER = 400  # rows of a relaxation
+FREE = 1e-9  # reduced costs that count as 0 on a variable without bound
+
+
+class RowPool:
+    """The rows of a risk met so far, over all columns; it depends on the data alone, so that clones share it.
+
+    ``matrix`` (n, m), ``worst``, ``scale``: as in ``CompositeRisk``.
+    """
+
+    def __init__(self, matrix: Any, worst: Callable[[np.ndarray], RiskRow], scale: float) -> None:
+        self.matrix, self.worst, self.scale = matrix, worst, scale
+        self.P, self.q = np.empty((0, matrix.shape[1])), np.empty(0)
+        self._known: dict[tuple[float, bytes], int] = {}
+        self.first, _ = self.at(np.zeros(matrix.shape[0]))
+        self.active = [self.first]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RowPool:
+        """Return this object, whose rows hold for every copy."""
+        return self
+
+    def at(self, scores: FloatArray) -> tuple[int, float]:
+        """Return the place of the worst row at scores, and the risk there."""
+        row = self.worst(scores)
+        risk = max(0.0, self.scale * (row.side - float(row.coefficients.astype(float) @ scores)))
+        key = (row.side, row.coefficients.tobytes())
+        if key not in self._known:
+            slopes = -self.scale * np.asarray(self.matrix.T @ row.coefficients.astype(float)).ravel()
+            self._known[key] = len(self.q)
+            self.P, self.q = np.vstack([self.P, slopes]), np.append(self.q, self.scale * row.side)
+        return self._known[key], risk
+
+    def scores(self, w: FloatArray, columns: Any = None) -> FloatArray:
+        """Return X w, of weights on some columns."""
+        X = self.matrix if columns is None else self.matrix[:, columns]
+        return np.asarray(X @ w, dtype=float).ravel()
+
+    def near(self, w: FloatArray) -> None:
+        """Let the next problem begin with the rows that are nearest to the worst at w."""
+        values = self.q + self.P @ w
+        self.active = np.argsort(-values, kind="stable")[:KEPT].tolist()
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """Weights with their shares, a point of the master, scores, the place of the worst row there, and the value."""
+
+    w: FloatArray
+    d: FloatArray
+    x: FloatArray
+    scores: FloatArray
+    row: int
+    value: float
+
+
+@dataclass
+class SelectionOracle:
+    """Answers for ``Structure``: ``solve`` at a sigma, ``relax`` over a master.
+
+    ``pool``: RowPool. ``budget``, ``weight``: Params B and C. ``load``: (w (m,), d (m,), risk) -> put them on the
+    model.
+    """
+
+    pool: RowPool
+    budget: Any
+    weight: Any
+    load: Callable[[np.ndarray, np.ndarray, float], None]
+
+    def __post_init__(self) -> None:
+        self._lp: tuple[LinearRows, HighsLP] | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SelectionOracle:
+        """Return an oracle of the copy, which has parameters of its own."""
+        return SelectionOracle(
+            self.pool, deepcopy(self.budget, memo), deepcopy(self.weight, memo), deepcopy(self.load, memo)
+        )
+
+    def parameters(self) -> tuple[float, float]:
+        """Return what q depends on besides sigma."""
+        return float(pyo.value(self.weight)), float(pyo.value(self.budget))
+
+    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
+        """Answer at a point of shape (m,), to a relative gap."""
+        pool, clock = self.pool, Clock(time_limit)
+        C, B = self.parameters()
+        columns = np.flatnonzero(point > SELECTED)
+        sigma = np.minimum(point[columns], 1.0)
+        X = pool.matrix[:, columns]
+        X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=float)
+        used, best, cut = list(pool.active), (np.inf, np.zeros(0), np.zeros(0), 0.0), Cut(0.0, np.zeros(len(point)))
+        low = -np.inf
+        for _ in range(ROUNDS):
+            answer = self._fit(used, columns, sigma, C, B, clock.left)
+            there = self._cut(used, answer.alpha, point, B)
+            if there.at(point) > low:
+                low, cut = there.at(point), there
+            scores = X @ answer.w
+            row, risk = pool.at(scores)
+            omega, d = half_norm(answer.w, int(B)) if sigma.min(initial=1.0) >= 1.0 else (None, answer.d)
+            value = (_spread(answer.w, d) if omega is None else omega) + C * risk
+            if value < best[0]:
+                best = (value, answer.w, d, risk)
+            if best[0] - low <= tolerance * abs(best[0]) or clock.over:
+                break
+            others = pool.q + pool.P[:, columns] @ answer.w
+            new = {row, int(np.argmax(others))} - set(used)
+            if not new:
+                break
+            used += sorted(new)
+        value, w, d, risk = best
+        every, shares = np.zeros(len(point)), np.zeros(len(point))
+        every[columns], shares[columns] = w, d
+        pool.near(every)
+
+        def load() -> None:
+            self.load(every, shares, risk)
+
+        return SubAnswer(value, min(low, value), cut, load, every)
+
+    def _fit(
+        self, used: list[int], columns: NDArray[np.intp], sigma: FloatArray, C: float, B: float, left: float | None
+    ) -> Restricted:
+        """Return the best weights on columns over the rows in use."""
+        P, q = self.pool.P[used][:, columns], self.pool.q[used]
+        if float(sigma.sum()) <= B * (1.0 + 1e-12):  # d = sigma
+            root = np.sqrt(sigma)
+            alpha, u = solve_rows(P * root, q, C, left)
+            return Restricted(alpha, root * u, sigma)
+        F = len(columns)
+        within = Polytope(
+            np.ones((1, F)), np.array([B]), np.zeros(1, dtype=bool), np.zeros(F), sigma, np.zeros(F), F
+        )  # fmt: skip
+        found = solve_saddle(P, q, int(B), C, accuracy=FINE, within=within)
+        found = found or solve_columns(P, q, int(B), C, time_limit=left, within=within)
+        return found or Restricted(np.zeros(len(q)), np.zeros(F), sigma * min(1.0, B / float(sigma.sum())))
+
+    def _cut(self, used: list[int], alpha: FloatArray, sigma: FloatArray, B: float) -> Cut:
+        """Return the cut of multipliers, with the theta that is best at sigma."""
+        rows = used[: len(alpha)]
+        half = 0.5 * (alpha @ self.pool.P[rows]) ** 2
+        theta = threshold(half, sigma, B)
+        return Cut(float(alpha @ self.pool.q[rows]) - theta * B, -np.maximum(0.0, half - theta))
+
+    # The relaxation.
+
+    def relax(
+        self,
+        master: LinearRows,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        *,
+        accuracy: float,
+        enough: float,
+        time_limit: float | None,
+    ) -> RelaxedAnswer | None:
+        """Minimise over the master's rows and bounds, to a relative gap or any proof of ``enough``."""
+        pool, clock, m = self.pool, Clock(time_limit), self.pool.matrix.shape[1]
+        C, B = self.parameters()
+        within = _polytope(master, lower, upper, m, B)
+        if within is None:
+            return None
+        used, best, here, fine = list(pool.active), None, None, COARSE
+        unit = C * max(float(pool.q.max()), 1e-300)
+        for _ in range(ROUNDS):
+            answer = solve_saddle(pool.P[used], pool.q[used], int(B), C, accuracy=fine, within=within)
+            if answer is None or answer.rest is None:
+                break
+            x = np.concatenate([answer.d, answer.rest])[-len(lower) :]  # sigma, and what else the master has
+            cut = self._cut(used, answer.alpha, x[:m], B)
+            proven = self._least(master, lower, upper, cut)
+            if proven is None:
+                return None
+            if best is None or proven[0] > best.bound:
+                best = RelaxedAnswer(proven[0], x, proven[1], cut)
+            there = self._point(master, answer.w, answer.d, x, pool.scores(answer.w), C)
+            met = [there] if here is None else [there, *self._line(master, here, there, C)]
+            here = min([*met, *([] if here is None else [here])], key=lambda p: p.value)
+            if best.bound >= enough or here.value - best.bound <= accuracy * abs(here.value) or clock.over:
+                break
+            ahead, _ = pool.at(here.scores + AHEAD * (there.scores - here.scores))
+            new = {ahead, *(p.row for p in met)} - set(used)
+            if not new and fine <= FINE:
+                break
+            fine = float(np.clip(1e-3 * (here.value - best.bound) / unit, FINE, COARSE)) if new else FINE
+            used += sorted(new)
+        if here is not None:
+            pool.near(here.w)
+        if best is None or here is None:
+            return None
+        choices = [] if np.isfinite(enough) else self._near(master, lower, upper, here, clock)
+        return replace(best, point=here.x, choices=choices)
+
+    def _near(
+        self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, here: _Weighed, clock: Clock
+    ) -> list[np.ndarray]:
+        """Return the selection to which exchanges lead from the relaxation's point."""
+        m = len(here.w)
+        share = None if clock.left is None else SHARE * clock.left
+        search = Exchanges(
+            master, lower, upper, m, lambda sigma: self.solve(sigma, TIGHT, share), Clock(share)
+        )  # fmt: skip
+        found = search.run(here.x[:m])
+        return [] if found is None else [found]
+
+    def _point(
+        self, master: LinearRows, w: FloatArray, d: FloatArray, x: FloatArray, scores: FloatArray, C: float
+    ) -> _Weighed:
+        row, risk = self.pool.at(scores)
+        return _Weighed(w, d, x, scores, row, master.constant + float(master.cost @ x) + _spread(w, d) + C * risk)
+
+    def _line(self, master: LinearRows, start: _Weighed, end: _Weighed, C: float) -> list[_Weighed]:
+        """Return points between two, better and better: all but the risk as it is, the risk by the rows met so far."""
+        pool, rows, found = self.pool, [start.row, end.row], list[_Weighed]()
+        moves = [b - a for a, b in ((start.w, end.w), (start.d, end.d), (start.x, end.x), (start.scores, end.scores))]
+        cost, per_step = master.constant + float(master.cost @ start.x), float(master.cost @ moves[2])
+        best = min(start.value, end.value)
+        for _ in range(LINE):
+            at, slope = pool.q[rows] + pool.P[rows] @ start.w, pool.P[rows] @ moves[0]
+
+            def modelled(t: float, at: FloatArray = at, slope: FloatArray = slope) -> float:
+                norm = _spread(start.w + t * moves[0], start.d + t * moves[1])
+                return cost + t * per_step + norm + C * max(0.0, float((at + t * slope).max()))
+
+            least = minimize_scalar(modelled, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-3})
+            t = float(least.x)
+            parts = (start.w, start.d, start.x, start.scores)
+            w, d, x, scores = (part + t * move for part, move in zip(parts, moves, strict=True))
+            found.append(self._point(master, w, d, x, scores, C))
+            if found[-1].value - least.fun <= 0.1 * (best - least.fun):
+                break
+            best = min(best, found[-1].value)
+            rows.append(found[-1].row)
+        return found
+
+    def _least(
+        self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, cut: Cut
+    ) -> tuple[float, np.ndarray] | None:
+        """Return the least of the master's cost and a cut over the master, by weak duality, and its reduced costs."""
+        m, N = len(cut.coefficients), len(master.cost)
+        if self._lp is None or self._lp[0] is not master:
+            lp = HighsLP(np.zeros(N), lower, upper)
+            if len(master.rows):
+                lp.add_rows(master.matrix, master.lower, master.upper)
+            self._lp = (master, lp)
+        lp, cost = self._lp[1], master.cost.copy()
+        cost[:m] += cut.coefficients
+        scale = float(np.abs(cost).max(initial=0.0)) or 1.0
+        lp.set_bounds(np.arange(N), lower, upper)
+        lp.set_cost(cost / scale)
+        answer = lp.solve()
+        if answer.status is not LpStatus.OPTIMAL:
+            return None
+        r = answer.multipliers * scale
+        r = np.where(np.isfinite(master.lower), r, np.minimum(r, 0.0))
+        r = np.where(np.isfinite(master.upper), r, np.maximum(r, 0.0))
+        d, up, down = cost - master.matrix.T @ r, r > 0, r < 0
+        side = np.where(d > 0, lower, upper)
+        loose = np.isinf(side)
+        if np.any(np.abs(d[loose]) > FREE * scale):
+            return None
+        bound = master.constant + cut.constant + float(r[up] @ master.lower[up] + r[down] @ master.upper[down])
+        return bound + float(d[~loose] @ side[~loose]), d
+
+
+def threshold(half: FloatArray, sigma: FloatArray, B: float) -> float:
+    """Return the value at which the largest of some numbers have shares that sum to B; 0 where there are fewer.
+
+    >>> threshold(np.array([3.0, 1.0, 2.0]), np.ones(3), 2)
+    2.0
+    """
+    order = np.argsort(-half, kind="stable")
+    total = np.cumsum(np.maximum(0.0, sigma[order]))
+    full = np.flatnonzero(total >= B * (1.0 - 1e-12))
+    if not len(full) or total[-1] <= B * (1.0 + 1e-12):
+        return 0.0
+    return float(half[order[full[0]]])
+
+
+def _spread(w: FloatArray, d: FloatArray) -> float:
+    """Return ``1/2 sum w_j^2 / d_j``."""
+    used = w != 0
+    if np.any(d[used] <= 0.0):
+        return np.inf
+    return 0.5 * float((w[used] ** 2 / d[used]).sum())
+
+
+def _polytope(master: LinearRows, lower: np.ndarray, upper: np.ndarray, m: int, B: float) -> Polytope | None:
+    """Return the master with its d: sigma itself where no more than B of it can be, else beside it."""
+    low, up = master.lower, master.upper
+    same = low == up
+    above, below = np.isfinite(up) & ~same, np.isfinite(low) & ~same
+    if len(low) + int(below.sum()) > BORDER or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        return None
+    rows = master.matrix.toarray()
+    A = np.vstack([rows[same], rows[above], -rows[below]])
+    b = np.r_[up[same], up[above], -low[below]]
+    equal = np.r_[np.ones(int(same.sum()), bool), np.zeros(len(b) - int(same.sum()), bool)]
+    N = len(master.cost)
+    least, rest = rows[:, :m].min(axis=1, initial=np.inf), rows[:, m:]  # in whatever units the rows are
+    counts = (least > 0.0) & ((rest >= 0.0) & (rest * lower[m:] >= 0.0)).all(axis=1)
+    tied = float(upper[:m].sum()) <= B or bool(np.any(up[counts] <= B * (1.0 + 1e-12) * least[counts]))
+    if tied:
+        ones = np.r_[np.ones(m), np.zeros(N - m)]
+        return Polytope(np.vstack([ones, A]), np.r_[B, b], np.r_[False, equal], lower, upper, master.cost, m)
+    if m > BORDER:
+        return None
+    budget = np.r_[np.ones(m), np.zeros(N)]
+    shares = np.hstack([np.eye(m), -np.eye(m), np.zeros((m, N - m))])
+    return Polytope(
+        np.vstack([budget, shares, np.hstack([np.zeros((len(b), m)), A])]),
+        np.r_[B, np.zeros(m), b],
+        np.r_[np.zeros(1 + m, bool), equal],
+        np.r_[np.zeros(m), lower],
+        np.r_[upper[:m], upper],
+        np.r_[np.zeros(m), master.cost],
+        m,
+    )
