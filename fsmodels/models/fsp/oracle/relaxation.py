@@ -1,6 +1,6 @@
 r"""The continuous relaxation of exact selection in one interior point: sigma, weights and multipliers together.
 
-JointProblem
+Problem
     For a linear master with bounds lo <= x <= up (sigma first, then whatever the user added) and rows A x <= b, =:
 
     .. math::
