@@ -16,7 +16,9 @@ from solvers.drivers.trace import Trace
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
 from solvers.facts.dropped import Dropped
+from solvers.interfaces.probe import learned
 from solvers.interfaces.registry import SOLVERS, called, entry, nearest, refuse_unpassed
+from solvers.interfaces.registry import Capability as C
 from solvers.model.classes import single_objective, violation
 from solvers.model.duals import dual_suffix
 from solvers.model.logic import written_rows
@@ -112,7 +114,10 @@ class Driver:
         for slot in self.config.slots() if any(value is not None for value in given.values()) else ():
             solver = getattr(self.config, f"{slot}_solver")
             if solver is not None and not (isinstance(solver, str) and solver in SOLVERS):
-                refuse_unpassed(entry(solver), given)
+                spec = entry(solver)
+                if given["time_limit"] is not None:  # whether it takes one is found out by trial
+                    spec = learned(spec, C.MILP if slot == "master" else C.LP)
+                refuse_unpassed(spec, given)
 
     def go_on(self, seconds: float = 0.0) -> None:
         """End ``prepare`` where the run has to stop, or what takes these seconds could not be done in time.

@@ -29,6 +29,7 @@ import pandas as pd
 import pyomo.environ as pyo
 from pyomo.common.log import LoggingIntercept
 
+from solvers import interrupt
 from solvers.errors import SolverFailure
 from solvers.interfaces import trials
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
@@ -97,7 +98,14 @@ _by_object: WeakKeyDictionary[Any, Probe] = WeakKeyDictionary()
 
 def learned(spec: SolverSpec, needed: C) -> SolverSpec:
     """Return an entry as far as a probe of the classes that are needed supports it; one of the table as it is."""
-    return spec if spec.ours else probed(spec, [kind for kind in TRIED if needed & _OVER[kind]]).spec
+    if spec.ours:
+        return spec
+    try:
+        return probed(spec, [kind for kind in TRIED if needed & _OVER[kind]]).spec
+    except KeyboardInterrupt:
+        if not interrupt.pressed():
+            raise
+        return spec  # whose run ends at once
 
 
 def probed(spec: SolverSpec, kinds: Any = TRIED) -> Probe:

@@ -210,7 +210,8 @@ class Runner:
         values = [str(value) for value in self.options.own.values()]
         if values and (isinstance(error, TypeError | KeyError) or any(value in text for value in values)):
             return OptionError(f"{self.spec.name} fails with its options {self.options.own}: {text}")
-        said = f"{self.spec.name} failed: {text.rstrip('.!')}."
+        beside = f" with its options {self.options.own}" if values and not self.spec.ours else ""
+        said = f"{self.spec.name} failed{beside}: {text.rstrip('.!')}."
         if "size-limited license" in text:
             return SolverError(f"{said} Without a licence gurobi takes 2000 rows and columns: use scip, or a driver.")
         return SolverError(said) if "licen" in text else SolverFailure(said, self.spec.name)

@@ -26,6 +26,7 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.required import require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import LP_TOLERANCE, HighsLP, LinearProgram, LpAnswer, LpStatus
+from solvers.lp.polish import polished
 from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
 
@@ -208,6 +209,7 @@ class PyomoLP:
             return _without_point(status)
         point = np.array([v.value for v in self._x], dtype=float)
         multipliers = np.array([duals.get(rows.get(key), 0.0) for key in self._keys])
+        multipliers = polished(self._matrix, self._cost, multipliers)
         self._point = point
         reduced_costs = self._cost - self._matrix.T @ multipliers
         return LpAnswer(status, float(self._cost @ point), point, reduced_costs, multipliers)

@@ -303,6 +303,7 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
         seen = products_as_sets(reading) or seen
         needed = needs(seen.reading)
     spec = learned(spec, functools.reduce(operator.or_, needed))
+    refuse_unpassed(spec, options)
     multipliers = Multipliers.wanted(reading, spec, seen, needed)
     whole = _Whole(reading, spec, options, clock, seen, needed, structure, parts, multipliers)
     if not any(n in spec.capabilities for n in needed):

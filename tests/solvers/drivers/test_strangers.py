@@ -12,9 +12,16 @@ from solvers import Block, OptionError, Separable, SolutionStatus, SolverError, 
 from solvers.facts import Cuts, no_cuts
 from solvers.interfaces import trials
 from solvers.interfaces.registry import SOLVERS
+from solvers.interfaces.runner import Runner
+from solvers.interfaces.trials import DOWN
+from solvers.reading import read
 
 FORGOTTEN = ("cbc", "glpk")
 STRANGERS = ["appsi_highs", "gurobi_direct", "appsi_gurobi", "cbc", "glpk"]
+TRIALS = {
+    t.model.name for t in (*trials.clashing(True), *(f(DOWN) for f in (trials.linear, trials.integer, trials.hard)))
+}
+TRIALS.add(trials.free_integers().model.name)
 QUADRATIC = {"gurobi_direct", "appsi_gurobi", "gurobi_persistent"}
 
 
@@ -26,6 +33,20 @@ def stranger(request, need, monkeypatch):
         monkeypatch.delitem(SOLVERS, name)
     assert request.param not in SOLVERS
     return request.param
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The solvers that were run inside, but for trials."""
+    names, real = set(), Runner.solve
+
+    def solve_(self, model, **words):
+        if read(model).model.name not in TRIALS:
+            names.add(self.spec.name)
+        return real(self, model, **words)
+
+    monkeypatch.setattr(Runner, "solve", solve_)
+    return names
 
 
 @pytest.fixture(params=["appsi_highs", "gurobi_persistent", "gurobi_direct_v2"])
@@ -98,17 +119,19 @@ def optimal(result, value):
 
 
 @pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
-def test_the_linear_programs_of_branch_and_cut(stranger, sense):
+def test_the_linear_programs_of_branch_and_cut(stranger, asked, sense):
     m = plant(sense=sense)
     result = solve(m, "branch-and-cut", complicating=[m.open], lp_solver=stranger)
     optimal(result, LINEAR if sense == pyo.minimize else -LINEAR)
     assert stranger in result.details["inside"]
+    assert stranger in asked
 
 
 @pytest.mark.parametrize("driver", ["benders", "branch-and-cut"])
-def test_the_subproblems_of_benders(stranger, driver):
+def test_the_subproblems_of_benders(stranger, asked, driver):
     m = plant()
     optimal(solve(m, driver, complicating=[m.open], sub_solver=stranger), LINEAR)
+    assert stranger in asked
     m.demand[0].set_value(sum(m.serve[j, 0] for j in range(4)) == 5)  # of the most that is there, 4
     m.low = pyo.Constraint(expr=m.serve[0, 0] <= 0.5)
     assert solve(m, driver, complicating=[m.open], sub_solver=stranger).status is SolutionStatus.INFEASIBLE
@@ -122,17 +145,18 @@ def test_an_unbounded_subproblem(stranger):
     assert solve(m, "benders", complicating=[m.open], sub_solver=stranger).status is SolutionStatus.UNBOUNDED
 
 
-def test_quadratic_subproblems_of_benders(stranger):
+def test_quadratic_subproblems_of_benders(stranger, asked):
     m = plant(curved=True)
     if stranger in QUADRATIC:
         optimal(solve(m, "benders", complicating=[m.open], sub_solver=stranger), CURVED)
+        assert stranger in asked
     else:
         with pytest.raises(SolverError, match=rf'"{stranger}" cannot do this: convex QP, QP duals needed.*clarabel'):
             solve(m, "benders", complicating=[m.open], sub_solver=stranger)
 
 
 @pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
-def test_the_master_of_benders(stranger, sense):
+def test_the_master_of_benders(stranger, asked, sense):
     m = plant(sense=sense)
     if stranger == "cbc":
         with pytest.raises(SolverError, match=r'"cbc" cannot solve a master.*-307.2.*whose optimum is -327.68.*highs'):
@@ -141,6 +165,7 @@ def test_the_master_of_benders(stranger, sense):
     result = solve(m, "benders", complicating=[m.open], master_solver=stranger)
     optimal(result, LINEAR if sense == pyo.minimize else -LINEAR)
     assert stranger in result.details["inside"]
+    assert stranger in asked
     m.none = pyo.Constraint(expr=sum(m.open.values()) <= 1)
     result = solve(m, "benders", complicating=[m.open], master_solver=stranger, sub_solver=stranger)
     assert result.status is SolutionStatus.INFEASIBLE
@@ -156,17 +181,18 @@ def test_the_tree_of_single_tree_takes_no_stranger(stranger, need):
     optimal(solve(m, "single-tree", complicating=[m.open], sub_solver=stranger), LINEAR)
 
 
-def test_the_linear_programs_of_cutting_planes(stranger):
+def test_the_linear_programs_of_cutting_planes(stranger, asked):
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(bounds=(-5, 5)), pyo.Var(bounds=(-5, 5))
     m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= 3)
     m.sum = pyo.Objective(expr=m.x + m.y, sense=pyo.maximize)
     optimal(solve(m, "cutting-plane", lp_solver=stranger, gap=1e-4), 6**0.5)
+    assert stranger in asked
     m.far = pyo.Constraint(expr=m.x >= 2)
     assert solve(m, "cutting-plane", lp_solver=stranger, gap=1e-4).status is SolutionStatus.INFEASIBLE
 
 
-def test_the_mixed_integer_programs_of_cutting_planes(stranger):
+def test_the_mixed_integer_programs_of_cutting_planes(stranger, asked):
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(bounds=(-5, 5), domain=pyo.Integers), pyo.Var(bounds=(-5, 5))
     m.disc = pyo.Constraint(expr=m.x**2 + m.y**2 <= 3)
@@ -176,18 +202,20 @@ def test_the_mixed_integer_programs_of_cutting_planes(stranger):
             solve(m, "cutting-plane", master_solver=stranger)
     else:
         optimal(solve(m, "cutting-plane", master_solver=stranger, lp_solver=stranger, gap=1e-4), 1 + 2**0.5)
+        assert stranger in asked
 
 
-def test_the_linear_programs_of_sla(stranger):
+def test_the_linear_programs_of_sla(stranger, asked):
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(bounds=(0, 2)), pyo.Var(bounds=(0, 2))
     m.row = pyo.Constraint(expr=m.x + m.y >= 1)
     m.cost = pyo.Objective(expr=m.y - (m.x - 1.5) ** 2)
     result = solve(m, "sla", lp_solver=stranger)
     assert (result.status, result.objective) == (SolutionStatus.STATIONARY, pytest.approx(-1.25))
+    assert stranger in asked
 
 
-def test_the_mixed_integer_programs_of_sla(stranger):
+def test_the_mixed_integer_programs_of_sla(stranger, asked):
     m = pyo.ConcreteModel()
     m.x, m.y, m.on = pyo.Var(bounds=(0, 2)), pyo.Var(bounds=(0, 2)), pyo.Var(domain=pyo.Binary)
     m.row = pyo.Constraint(expr=m.x + m.y >= 1)
@@ -196,6 +224,7 @@ def test_the_mixed_integer_programs_of_sla(stranger):
     result = solve(m, "sla", master_solver=stranger)
     shown = SolutionStatus.FEASIBLE if stranger == "cbc" else SolutionStatus.STATIONARY
     assert (result.status, result.objective) == (shown, pytest.approx(-1.25))
+    assert stranger in asked
 
 
 @pytest.mark.parametrize("integer", [False, True])
@@ -210,7 +239,7 @@ def test_the_problems_of_row_generation(stranger, integer):
 
 
 @pytest.mark.parametrize("how", ["slot", "block"])
-def test_the_blocks_of_alternating(stranger, how):
+def test_the_blocks_of_alternating(stranger, asked, how):
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(bounds=(0, 2)), pyo.Var(bounds=(0, 2))
     m.row = pyo.Constraint(expr=m.x >= 0.5)
@@ -220,15 +249,17 @@ def test_the_blocks_of_alternating(stranger, how):
     else:
         result = solve(m, "alternating", blocks=[Block([m.x], solver=stranger), Block([m.y], solver=stranger)])
     assert (result.status, result.objective) == (SolutionStatus.STATIONARY, pytest.approx(-2))
+    assert stranger in asked
 
 
-def test_a_block_with_integers(stranger):
+def test_a_block_with_integers(stranger, asked):
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(bounds=(0, 4), domain=pyo.Integers), pyo.Var(bounds=(0, 2))
     m.row = pyo.Constraint(expr=2 * m.x <= 5)
     m.cost = pyo.Objective(expr=m.x * (m.y - 1))
     result = solve(m, "alternating", blocks=[Block([m.x], solver=stranger), [m.y]])
     assert result.objective == pytest.approx(-2)
+    assert stranger in asked
 
 
 def test_the_local_solver_of_multi_start(stranger):

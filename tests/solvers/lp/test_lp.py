@@ -16,6 +16,7 @@ from solvers.errors import SolverError
 from solvers.interfaces.registry import SOLVERS
 from solvers.interfaces.runner import Answer
 from solvers.lp.highs import HighsLP, LpStatus
+from solvers.lp.polish import polished
 from solvers.lp.pyomo import NEEDED, PyomoLP, linear_program, require_lp_solver
 
 INF = np.inf
@@ -337,3 +338,28 @@ def test_cutting_planes_reach_the_same_root_bound(lp_solver, make_data):
         table = fs.solve(fs.fsp.fsp_m(data, max_features=3), "branch-and-cut", lp_solver=name).iterations
         bounds.append(table.loc[table["Step"] == "root", "Bound"].iloc[-1])
     assert bounds[1] == pytest.approx(bounds[0], rel=1e-3)
+
+
+def test_printed_multipliers_prove_what_exact_ones_do():
+    """Seven digits of each: the bound by weak duality over columns without upper bounds is lost, and comes back."""
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        a = sparse.csr_matrix(rng.integers(0, 4, (6, 9)).astype(float))
+        cost, sides = rng.uniform(1, 5, 9), rng.uniform(1, 5, 6)
+        lp = HighsLP(cost, np.zeros(9), np.full(9, np.inf))
+        lp.add_rows(a, sides, np.full(6, np.inf))
+        answer = lp.solve()
+        if answer.status is not LpStatus.OPTIMAL:
+            continue
+        printed = np.array([float(f"{p:.7g}") for p in answer.multipliers])
+        better = polished(a, cost, printed)
+        d, size = cost - a.T @ better, cost + abs(a).T @ np.abs(better)
+        assert (d >= -1e-12 * size).all()
+        assert better @ sides == pytest.approx(answer.objective, rel=1e-9)
+        assert (better >= 0).all()
+
+
+def test_multipliers_that_are_wrong_stay_as_they_are():
+    a = sparse.csr_matrix([[1.0, 2.0], [0.0, 1.0]])
+    wrong = np.array([0.5, 0.0])
+    assert polished(a, np.array([1.0, 3.0]), wrong) is wrong
