@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyomo.environ as pyo
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -33,7 +34,8 @@ from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ParameterError
-from fsmodels.models.gmeb.columns import centred
+from fsmodels.models.gmeb.columns import Centred, centred
+from fsmodels.models.gmeb.grid_rows import Found, RowsLine
 from fsmodels.models.gmeb.norm import STARTS, VIOLATED, Moments
 from fsmodels.models.gmeb.proof import Attained, MomentProof, resolution
 from fsmodels.models.proofs.equilibration import powers
@@ -62,6 +64,7 @@ def path(
     gap: float = 1e-7,
     time_limit: float | None = None,
     lp_solver: str = "highs",
+    rows: Callable[[pyo.ConcreteModel], Any] | None = None,
 ) -> pd.DataFrame:
     """Solve the convex primal (15) for each pair of (R_plus, R_minus), as in section 6.2.
 
@@ -81,12 +84,16 @@ def path(
         Seconds for the whole grid.
     lp_solver : str
         Any solver for LPs; only "highs" starts with few columns.
+    rows : callable, optional
+        Called once with the model (``primal`` with ``sigma=True``), to state rows on ``model.sigma``: every point is
+        then the best selection that they allow, by ``cutting-plane``.
 
     Returns
     -------
     pandas.DataFrame
         Indexed by ``R_plus`` and ``R_minus`` in ascending order; columns ``objective``, ``bound``, ``gap``, ``status``,
-        ``n_selected``, ``selected`` (features that count as in the paper, from 0.01 on), ``training_error``,
+        ``n_selected``, ``selected`` (features that count as in the paper, from 0.01 on; with ``rows`` those with sigma
+        = 1), ``training_error``,
         ``validation_error`` (with ``validation``), ``rows`` (of the norms in the LP), ``lps``, ``lp_iterations`` (None
         but for "highs"), ``seconds``. ``attrs["weights"]`` (a list for each pair) and ``attrs["bias"]``, for the data
         as given, hold the classifiers in the order of the table. After Ctrl-C or at the time limit, the points
@@ -98,6 +105,8 @@ def path(
         A value that is not above 0, or given twice.
     DataError
         If a class has no sample, or no column varies.
+    ModelError
+        If no selection satisfies the rows.
     OptionError, SolverError
         A limit that means nothing; an LP solver that is not one, or fails.
 
@@ -112,47 +121,44 @@ def path(
     check_limits({"gap": gap, "time_limit": time_limit})
     require_lp_solver(lp_solver)
     grid = [_values("R_plus", R_plus), _values("R_minus", R_minus)]
-    columns = centred(data)
+    line: RowsLine | _Line = _Line.of(data, lp_solver)
+    if rows is not None:
+        line = RowsLine(data, rows, (grid[0][-1], grid[1][-1]), lp_solver)
+    resolved = resolution(data.n_samples)
     if validation is not None:
         validation = data.apply_scale_to(dataset(validation)).require_dense("gmeb")
     end = None if time_limit is None else time.perf_counter() + time_limit
     start = time.perf_counter()
-    factor = powers(np.sqrt(columns.v_plus + columns.v_minus))
-    moments = Moments(columns.v_plus * factor**2, columns.v_minus * factor**2)
-    line = _Line(MomentProof(moments, columns.X * factor, columns.y), lp_solver)
-    rows: list[dict[str, Any]] = []
+    found: list[dict[str, Any]] = []
     with interrupt.run(), suppress(KeyboardInterrupt), interrupt.raising():
         for pair in _snake(*grid):
             point = line.solve(*pair, gap, end)
             if point is None:
                 break
-            w = factor * point.best.w
-            b = point.best.offset - float(w @ columns.mean)
-            names = selected(w, data.features)
-            judged = verdict(point.best.loss, point.bound, gap=gap, resolution=line.resolution)
+            judged = verdict(point.loss, point.bound, gap=gap, resolution=resolved)
             row: dict[str, Any] = {
                 "R_plus": pair[0],
                 "R_minus": pair[1],
-                "objective": point.best.loss,
+                "objective": point.loss,
                 "bound": judged.bound,
-                "gap": relative_gap(point.best.loss, judged.bound, resolution=line.resolution),
+                "gap": relative_gap(point.loss, judged.bound, resolution=resolved),
                 "status": judged.status.value,
-                "n_selected": len(names),
-                "selected": names,
-                "training_error": _error(w, b, data),
+                "n_selected": len(point.names),
+                "selected": point.names,
+                "training_error": _error(point.w, point.b, data),
             }
             if validation is not None:
-                row["validation_error"] = _error(w, b, validation)
-            row |= {"rows": len(line.family), "lps": point.lps, "lp_iterations": point.iterations}
-            rows.append(row | {"seconds": time.perf_counter() - start, "weights": w, "bias": b})
+                row["validation_error"] = _error(point.w, point.b, validation)
+            row |= {"rows": point.rows, "lps": point.lps, "lp_iterations": point.iterations}
+            found.append(row | {"seconds": time.perf_counter() - start, "weights": point.w, "bias": point.b})
             start = time.perf_counter()
-    rows.sort(key=lambda row: (row["R_plus"], row["R_minus"]))
-    found = [(row.pop("weights"), row.pop("bias")) for row in rows]
+    found.sort(key=lambda row: (row["R_plus"], row["R_minus"]))
+    fitted = [(row.pop("weights"), row.pop("bias")) for row in found]
     if data is not given:
         way_back = data.scale.after(given.scale)
-        found = [way_back.original_weights(w, b) for w, b in found]
-    table = pd.DataFrame(rows, columns=None if rows else ["R_plus", "R_minus"]).set_index(["R_plus", "R_minus"])
-    table.attrs = {"weights": [w.tolist() for w, _ in found], "bias": [float(b) for _, b in found]}  # pandas compares
+        fitted = [way_back.original_weights(w, b) for w, b in fitted]
+    table = pd.DataFrame(found, columns=None if found else ["R_plus", "R_minus"]).set_index(["R_plus", "R_minus"])
+    table.attrs = {"weights": [w.tolist() for w, _ in fitted], "bias": [float(b) for _, b in fitted]}  # pandas compares
     return table
 
 
@@ -183,10 +189,26 @@ class _Point:
 class _Line:
     """The linear program: columns offset, xi, then w+_j and w-_j of each feature that has joined."""
 
+    columns: Centred
+    factor: FloatArray
     proof: MomentProof
     lp_solver: str
     joined: NDArray[np.intp] = field(init=False)
     family: list[tuple[float, float]] = field(init=False, default_factory=list)  # (p, q) of the rows, p + q = 1
+
+    @classmethod
+    def of(cls, data: Dataset, lp_solver: str) -> _Line:
+        """Return the program of data, in columns of one size."""
+        columns = centred(data)
+        factor = powers(np.sqrt(columns.v_plus + columns.v_minus))
+        moments = Moments(columns.v_plus * factor**2, columns.v_minus * factor**2)
+        return cls(columns, factor, MomentProof(moments, columns.X * factor, columns.y), lp_solver)
+
+    def _told(self, point: _Point) -> Found:
+        w = self.factor * point.best.w
+        b = point.best.offset - float(w @ self.columns.mean)
+        names = selected(w, self.columns.features)
+        return Found(w, b, point.best.loss, point.bound, names, len(self.family), point.lps, point.iterations)
 
     def __post_init__(self) -> None:
         n, d = self.proof.X.shape
@@ -215,7 +237,7 @@ class _Line:
         norms = np.hstack([np.zeros((len(STARTS), 1 + n)), np.repeat(self._weights[:, self.joined], 2, axis=1)])
         self.lp.add_rows(norms, np.full(len(STARTS), -np.inf), np.ones(len(STARTS)))
 
-    def solve(self, R_plus: float, R_minus: float, gap: float, end: float | None) -> _Point | None:
+    def solve(self, R_plus: float, R_minus: float, gap: float, end: float | None) -> Found | None:
         """Return the optimum of a pair, or None at the time limit."""
         n, d = self.proof.X.shape
         limits = R_plus, R_minus
@@ -235,7 +257,7 @@ class _Line:
             point.best = min(point.best, self.proof.classifier(w, *limits), key=lambda found: found.loss)  # 2
             point.bound = max(point.bound, self.proof.bound(answer.multipliers[:n], *limits).value)
             if is_closed(point.best.loss, point.bound, gap, self.resolution):  # 3
-                return point
+                return self._told(point)
             gained = (point.best.loss, point.bound) != before
             in_vain = 0 if gained or worst.ratio > 1 + RESOLVED else in_vain + 1
             row = (worst.p / (worst.p + worst.q), worst.q / (worst.p + worst.q))
@@ -247,7 +269,7 @@ class _Line:
                 self._join(asking)
                 in_vain = 0
             else:  # the LP's own tolerance
-                return point
+                return self._told(point)
 
     def _solve(self, point: _Point, end: float | None) -> LpAnswer | None:
         left = None if end is None else end - time.perf_counter()

@@ -129,6 +129,7 @@ class Norms:
     s: Any
     t: Any
     selects: bool = False
+    kept: list[tuple[float, float]] | None = None  # (p, q) of rows found, where these are for the next solve too
 
     @property
     def _limits(self) -> tuple[float, float]:
@@ -140,9 +141,12 @@ class Norms:
         return 2 * d + 1 + n + d * self.selects
 
     def start(self) -> Cuts:
-        """Return the rows of the two classes and one between."""
+        """Return the rows of the two classes and one between, and those that are kept."""
         R_plus, R_minus = self._limits
         rows = [self._row(p / R_plus, q / R_minus) for p, q in STARTS]
+        for p, q in self.kept or ():
+            side = p * R_plus + q * R_minus
+            rows.append(self._row(p / side, q / side))
         return Cuts(sparse.vstack([a for a, _ in rows]), np.full(len(rows), -np.inf), np.array([b for _, b in rows]))
 
     def separate(self, point: FloatArray) -> Cuts:
@@ -150,6 +154,8 @@ class Norms:
         worst = self.moments.worst(point[: self.X.shape[1]], *self._limits)
         if worst.ratio <= 1 + VIOLATED:
             return no_cuts(self._columns)
+        if self.kept is not None:
+            self.kept.append((worst.p, worst.q))
         matrix, upper = self._row(worst.p, worst.q)
         return Cuts(matrix, np.array([-np.inf]), np.array([upper]), worst.ratio - 1)
 

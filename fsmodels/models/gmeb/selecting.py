@@ -61,6 +61,6 @@ def without_choice(form: str, sigma: bool, why: str) -> None:
     """Refuse ``sigma=True`` for a form that has no binaries, and say which has."""
     if sigma:
         raise ParameterError(
-            f"sigma=True is not allowed by gmeb.{form}: {why}. For rows on what is selected build "
-            'gmeb.primal(data, R_plus=, R_minus=, sigma=True), the model "gmeb"; without rows its optimum is the same.'
+            f"Rows on what is selected (sigma=True) are not allowed by gmeb.{form}: {why}. State them on the model "
+            '"gmeb", which is gmeb.primal(data, R_plus=, R_minus=, sigma=True); without rows its optimum is the same.'
         )

@@ -266,7 +266,7 @@ def test_what_the_driver_does_not_take_is_refused_by_name(data):
 
 @pytest.mark.parametrize("build", [gmeb.dual, gmeb.nonconvex])
 def test_forms_without_weights_of_their_own_say_what_to_build(data, build):
-    with pytest.raises(ParameterError, match=r"sigma=True is not allowed.*gmeb\.primal"):
+    with pytest.raises(ParameterError, match=r"Rows on what is selected \(sigma=True\) are not allowed.*gmeb\.primal"):
         build(data, R_plus=1.0, R_minus=1.0, sigma=True)
 
 
@@ -280,3 +280,59 @@ def test_a_column_that_does_not_vary_may_be_selected(data, worth):
     result = fs.solve(model)
     assert "one" in result.selected
     assert result.objective == pytest.approx(least(worth, f[:5], "few"), rel=2e-6)
+
+
+@pytest.fixture(scope="module")
+def uneven(data):
+    """Columns that vary in one class more than in the other, for which three rows of the norms are not enough."""
+    X = data.X * np.where((data.y > 0)[:, None], [4, 4, 1, 1, 2], [1, 1, 4, 4, 1])
+    return fs.Dataset.from_arrays(X, data.y, list(data.features))
+
+
+def test_uneven_classes_need_more_rows(uneven):
+    model = gmeb.primal(uneven, R_plus=0.8, R_minus=0.6, sigma=True)
+    model.asked = pyo.Constraint(expr=sum(model.sigma.values()) <= 3)
+    result = fs.solve(model)
+    worth = losses(uneven, 0.8, 0.6)
+    optimum = min(loss for used, loss in worth.items() if len(used) <= 3)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(optimum, rel=2e-6)
+    assert result.iterations["Cuts"].sum() >= 1
+    brackets(result, optimum, rel=2e-6)
+
+
+def test_the_path_takes_the_rows(uneven):
+    data, f = uneven, list(uneven.features)
+
+    def state_rows(model):
+        model.asked, model.pair = ROWS["budget"](model, f), ROWS["pair"](model, f)
+
+    sizes = [0.3, 0.6, 0.8]
+    table = gmeb.path(data, R_plus=sizes, R_minus=sizes[:2], scale="none", rows=state_rows, validation=data)
+    assert table["status"].unique().tolist() == ["optimal"]
+    assert table["rows"].max() > 3
+    for (plus, minus), point in table.iterrows():
+        model = gmeb.primal(data, R_plus=plus, R_minus=minus, sigma=True)
+        state_rows(model)
+        alone = fs.solve(model)
+        assert point["objective"] == pytest.approx(alone.objective, rel=2e-6, abs=1e-6)
+        assert point["bound"] <= alone.objective * (1 + 1e-6)
+        assert allowed("budget", set(point["selected"]), f)
+        assert point["training_error"] == point["validation_error"]
+    free = gmeb.path(data, R_plus=sizes, R_minus=sizes[:2], scale="none")
+    assert (free["bound"] <= table["objective"] + 1e-6).all()
+    used = [{j for j, w in zip(f, weights, strict=True) if w} for weights in table.attrs["weights"]]
+    assert all(u <= set(names) for u, names in zip(used, table["selected"], strict=True))
+
+
+def test_a_path_whose_rows_clash_or_are_none(data):
+    f = list(data.features)
+
+    def clash(model):
+        model.wanted, model.apart = rows.force_in(model, f[0], f[1]), rows.excludes(model, f[0], f[1])
+
+    with pytest.raises(ModelError, match="apart"):
+        gmeb.path(data, R_plus=[0.4], R_minus=[0.9], scale="none", rows=clash)
+    with pytest.raises(ParameterError, match=r"rows is dict: give a function"):
+        gmeb.path(data, R_plus=[0.4], R_minus=[0.9], scale="none", rows={"a": 1})
+    assert gmeb.path(data, R_plus=[0.4], R_minus=[0.9], scale="none", rows=clash, time_limit=1e-9).empty
