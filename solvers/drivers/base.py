@@ -83,7 +83,8 @@ class Driver:
         self._check_words()
         facts = facts_of(model)
         if facts is not None and not isinstance(facts, self.asks):
-            facts.check_stated(f'"{self.name}" takes whole models')
+            takes = "asks for something else" if self.asks else "takes whole models"
+            facts.check_stated(f'"{self.name}" {takes}')
         self.clock = Clock.of_run(self.config.time_limit)
         remedy = "" if facts is None or not facts.implicit else f"{facts.remedy} to edit it"
         if self.writes_logic and (written := written_rows(self.reading, self.sees)) is not None:

@@ -14,6 +14,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.multivariate import classifier, fsmulti, risk
 from fsmodels.models.multivariate.measures import Loss
+from fsmodels.models.multivariate.selecting import chosen, drop_idle
 from fsmodels.weights import column_sizes
 from solvers import Result, StopReason, SupportFound, SupportSearch, facts_of, solve
 from solvers.clock import Clock, one_clock
@@ -76,7 +77,11 @@ def run(model: pyo.ConcreteModel, data: Dataset, parameters: Mapping[str, Any], 
     if K is not None:
         model.budget.set_value(K)
     if parameters.get("sigma"):
-        return solve(model, solver, **options)
+        result = solve(model, solver, **options)
+        if not result.has_solution:
+            return result
+        drop_idle(model)
+        return replace(result, selected=chosen(model))
     clock = Clock.of_run(options.get("time_limit"))
     limit = options.get("time_limit")
     share = {"time_limit": SHARE * limit} if K is not None and isinstance(limit, int | float) and limit > 0 else {}

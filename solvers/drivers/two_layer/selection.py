@@ -57,6 +57,7 @@ ROUNDS = 300  # rows that a fit or a relaxation may ask for
 FINE, COARSE = 1e-10, 1e-5  # accuracies of a saddle point, in its units
 KEPT = 80  # rows that the next problem begins with
 AHEAD = 0.1  # of the way from the best point to the last: where a row is taken too
+TINY = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)  # of the largest weight
 LINE = 4  # rows that a line search may ask for
 SHARE = 0.3  # of the time that is left, for exchanges at the root
 TIGHT = 1e-7  # relative gap of answers at selections
@@ -102,6 +103,9 @@ class RowPool:
         """Let the next problem begin with the rows that are nearest to the worst at w."""
         values = self.q + self.P @ w
         self.active = np.argsort(-values, kind="stable")[:KEPT].tolist()
+
+
+_Fitted = tuple[float, FloatArray, FloatArray, float]  # value, w, d and risk
 
 
 @dataclass(frozen=True)
@@ -170,7 +174,8 @@ class SelectionOracle:
             if not new:
                 break
             used += sorted(new)
-        value, w, d, risk = best
+        whole = sigma.min(initial=1.0) >= 1.0
+        value, w, d, risk = self._tidied(best, X, int(B), C, low, tolerance) if whole else best
         every, shares = np.zeros(len(point)), np.zeros(len(point))
         every[columns], shares[columns] = w, d
         pool.near(every)
@@ -179,6 +184,20 @@ class SelectionOracle:
             self.load(every, shares, risk)
 
         return SubAnswer(value, min(low, value), cut, load, every)
+
+    def _tidied(self, best: _Fitted, X: FloatArray, B: int, C: float, low: float, tolerance: float) -> _Fitted:
+        """Leave out weights of next to nothing, which an interior point leaves, where the tolerance allows it."""
+        value, w = best[:2]
+        size = np.abs(w)
+        for least in TINY:
+            few = np.where(size > least * size.max(initial=0.0), w, 0.0)
+            if np.count_nonzero(few) < np.count_nonzero(w):
+                omega, d = half_norm(few, B)
+                risk = self.pool.at(X @ few)[1]
+                there = omega + C * risk
+                if there - low <= max(tolerance * abs(there), value - low):
+                    return there, few, d, risk
+        return best
 
     def _fit(
         self, used: list[int], columns: NDArray[np.intp], sigma: FloatArray, C: float, B: float, left: float | None

@@ -292,6 +292,19 @@ def test_random_rows_on_selections(seed, make_data):
 # By name.
 
 
+def test_what_has_no_weight_is_selected_only_where_a_row_asks_for_it(small):
+    """A free sigma of 1 without a weight would be told as selected."""
+    given = {"budget": [1, (COSTS, 100.0)], "C": 0.01, "loss": "f1", "scale": "none"}  # all weights are next to nothing
+    found = fs.select(small, "fsmulti", **given)
+    used = {j for j, w in found.weights.items() if w}
+    assert set(found.selected) == used
+    forced = fs.select(small, "fsmulti", **given, force_in=["b"], at_least=[(["d", "e"], 1)])
+    assert {"b"} < set(forced.selected)
+    assert len(set(forced.selected) & {"d", "e"}) >= 1
+    alike = fs.select(small, "fsmulti", **given, all_or_none=[["a", "b", "c", "d", "e"]])
+    assert set(alike.selected) in ({"a", "b", "c", "d", "e"}, set())
+
+
 def test_select_by_name_with_rows(small, values):
     """At most two features under a cost, with a pair, as fs.select states them; and rows without max_features."""
     found = fs.select(
