@@ -83,18 +83,18 @@ def separating_plane(name: str, data: Dataset, *, stated: bool = True) -> pyo.Co
     return model
 
 
-def by_ordered_sets(model: pyo.ConcreteModel, weights: Any) -> None:
+def by_ordered_sets(model: pyo.ConcreteModel, weights: Any, number: str = "(7)") -> None:
     """Add a binary sigma, and state "weight_j = 0 unless sigma_j = 1" by ordered sets of type 1."""
-    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(7) 1 if feature j is selected")
-    model.unselected = pyo.Var(model.features, bounds=(0.0, 1.0), doc="(7) 1 - sigma_j")
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=f"{number} 1 if feature j is selected")
+    model.unselected = pyo.Var(model.features, bounds=(0.0, 1.0), doc=f"{number} 1 - sigma_j")
     model.complement = pyo.Constraint(
-        model.features, rule=lambda m, j: m.unselected[j] + m.sigma[j] == 1, doc="(7) unselected_j = 1 - sigma_j"
+        model.features, rule=lambda m, j: m.unselected[j] + m.sigma[j] == 1, doc=f"{number} unselected_j = 1 - sigma_j"
     )
     model.only_selected = pyo.SOSConstraint(
         model.features,
         rule=lambda m, j: [weights[j], m.unselected[j]],
         sos=1,
-        doc="(7) no weight unless sigma_j = 1",
+        doc=f"{number} no weight unless sigma_j = 1",
     )
 
 

@@ -22,7 +22,6 @@ from solvers.facts.as_built import AsBuilt, data_of
 from solvers.facts.base import Facts
 from solvers.model.convexity import is_linear
 from solvers.model.expressions import variables
-from solvers.model.linear import LinearRows
 from solvers.reading import read
 from solvers.values import bounds_of
 
@@ -101,6 +100,10 @@ class OracleBlocks(Facts):
         Variables whose bounds and fixed values the steps keep to; the others must be as built.
     rowed : list of Var components or data
         Those of them on which linear rows may be added.
+    switches : list of pairs
+        (binary, variable of ``rowed`` that is 0 unless it is 1): rows on the binaries may be added too.
+    linked : list of components
+        What else states that.
     least : float, optional
         A bound below the objective: for runs that a limit ends.
     seconds : callable, optional
@@ -126,6 +129,8 @@ class OracleBlocks(Facts):
     remark: Callable[[FloatArray], str] | None = None
     boxed: list[Any] = field(default_factory=list)
     rowed: list[Any] = field(default_factory=list)
+    switches: list[tuple[Any, Any]] = field(default_factory=list)
+    linked: list[Any] = field(default_factory=list)
     least: float | None = None
     seconds: Callable[[], float] | None = None
     method: str = "l-bfgs-b"
@@ -154,10 +159,10 @@ class OracleBlocks(Facts):
         known = {id(row) for row in self.built.rows}
         return [row for row in read(model).rows if id(row) not in known]
 
-    def rows(self, model: Any) -> LinearRows | None:
-        """Return the rows that were added, over the variables of a point; None where there are none."""
-        added = self.added(model)
-        return LinearRows.of(added, self.variables(), [], 1.0) if added else None
+    def on_point(self, model: Any) -> list[Any]:
+        """Return those of them that hold a variable of the point."""
+        mine = {id(v) for v in self.variables()}
+        return [row for row in self.added(model) if any(id(v) in mine for v in variables(row.body))]
 
     def edits(self, model: Any) -> list[str]:
         """Name what the steps would not see."""
@@ -167,9 +172,13 @@ class OracleBlocks(Facts):
         return [*(edit for edit in self.built.additions(model) if edit not in seen), *changed]
 
     def _is_kept(self, row: Any) -> bool:
-        """Tell whether the steps keep to a row: linear, on variables in ``rowed``."""
-        mine = {id(v) for v in data_of(self.rowed)}
-        return is_linear(row.body) and all(id(v) in mine for v in variables(row.body))
+        """Tell whether the steps, or the search over what is switched, keep to a row."""
+        mine, rowed = {id(v) for v in self.variables()}, {id(v) for v in data_of(self.rowed)}
+        held = list(variables(row.body))
+        inside = [v for v in held if id(v) in mine]
+        others = [v for v in held if id(v) not in mine and not v.fixed]
+        free = bool(self.switches) and (not inside or all(v.is_integer() for v in others))
+        return is_linear(row.body) and all(id(v) in rowed for v in inside) and (free or not others)
 
 
 __all__ = ["Inside", "Moved", "OracleBlock", "OracleBlocks"]

@@ -50,6 +50,10 @@ The forms
     solver and edit, for some 60 samples of 20 features (``kernel.algebra``); global solvers prove nothing on it: scip
     has no bound after 15 s for 4 samples of 2 features. ``reduced`` (``full_fs``): L-BFGS-B on (5) with the smoothed
     hinge, whose local minima are those of (7): much faster where n is large.
+Rows
+    Linear rows on ``z`` are kept by projections (``solvers.box.polyhedron``). ``sigma=True`` adds binaries with z_j = 0
+    unless sigma_j = 1, and any linear rows on them, on integers of your own, and on z beside them; the driver then
+    searches over selections by exchanges (``solvers.drivers.alternating.oracle_search``), and says "feasible" at most.
 The SVM step
     libsvm on K + (2 eps / C) I solves the smoothed SVM exactly (``value_function``); ``svm="primal"`` is Newton's.
 Symbols
@@ -86,7 +90,7 @@ from fsmodels.checks import choice
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.kernel import algebra as algebra
 from fsmodels.models.kernel.algebra import efs, fs, svm, xfs
-from fsmodels.models.kernel.build import built, by_oracle, share, weights
+from fsmodels.models.kernel.build import built, by_oracle, share, weights, without_sigma
 from fsmodels.models.kernel.fitted import KernelClassifier, classifier, ranking
 from fsmodels.models.kernel.problem import STOPS, used
 from solvers.facts import OracleBlock
@@ -127,6 +131,7 @@ def full_fs(
     svm: str = "libsvm",
     degree: int = 2,
     offset: float = 1.0,
+    sigma: bool = False,
 ) -> pyo.ConcreteModel:
     """Build FULL-FS (7): classifier and weights of the features at once, from the SVM at the start (section 3).
 
@@ -149,6 +154,8 @@ def full_fs(
         Fast steps on arrays; the same by the value function of z; or all rows, for small data and any NLP solver.
     svm : {"libsvm", "primal"}
         How the SVM for fixed weights is solved; both find the same.
+    sigma : bool
+        Add binaries ``sigma`` (features): z_j = 0 unless sigma_j = 1, for rows on what is selected; not for "algebra".
 
     Returns
     -------
@@ -174,11 +181,12 @@ def full_fs(
     shared = {"start": start, "kernel": kernel, "eps": eps, "svm": svm, "degree": degree, "offset": offset}
     model = built("FULL-FS", data, C=C, penalty=penalty, **shared)
     if form == "algebra":
+        without_sigma(form, sigma)
         return algebra.whole(model)
     problem = model.kernel_problem
     step = problem.move_by_value if form == "reduced" else problem.move_all
     block = OracleBlock("z" if form == "reduced" else "u, b, z", step)
-    return by_oracle(model, [block], begin=problem.fitted, finish=problem.fitted)
+    return by_oracle(model, [block], sigma, begin=problem.fitted, finish=problem.fitted)
 
 
 def gmkl(
@@ -192,6 +200,7 @@ def gmkl(
     form: str = "oracle",
     degree: int = 2,
     offset: float = 1.0,
+    sigma: bool = False,
 ) -> pyo.ConcreteModel:
     """Build GMKL (5), (6): weights by projected gradient steps on the value function of the SVM.
 
@@ -210,10 +219,11 @@ def gmkl(
     shared = {"start": start, "kernel": kernel, "eps": eps, "degree": degree, "offset": offset}
     model = built("GMKL", data, C=C, penalty=penalty, hinge=True, **shared)
     if form == "algebra":
+        without_sigma(form, sigma)
         return algebra.whole(model)
     problem = model.kernel_problem
     block = OracleBlock("z", problem.move_by_value)
-    return by_oracle(model, [block], begin=problem.fitted, finish=problem.fitted, method="projected-gradient")
+    return by_oracle(model, [block], sigma, begin=problem.fitted, finish=problem.fitted, method="projected-gradient")
 
 
 def ao_simple(
@@ -228,6 +238,7 @@ def ao_simple(
     svm: str = "libsvm",
     degree: int = 2,
     offset: float = 1.0,
+    sigma: bool = False,
 ) -> pyo.ConcreteModel:
     """Build Algorithm 1, simple AO: the SVM for fixed weights and the weights for a fixed classifier, in turn.
 
@@ -245,10 +256,11 @@ def ao_simple(
     shared = {"start": start, "kernel": kernel, "eps": eps, "svm": svm, "degree": degree, "offset": offset}
     model = built("simple AO", data, C=C, penalty=penalty, **shared)
     if form == "algebra":
+        without_sigma(form, sigma)
         return algebra.alternating(model, 1)
     problem = model.kernel_problem
     blocks = [OracleBlock("svm", problem.solve_svm), OracleBlock("fs", problem.select)]
-    return by_oracle(model, blocks, settled=problem.same_weights, finish=problem.fitted, sweeps=SWEEPS)
+    return by_oracle(model, blocks, sigma, settled=problem.same_weights, finish=problem.fitted, sweeps=SWEEPS)
 
 
 def ao_margin(
@@ -263,6 +275,7 @@ def ao_margin(
     svm: str = "libsvm",
     degree: int = 2,
     offset: float = 1.0,
+    sigma: bool = False,
 ) -> pyo.ConcreteModel:
     """Build Algorithm 2, margin sharing AO: the weights move together with the functional margin of (11).
 
@@ -280,11 +293,12 @@ def ao_margin(
     shared = {"start": start, "kernel": kernel, "eps": eps, "svm": svm, "degree": degree, "offset": offset}
     model = built("margin sharing AO", data, C=C, penalty=penalty, **shared)
     if form == "algebra":
+        without_sigma(form, sigma)
         return algebra.alternating(model, 2)
     share(model)
     problem = model.kernel_problem
     blocks = [OracleBlock("svm", problem.solve_svm), OracleBlock("xfs", problem.select_sharing)]
-    return by_oracle(model, blocks, settled=problem.same_weights, finish=problem.fitted, sweeps=SWEEPS)
+    return by_oracle(model, blocks, sigma, settled=problem.same_weights, finish=problem.fitted, sweeps=SWEEPS)
 
 
 def ao_efs(
@@ -300,6 +314,7 @@ def ao_efs(
     degree: int = 2,
     offset: float = 1.0,
     stop: str = "support",
+    sigma: bool = False,
 ) -> pyo.ConcreteModel:
     """Build Algorithm 3, explicit margin AO: the weights maximise the functional margin (12) for fixed coefficients.
 
@@ -320,12 +335,13 @@ def ao_efs(
     shared = {"start": start, "kernel": kernel, "eps": eps, "svm": svm, "degree": degree, "offset": offset}
     model = built("explicit margin AO", data, C=C, penalty=penalty, **shared)
     if form == "algebra":
+        without_sigma(form, sigma)
         return algebra.alternating(model, 3, STOPS[stop], EFS_SWEEPS)
     share(model)
     problem = model.kernel_problem
     blocks = [OracleBlock("svm", problem.solve_svm), OracleBlock("efs", problem.select_explicit, returns=False)]
     return by_oracle(
-        model, blocks, settled=problem.settled(stop), finish=problem.fitted, sweeps=EFS_SWEEPS, keeps_last=True
+        model, blocks, sigma, settled=problem.settled(stop), finish=problem.fitted, sweeps=EFS_SWEEPS, keeps_last=True
     )
 
 

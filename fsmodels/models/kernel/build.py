@@ -17,6 +17,7 @@ from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.kernel.kernels import FloatArray, as_kernel
 from fsmodels.models.kernel.problem import MARGIN, Problem
 from fsmodels.models.parameters import changeable
+from fsmodels.models.plane import by_ordered_sets
 from fsmodels.words import check_known_features
 from solvers.facts import OracleBlock, OracleBlocks
 
@@ -74,6 +75,20 @@ def built(
     return model
 
 
+def by_sigma(model: pyo.ConcreteModel) -> list[str]:
+    """Return the features whose sigma is 1."""
+    return [j for j in model.features if pyo.value(model.sigma[j]) > 0.5]
+
+
+def without_sigma(form: str, sigma: bool) -> None:
+    """Refuse binaries beside the algebra, which is for NLP solvers."""
+    if sigma:
+        raise ParameterError(
+            f'sigma=True is not for form="{form}", whose rows are for NLP solvers: use form="oracle", which searches '
+            "over selections."
+        )
+
+
 def share(model: pyo.ConcreteModel) -> None:
     """Free lambda."""
     model.margin.unfix()
@@ -120,9 +135,15 @@ def weights(data: Dataset, given: ArrayLike | Mapping[str, float], name: str) ->
     return z
 
 
-def by_oracle(model: pyo.ConcreteModel, blocks: list[OracleBlock], **facts: Any) -> pyo.ConcreteModel:
+def by_oracle(
+    model: pyo.ConcreteModel, blocks: list[OracleBlock], sigma: bool = False, **facts: Any
+) -> pyo.ConcreteModel:
     """Give a model its objective without algebra, and the steps of its algorithm; a builder's end."""
     problem: Problem = model.kernel_problem
+    if sigma:
+        by_ordered_sets(model, model.z, "(4)")
+        pairs = list(zip(model.sigma.values(), model.z.values(), strict=True))
+        facts |= {"switches": pairs, "linked": [model.only_selected]}
     parts = [model.u, model.b, model.z, model.margin]
     model.omega = pyo.ExternalFunction(fgh=problem.evaluated, doc="(11) Omega of u, b, z and lambda")
     every = [*model.u.values(), model.b, *model.z.values(), model.margin]
@@ -142,7 +163,7 @@ def by_oracle(model: pyo.ConcreteModel, blocks: list[OracleBlock], **facts: Any)
         rowed=[model.z],
         implicit="functions of its kernel matrix",
         remedy='build it with form="algebra"',
-        selected=problem.selected,
+        selected=by_sigma if sigma else problem.selected,
         **facts,
     ).seal(model)
     return model

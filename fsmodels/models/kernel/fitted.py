@@ -34,6 +34,8 @@ class KernelClassifier:
     a : ndarray of shape (m,)
         Their coefficients, for a margin of 1.
     b : float
+    chosen : tuple of str, optional
+        What binaries select, where the model has some; by default what has a weight.
     """
 
     data: Dataset
@@ -42,6 +44,7 @@ class KernelClassifier:
     rows: Any
     a: FloatArray
     b: float
+    chosen: tuple[str, ...] | None = None
 
     @property
     def weights(self) -> dict[str, float]:
@@ -50,8 +53,8 @@ class KernelClassifier:
 
     @property
     def selected(self) -> tuple[str, ...]:
-        """Features whose weight is not 0."""
-        return tuple(self.weights)
+        """Features that are chosen, or else whose weight is not 0."""
+        return tuple(self.weights) if self.chosen is None else self.chosen
 
     @property
     def bias(self) -> float:

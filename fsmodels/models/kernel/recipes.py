@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from fsmodels.models.kernel.kernels import FloatArray
 from fsmodels.models.kernel.objective import hinge
 from fsmodels.models.kernel.problem import Problem, used
 from fsmodels.models.recipe import AGREEMENT, Given, Reading, Recipe
+from fsmodels.words import listed
 from solvers import Result, StopReason, facts_of
 from solvers.clock import Clock
 from solvers.facts import OracleBlocks
@@ -68,6 +69,10 @@ class WithKernel(Recipe):
             notes.insert(0, f"Omega is {objective:.9g}{how}; {result.solver} reports {theirs:.9g}.")
         if small and again:
             notes.insert(0, f"Weights below 0.01 of the largest count as 0 ({small} here).")
+        if self.has_sigma(given):
+            c = replace(c, chosen=tuple(result.selected or ()))
+            if idle := [j for j in c.selected if j not in c.weights]:
+                notes.insert(0, f"Selected, but of no use to the classifier (weight 0): {listed(idle)}.")
         if c.is_constant and (said := problem.remark(_point(c, problem))) not in result.message:
             notes.insert(0, said)
         return Reading(c, objective, judged.bound, judged.status, " ".join(note for note in notes if note))

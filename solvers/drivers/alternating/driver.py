@@ -40,6 +40,7 @@ import pandas as pd
 import pyomo.environ as pyo
 
 from solvers.drivers.alternating.oracle_descent import ENDLESS, OracleDescent, takes_oracles
+from solvers.drivers.alternating.oracle_search import OracleSearch
 from solvers.drivers.alternating.partition import Part, Partition, as_blocks, has_kinks
 from solvers.drivers.alternating.problems import Maker, Step
 from solvers.drivers.alternating.starts import BlockStart, base_point, check_constants, starting_points
@@ -53,6 +54,7 @@ from solvers.errors import OptionError
 from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of
 from solvers.facts.blocks import Blocks
+from solvers.facts.oracle_blocks import OracleBlocks
 from solvers.interfaces.runner import SolveOptions
 from solvers.model.classes import single_objective, violation
 from solvers.model.smooth import SmoothObjective
@@ -102,7 +104,10 @@ class Alternating(Driver):
     @classmethod
     def kind_for(cls, model: Any, options: dict[str, Any]) -> type[Driver]:
         """Return the driver for the model's kind of blocks."""
-        return OracleDescent if takes_oracles(model, options) else cls
+        if not takes_oracles(model, options):
+            return cls
+        facts = facts_of(model)
+        return OracleSearch if isinstance(facts, OracleBlocks) and facts.switches else OracleDescent
 
     def prepare(self) -> None:
         """Sort rows by blocks, draw the starts, and choose a way to solve each block."""

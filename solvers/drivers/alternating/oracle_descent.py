@@ -38,9 +38,11 @@ from solvers.facts.oracle_blocks import Inside, OracleBlock, OracleBlocks
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.conflict import clashing_rows
+from solvers.model.expressions import variables
+from solvers.model.linear import LinearRows
 from solvers.options import Config
 from solvers.result import SolutionStatus, StopReason
-from solvers.values import put_back
+from solvers.values import fixed, put_back
 
 FloatArray = NDArray[np.float64]
 Ended = tuple[StopReason, SolutionStatus | None]
@@ -88,21 +90,30 @@ class OracleDescent(Driver):
                 f"of {able} may change{', and linear rows on it may be added' if structure.rowed else ''}. "
                 f"{structure.remedy[:1].upper()}{structure.remedy[1:]} to edit it."
             )
-        self.variables, self.linear = structure.variables(), structure.rows(self.model)
-        r = self.linear
-        self.rows = None if r is None else Polyhedron(np.asarray(r.matrix.todense()), r.lower, r.upper)
-        own = structure.method if self.rows is None or structure.method in BY_PROJECTION else BY_PROJECTION[0]
-        self.method = check_method(own if c.method is None else c.method, with_rows=self.rows is not None)
+        self.variables, self.stated = structure.variables(), structure.on_point(self.model)
+        own = BY_PROJECTION[0] if self.stated and structure.method not in BY_PROJECTION else structure.method
+        self.method = check_method(own if c.method is None else c.method, with_rows=bool(self.stated))
+        self.rows = None if structure.switches else self._rows_now()
         self.lower, self.upper = structure.box()
         self.steps: list[dict[str, Any]] = []
         self._sweep = 0
         self._point: FloatArray | None = None
         self._trivial = False  # what is returned is the model's trivial point
 
+    def _rows_now(self) -> Polyhedron | None:
+        """Return the rows on the point, with all other variables at their values."""
+        if not self.stated:
+            return None
+        mine = {id(v) for v in self.variables}
+        others = [v for row in self.stated for v in variables(row.body) if id(v) not in mine]
+        with fixed([(v, v.value) for v in others]):
+            r = LinearRows.of(self.stated, self.variables, [], 1.0)
+        return Polyhedron(np.asarray(r.matrix.todense()), r.lower, r.upper)
+
     def why_infeasible(self) -> str:
         """Name the bounds that cross, or the rows that clash."""
-        if self.linear is not None and not np.any(self.lower > self.upper):
-            return clashing_rows(self.linear.rows, self.variables, Runner(find("highs"), SolveOptions()))
+        if self.stated and not np.any(self.lower > self.upper):
+            return clashing_rows(self.stated, self.variables, Runner(find("highs"), SolveOptions()))
         k = int(np.argmax(self.lower > self.upper))
         return f'The bounds of "{self.variables[k].name}" cross: no value is between them.'
 

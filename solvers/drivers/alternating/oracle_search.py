@@ -1,0 +1,294 @@
+r"""A search over 0/1 choices, each of which leaves a model of oracle blocks that the driver ``alternating`` descends.
+
+The model switches variables x_j on by binaries, x_j = 0 unless s_j = 1; rows hold the binaries, with variables of the
+user's own, and perhaps x beside them. For one choice of all of these the steps descend as always, with x_j = 0 where
+s_j = 0 and the rows as rows on x.
+
+    0. Descend with everything switched on and no row -> x; the size of x_j is what s_j is worth.
+    1. The first choice: the rows' selection that is worth most, a MILP over the rows without x.
+    2. Descend at it, from x and from the model's own start: what x has little of may go to 0 and stay there.
+    3. Exchanges: for each drop, addition and swap, the cheapest few, the nearest selection that the rows allow (a MILP
+       again, so that pairs and groups move together) is looked at without a descent: at the model's own start, and
+       where what joins gets the mean weight of those that are on; ``finish`` completes both.
+    4. Descend at the best of these, ``exchanges`` times in all; where one is better go to 3, else to the next.
+    5. Of the selections with the same x, the one of least sum.
+
+A heuristic: each point satisfies all rows, nothing is proven about others, and the status is "feasible".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from solvers.drivers.alternating.oracle_descent import Ended, FloatArray, OracleConfig, OracleDescent
+from solvers.errors import OptionError
+from solvers.facts.base import facts_of
+from solvers.facts.oracle_blocks import OracleBlocks
+from solvers.interfaces.registry import find
+from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.model.conflict import clashing_rows
+from solvers.model.expressions import variables
+from solvers.result import SolutionStatus, StopReason
+from solvers.values import put_back
+
+SCREENED = 20  # exchanges that are looked at without a descent, at each choice
+LITTLE = 1e-3  # of the largest worth: what a selection costs that is worth nothing
+BETTER = 1e-6  # relative: what an exchange must gain
+GO_ON = (StopReason.CONVERGED, StopReason.ITERATION_LIMIT)
+
+
+@dataclass
+class OracleSearchConfig(OracleConfig):
+    """Options of ``alternating`` on a model whose oracle blocks are switched by binaries.
+
+    ``exchanges``: descents that exchanges may take.
+    """
+
+    exchanges: int = 5
+
+
+class ChoiceRows:
+    """The rows that hold no variable of a point, as a small MILP over the choices."""
+
+    def __init__(self, rows: Sequence[Any], held: Sequence[Any]) -> None:
+        self.rows, self.held = list(rows), list(held)
+        model = self._model = pyo.ConcreteModel(name="choices")
+        model.held = pyo.Reference(dict(enumerate(self.held)), ctype=pyo.Var)
+        model.rows = pyo.Reference(dict(enumerate(self.rows)), ctype=pyo.Constraint)
+        model.worth = pyo.Objective(expr=0.0, sense=pyo.maximize)
+        self._runner = Runner(find("highs"), SolveOptions(gap=0.0))
+
+    def choose(self, switches: Sequence[Any], worth: FloatArray, time_limit: float | None) -> bool:
+        """Put the choices at a selection that is worth most; tell whether there is one."""
+        body = pyo.quicksum(float(c) * s for s, c in zip(switches, worth, strict=True) if c and not s.fixed)
+        self._model.worth.set_value(body)
+        before = [(v, v.value) for v in self.held]
+        answer = self._runner.solve(self._model, time_limit=time_limit, integer=True)
+        self.infeasible = answer.status is SolutionStatus.INFEASIBLE
+        if not answer.has_point:
+            put_back(before)
+            return False
+        for v in self.held:
+            if v.value is None:
+                v.set_value(max(0, v.lb or 0))
+            elif v.is_integer():
+                v.set_value(round(v.value))
+        return True
+
+    def clash(self) -> str:
+        """Name the rows that clash."""
+        return clashing_rows(self.rows, self.held, Runner(find("highs"), SolveOptions()))
+
+
+class OracleSearch(OracleDescent):
+    """The search; ``details`` has the number of exchanges that were descended, and of those that were better."""
+
+    options_type = OracleSearchConfig
+    config: OracleSearchConfig
+
+    def sees(self, component: Any) -> bool:
+        """Take what states the switches."""
+        facts = facts_of(self.model)
+        return isinstance(facts, OracleBlocks) and any(component is linked for linked in facts.linked)
+
+    def prepare(self) -> None:
+        """Part the rows into those on choices and those on the point."""
+        super().prepare()
+        c = self.config
+        if c.exchanges < 0:
+            raise OptionError(f"exchanges={c.exchanges!r} is not allowed: give a whole number of at least 0.")
+        self._s = [s for s, _ in self.facts.switches]
+        place = {id(v): k for k, v in enumerate(self.variables)}
+        self._at = np.array([place[id(x)] for _, x in self.facts.switches])
+        mine = set(place)
+        rows = [row for row in self.reading.rows if not any(id(v) in mine for v in variables(row.body))]
+        beside = [v for row in self.stated for v in variables(row.body) if id(v) not in mine]
+        held = {id(v): v for v in (*self._s, *(v for row in rows for v in variables(row.body)), *beside)}
+        self._choices = ChoiceRows(rows, list(held.values()))
+        self._box = self.lower.copy(), self.upper.copy()
+        self._free = True  # everything is on, and no row counts
+        self._tried = self._gained = 0
+
+    def why_infeasible(self) -> str:
+        """Name the rows on the choices that clash."""
+        crossed = bool(np.any(self._box[0] > self._box[1]))
+        return super().why_infeasible() if crossed else self._choices.clash()
+
+    def loop(self) -> Ended:
+        """Run the algorithm box; the numbers are its steps."""
+        lower, upper = self._box
+        if np.any(lower > upper):
+            return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
+        given = np.clip([0.0 if v.value is None else v.value for v in self.variables], lower, upper)
+        try:
+            return self._search(given)
+        finally:
+            if self._kept is None and not self._choices_broken():
+                self._offer_without_steps(given)
+            if self._kept is not None:
+                self._settle_choice()
+            self._conclude()
+
+    def _search(self, given: FloatArray) -> Ended:
+        stop, _ = self._descend(given)  # 0
+        x = given if self._point is None else self._point
+        if stop not in GO_ON:
+            return stop, None
+        self._worth = np.abs(x[self._at])
+        if not self._choices.choose(self._s, self._priced(self._worth), self.clock.left):  # 1
+            return (StopReason.CONVERGED, SolutionStatus.INFEASIBLE) if self._choices.infeasible else (self.stop, None)
+        self._free = False
+        start = self._entered(x, given)
+        if start is None:
+            self.message = "The rows leave no point at the selection that is worth most."
+            return StopReason.CONVERGED, None
+        stop, _ = self._descend(start)  # 2
+        other = self._entered(given, given)
+        if stop in GO_ON and other is not None and not np.array_equal(other, start):
+            stop, _ = self._descend(other)
+        while stop in GO_ON and self._tried < self.config.exchanges:  # 3
+            better = False
+            for values in self._screened(given):
+                put_back(values[0])
+                start = self._entered(values[1], given)
+                if start is None or self._tried >= self.config.exchanges:
+                    continue
+                before, self._tried = self.best, self._tried + 1
+                stop, _ = self._descend(start)  # 4
+                better = self.best is not None and before is not None and self.best < before - BETTER * abs(before)
+                self._gained += better
+                if better or stop not in GO_ON:
+                    break
+            if not better:
+                break
+        return (StopReason.CONVERGED if stop in GO_ON else stop), None
+
+    def _priced(self, worth: FloatArray) -> FloatArray:
+        """Return what each switch is worth, or costs where it is worth nothing."""
+        least = LITTLE * max(float(worth.max(initial=0.0)), 1e-12)
+        return np.where(worth > least, worth, -least / len(worth))
+
+    def _entered(self, x: FloatArray, given: FloatArray) -> FloatArray | None:
+        """Close what the choice switches off, state the rows at it, and return the nearest point; None without one."""
+        on = np.array([s.value > 0.5 for s in self._s])
+        self.lower, self.upper = self._box[0].copy(), self._box[1].copy()
+        off = self._at[~on]
+        if np.any(self.lower[off] > 0):
+            return None
+        self.upper[off] = np.minimum(self.upper[off], 0.0)
+        self.rows = self._rows_now()
+        x = x.copy()
+        if not np.any(x[self._at[on]]):  # nothing of it is left, and 0 may hold it there
+            x[self._at[on]] = given[self._at[on]]
+        return self._within(x)
+
+    def _screened(self, given: FloatArray) -> list[tuple[list[tuple[Any, Any]], FloatArray]]:
+        """Return the exchanges of the incumbent, the best first, as values of the choices and a point each."""
+        values = [(v, v.value) for v in (*self.variables, *self._choices.held)]
+        found: list[tuple[float, list[tuple[Any, Any]], FloatArray]] = []
+        self._load()
+        x = np.array([v.value for v in self.variables], dtype=float)
+        on = np.array([s.value > 0.5 for s in self._s])
+        seen = {on.tobytes()}
+        for wanted in self._neighbours(x, on):
+            if self._before_step() is not None:
+                break
+            if not self._choices.choose(self._s, np.where(wanted, 1.0, -1.0), self.clock.left):
+                continue
+            chosen = np.array([s.value > 0.5 for s in self._s])
+            if chosen.tobytes() in seen:
+                continue
+            seen.add(chosen.tobytes())
+            trial, weights = x.copy(), x[self._at]
+            usual = float(weights[weights > 0].mean()) if np.any(weights > 0) else 0.0
+            joins = chosen & ~on
+            trial[self._at[joins]] = np.maximum(usual, self._worth[joins])
+            trial[self._at[~chosen]] = 0.0
+            choice = [(v, v.value) for v in self._choices.held]
+            looked = []
+            for point in (trial, given):
+                start = self._entered(point, given)
+                if start is not None:
+                    fitted = start if self.facts.finish is None else self.facts.finish(start, self._inside())
+                    looked.append((self.facts.value(fitted), choice, fitted))
+            found += sorted(looked, key=lambda three: three[0])[:1]
+        put_back(values)
+        found.sort(key=lambda three: three[0])
+        return [(choice, point) for _, choice, point in found]
+
+    def _neighbours(self, x: FloatArray, on: Any) -> Iterator[Any]:
+        """Yield selections one drop, addition or swap away, those that promise most first."""
+        weights = np.abs(x[self._at])
+        leaves = [None, *np.flatnonzero(on).tolist()]
+        joins = [None, *np.flatnonzero(~on).tolist()]
+        gain = {(i, j): (0 if j is None else self._worth[j]) - (0 if i is None else weights[i])
+                for i in leaves for j in joins if not (i is None and j is None)}  # fmt: skip
+        for i, j in sorted(gain, key=lambda pair: -gain[pair])[:SCREENED]:
+            wanted = on.copy()
+            if i is not None:
+                wanted[i] = False
+            if j is not None:
+                wanted[j] = True
+            yield wanted
+
+    def _keep(self, step: str, x: FloatArray, *, returns: bool = True) -> None:
+        """Record a point, and keep it where rows and choice hold it."""
+        value = self.facts.value(x)
+        self._point = x.copy()
+        if not self._free and returns:
+            self._write(x)
+            self.offer(value, [*self.variables, *self._choices.held], lambda: None)
+        self.record(f"{step}, all on" if self._free else step, value, cuts=0, support=self._support(x))
+
+    def _support(self, x: FloatArray) -> int | None:
+        return None if self.facts.support is None else self.facts.support(x)
+
+    def _choices_broken(self) -> bool:
+        """Tell whether no selection is known to satisfy the rows; put one on the model where there is."""
+        return not self._choices.choose(self._s, np.full(len(self._s), -1.0), None)
+
+    def _offer_without_steps(self, given: FloatArray) -> None:
+        """Offer the trivial point at the smallest selection, for a run that ends before any other."""
+        start = self._entered(given, given)
+        if start is None or self.facts.trivial is None:
+            return
+        self._free, self._trivial = False, True
+        self._keep("trivial", self.facts.trivial(start))
+
+    def _settle_choice(self) -> None:
+        """Put the selection at its least sum for the weights of the incumbent (5)."""
+        before = [(v, v.value) for v in self.reading.variables]
+        self._load()
+        kept = [(v, v.value) for v in (*self.variables, *self._choices.held)]
+        x = np.array([v.value for v in self.variables], dtype=float)
+        if not self.stated:
+            needed = x[self._at] != 0
+            price = np.where(needed, float(len(self._s) + 1), -1.0)
+            if self._choices.choose(self._s, price, None) and all(
+                s.value > 0.5 for s, n in zip(self._s, needed, strict=True) if n
+            ):
+                kept = [(v, v.value) for v in (*self.variables, *self._choices.held)]
+        put_back(kept)
+        self._entered(x, x)  # the bounds and rows by which the residual is measured
+        put_back(before)
+        self._load = partial(put_back, kept)
+
+    def claim(self) -> SolutionStatus:
+        """Claim no more than that the rows hold."""
+        return SolutionStatus.FEASIBLE
+
+    def _conclude(self) -> None:
+        super()._conclude()
+        self.details["exchanges"] = {"descended": self._tried, "better": self._gained}
+        if self._kept is not None:
+            said = (
+                f"A heuristic over selections: {self._tried} exchanges were descended, {self._gained} of them better; "
+                "nothing is proven about others."
+            )
+            self.message = f"{said} {self.message}".strip()
