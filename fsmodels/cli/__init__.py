@@ -378,5 +378,9 @@ def _list() -> int:
             found.add_row(row.name, row.version or "built in", Text(row.solves))
         else:
             missing.add_row(row.name, Text(row.install))
-    _print(console, [data, "", bags, "", models, "", found, *(["", missing] if missing.row_count else [])])
+    others = Text(
+        "Any other solver that Pyomo knows by name is tried once on small programs and may then stand where these may, "
+        "whole or inside a driver (--solver-option master_solver=NAME); docs/solvers.md tells how far it is believed."
+    )
+    _print(console, [data, "", bags, "", models, "", found, *(["", missing] if missing.row_count else []), "", others])
     return SOLVED

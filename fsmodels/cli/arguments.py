@@ -145,7 +145,7 @@ def _is_costs(word: str) -> bool:
 
 
 def solver_options(words: Sequence[str]) -> dict[str, Any]:
-    """Read ``K=V`` with V as int, float, bool or text.
+    """Read ``K=V`` with V as int, float, bool or text; ``SLOT_options.K=V`` is an option of the solver in a slot.
 
     Raises OptionError: a word without ``=``, an option given twice, or one of what is no option of a solver.
     """
@@ -159,13 +159,18 @@ def solver_options(words: Sequence[str]) -> dict[str, Any]:
         name = name.strip()
         if not equals or not name:
             raise OptionError(f'--solver-option "{word}" has no "=": write NAME=VALUE, for example threads=2.')
-        if name in options:
+        slot, dot, own = name.partition(".")
+        inside = dot and own and slot.endswith("_options")
+        held: dict[str, Any] = options.setdefault(slot, {}) if inside else options
+        if not isinstance(held, dict):
+            raise OptionError(f'--solver-option "{slot}" is a mapping: write {slot}.NAME=VALUE for each option.')
+        if (own if inside else name) in held:
             raise OptionError(f'--solver-option "{name}" is given twice: keep one of them.')
         if name in words_of_ours:
             flag = PARAMETERS[name].flag if name in PARAMETERS else FLAGS.get(name)
             instead = f"give {flag} instead" if flag else "it is for Python only"
             raise OptionError(f'--solver-option "{name}" is no option of a solver: {instead}.')
-        options[name] = _typed(value.strip())
+        held[own if inside else name] = _typed(value.strip())
     return options
 
 

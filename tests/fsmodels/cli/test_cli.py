@@ -14,6 +14,7 @@ import pytest
 import fsmodels as fs
 from fsmodels import cli
 from fsmodels.models.fsp.oracle import SvmOracle
+from solvers.interfaces.runner import Runner
 
 COSTS = {"dose": 4.0, "ratio: a/b": 3.0, "age": 2.0, "k=1": 2.5, "site 2": 1.0, "weight": 5.0, "height": 0.0}
 PRICES = {"dose": 0.4, "ratio: a/b": 0.3, "age": 1.2, "k=1": 0.1, "site 2": 0.9, "weight": 2.0, "height": 0.6}
@@ -257,6 +258,19 @@ BAD = [
     ([*GOOD, "--solver", "highs"], 'Solver "highs" cannot solve this model.*scip'),
     ([*GOOD, "--solver", "benders", "--solver-option", "patiense=3"], 'Option "patiense".*Did you mean "patience"'),
     ([*GOOD, "--solver-option", "patience"], 'has no "="'),
+    (
+        [*GOOD, "--solver", "benders", "--solver-option", "master_options.presolv=off"],
+        r'"presolv" is not one of highs. Did you mean "presolve"',
+    ),
+    (
+        [*GOOD, "--solver-option", "sub_options.max_iter=9", "--solver-option", "sub_options.max_iter=8"],
+        '"sub_options.max_iter" is given twice',
+    ),
+    (
+        [*GOOD, "--solver-option", "sub_options=9", "--solver-option", "sub_options.max_iter=8"],
+        '"sub_options" is a mapping: write sub_options.NAME=VALUE',
+    ),
+    ([*GOOD, "--solver", "benders", "--solver-option", "sub_options=9"], "give a mapping from option to value"),
     ([*GOOD, "--solver-option", "gap=1", "--gap", "1"], "gap is given twice"),
     ([*GOOD, "--solver", "scip", "--solver-option", "limits/node=3"], '"limits/node".*limits/nodes'),
     ([*GOOD, "--gap", "-1"], "gap=-1"),
@@ -378,6 +392,15 @@ def test_list_shows_data_sets_models_and_solvers(capsys):
     assert max(map(len, out.splitlines())) <= 80
     for name in [*MODELS, *fs.list_datasets()["name"], *fs.available()["name"]]:
         assert f"\n{name} " in out
+
+
+def test_an_option_of_a_slot_reaches_the_solver_inside(capsys, monkeypatch):
+    told, real = [], Runner.solve
+    monkeypatch.setattr(Runner, "solve", lambda self, m, **w: (told.append(self.options.own), real(self, m, **w))[1])
+    words = ["--solver", "benders", "--solver-option", "master_options.presolve=off"]
+    words += ["--solver-option", "master_options.mip_heuristic_effort=0.2", "--gap", "0.1"]
+    assert run(capsys, "select", "wdbc", "--model", "fsp-m", "--max-features", "1", *words)[0] == 0
+    assert any({"presolve": "off", "mip_heuristic_effort": 0.2}.items() <= own.items() for own in told)
 
 
 def test_version(capsys):
