@@ -1,6 +1,7 @@
 """Small selection problems whose optimum is found by trying every support, and edits of their models.
 
-Fixtures give functions, because tests are collected without packages and cannot import one another.
+Fixtures give functions, because tests are collected without packages and cannot import one another. ``fsmodels`` is
+imported where a fixture needs it: the tests of ``solvers`` run without it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ import pyomo.environ as pyo
 import pytest
 from pyomo.gdp import Disjunction
 
-import fsmodels as fs
-from fsmodels.models.fsp.oracle import SvmOracle
+from solvers import SolutionStatus
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.registry import SOLVERS, find
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -63,7 +63,9 @@ def noisy(rows, n, seed, noise=0.5):
     X = rng.normal(size=(rows, n))
     y = np.where(X @ rng.uniform(-1, 1, n) + noise * rng.normal(size=rows) > 0, 1.0, -1.0)
     y[:2] = 1.0, -1.0
-    return fs.Dataset.from_arrays(X, y, features=list("abcdefgh")[:n]).scaled("none")
+    from fsmodels import Dataset
+
+    return Dataset.from_arrays(X, y, features=list("abcdefgh")[:n]).scaled("none")
 
 
 def supports(n, most=None):
@@ -73,6 +75,8 @@ def supports(n, most=None):
 
 def values(data, C=1.0):
     """SUB's value at every support, certified to 1e-9."""
+    from fsmodels.models.fsp.oracle import SvmOracle
+
     oracle = SvmOracle(data.X, data.y, C)
     return {tuple(s): oracle.solve(s, tolerance=1e-9).value for s in supports(len(data.features))}
 
@@ -309,7 +313,7 @@ def value_at(model, support):
         if not on:
             w.fix(0.0)  # which the cone says too, but no solver finds its apex to 1e-6
     answer = Runner(find("clarabel"), SolveOptions()).solve(model)
-    assert answer.has_point or answer.status is fs.SolutionStatus.INFEASIBLE
+    assert answer.has_point or answer.status is SolutionStatus.INFEASIBLE
     objective = next(model.component_data_objects(pyo.Objective, active=True))
     return float(pyo.value(objective)) if answer.has_point else np.inf
 
@@ -318,7 +322,9 @@ def value_at(model, support):
 def build():
     """The model that is edited: at most two of four features."""
     edited = noisy(18, 4, seed=1)
-    return lambda form="perspective": fs.fsp.fsp_m(edited, max_features=2, C=1.0, form=form)
+    from fsmodels.models.fsp import fsp_m
+
+    return lambda form="perspective": fsp_m(edited, max_features=2, C=1.0, form=form)
 
 
 @pytest.fixture(scope="session")

@@ -201,13 +201,6 @@ def test_what_a_driver_needs_of_a_solver_is_not_to_be_changed(need):
         solve(m, "single-tree", complicating=[m.open], master_options={"lazyconstraints": 0})
 
 
-def test_options_of_a_subproblem_that_an_oracle_would_answer_ask_for_the_declarative_one(build, told):
-    model = build()
-    result = solve(model, "benders", sub_options={"max_iter": 150})
-    assert {"max_iter": 150} in told
-    assert result.objective == pytest.approx(solve(build(), "benders").objective, rel=1e-4)
-
-
 def test_options_that_would_go_to_another_solver_are_refused():
     m = concave()
     m.cost.set_value(m.x + m.y)

@@ -9,7 +9,6 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-import fsmodels as fs
 import solvers
 from solvers import SolutionStatus, StopReason
 from solvers.errors import SolverError
@@ -34,7 +33,6 @@ def over(names):
 
 
 EVERY = over([s.name for s in ABLE])
-OTHERS = over([s.name for s in ABLE if s.name != "highs"])
 
 
 @pytest.fixture(params=["direct", *EVERY])
@@ -203,15 +201,6 @@ def test_arrays_handed_in_stay_as_they_are(make):
         assert now.tolist() == then.tolist()
 
 
-@pytest.mark.parametrize("lp_solver", OTHERS)
-def test_a_cost_of_zero_in_a_budget_is_as_good_as_none(data, lp_solver):
-    budget = fs.fsp.fsp_m(data, max_features=2)
-    budget.row = pyo.Constraint(expr=sum(k * budget.sigma[j] for k, j in enumerate(budget.features)) <= 2)
-    assert fs.solve(budget, "branch-and-cut").objective == pytest.approx(
-        fs.solve(budget, "branch-and-cut", lp_solver=lp_solver).objective, rel=2e-4
-    )
-
-
 def test_rows_are_slack_strictly_inside_both_sides(make):
     lp = make(np.array([-1.0, -2.0]), np.zeros(2), np.full(2, 4.0))
     rows = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
@@ -232,13 +221,13 @@ def test_highs_by_name_is_direct_and_others_go_through_pyomo(need):
     ("name", "words"),
     [("gurobbi", "gurobi"), ("scip", "LP duals"), ("cbc", "LP duals"), ("pounce", "local"), ("benders", "not known")],
 )
-def test_other_solvers_are_refused_with_those_that_can(name, words, need, make_data):
+def test_other_solvers_are_refused_with_those_that_can(name, words, need, facilities):
     need(name)
     with pytest.raises(SolverError, match=words) as refusal:
         require_lp_solver(name)
     assert "highs" in str(refusal.value)
     with pytest.raises(SolverError, match=words):
-        fs.solve(fs.fsp.fsp_m(make_data(20, 3, seed=1), max_features=2), "branch-and-cut", lp_solver=name)
+        solvers.solve(facilities.build(), "branch-and-cut", lp_solver=name)
 
 
 def test_a_solver_that_fails_says_so_at_first_and_stops_the_search_later(monkeypatch):
@@ -297,17 +286,6 @@ def test_branch_and_cut_locates_facilities(lp_solver, facilities):
 
 
 @pytest.mark.parametrize("lp_solver", EVERY)
-@pytest.mark.parametrize(("rows", "n", "M", "C"), [(40, 6, 2, 1.0), (60, 7, 3, 10.0), (30, 8, 4, 0.1)])
-def test_branch_and_cut_selects_features(lp_solver, rows, n, M, C, make_data, enumerated):
-    data = make_data(rows, n, seed=rows)
-    best = enumerated(data, C=C, max_features=M)
-    result = fs.solve(fs.fsp.fsp_m(data, max_features=M, C=C), "branch-and-cut", lp_solver=lp_solver)
-    assert result.status is SolutionStatus.OPTIMAL
-    assert result.objective == pytest.approx(best, rel=1e-4)
-    assert (result.iterations["Bound"].dropna() <= best * (1 + 1e-6)).all()
-
-
-@pytest.mark.parametrize("lp_solver", EVERY)
 def test_branch_and_cut_with_continuous_and_general_integer_master_variables(lp_solver):
     model = pyo.ConcreteModel()
     model.k = pyo.Var([0, 1], domain=pyo.Integers, bounds=(-3, 7))
@@ -319,25 +297,6 @@ def test_branch_and_cut_with_continuous_and_general_integer_master_variables(lp_
     result = solvers.solve(model, "branch-and-cut", complicating=[model.k], subproblem=[model.y], lp_solver=lp_solver)
     assert result.status is SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(best, rel=1e-4)
-
-
-@pytest.mark.parametrize("lp_solver", EVERY)
-def test_rows_that_exclude_everything_are_proven_infeasible(lp_solver, make_data):
-    model = fs.fsp.fsp_m(make_data(20, 4, seed=1), max_features=2)
-    model.three = fs.side_constraints.force_in(model, *"abc")
-    result = fs.solve(model, "branch-and-cut", lp_solver=lp_solver)
-    assert result.status is SolutionStatus.INFEASIBLE
-    assert "cardinality" in result.message
-
-
-@pytest.mark.parametrize("lp_solver", OTHERS)
-def test_cutting_planes_reach_the_same_root_bound(lp_solver, make_data):
-    data = make_data(60, 8, seed=4)
-    bounds = []
-    for name in ("highs", lp_solver):
-        table = fs.solve(fs.fsp.fsp_m(data, max_features=3), "branch-and-cut", lp_solver=name).iterations
-        bounds.append(table.loc[table["Step"] == "root", "Bound"].iloc[-1])
-    assert bounds[1] == pytest.approx(bounds[0], rel=1e-3)
 
 
 def test_printed_multipliers_prove_what_exact_ones_do():

@@ -5,7 +5,6 @@ import pickle
 import pyomo.environ as pyo
 import pytest
 
-import fsmodels as fs
 import solvers
 from solvers import ModelError, OptionError, SolutionStatus, explain_split
 from solvers.facts import stages_of
@@ -202,17 +201,6 @@ def test_blocks_that_are_none_are_refused(options, words):
     m = farmer()
     with pytest.raises(OptionError, match=words):
         explain_split(m, **options(m))
-
-
-def test_a_suffix_of_the_user_counts_before_what_the_builder_says(make_data):
-    m = fs.fsp.fsp_m(make_data(12, 3, seed=1), max_features=2, C=1.0)
-    assert explain_split(m).told_by == "the model's builder"
-    assert explain_split(m).blocks[0].cuts == "the builder's oracle"
-    m.stage = pyo.Suffix()
-    m.stage[m.sigma] = 0
-    found = explain_split(m)
-    assert found.told_by == 'the Suffix "stage"'
-    assert any('"only_selected[' in words for words in found.refused)
 
 
 def test_what_is_refused_is_said_before_the_run():
