@@ -16,7 +16,7 @@ from solvers.drivers.benders.floor import floor_of
 from solvers.drivers.benders.products import with_linear_products
 from solvers.drivers.benders.relaxation import Endless, EndlessSubproblem, WholeRelaxation, relax_whole
 from solvers.drivers.benders.split import SplitModel, is_declared, split
-from solvers.drivers.benders.subproblem import FixingSubproblem, OracleSubproblem, Subproblem
+from solvers.drivers.benders.subproblem import OracleSubproblem, Subproblem
 from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.drivers.slots import sub_words
 from solvers.errors import ModelError, OptionError, SolverError
@@ -42,8 +42,10 @@ class DecompositionConfig(Config):
     - ``complicating``, ``subproblem``, ``coupling``: for a model without a structure: which variables the master has,
       which the subproblem, and which rows may hold both (default: the Suffix ``stage`` of the model, or its integers;
       everything else; and any row).
-    - ``blocks``: lists of variables, or Pyomo's blocks, that follow the master each on its own; what is in none is the
-      master's, unless ``complicating`` says more. Blocks that no row ties are found without being declared.
+    - ``blocks``: lists of variables, or Pyomo's blocks, that follow the master each on its own; what is in none is
+      the master's, unless ``complicating`` says more. Blocks that no row ties are found undeclared.
+    - ``assume_convex``: you know that the subproblem's rows (g(y, x) <= upper, or g(y, x) >= lower with -g) and its
+      part of the objective are convex, where they are not quadratic.
     """
 
     sub_solver: str | SolverObject | None = None
@@ -55,6 +57,7 @@ class DecompositionConfig(Config):
     blocks: Any = None
     subproblem: Any = None
     coupling: Any = None
+    assume_convex: bool = False
 
 
 class DecompositionDriver(Driver):
@@ -105,6 +108,9 @@ class DecompositionDriver(Driver):
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run; where something turns out unbounded, look for any solution, which decides."""
+        inside = self._subproblem
+        if isinstance(inside, BlockSubproblem) and inside.assumed:
+            self.message = f"Optimal if convex, as assumed: {', '.join(inside.assumed)}."
         try:
             return self.run()
         except Endless as error:
@@ -140,7 +146,7 @@ class DecompositionDriver(Driver):
         self._any_point = True
         floor = floor_of(self.parts)
         self.parts = replace(self.parts, master_terms=[])
-        if isinstance(self._subproblem, FixingSubproblem | BlockSubproblem):
+        if isinstance(self._subproblem, BlockSubproblem):
             self.parts = replace(self.parts, subproblem_terms=[])
             self._subproblem, floor = self._choose_subproblem(), 0.0
         self.prepare_master(floor)
@@ -174,7 +180,7 @@ class DecompositionDriver(Driver):
             If nothing does.
         """
         inside = self._subproblem
-        if not isinstance(inside, FixingSubproblem | BlockSubproblem):
+        if not isinstance(inside, BlockSubproblem):
             x, every = self.structure.complicating, self.parts.master_variables
             if _boxed(x) and not _boxed(every):
                 # Over bounded x one cut bounds the subproblem from below: the ray is one of the master's own variables.
@@ -237,17 +243,7 @@ class DecompositionDriver(Driver):
             switched = SwitchedSubproblem(self.parts, Runner(spec, options))
             switched.check_cut()
             return switched
-        if _linear(self.parts):
-            spec = require(c.sub_solver or "highs", C.LP | C.LP_DUALS)
-            if not spec.local:
-                return BlockSubproblem(self.parts, c.sub_solver or "highs", spec, options)
-        needed = C.LP | C.LP_DUALS if _linear(self.parts) else C.QP | C.QP_DUALS
-        default = "highs" if _linear(self.parts) else "clarabel"
-        return FixingSubproblem(self.parts, Runner(require(c.sub_solver or default, needed), options))
-
-
-def _linear(parts: SplitModel) -> bool:
-    return all(t.polynomial_degree() in (0, 1) for t in parts.subproblem_terms if hasattr(t, "polynomial_degree"))
+        return BlockSubproblem(self.parts, c.sub_solver, options, assume_convex=c.assume_convex, gap=c.gap)
 
 
 def _boxed(variables: list[Any]) -> bool:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
 from solvers.drivers.benders.block_rows import BlockCuts, BlockRows
-from solvers.lp.highs import LinearProgram, LpStatus
+from solvers.lp.highs import FINEST, HighsLP, LinearProgram, LpStatus
 
 MakeLP = Callable[[np.ndarray, np.ndarray, np.ndarray], LinearProgram]
 
@@ -30,10 +31,14 @@ class BlockSolution:
 class BlockLP:
     """Some blocks in one linear program, which is built once."""
 
-    def __init__(self, rows: BlockRows, make: MakeLP) -> None:
-        self.rows, self._make = rows, make
-        self._moving = rows.moving
-        self._coupling = rows.coupling[self._moving]
+    def __init__(self, rows: BlockRows, make: MakeLP, x_bounds: tuple[np.ndarray, np.ndarray]) -> None:
+        self._make, self._x_bounds = make, x_bounds
+        self.rows = rows
+        self._follow()
+
+    def _follow(self) -> None:
+        self._moving = self.rows.moving
+        self._coupling = self.rows.coupling[self._moving]
 
     @cached_property
     def lp(self) -> LinearProgram:
@@ -43,10 +48,23 @@ class BlockLP:
         lp.add_rows(rows.matrix, rows.lower, rows.upper)
         return lp
 
-    @cached_property
+    def add(self, matrix: Any, coupling: Any, upper: np.ndarray, row_block: np.ndarray) -> None:
+        """Add rows ``matrix y + coupling x <= upper`` of blocks."""
+        lp = self.lp
+        self.rows = self.rows.plus(matrix, coupling, upper, row_block)
+        lp.add_rows(matrix, np.full(len(upper), -np.inf), upper)
+        self._follow()
+        self._distance = None
+
+    @property
     def distance(self) -> BlockLP:
         """The blocks' distances from feasible."""
-        return BlockLP(self.rows.elastic(), self._make)
+        if self._distance is None:
+            self._distance = BlockLP(self.rows.elastic(*self._x_bounds), self._make, self._x_bounds)
+        return self._distance
+
+    _distance: BlockLP | None = None
+    _vertex: BlockLP | None = None
 
     def solve(self, point: np.ndarray, time_limit: float | None) -> BlockSolution | LpStatus:
         """Solve at a point of the complicating variables; a status where there is no optimum."""
@@ -57,4 +75,13 @@ class BlockLP:
         if answer.status is not LpStatus.OPTIMAL:
             return answer.status
         y = np.clip(answer.point[: len(rows.cost)], rows.y_lower, rows.y_upper)
-        return BlockSolution(y, rows.values(y), rows.cuts(answer.multipliers[: len(rows.lower)]))
+        cuts = rows.cuts(answer.multipliers[: len(rows.lower)])
+        if np.all(np.isfinite(cuts.constants)) or isinstance(self.lp, HighsLP):
+            return BlockSolution(y, rows.values(y), cuts)
+        return self._by_vertex(point, time_limit)
+
+    def _by_vertex(self, point: np.ndarray, time_limit: float | None) -> BlockSolution | LpStatus:
+        """Solve by HiGHS, whose multipliers are of a vertex, where those of interior points prove nothing."""
+        if self._vertex is None:
+            self._vertex = BlockLP(self.rows, partial(HighsLP, tolerance=FINEST), self._x_bounds)
+        return self._vertex.solve(point, time_limit)

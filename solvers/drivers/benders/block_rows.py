@@ -70,32 +70,46 @@ class BlockRows:
     column_block: np.ndarray
 
     @classmethod
-    def of(cls, parts: SplitModel, blocks: Sequence[SubBlock], rows: Sequence[Sequence[Any]], terms: Any) -> BlockRows:
-        """Read the linear ``rows`` of each block, and the linear ``terms`` of the objective."""
+    def of(
+        cls,
+        parts: SplitModel,
+        blocks: Sequence[SubBlock],
+        rows: Sequence[Sequence[Any]],
+        terms: Sequence[Any],
+        curved: Sequence[int] = (),
+    ) -> BlockRows:
+        """Read the linear ``rows`` of each block, and the linear ``terms`` of the objective.
+
+        ``curved``: the blocks of convex terms, for each of which a free column of cost 1 comes last.
+        """
         x = parts.structure.complicating
-        free = [k for k, v in enumerate(x) if not v.fixed]
+        open_x = [k for k, v in enumerate(x) if not v.fixed]
         inside = [v for block in blocks for v in block.variables]
         every = [row for mine in rows for row in mine]
-        read = LinearRows.of(every, [*inside, *(x[k] for k in free)], terms, parts.sign)
+        read = LinearRows.of(every, [*inside, *(x[k] for k in open_x)], terms, parts.sign)
         split_at = len(inside)
         matrix = read.matrix.tocsc()
         spread = sparse.csr_array(
-            (np.ones(len(free)), (np.arange(len(free)), free)), shape=(len(free), len(x))
+            (np.ones(len(open_x)), (np.arange(len(open_x)), open_x)), shape=(len(open_x), len(x))
         )  # fixed ones have no column
         constants = np.zeros(len(blocks))
         if len(blocks):
             constants[0] = read.constant
+        last = len(curved)
+        nothing, free = sparse.csc_array((len(every), last)), np.full(last, np.inf)
         return cls(
-            sparse.csr_array(matrix[:, :split_at]),
+            sparse.csr_array(sparse.hstack([matrix[:, :split_at], nothing])),
             sparse.csr_array(matrix[:, split_at:] @ spread),
             read.lower,
             read.upper,
-            read.x_lower[:split_at],
-            read.x_upper[:split_at],
-            read.cost[:split_at],
+            np.concatenate([read.x_lower[:split_at], -free]),
+            np.concatenate([read.x_upper[:split_at], free]),
+            np.concatenate([read.cost[:split_at], np.ones(last)]),
             constants,
             np.repeat(np.arange(len(blocks)), [len(mine) for mine in rows]),
-            np.repeat(np.arange(len(blocks)), [len(block.variables) for block in blocks]),
+            np.concatenate(
+                [np.repeat(np.arange(len(blocks)), [len(block.variables) for block in blocks]), [*curved]]
+            ).astype(int),
         )
 
     @property
@@ -125,25 +139,56 @@ class BlockRows:
             self.column_block[columns] - first,
         )
 
-    def elastic(self) -> BlockRows:
-        """Return the blocks' distances from feasible: what the rows with x miss, in units of x.
+    def elastic(self, x_lower: np.ndarray, x_upper: np.ndarray) -> BlockRows:
+        """Return the blocks' distances from feasible, min { |z - x| : the rows at z, z in the bounds of x }.
 
-        Convex in x, and 0 exactly where a block has a point: cuts on them are feasibility cuts.
+        Each block has a copy z of the complicating variables in its rows, whose columns come after its own. Convex in
+        x, and 0 exactly where the block has a point: cuts on them are feasibility cuts.
         """
-        moving = self.moving
-        size = abs(self.coupling[moving]).max(axis=1).toarray().ravel() if len(moving) else np.empty(0)
-        weight = 1.0 / size
-        short = sparse.csr_array(
-            (np.ones(len(moving)), (moving, np.arange(len(moving)))), shape=(len(self.lower), len(moving))
-        )
+        block, k = self.copies()
+        count, rows, columns = len(k), len(self.lower), len(self.cost)
+        owner, x = self.coupling.tocoo(), self.coupling.shape[1]
+        place = np.searchsorted(block * x + k, self.row_block[owner.row] * x + owner.col)
+        at_z = sparse.csr_array((owner.data, (owner.row, place)), shape=(rows, count))
+        unit = sparse.eye_array(count, format="csr")
+        picked = sparse.csr_array((-np.ones(count), (np.arange(count), k)), shape=(count, x))
+        blank, free = sparse.csr_array((rows, 2 * count)), np.full(2 * count, np.inf)
         return replace(
             self,
-            matrix=sparse.csr_array(sparse.hstack([self.matrix, short, -short])),
-            y_lower=np.concatenate([self.y_lower, np.zeros(2 * len(moving))]),
-            y_upper=np.concatenate([self.y_upper, np.full(2 * len(moving), np.inf)]),
-            cost=np.concatenate([np.zeros(len(self.cost)), weight, weight]),
+            matrix=sparse.csr_array(
+                sparse.block_array(
+                    [
+                        [self.matrix, at_z, blank],
+                        [sparse.csr_array((count, columns)), unit, sparse.hstack([unit, -unit])],
+                    ]
+                )
+            ),
+            coupling=sparse.csr_array(sparse.vstack([sparse.csr_array((rows, x)), picked])),
+            lower=np.concatenate([self.lower, np.zeros(count)]),
+            upper=np.concatenate([self.upper, np.zeros(count)]),
+            y_lower=np.concatenate([self.y_lower, x_lower[k], np.zeros(2 * count)]),
+            y_upper=np.concatenate([self.y_upper, x_upper[k], free]),
+            cost=np.concatenate([np.zeros(columns + count), np.ones(2 * count)]),
             constants=np.zeros(self.count),
-            column_block=np.concatenate([self.column_block, self.row_block[moving], self.row_block[moving]]),
+            row_block=np.concatenate([self.row_block, block]),
+            column_block=np.concatenate([self.column_block, block, block, block]),
+        )
+
+    def copies(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return block and position of each complicating variable in a block's rows, in order."""
+        held, x = self.coupling.tocoo(), self.coupling.shape[1]
+        keys = np.unique(self.row_block[held.row] * x + held.col)
+        return keys // max(x, 1), keys % max(x, 1)
+
+    def plus(self, matrix: Any, coupling: Any, upper: np.ndarray, row_block: np.ndarray) -> BlockRows:
+        """Return these with more rows ``matrix y + coupling x <= upper``."""
+        return replace(
+            self,
+            matrix=sparse.vstack([self.matrix, matrix], format="csr"),
+            coupling=sparse.vstack([self.coupling, coupling], format="csr"),
+            lower=np.concatenate([self.lower, np.full(len(upper), -np.inf)]),
+            upper=np.concatenate([self.upper, upper]),
+            row_block=np.concatenate([self.row_block, row_block]),
         )
 
     def values(self, y: np.ndarray) -> np.ndarray:
@@ -156,7 +201,7 @@ class BlockRows:
         p = np.where(np.isfinite(self.upper), p, np.maximum(p, 0.0))
         side = np.where(p > 0, self.lower, np.where(p < 0, self.upper, 0.0))
         d = self.cost - self.matrix.T @ p
-        size = np.abs(self.cost) + abs(self.matrix).T @ np.abs(p)
+        size = 1.0 + np.abs(self.cost) + abs(self.matrix).T @ np.abs(p)
         bound = np.where(d > 0, self.y_lower, self.y_upper)
         there = np.isfinite(bound)
         at = np.where(there, d * np.where(there, bound, 0.0), np.where(np.abs(d) > NOTHING * size, -np.inf, 0.0))

@@ -1,14 +1,17 @@
 """The subproblem of a model by its blocks: one value and one cut for each, at any point of the complicating variables.
 
 Rows are read once; every block's linear program keeps its basis from point to point; blocks share a linear program, or
-as many as there are threads. Where a block has no point, the cut on its distance from one is a feasibility cut.
+as many as there are threads. Where a block has no point, the cut on its distance from one is a feasibility cut. Convex
+blocks have a linear program that learns tangents (``curved_lp``); blocks with integers, one of their relaxation, and
+cuts of their own at 0/1 points (``integer_blocks``).
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,50 +21,106 @@ from scipy import sparse
 from solvers.drivers.benders.block_lp import BlockLP, BlockSolution
 from solvers.drivers.benders.block_rows import BlockCuts, BlockRows
 from solvers.drivers.benders.blocks import blocks_of
+from solvers.drivers.benders.curved_lp import CurvedLP
+from solvers.drivers.benders.curves import Curves
+from solvers.drivers.benders.integer_blocks import IntegerBlock, has_integers
+from solvers.drivers.benders.named_blocks import NamedBlocks
 from solvers.drivers.benders.refusals import refusals
 from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import SplitModel
 from solvers.errors import ModelError, SolverFailure
 from solvers.facts.structure import Cut, SubAnswer
-from solvers.interfaces.registry import SolverSpec
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import SolverSpec, default_solver, find
+from solvers.interfaces.required import require, require_proofs
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import FINEST, LpStatus
 from solvers.lp.pyomo import linear_program
+from solvers.model.classes import needs
 from solvers.options import SolverObject
-from solvers.values import give_values
+from solvers.values import bounds_of, give_values
 
+INTEGRAL = 1e-6
 APART = 1e-9  # distance from feasible, in the complicating variables' units, that is none
 WORTH = 20_000  # non-zeros of a linear program from which on a thread of its own pays
 
 
 @dataclass(frozen=True)
 class BlockAnswer(SubAnswer):
-    """An answer by block: optimality cuts, one a block, or feasibility cuts of those that have no point."""
+    """An answer by block: optimality cuts, one a block, or feasibility cuts of those that have no point.
+
+    ``tight``: the same, with those of blocks with integers tight at the point too.
+    """
 
     cuts: BlockCuts | None = None
     infeasible: tuple[Cut, ...] = ()
+    tight: BlockCuts | None = None
 
 
 class BlockSubproblem:
-    """Linear blocks, answered by linear programs."""
+    """Blocks of any kind, answered by linear programs, and by a solver by name what these leave open."""
 
     model = None
-    fractional = True
+    fractional: bool  # of blocks with integers the value at a fractional point is their relaxation's
 
-    def __init__(self, parts: SplitModel, solver: str | SolverObject, spec: SolverSpec, words: SolveOptions) -> None:
-        self.parts, self.runner = parts, Runner(spec, words)
-        self.blocks = blocks_of(parts)
-        for reason in refusals(parts, self.blocks):
+    def __init__(
+        self,
+        parts: SplitModel,
+        solver: str | SolverObject | None,
+        words: SolveOptions,
+        *,
+        assume_convex: bool = False,
+        gap: float = 1e-4,
+    ) -> None:
+        self.parts, self.blocks = parts, blocks_of(parts)
+        curves = Curves.of(parts, self.blocks, assume_convex=assume_convex)
+        for reason in refusals(parts, self.blocks, curves):
             raise ModelError(reason)
-        rows = [[*block.rows, *block.coupling] for block in self.blocks]
-        self.rows = BlockRows.of(parts, self.blocks, rows, parts.subproblem_terms)
+        self.assumed = curves.assumed
+        curved = [curve.block for curve in curves.curves if curve.of_objective]
+        self.rows = BlockRows.of(parts, self.blocks, curves.linear_rows, curves.terms, curved)
         self.variables = [v for block in self.blocks for v in block.variables]
         here = {id(v) for v in self.variables}
         self._idle = [v for v in parts.structure.variables() if id(v) not in here]
-        seedless = SolveOptions(threads=1, tee=words.tee, own=words.own)
-        make = partial(linear_program, solver, words=seedless, tolerance=FINEST)
         self._threads = words.threads or 1
-        self._lps = [BlockLP(part, make) for part in self._shared()]
+        bounds = np.array([(v.value, v.value) if v.fixed else bounds_of(v) for v in parts.structure.complicating])
+        low, up = bounds.reshape(-1, 2).T
+        whole = [k for k, block in enumerate(self.blocks) if has_integers(block)]
+        spec = self._spec(solver, curved=bool(curves.curves), integer=bool(whole))
+        linear = not curves.curves and not whole and not spec.local
+        self.runner = Runner(spec, words if linear or solver is not None else SolveOptions())
+        own = SolveOptions(threads=1, tee=words.tee, own=words.own) if linear else SolveOptions(threads=1)
+        make = partial(linear_program, (solver or "highs") if linear else "highs", words=own, tolerance=FINEST)
+        self._lps: list[BlockLP]
+        if curves.curves or (spec.local and not whole):
+            start = np.array([v.value if v.value is not None else 0.0 for v in self.variables], dtype=float)
+            ask = partial(self._optimum, NamedBlocks(parts, self.blocks, self.runner))
+            at_once = solver is not None and not whole
+            self._lps = [CurvedLP(self.rows, make, (low, up), curves.curves, start, ask, at_once=at_once)]
+        else:
+            self._lps = [BlockLP(part, make, (low, up)) for part in self._shared()]
+        self.fractional = not whole
+        exact = replace(words, gap=min(1e-6, gap / 10), own={**spec.tight, **words.own})
+        self._whole = {k: IntegerBlock(parts, self.blocks[k], Runner(spec, exact)) for k in whole}
+
+    def _spec(self, solver: str | SolverObject | None, *, curved: bool, integer: bool) -> SolverSpec:
+        """Return the entry of the solver for what linear programs leave open, or of them where that is nothing."""
+        if not curved and not integer:
+            return require(solver or "highs", C.LP | C.LP_DUALS)
+        sub = NamedBlocks(self.parts, self.blocks, Runner(find("highs"), SolveOptions())).model
+        needed = needs(sub)
+        if solver is not None:
+            spec = require(solver, needed[0])
+            return require_proofs(solver, needed[0]) if integer else spec
+        return default_solver(needed)
+
+    def _optimum(self, named: NamedBlocks, point: np.ndarray, time_limit: float | None) -> np.ndarray | None:
+        """Return the blocks' optimum at a point by the solver by name; None where it finds none."""
+        try:
+            answer, y = named.solve(point, time_limit)
+        except SolverFailure:
+            return None
+        return y if answer.has_point else None
 
     @property
     def count(self) -> int:
@@ -91,7 +150,45 @@ class BlockSubproblem:
         value = float(sum(s.values.sum() for s in solved))
         total = cuts.total()
         y = np.concatenate([s.y for s in solved])
+        if self._whole and _is_binary(point, self._binary):
+            return self._settled(point, time_limit, solved, cuts, y)
         return BlockAnswer(value, min(value, total.at(point)), total, self._load(y), cuts=cuts)
+
+    @cached_property
+    def _binary(self) -> np.ndarray:
+        """The complicating variables that blocks with integers hold."""
+        held = {k for b in self._whole for k in self.blocks[b].first}
+        return np.array(sorted(held), dtype=int)
+
+    def _settled(
+        self,
+        point: np.ndarray,
+        time_limit: float | None,
+        solved: list[BlockSolution],
+        cuts: BlockCuts,
+        y: np.ndarray,
+    ) -> BlockAnswer | None:
+        """Answer at a 0/1 point, with blocks of integers solved as such."""
+        end = None if time_limit is None else time.perf_counter() + time_limit
+        values = np.concatenate([s.values for s in solved])
+        constants, slopes = cuts.constants.copy(), cuts.slopes.tolil()
+        away: list[Cut] = []
+        for b, block in self._whole.items():
+            answer = block.solve(point, None if end is None else end - time.perf_counter())
+            if answer is None:
+                return None
+            if answer.value is None:
+                away.append(answer.cut)
+                continue
+            values[b] = answer.value
+            y[self.rows.column_block[: len(y)] == b] = answer.y
+            if answer.cut.at(point) > constants[b] + float(cuts.slopes[[b]].toarray().ravel() @ point):
+                constants[b], slopes[b] = answer.cut.constant, answer.cut.coefficients
+        if away:
+            return BlockAnswer(None, np.inf, away[0], lambda: None, infeasible=tuple(away))
+        tight = BlockCuts(constants, sparse.csr_array(slopes))
+        value, total = float(values.sum()), tight.total()
+        return BlockAnswer(value, min(value, total.at(point)), total, self._load(y), cuts=cuts, tight=tight)
 
     def _apart(self, point: np.ndarray, time_limit: float | None, statuses: set[LpStatus]) -> BlockAnswer | None:
         """Answer where a block has no point, or no end."""
@@ -129,6 +226,11 @@ class BlockSubproblem:
             give_values(self._idle)
 
         return load
+
+
+def _is_binary(point: np.ndarray, places: np.ndarray) -> bool:
+    x = point[places]
+    return bool(np.all(np.abs(x - np.round(x)) <= INTEGRAL))
 
 
 def _stacked(parts: list[BlockCuts]) -> BlockCuts:

@@ -10,13 +10,15 @@ from typing import Any
 import pyomo.environ as pyo
 
 from solvers.drivers.benders.blocks import SubBlock, blocks_of
+from solvers.drivers.benders.curves import Curves
 from solvers.drivers.benders.declared import structure_of
+from solvers.drivers.benders.integer_blocks import has_integers
 from solvers.drivers.benders.refusals import refusals
 from solvers.drivers.benders.split import SplitModel, is_declared, split
 from solvers.errors import Error, ModelError
-from solvers.facts.structure import Structure
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
+from solvers.model.convexity import is_linear
 from solvers.model.unseen import others
 from solvers.reading import ModelReading
 
@@ -96,13 +98,14 @@ def explain_split(
     blocks: Any = None,
     subproblem: Any = None,
     coupling: Any = None,
+    assume_convex: bool = False,
 ) -> ExplainedSplit:
     """Return how the Benders drivers would take a model apart, without solving anything.
 
     Parameters
     ----------
     model : pyo.ConcreteModel
-    complicating, blocks, subproblem, coupling
+    complicating, blocks, subproblem, coupling, assume_convex
         As options of the drivers. Without them a Suffix ``stage`` on the model counts (0: the master, k: block k), then
         what its builder says; else the integer variables are the master's, and the blocks the connected parts of the
         rest.
@@ -149,7 +152,7 @@ def explain_split(
     except ModelError as error:
         return ExplainedSplit(model.name, structure.told_by, refused=[*refused, str(error)])
     found, unsure = _blocks(parts)
-    refused += [*unsure, *_mixed(parts), *refusals(parts, found)]
+    refused += [*unsure, *_mixed(parts), *_refused(parts, found, assume_convex)]
     master = SplitPart(_names(parts.master_variables), _names(parts.master_rows), [str(t) for t in parts.master_terms])
     return ExplainedSplit(model.name, structure.told_by, master, [_part(parts, block) for block in found], refused)
 
@@ -164,6 +167,11 @@ def _blocks(parts: SplitModel) -> tuple[list[SubBlock], list[str]]:
         return blocks_of(parts), []
     except ModelError as error:
         return [], [str(error)]
+
+
+def _refused(parts: SplitModel, blocks: list[SubBlock], assume_convex: bool) -> list[str]:
+    curves = None if parts.structure.switches else Curves.of(parts, blocks, assume_convex=assume_convex)
+    return list(refusals(parts, blocks, curves))
 
 
 def _mixed(parts: SplitModel) -> list[str]:
@@ -183,14 +191,23 @@ def _part(parts: SplitModel, block: SubBlock) -> SplitPart:
         [str(t) for t in block.terms],
         _names(block.coupling),
         _names(first),
-        _cuts(parts.structure, parts),
+        _cuts(parts, block),
     )
 
 
-def _cuts(structure: Structure, parts: SplitModel) -> str:
+def _cuts(parts: SplitModel, block: SubBlock) -> str:
+    structure = parts.structure
     if structure.oracle is not None and parts.as_built:
         return "the builder's oracle"
-    return "the builder's, from multipliers" if structure.switches else "multipliers of its linear program"
+    if structure.switches:
+        return "the builder's, from multipliers"
+    flat = all(is_linear(part) for part in [*(r.body for r in (*block.rows, *block.coupling)), *_algebra(block.terms)])
+    words = "multipliers of its linear program" if flat else "multipliers of a linear program over tangents"
+    return f"{words}, and integer L-shaped" if has_integers(block) else words
+
+
+def _algebra(terms: list[Any]) -> list[Any]:
+    return [t for t in terms if hasattr(t, "polynomial_degree")]
 
 
 def _names(components: Iterable[Any]) -> list[str]:

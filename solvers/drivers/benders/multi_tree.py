@@ -250,6 +250,8 @@ class Benders(DecompositionDriver):
                 self._master.add_feasibility_cut(cut)
             if answer.cuts is not None:
                 self._master.add_block_cuts(answer.cuts.grouped(self.groups))
+            if answer.tight is not None:
+                self._master.add_block_cuts(answer.tight.grouped(self.groups))
             return
         assert answer.cut is not None
         add = self._master.add_feasibility_cut if answer.value is None else self._master.add_cut

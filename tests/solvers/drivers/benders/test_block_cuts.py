@@ -13,7 +13,6 @@ from solvers.drivers.benders.block_subproblem import BlockSubproblem
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.in_out import grouping
 from solvers.drivers.benders.split import split
-from solvers.interfaces.registry import find
 from solvers.interfaces.runner import SolveOptions
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
@@ -48,9 +47,9 @@ def staged(seed, blocks=3, *, recourse=True):
     return m
 
 
-def asked(m, solver="highs", threads=None):
+def asked(m, solver=None, threads=None):
     parts = split(m, structure_of(m))
-    return BlockSubproblem(parts, solver, find(solver), SolveOptions(threads=threads)), parts
+    return BlockSubproblem(parts, solver, SolveOptions(threads=threads)), parts
 
 
 def points():

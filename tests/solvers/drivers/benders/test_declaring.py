@@ -205,13 +205,13 @@ def test_blocks_that_are_none_are_refused(options, words):
 
 def test_what_is_refused_is_said_before_the_run():
     m = sites()
-    m.share[0, 0].domain = pyo.Integers
+    m.bent = pyo.Constraint(expr=m.share[2, 0] * m.share[2, 1] >= 0.1)
     m.one_or_two = pyo.SOSConstraint(var=m.open, sos=1)
     m.extra = pyo.Var()
     m.mixed = pyo.Constraint(expr=m.share[1, 0] + m.extra <= 1)
     found = explain_split(m, complicating=m.open, subproblem=m.share)
     said = "\n".join(found.refused)
-    for words in ('SOSConstraint "one_or_two"', '"mixed"', '"share[0,0]"'):
+    for words in ('SOSConstraint "one_or_two"', '"mixed"', '"bent"'):
         assert words in said
     with pytest.raises(ModelError, match="one_or_two"):
         solvers.solve(m, "benders", complicating=m.open, subproblem=m.share)
