@@ -111,7 +111,7 @@ def learned(spec: SolverSpec, needed: C) -> SolverSpec:
 def probed(spec: SolverSpec, kinds: Any = TRIED) -> Probe:
     """Return the probe of a solver, with these classes tried. Raises SolverError if it has no licence to run."""
     probe = _kept(spec)
-    probe = replace(probe, spec=replace(probe.spec, make=spec.make, shared=spec.shared))
+    probe = replace(probe, spec=replace(probe.spec, make=spec.make, shared=spec.shared), rows=list(probe.rows))
     for kind in kinds:
         if kind not in probe.tried and kind in probe.spec.capabilities:
             noise = io.StringIO()  # of programs that are meant to be refused

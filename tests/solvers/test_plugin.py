@@ -16,7 +16,7 @@ from pyomo.opt import SolverStatus
 from pyomo.opt import TerminationCondition as Legacy
 
 import solvers
-from solvers import ModelError, OptionError
+from solvers import ModelError, OptionError, StopReason
 from solvers.drivers.catalogue import DRIVERS
 
 NAME = "fsmodels.benders"
@@ -111,7 +111,8 @@ def test_a_limit_is_told_with_the_incumbent_and_its_bound():
         results = SolverFactoryV2("fsmodels.branch-and-cut").solve(
             m, raise_exception_on_nonoptimal_result=False, load_solutions=False, **words
         )
-        if results.solution_status is not SolutionStatus.feasible:
+        stop = results.extra_info.result.stop_reason
+        if results.solution_status is not SolutionStatus.feasible or stop is not StopReason.ITERATION_LIMIT:
             continue
         found.append(limit)
         assert results.termination_condition is TerminationCondition.iterationLimit

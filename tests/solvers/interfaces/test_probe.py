@@ -179,7 +179,7 @@ def test_ctrl_c_in_a_probe_leaves_nothing_half_found(monkeypatch):
 
     class Interrupted(Highs):
         def solve(self, model, **words):
-            if pressed["now"]:
+            if pressed["now"] and model.name == "infeasible":
                 raise KeyboardInterrupt
             return super().solve(model, **words)
 
@@ -188,7 +188,9 @@ def test_ctrl_c_in_a_probe_leaves_nothing_half_found(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         solvers.probe(odd)
     pressed["now"] = False
-    assert solvers.probe(odd).slots == ["lp_solver", "sub_solver", "master_solver"]
+    probe = solvers.probe(odd)
+    assert probe.slots == ["lp_solver", "sub_solver", "master_solver"]
+    assert (probe.table.asked == "optimum -7").sum() == 1
 
 
 def test_an_object_goes_when_its_user_lets_it_go(monkeypatch):
@@ -254,7 +256,7 @@ def test_a_declared_solver_is_one_of_the_table(name):
     with pytest.raises(OptionError, match=r'"presolv" is not one of mine.*"presolve"'):
         solve(m, name, presolv="off")
     m.cost.set_value(m.cost.expr + m.serve**2)
-    with pytest.raises(SolverError, match="convex QP, QP duals needed"):
+    with pytest.raises(SolverError, match=r"convex QP.* needed"):
         solve(m, "benders", complicating=[m.open], sub_solver=name)
     assert solvers.forget(name).name == name
     with pytest.raises(SolverError, match='"mine" is not known'):
