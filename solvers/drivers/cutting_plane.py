@@ -121,6 +121,7 @@ class CuttingPlane(Driver):
     title = "convex rows and objectives over linear programs (Kelley's cutting planes)"
     options_type = CuttingPlaneConfig
     config: CuttingPlaneConfig
+    writes_logic = True
     keeps_rows = False  # for mixed-integer programs
 
     def prepare(self) -> None:

@@ -125,6 +125,7 @@ class SuccessiveLinearization(Driver):
     name = "sla"
     title = "smooth objectives over linear rows, above all concave ones (successive linear approximation)"
     options_type = LinearizationConfig
+    writes_logic = True
     config: LinearizationConfig
 
     def sees(self, component: Any) -> bool:

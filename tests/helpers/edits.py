@@ -151,7 +151,7 @@ def _logic(view: View) -> None:
     m.uses = pyo.BooleanVar(FEATURES)
     for j in FEATURES:
         m.uses[j].associate_binary_var(sigma[j])
-    m.one = pyo.LogicalConstraint(expr=pyo.exactly(1, m.uses["a"], m.uses["c"]))
+    m.one = pyo.LogicalConstraint(expr=pyo.exactly(1, m.uses["a"], m.uses["b"]))
     m.brings = pyo.LogicalConstraint(expr=m.uses["a"].implies(m.uses["d"]))
 
 
@@ -160,8 +160,9 @@ EDITS = [
          allowed=lambda s: sum(COSTS[j] for j in s) <= 3),
     Edit("pair", "one only with another", {"requires": [("a", "d")], "excludes": [("b", "d")]},
          allowed=lambda s: ("a" not in s or "d" in s) and not {"b", "d"} <= s),
-    Edit("group", "all of a group or none", {"all_or_none": [["a", "c"]]},
-         allowed=lambda s: ("a" in s) == ("c" in s)),
+    Edit("group", "all of a group or none, and of another so many",
+         {"all_or_none": [["a", "c"]], "at_most": [(["b", "c"], 1)]},
+         allowed=lambda s: ("a" in s) == ("c" in s) and not {"b", "c"} <= s),
     Edit("fix", "forced in, forced out", {"force_in": ["d"], "force_out": ["a"]},
          allowed=lambda s: "d" in s and "a" not in s),
     Edit("bound", "a bound on a weight", on_weights=_bound, rows=(((1, 0, 0, 0), -np.inf, 0.15),)),
@@ -175,5 +176,5 @@ EDITS = [
          changes=True),
     Edit("ball", "w'w at most", on_weights=_ball, ball=0.08),
     Edit("logic", "just one of two, which brings a third", on_sigma=_logic,
-         allowed=lambda s: ("a" in s) != ("c" in s) and ("a" not in s or "d" in s)),
+         allowed=lambda s: ("a" in s) != ("b" in s) and ("a" not in s or "d" in s)),
 ]  # fmt: skip

@@ -53,7 +53,7 @@ class _Products:
 
     def __init__(self) -> None:
         self.model = pyo.ConcreteModel(name="products")
-        self.model.z = pyo.Var(pyo.Any)
+        self.model.z = pyo.Var(pyo.Any, dense=False)
         self.model.known = pyo.ConstraintList()
         self.made: dict[tuple[int, int], Any] = {}
 

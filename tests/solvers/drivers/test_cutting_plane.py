@@ -202,10 +202,6 @@ def test_an_end_that_rows_do_not_show_is_an_error_that_names_the_variable():
 # What it does not take.
 
 REFUSED = {
-    "disjunction": (
-        lambda m: m.add_component("e", Disjunction(expr=[[m.x == 0], [m.y == 0]])),
-        'does not see the model\'s Disjunction "e"',
-    ),
     "two sides": (
         lambda m: m.add_component("e", pyo.Constraint(expr=(1, m.x**2 + m.y**2, 3))),
         'Row "e" is nonlinear with two sides',
@@ -232,6 +228,14 @@ def test_refuses_by_name(kind, assume_convex):
     with pytest.raises(ModelError, match=words):
         solvers.solve(model, "cutting-plane", assume_convex=assume_convex)
     assert state(model) == before
+
+
+def test_a_disjunction_is_written_as_rows():
+    models = disc(), disc()
+    for model in models:
+        model.e = Disjunction(expr=[[model.x <= -0.5], [model.y <= -0.6]])
+    assert solvers.solve(models[0], "cutting-plane").status is SolutionStatus.OPTIMAL
+    assert pyo.value(models[0].sum) == pytest.approx(solvers.solve(models[1], "scip").objective, rel=1e-4)
 
 
 def test_a_row_without_a_value_is_an_error_that_names_it():

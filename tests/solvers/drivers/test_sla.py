@@ -307,10 +307,6 @@ def square(model):
 
 
 REFUSED = {
-    "disjunction": (
-        lambda m: m.add_component("e", Disjunction(expr=[[m.x[0] == 0], [m.x[1] == 0]])),
-        'does not see the model\'s Disjunction "e"',
-    ),
     "ordered set of two": (lambda m: m.add_component("e", pyo.SOSConstraint(var=m.x, sos=2)), '"e" is of type 2.*scip'),
     "integers alone": (
         lambda m: (m.cost.set_value(m.x[0] + m.x[1]), setattr(m.x[0], "domain", pyo.Integers)),
@@ -378,6 +374,17 @@ def test_an_ordered_set_leaves_one_plant_nonzero(vertices):
     result = solvers.solve(model, "sla")
     assert result.objective == pytest.approx(best, rel=1e-6)
     assert min(model.x[0].value, model.x[2].value) == 0.0
+
+
+def test_a_disjunction_is_written_as_rows(vertices):
+    model = plants()
+    model.either = Disjunction(expr=[[model.x[0] <= 0], [model.x[1] <= 0]])
+    best = min(plants_cost(x) for x in vertices if min(x[0], x[1]) < 1e-9)
+    before = state(model)
+    result = solvers.solve(model, "sla")
+    assert result.objective == pytest.approx(best, rel=1e-6)
+    assert state(model) == before
+    assert [d.indicator_var.value for d in model.either.disjuncts].count(True) == 1
 
 
 def test_binaries_that_the_objective_does_not_see_are_put_at_their_least_sum():
