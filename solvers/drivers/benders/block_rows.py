@@ -191,6 +191,12 @@ class BlockRows:
             row_block=np.concatenate([self.row_block, row_block]),
         )
 
+    def ordered(self, order: np.ndarray) -> BlockRows:
+        """Return these with their rows in another order."""
+        lower, upper = self.lower[order], self.upper[order]
+        parts = {"matrix": self.matrix[order], "coupling": self.coupling[order], "row_block": self.row_block[order]}
+        return replace(self, lower=lower, upper=upper, **parts)
+
     def values(self, y: np.ndarray) -> np.ndarray:
         """Return the blocks' objectives at their variables' values."""
         return self.constants + np.bincount(self.column_block, weights=self.cost * y, minlength=self.count)

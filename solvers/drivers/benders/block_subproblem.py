@@ -24,6 +24,7 @@ from solvers.drivers.benders.blocks import blocks_of
 from solvers.drivers.benders.curved_lp import CurvedLP
 from solvers.drivers.benders.curves import Curves
 from solvers.drivers.benders.integer_blocks import IntegerBlock, has_integers
+from solvers.drivers.benders.linking import with_linking_rows
 from solvers.drivers.benders.named_blocks import NamedBlocks
 from solvers.drivers.benders.refusals import refusals
 from solvers.drivers.benders.relaxation import EndlessSubproblem
@@ -86,6 +87,11 @@ class BlockSubproblem:
         bounds = np.array([(v.value, v.value) if v.fixed else bounds_of(v) for v in parts.structure.complicating])
         low, up = bounds.reshape(-1, 2).T
         whole = [k for k, block in enumerate(self.blocks) if has_integers(block)]
+        if not curves.curves and not whole:
+            first = parts.structure.complicating
+            self.rows = with_linking_rows(
+                self.rows, np.array([v.is_binary() and not v.fixed for v in first], dtype=bool)
+            )
         spec = self._spec(solver, curved=bool(curves.curves), integer=bool(whole))
         linear = not curves.curves and not whole and not spec.local
         self.runner = Runner(spec, words if linear or solver is not None else SolveOptions())

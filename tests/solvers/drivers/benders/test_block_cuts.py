@@ -118,10 +118,76 @@ def test_cuts_by_other_solvers_are_valid_too(solver, need):
     assert_valid(sub, values(m, asked(m)[0]), points()[:3])
 
 
+def shared(seed):
+    """Return sites x whose capacity several y share: the rows y <= u x are implied, by optima, rows or bounds."""
+    rng = np.random.default_rng(seed)
+    m = pyo.ConcreteModel(f"shared {seed}")
+    m.x, m.y = pyo.Var(range(N), domain=pyo.Binary), pyo.Var(range(N), range(4), bounds=(0, None))
+    m.lost = pyo.Var(range(4), bounds=(0, None))
+    need, use = rng.integers(1, 6, 4), rng.uniform(0.5, 2, (N, 4))
+    for v in m.y.values():
+        if rng.random() < 0.2:
+            v.setub(float(rng.uniform(0.5, 4)))
+    m.met = pyo.ConstraintList()
+    for k in range(4):
+        sent = sum(m.y[i, k] for i in range(N)) + m.lost[k]
+        m.met.add([sent >= float(need[k]), sent == float(need[k])][rng.integers(2)])
+        if rng.random() < 0.3:  # asks for more of y too: then an optimum may hold more than it needs
+            m.met.add(m.y[0, k] - m.y[1, k] >= -float(rng.integers(0, 3)))
+    room = rng.integers(4, 14, N)
+    m.room = pyo.Constraint(
+        range(N), rule=lambda m, i: sum(float(use[i, k]) * m.y[i, k] for k in range(4)) <= float(room[i]) * m.x[i]
+    )
+    cost = rng.uniform(-0.3, 4, (N, 4))
+    m.cost = pyo.Objective(
+        expr=sum(float(cost[i, k]) * m.y[i, k] for i in range(N) for k in range(4))
+        + sum(9.0 * v for v in m.lost.values())
+        + sum(3.0 * x for x in m.x.values())
+    )
+    return m
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_that_a_binary_first_stage_implies_leave_every_value(seed):
+    m = shared(seed)
+    sub, _ = asked(m)
+    truth = values(m, sub)
+    for point, row in zip(points(), truth, strict=True):
+        assert sub.solve(point, 1e-9, None).value == pytest.approx(sum(row), abs=1e-6)
+    assert_valid(sub, truth, places(seed))
+
+
+def test_rows_that_a_binary_first_stage_implies_make_a_weak_model_strong():
+    rng, f, c = np.random.default_rng(1), range(6), range(10)
+    need, cost = rng.integers(1, 9, 10), rng.uniform(1, 9, (6, 10))
+    bounds = {}
+    for strong in (False, True):
+        m = pyo.ConcreteModel()
+        m.open, m.y = pyo.Var(f, domain=pyo.Binary), pyo.Var(f, c, bounds=(0, None))
+        m.met = pyo.Constraint(c, rule=lambda m, k: sum(m.y[i, k] for i in f) >= float(need[k]))
+        m.room = pyo.Constraint(f, rule=lambda m, i: sum(m.y[i, k] for k in c) <= 25 * m.open[i])
+        if strong:
+            m.only = pyo.Constraint(f, c, rule=lambda m, i, k: m.y[i, k] <= float(need[k]) * m.open[i])
+        shipped = sum(float(cost[i, k]) * m.y[i, k] for i in f for k in c)
+        m.cost = pyo.Objective(expr=shipped + sum(20.0 * x for x in m.open.values()))
+        result = solvers.solve(m, "benders")
+        table = result.iterations
+        bounds[strong] = table["Bound"][table["Step"] == "relaxed"].max()
+        assert result.objective == pytest.approx(solvers.solve(m, "highs").objective, rel=1e-6)
+        for v in m.open.values():  # a relaxed first stage implies no such row
+            v.domain = pyo.UnitInterval
+        whole = solvers.solve(m.clone(), "highs").objective
+        assert solvers.solve(m, "benders", complicating=m.open, gap=1e-7).objective == pytest.approx(whole, rel=1e-6)
+    assert bounds[False] == pytest.approx(bounds[True], rel=1e-4)
+
+
 @pytest.mark.slow
 def test_cuts_of_many_models_are_valid():
     for seed in range(max(1, round(60 * SOAK))):
         m = staged(seed, recourse=bool(seed % 3))
+        sub, _ = asked(m)
+        assert_valid(sub, values(m, sub), places(seed))
+        m = shared(seed)
         sub, _ = asked(m)
         assert_valid(sub, values(m, sub), places(seed))
 
