@@ -17,6 +17,7 @@ from solvers.lp.pyomo import linear_program
 from solvers.model.scaling import power_of_two
 from solvers.options import SolverObject
 
+SMALL = 0.25  # of the largest value of columns, below which a bound on one is good enough
 PAD = 1e-6  # what an LP's tolerances may take off an optimum, relative, or as a number
 LEVEL = 1024.0  # numbers within this factor of 1 are of the right size
 
@@ -112,8 +113,20 @@ class ColumnLP:
             self._lp.set_bounds(columns, self.lower[columns], self.upper[columns])
 
     def ranges(self, columns: np.ndarray, most: float, go_on: Callable[[], bool]) -> tuple[np.ndarray, np.ndarray]:
-        """Return bounds that the columns keep at all points of a cost of ``most`` at most, as far as there is time."""
+        """Return bounds that the columns keep at all points of a cost of ``most`` at most, as far as there is time.
+
+        Reduced costs bound a column first: one of d raises the optimum by d times what the column rises. A column that
+        is bounded by less than a part of the largest is left at that.
+        """
         lower, upper = self.lower[columns].copy(), self.upper[columns].copy()
+        relaxed = self._lp.solve(None)
+        if relaxed.status is not LpStatus.OPTIMAL:
+            return lower, upper
+        d, room = relaxed.reduced_costs[columns], max(0.0, most + PAD * abs(most) - relaxed.objective)
+        rise = np.divide(room, d, out=np.full(len(d), np.inf), where=d > PAD)
+        rise[relaxed.point[columns] > lower] = np.inf
+        upper = np.minimum(upper, lower + rise * (1 + PAD) + PAD)
+        enough = SMALL * float(np.abs(relaxed.point[columns]).max(initial=0.0))
         row = self._lp.rows
         self._lp.add_rows(sparse.csr_matrix(self.cost[None]), np.array([-np.inf]), np.array([most + PAD * abs(most)]))
         try:
@@ -121,7 +134,7 @@ class ColumnLP:
                 for sign, ends in ((1.0, lower), (-1.0, upper)):
                     if not go_on():
                         return lower, upper
-                    if sign > 0 and ends[k] == 0.0:  # an end that is natural, and mostly attained
+                    if ends[k] == 0.0 if sign > 0 else ends[k] - lower[k] <= enough:  # 0 is mostly attained
                         continue
                     cost = np.zeros(self.columns)
                     cost[j] = sign

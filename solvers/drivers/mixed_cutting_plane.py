@@ -87,6 +87,7 @@ class MixedCuttingPlane(CuttingPlane):
         self._values = list[float]()  # of the LPs of step 0
         self._sharp = False  # whether the next MILP is worth the full gap: its last point was
         self._proved = -math.inf  # of the choice that is being settled
+        self._start_at: np.ndarray | None = None  # the incumbent's choice
         self._cutoff = math.inf  # what the bounds on columns leave out
         self._known: dict[bytes, float] = {}  # choice -> what its LP has proven
         self._excluded = math.inf  # the least of those that are cut off
@@ -109,7 +110,7 @@ class MixedCuttingPlane(CuttingPlane):
             sent = len(lp.rows)
             self._tighten(program)
             with self.timing("master"):
-                found = program.solve_to(self._milp_gap(), self.clock.left)  # 2
+                found = program.solve_to(self._milp_gap(), self.clock.left, self._start_at)  # 2
             self._solved += 1
             self._take_milp_bound(found)
             if self.closed(c.gap):  # 4
@@ -220,8 +221,11 @@ class MixedCuttingPlane(CuttingPlane):
             return self._again(choice)
         self._step, self._proved = "choice", -math.inf
         self._lead(*self._at_choice(choice, point))
+        before = self.best
         with self.lp.pinned(self._columns, choice):
             ended = self._cut_until(self._beaten)
+        if self.best != before:
+            self._start_at = choice
         if ended is not None and ended[1] is SolutionStatus.INFEASIBLE:
             self._proved, ended = math.inf, None
         self._known[key] = self._proved

