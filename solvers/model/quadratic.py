@@ -21,6 +21,7 @@ from solvers.clarabel.cones import expand, squares_of
 from solvers.errors import ModelError
 from solvers.psd import is_psd
 
+SMALL = 200  # columns up to which second derivatives are a dense matrix
 DENSE = 0.2  # share of entries above which a matrix is kept dense
 
 
@@ -92,20 +93,30 @@ class Quadratic:
 
     def value(self, x: np.ndarray) -> float:
         """Return f at a point."""
-        y = x[self.columns]
-        products = self.factor @ ((self.left @ y + self.shift) * (self.right @ y + self.other_shift))
-        return float(self.constant + self.linear @ x + 0.5 * (y @ (self.twice @ y)) + products)
+        y, found = x[self.columns], self.constant + self.linear @ x
+        if len(self.factor):
+            found += self.factor @ ((self.left @ y + self.shift) * (self.right @ y + self.other_shift))
+        if len(self.body.quad[0]):
+            found += 0.5 * (y @ (self.twice @ y))
+        return float(found)
 
     def slope(self, x: np.ndarray) -> np.ndarray:
         """Return the derivatives of what is not linear, over ``columns``."""
-        y = x[self.columns]
-        along_left = self.left.T @ (self.factor * (self.right @ y + self.other_shift))
-        along_right = self.right.T @ (self.factor * (self.left @ y + self.shift))
-        return np.asarray(self.twice @ y + along_left + along_right)
+        y, found = x[self.columns], np.zeros(len(self.columns))
+        if len(self.factor):
+            found += self.left.T @ (self.factor * (self.right @ y + self.other_shift))
+            found += self.right.T @ (self.factor * (self.left @ y + self.shift))
+        if len(self.body.quad[0]):
+            found += self.twice @ y
+        return found
 
     @cached_property
     def hessian(self) -> Any:
         """The second derivatives over ``columns``, dense or csr."""
+        if len(self.columns) <= SMALL:
+            left, right = _dense(self.left), _dense(self.right)
+            outer = left.T @ (self.factor[:, None] * right)
+            return _dense(self.twice) + outer + outer.T
         left, right = sparse.csr_array(self.left), sparse.csr_array(self.right)
         products = left.T @ sparse.diags_array(self.factor) @ right
         return _packed(sparse.csr_array(sparse.csr_array(self.twice) + products + products.T))
@@ -143,6 +154,10 @@ def _stacked(lines: Sequence[Affine], columns: np.ndarray) -> Any:
     coefs = np.concatenate([np.empty(0), *(a.coefs for a in lines)])
     where = (np.repeat(np.arange(len(lines)), sizes), np.searchsorted(columns, cols))
     return _packed(sparse.csr_array((coefs, where), shape=(len(lines), len(columns))))
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
 def _packed(matrix: Any) -> Any:
