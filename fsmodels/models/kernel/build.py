@@ -162,7 +162,7 @@ def by_oracle(
         boxed=[model.z],
         rowed=[model.z],
         implicit="functions of its kernel matrix",
-        remedy='build it with form="algebra"',
+        remedy='build it with form="algebra"' + (", which has no sigma," if sigma else ""),
         selected=by_sigma if sigma else problem.selected,
         **facts,
     ).seal(model)

@@ -87,7 +87,7 @@ class OracleDescent(Driver):
             able = ", ".join(dict.fromkeys(v.parent_component().name for v in data_of(structure.boxed)))
             raise ModelError(
                 f"The steps of this model stand for it as it was built. Here {edits[0]}: only bounds and fixed values "
-                f"of {able} may change{', and linear rows on it may be added' if structure.rowed else ''}. "
+                f"of {able} may change{_addable(structure)}. "
                 f"{structure.remedy[:1].upper()}{structure.remedy[1:]} to edit it."
             )
         self.variables, self.stated = structure.variables(), structure.on_point(self.model)
@@ -281,6 +281,14 @@ class OracleDescent(Driver):
                 "from the start with a smaller tolerance=, which makes the steps more exact."
             )
         self.message = " ".join(s for s in said if s)
+
+
+def _addable(structure: OracleBlocks) -> str:
+    if not structure.rowed:
+        return ""
+    binaries = structure.switches[0][0].parent_component().name if structure.switches else ""
+    beside = f", on {binaries} and on integers beside it," if binaries else ""
+    return f", and linear rows on it{beside} may be added"
 
 
 def takes_oracles(model: Any, options: dict[str, Any]) -> bool:

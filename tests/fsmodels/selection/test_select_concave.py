@@ -258,10 +258,10 @@ def test_lambda_is_needed(model, data):
     ("arguments", "error", "words"),
     [
         ({"model": "fsv", "C": 1.0}, fs.ParameterError, "does not use C.*penalty"),
-        ({"model": "fsv", "max_features": 2}, fs.ParameterError, "does not use max_features"),
+        ({"model": "fsv", "max_features": 9}, fs.InfeasibleParameter, r"use 1\.\.4"),
         ({"model": "fs", "max_features": 9}, fs.InfeasibleParameter, r"use 1\.\.4"),
-        ({"model": "fsv", "force_in": ["a"]}, fs.ModelError, "no sigma.*force_in.*fs, fsl"),
-        ({"model": "obd", "requires": [("a", "b")]}, fs.ModelError, "no sigma.*requires"),
+        ({"model": "fsv", "force_in": ["z"]}, fs.DataError, '"z" is not a feature'),
+        ({"model": "obd", "requires": [("a", "a")]}, fs.DataError, "stands on both sides"),
         ({"model": "fs", "excludes": [("a", "z")]}, fs.DataError, '"z" is not a feature'),
         ({"model": "fs", "solver": "highs"}, fs.ModelError, "scip"),
         ({"model": "fsv", "solver": "highs"}, fs.SolverError, "pounce"),
