@@ -20,19 +20,22 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy import sparse
 
 from solvers.clock import Clock
 from solvers.facts.structure import Cut, SubAnswer
+from solvers.interfaces.runner import SolveOptions
+from solvers.lp.mixed import MixedProgram, mixed_solver
 from solvers.model.linear import LinearRows
 
 FloatArray = NDArray[np.float64]
 
 RADII = (2, 4)
 BETTER = 1e-6  # relative: the least that an exchange must gain
+GAP = 1e-6  # relative, of a program
 PATIENCE = 30  # answers of q without a better value
 SECONDS = 5.0  # of a program
-MOST = 300  # columns: beyond them the programs take longer than they are worth
+MOST = 300  # columns, those of the largest weights: with more the programs take longer than they are worth
 
 
 class Exchanges:
@@ -48,16 +51,20 @@ class Exchanges:
         clock: Clock,
     ) -> None:
         self.master, self.n, self.ask, self.clock = master, columns, ask, clock
-        self.lower, self.upper = np.append(lower, 0.0), np.append(upper, np.inf)
-        self.integer = np.array([0 if v.is_continuous() else 1 for v in master.variables] + [0])
+        self.lower, self.upper = np.append(lower, np.zeros(2)), np.append(upper, np.full(2, np.inf))  # x, eta, r
+        self.integer = np.array([*(not v.is_continuous() for v in master.variables), False, False])
         self.cuts: list[Cut] = []
         self.best: tuple[float, FloatArray] | None = None
         self._idle = 0
+        self._program: MixedProgram | None = None
+        self._centre: FloatArray | None = None  # of the program, and how many of the cuts it has
+        self._known = 0
 
     def run(self, weights: FloatArray) -> FloatArray | None:
         """Return the best selection met, first that of the largest weights; None where there is none, or no time."""
-        if self.n > MOST:
-            return None
+        if self.n > MOST:  # the others stay as little selected as they may be
+            others = np.argsort(-weights, kind="stable")[MOST:]
+            self.upper[others] = self.lower[others]
         first = self._solve(np.append(-weights, np.zeros(len(self.lower) - self.n)), None, 0)
         if first is None or not self._tried(first):
             return None
@@ -66,7 +73,7 @@ class Exchanges:
             assert self.best is not None
             value, here = self.best
             unit = max(abs(value), 1e-300)
-            cost = np.append(self.master.cost / unit, 1.0)
+            cost = np.append(self.master.cost / unit, [1.0, 0.0])
             there = self._solve(cost, here, RADII[radius], unit)
             if there is None:
                 radius += 1
@@ -83,7 +90,7 @@ class Exchanges:
             self.cuts.append(answer.cut)
         if answer.value is None:
             return False
-        value = self.master.constant + float(self.master.cost @ x[:-1]) + answer.value
+        value = self.master.constant + float(self.master.cost @ x[:-2]) + answer.value
         if self.best is not None and value >= self.best[0] - BETTER * abs(self.best[0]):
             self._idle += 1
             return False
@@ -93,26 +100,32 @@ class Exchanges:
 
     def _solve(self, cost: FloatArray, here: FloatArray | None, radius: int, unit: float = 1.0) -> FloatArray | None:
         """Return a proposal; None where nothing near can be better."""
-        rows = self.master
-        parts = []
-        if len(rows.rows):
-            matrix = np.hstack([rows.matrix.toarray(), np.zeros((len(rows.rows), 1))])
-            parts.append(LinearConstraint(matrix, rows.lower, rows.upper))
-        if here is not None:
-            slopes = np.zeros((len(self.cuts) + 1, len(self.lower)))
-            slopes[:-1, : self.n] = [-cut.coefficients / unit for cut in self.cuts]
-            slopes[:-1, -1] = 1.0
-            slopes[-1, : self.n] = 2.0 * here - 1.0  # at least the ones there less the switches
-            least = np.append([cut.constant / unit for cut in self.cuts], float(here.sum()) - radius)
-            parts.append(LinearConstraint(slopes, least, np.inf))
         limit = SECONDS if self.clock.left is None else min(SECONDS, self.clock.left)
         if limit <= 0.0:
             return None
-        found = milp(cost, integrality=self.integer, bounds=Bounds(self.lower, self.upper), constraints=parts,
-                     options={"time_limit": limit, "mip_rel_gap": 1e-6})  # fmt: skip
-        if found.x is None:
-            return None
-        if here is None or self.best is None:
-            return np.asarray(found.x)
-        bound, value = self.master.constant / unit + float(found.fun), self.best[0] / unit
-        return None if bound >= value - BETTER * abs(value) else np.asarray(found.x)
+        rows, program = self.master, self._program
+        if program is None or here is not self._centre:
+            program = self._program = MixedProgram(
+                mixed_solver(None, "highs"), SolveOptions(), cost, self.lower, self.upper, np.flatnonzero(self.integer)
+            )
+            self._centre, self._known = here, 0
+            if len(rows.rows):
+                matrix = sparse.hstack([sparse.csr_array(rows.matrix), sparse.csr_array((len(rows.rows), 2))])
+                program.add_rows(matrix.tocsr(), rows.lower, rows.upper)
+            if here is not None:  # at least the ones there less the switches
+                near = np.append(2.0 * here - 1.0, np.zeros(len(self.lower) - self.n))
+                near[-1] = 1.0
+                program.add_rows(near[None], np.array([float(here.sum())]), np.array([np.inf]))
+        if here is not None:
+            program.set_bounds(np.array([len(self.lower) - 1]), np.zeros(1), np.array([float(radius)]))
+            if new := self.cuts[self._known :]:
+                slopes = np.zeros((len(new), len(self.lower)))
+                slopes[:, : self.n], slopes[:, -2] = [-cut.coefficients / unit for cut in new], 1.0
+                program.add_rows(slopes, np.array([cut.constant / unit for cut in new]), np.full(len(new), np.inf))
+                self._known = len(self.cuts)
+        found = program.solve_to(GAP, limit)
+        if found.point is None or here is None or self.best is None:
+            return found.point
+        least = -np.inf if found.objective is None else self.master.constant / unit + found.objective
+        value = self.best[0] / unit
+        return None if least >= value - BETTER * abs(value) else found.point

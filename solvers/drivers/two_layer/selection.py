@@ -56,10 +56,12 @@ FloatArray = NDArray[np.float64]
 ROUNDS = 300  # rows that a fit or a relaxation may ask for
 FINE, COARSE = 1e-10, 1e-5  # accuracies of a saddle point, in its units
 KEPT = 80  # rows that the next problem begins with
+MANY = 200  # rows in a problem, from which on those far from the worst are left out
 AHEAD = 0.1  # of the way from the best point to the last: where a row is taken too
 TINY = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)  # of the largest weight
 LINE = 4  # rows that a line search may ask for
-SHARE = 0.3  # of the time that is left, for exchanges at the root
+SHARE = 0.3  # of the time, for the root, and of what is left then for exchanges
+AT_ROOT = 10  # times the accuracy asked for there, a tenth of the gap
 TIGHT = 1e-7  # relative gap of answers at selections
 SELECTED = 1e-9  # a sigma that counts
 BORDER = 400  # rows of a relaxation
@@ -98,6 +100,13 @@ class RowPool:
         """Return X w, of weights on some columns."""
         X = self.matrix if columns is None else self.matrix[:, columns]
         return np.asarray(X @ w, dtype=float).ravel()
+
+    def nearest(self, points: list[FloatArray], used: list[int]) -> list[int]:
+        """Return which of some rows are nearest to the worst of them at any of some weights."""
+        P, q = self.P[used], self.q[used]
+        values = np.array([q + P @ w for w in points])
+        behind = (values.max(axis=1)[:, None] - values).min(axis=0)
+        return [used[k] for k in np.argsort(behind, kind="stable")[:KEPT].tolist()]
 
     def near(self, w: FloatArray) -> None:
         """Let the next problem begin with the rows that are nearest to the worst at w."""
@@ -238,6 +247,9 @@ class SelectionOracle:
         """Minimise over the master's rows and bounds, to a relative gap or any proof of ``enough``."""
         pool, clock, m = self.pool, Clock(time_limit), self.pool.matrix.shape[1]
         C, B = self.parameters()
+        root = not np.isfinite(enough)
+        limit = Clock(clock.left_of(SHARE)) if root else clock  # the tree has the rest
+        accuracy = AT_ROOT * accuracy if root else accuracy
         within = _polytope(master, lower, upper, m, B)
         if within is None:
             return None
@@ -257,19 +269,21 @@ class SelectionOracle:
             there = self._point(master, answer.w, answer.d, x, pool.scores(answer.w), C)
             met = [there] if here is None else [there, *self._line(master, here, there, C)]
             here = min([*met, *([] if here is None else [here])], key=lambda p: p.value)
-            if best.bound >= enough or here.value - best.bound <= accuracy * abs(here.value) or clock.over:
+            if best.bound >= enough or here.value - best.bound <= accuracy * abs(here.value) or limit.over:
                 break
             ahead, _ = pool.at(here.scores + AHEAD * (there.scores - here.scores))
             new = {ahead, *(p.row for p in met)} - set(used)
             if not new and fine <= FINE:
                 break
             fine = float(np.clip(1e-3 * (here.value - best.bound) / unit, FINE, COARSE)) if new else FINE
-            used += sorted(new)
+            if len(used) > MANY:
+                used = pool.nearest([here.w, there.w], used)
+            used += sorted(new - set(used))
         if here is not None:
             pool.near(here.w)
         if best is None or here is None:
             return None
-        choices = [] if np.isfinite(enough) else self._near(master, lower, upper, here, clock)
+        choices = [] if not root else self._near(master, lower, upper, here, clock)
         return replace(best, point=here.x, choices=choices)
 
     def _near(
