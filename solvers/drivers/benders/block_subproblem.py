@@ -29,7 +29,7 @@ from solvers.drivers.benders.named_blocks import NamedBlocks
 from solvers.drivers.benders.refusals import refusals
 from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import SplitModel
-from solvers.errors import ModelError, SolverFailure
+from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, default_solver, find
@@ -94,6 +94,11 @@ class BlockSubproblem:
             )
         spec = self._spec(solver, curved=bool(curves.curves), integer=bool(whole))
         linear = not curves.curves and not whole and not spec.local
+        if words.own and curves.curves and solver is None and not whole:
+            raise OptionError(
+                f"sub_options={words.own} are for one solver, and curved blocks are solved by linear programs and by "
+                f'another where these do not end: name it, sub_solver="{spec.name}".'
+            )
         self.runner = Runner(spec, words if linear or solver is not None else SolveOptions())
         own = SolveOptions(threads=1, tee=words.tee, own=words.own) if linear else SolveOptions(threads=1)
         make = partial(linear_program, (solver or "highs") if linear else "highs", words=own, tolerance=FINEST)

@@ -12,6 +12,7 @@ from solvers.drivers.catalogue import DRIVERS
 from solvers.facts import Cuts, no_cuts
 from solvers.interfaces.runner import Runner
 from solvers.lp.highs import HighsLP
+from solvers.lp.highs_mixed import HighsProgram
 
 
 def plant():
@@ -144,6 +145,12 @@ def told(monkeypatch):
         seen.append(dict(more.get("options") or {}))
         init(self, *arguments, **more)
 
+    def mixed(self, spec, words, *arguments, **more):
+        seen.append(dict(words.own))
+        begin(self, spec, words, *arguments, **more)
+
+    begin = HighsProgram.__init__
+    monkeypatch.setattr(HighsProgram, "__init__", mixed)
     monkeypatch.setattr(Runner, "solve", noted)
     monkeypatch.setattr(HighsLP, "__init__", made)
     return seen
@@ -196,6 +203,9 @@ def test_what_a_driver_needs_of_a_solver_is_not_to_be_changed(need):
     m = plant()
     with pytest.raises(OptionError, match="simplex_strategy=4 is not allowed in a driver's linear programs"):
         solve(m, "branch-and-cut", complicating=[m.open], lp_options={"simplex_strategy": 4})
+    for name in ("mip_rel_gap", "time_limit"):
+        with pytest.raises(OptionError, match=f"{name}=0.5 is not allowed in a driver's programs"):
+            solve(disc(pyo.Integers), "cutting-plane", master_options={name: 0.5})
     need("gurobi")
     with pytest.raises(OptionError, match="the driver needs LazyConstraints=1"):
         solve(m, "single-tree", complicating=[m.open], master_options={"lazyconstraints": 0})
@@ -206,6 +216,15 @@ def test_options_that_would_go_to_another_solver_are_refused():
     m.cost.set_value(m.x + m.y)
     with pytest.raises(OptionError, match="the model is linear, which highs solves"):
         solve(m, "multi-start", sub_options={"mu_init": 0.01})
+
+
+def test_options_of_curved_blocks_are_for_a_solver_that_is_named(told):
+    m = plant()
+    m.cost.set_value(m.cost.expr + sum(x**2 for x in m.serve.values()))
+    with pytest.raises(OptionError, match=r'curved blocks.*name it, sub_solver="clarabel"'):
+        solve(m, "benders", complicating=[m.open], sub_options={"max_iter": 90})
+    solve(m, "benders", complicating=[m.open], sub_solver="clarabel", sub_options={"max_iter": 90})
+    assert {"max_iter": 90} in told
 
 
 def test_a_block_has_options_of_its_own(told):

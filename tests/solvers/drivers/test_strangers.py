@@ -10,7 +10,7 @@ import pytest
 import solvers
 from solvers import Block, OptionError, Separable, SolutionStatus, SolverError, solve
 from solvers.facts import Cuts, no_cuts
-from solvers.interfaces import trials
+from solvers.interfaces import strangers, trials
 from solvers.interfaces.registry import SOLVERS
 from solvers.interfaces.runner import Runner
 from solvers.interfaces.trials import DOWN
@@ -347,6 +347,29 @@ def test_options_of_a_slot_reach_a_stranger_or_are_refused(stranger):
     if stranger == "appsi_highs":
         options = {"presolve": "off"}
         optimal(solve(m, "benders", complicating=[m.open], sub_solver=stranger, sub_options=options), LINEAR)
+
+
+def test_words_that_pyomo_has_no_way_to_pass_are_refused_or_said(monkeypatch, caplog):
+    monkeypatch.setitem(strangers._PROGRAMS, "highs", strangers._Program())
+    m, odd = plant(), pyo.SolverFactory("appsi_highs")
+    with caplog.at_level(logging.WARNING, "solvers"):
+        optimal(solve(m, "benders", complicating=[m.open], master_solver=odd, time_limit=60), LINEAR)
+    assert "passes no gap to" in caplog.text
+    for word in ("threads", "seed"):
+        with pytest.raises(OptionError, match=f'"{word}" cannot be passed to'):
+            solve(m, "benders", complicating=[m.open], master_solver=odd, **{word: 1})
+    with pytest.raises(OptionError, match='"gap" cannot be passed to'):
+        solve(m, odd, gap=0.1)
+
+
+def test_a_solver_that_takes_no_time_limit_gets_no_run_with_one(need, monkeypatch):
+    need("gurobi")
+    monkeypatch.setitem(strangers._PROGRAMS, "gurobi", strangers._Program())  # Pyomo ignores timelimit= here
+    m, odd = plant(), pyo.SolverFactory("gurobi_direct")
+    optimal(solve(m, "benders", complicating=[m.open], master_solver=odd), LINEAR)
+    for call in ({"solver": "benders", "complicating": [m.open], "master_solver": odd}, {"solver": odd}):
+        with pytest.raises(OptionError, match='"time_limit" cannot be passed to'):
+            solve(m, time_limit=60, **call)
 
 
 def test_one_object_in_every_slot(thing):
