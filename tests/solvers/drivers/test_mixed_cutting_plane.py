@@ -1,6 +1,7 @@
 """Cutting planes over MILPs: convex models with integers beside enumeration, bounds, limits, refusals."""
 
 import itertools
+import os
 
 import numpy as np
 import pyomo.environ as pyo
@@ -242,3 +243,26 @@ def test_a_domain_that_is_no_interval_is_refused_by_name():
     model.row = pyo.Constraint(expr=model.odd + model.x[0] <= 4)
     with pytest.raises(ModelError, match="odd"):
         solvers.solve(model, "cutting-plane")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 100 + max(1, int(15 * float(os.environ.get("FSMODELS_SOAK", "1"))))))
+def test_random_models_beside_all_choices(seed):
+    rng = np.random.default_rng(seed)
+    sense = pyo.minimize if rng.random() < 0.5 else pyo.maximize
+    model = plant(seed, unit=10.0 ** rng.integers(-2, 3), sense=sense)
+    y = list(model.y.values())
+    for k in range(int(rng.integers(0, 3))):
+        a = rng.integers(-2, 3, len(y))
+        body = pyo.quicksum(int(c) * v for c, v in zip(a, y, strict=True)) + 0 * y[0]
+        model.add_component(f"more_{k}", pyo.Constraint(expr=body <= int(rng.integers(-1, 3))))
+    if rng.random() < 0.4:
+        model.floor = pyo.Constraint(expr=model.x[int(rng.integers(5))] >= 0.3 * model.x[int(rng.integers(5))].ub)
+    optimum = enumerated(model)
+    result = solvers.solve(model, "cutting-plane", time_limit=60)
+    if optimum is None:
+        assert result.status is SolutionStatus.INFEASIBLE
+        return
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(optimum, rel=5e-6, abs=5e-6)
+    brackets(result, optimum, 1.0 if sense == pyo.minimize else -1.0, rel=5e-6)
