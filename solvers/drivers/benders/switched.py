@@ -11,8 +11,8 @@ either. With its multipliers r, d = -A'r, and h_j the least of d_j w_j over the 
 .. math:: \ell^\top r^+ - u^\top r^- - r^\top B x + \sum_{z_k} \min_{z_k} d_k z_k + \sum_j x_j h_j
 
 is above 0 at x-bar, and at most 0 wherever there is a solution. A coefficient of -inf is as good as one that is lower
-than all the rest can add up to. Where no row of the user's own holds both parts, more selected features never hurt, and
-the choice and all smaller ones are cut off.
+than all the rest can add up to; over binaries, so is any larger one, of either sign. Where no row of the user's own
+holds both parts, more selected features never hurt, and the choice and all smaller ones are cut off.
 """
 
 from __future__ import annotations
@@ -266,7 +266,11 @@ class SwitchedSubproblem(Declarative):
         top = self._top(cut)
         if not np.isfinite(top):
             return None
-        cut = Cut(cut.constant, np.where(endless, -max(top, 0.0), cut.coefficients))
+        if all(v.is_binary() for v in structure.complicating):  # lest a large one hides how far above 0 it is
+            up, size = cut.coefficients > 0, np.minimum(np.abs(cut.coefficients), max(top, 0.0))
+            cut = Cut(top - float(size[up].sum()), np.where(up, size, -size))
+        else:
+            cut = Cut(cut.constant, np.where(endless, -max(top, 0.0), cut.coefficients))
         return cut if cut.at(point) > 0.5 * answer.objective else None
 
 

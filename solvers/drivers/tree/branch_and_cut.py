@@ -152,9 +152,9 @@ class BranchAndCut(DecompositionDriver):
     def _raise_tree_bound(self) -> None:
         bound = min(self._tree.bound, self._tree.left_out)
         if bound < np.inf:  # -inf would be a node that has no bound yet
-            self.raise_bound(bound, of_rest=True)
+            self.raise_bound(min(bound, self.incumbents.least), of_rest=True)
         elif self.best is not None:  # nothing is left, and nothing was left out
-            self.raise_bound(self.best)
+            self.raise_bound(self.incumbents.least)
 
     def _visit(self, node: Node) -> None:
         """Bound a node and branch, or close it; a node where the run ends stays open."""

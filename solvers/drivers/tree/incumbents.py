@@ -21,8 +21,9 @@ EARLIER = 3  # best choices of the last runs that are tried at the root
 class IncumbentSearch:
     """Finds incumbents for a driver: asks its subproblem, and offers it what is found.
 
-    ``improved``: called after each better incumbent. ``choice``: the incumbent's complicating part. ``pool``: cuts of
-    all answers. ``asks``: questions to the structure so far.
+    ``improved``: called after each better incumbent. ``choice``: the incumbent's complicating part. ``least``: of what
+    is proven of the choices that were evaluated. ``pool``: cuts of all answers. ``asks``: questions to the structure so
+    far.
     """
 
     def __init__(self, driver: DecompositionDriver, lp: MasterLP, memory: Memory | None) -> None:
@@ -34,6 +35,7 @@ class IncumbentSearch:
         self._earlier = self.memory.choices[-EARLIER:]
         self.improved: Callable[[], None] = lambda: None
         self.choice: np.ndarray | None = None
+        self.least = np.inf
         self.asks = 0
         self._level, self._searched = 1, 0  # of the exchanges during the tree: width, and questions
 
@@ -65,6 +67,7 @@ class IncumbentSearch:
         if answer.value is None:
             return None
         objective = self.lp.value(point) + answer.value
+        self.least = min(self.least, self.lp.value(point) + answer.bound)
         improves = self.driver.best is None or objective < self.driver.best
         if not improves and self.driver.config.validation is None:
             return objective

@@ -114,7 +114,7 @@ class RootSearch:
     def _report(self, root: Root) -> bool:
         """Take what an iteration of the bundle has found; tell whether it is enough."""
         driver, incumbents = self.driver, self.incumbents
-        driver.raise_bound(min(root.bound, self.tree.left_out), of_rest=True)
+        driver.raise_bound(min(root.bound, self.tree.left_out, incumbents.least), of_rest=True)
         if self.lp.added == 1:  # an incumbent at once: what the first cut says is worth most
             incumbents.evaluate(self.lp.greedy(np.argsort(root.cuts[0][0].coefficients, kind="stable")))
         if self.lp.added % 10 == 0:

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from pyomo.gdp import Disjunction
 
 import fsmodels as fs
 import solvers
@@ -361,6 +362,21 @@ def test_an_integer_of_the_users_is_decided_in_the_master(driver, build):
     model.objective.set_value(model.objective.expr + 0.3 * pyo.quicksum(model.steps.values()))
     result = fs.solve(model, driver)
     assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(fs.solve(model, "scip").objective, rel=2e-4)
+
+
+@pytest.mark.parametrize("driver", DECOMPOSITIONS)
+def test_choices_that_a_small_number_forbids_are_cut_off(driver, build):
+    """No weight is as large as asked for, by 1e-4, beside a big-M of 50."""
+    model = build()
+    for w in model.w.values():
+        w.setlb(-50), w.setub(50)
+    model.w["a"].setub(-1e-4)
+    model.apart = pyo.Constraint(expr=model.sigma["a"] + model.sigma["b"] <= 1)
+    model.either = Disjunction(expr=[[model.w["a"] >= 1e-4], [model.w["b"] >= 1e-4]])
+    assert fs.solve(model, driver).status is SolutionStatus.INFEASIBLE
+    model.apart.deactivate()
+    result = fs.solve(model, driver)
     assert result.objective == pytest.approx(fs.solve(model, "scip").objective, rel=2e-4)
 
 

@@ -1,4 +1,4 @@
-"""FSP with rows of an analyst's own, by whole-model solvers, against every support by Clarabel's quadratic programs."""
+"""FSP with rows of an analyst's own, by solvers and drivers, against every support by Clarabel's quadratic programs."""
 
 import itertools
 import os
@@ -181,6 +181,23 @@ def test_edits_that_a_tolerance_would_lose(solver, seed, make_data, need):
     need(solver)
     result = drawn(seed, "perspective", make_data).check(solver, "perspective")
     assert result.status in (fs.SolutionStatus.OPTIMAL, fs.SolutionStatus.INFEASIBLE), result
+
+
+@pytest.mark.parametrize("seed", [0, 5, 6, 9, 10])
+@pytest.mark.parametrize("driver", ["branch-and-cut", "benders"])
+def test_edits_by_the_drivers(driver, seed, make_data):
+    result = drawn(seed, "perspective", make_data).check(driver, "perspective")
+    assert result.status in (fs.SolutionStatus.OPTIMAL, fs.SolutionStatus.INFEASIBLE), result
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("driver", ["branch-and-cut", "benders", "single-tree"])
+def test_random_edits_by_the_drivers(driver, make_data, need):
+    """30 instances each; FSMODELS_SOAK=20 makes them 600."""
+    need("gurobi" if driver == "single-tree" else driver)
+    for seed in range(1000, 1000 + max(1, round(30 * SOAK))):
+        result = drawn(seed, "perspective", make_data).check(driver, "perspective")
+        assert result.status in (fs.SolutionStatus.OPTIMAL, fs.SolutionStatus.INFEASIBLE), (seed, result)
 
 
 @pytest.mark.slow
