@@ -122,13 +122,14 @@ def violation(model: Any) -> float:
     model = read(model)
     worst, known = 0.0, bodies_of(model.model)
     for row in model.rows:
-        body = known[id(row)] if id(row) in known else _body(row.body)
+        least, expression, most = row.to_bounded_expression()
+        body = known[id(row)] if id(row) in known else _body(expression)
         if body is None:
             return float("inf")
-        if row.lower is not None:
-            worst = max(worst, _short(pyo.value(row.lower), body, 1.0))
-        if row.upper is not None:
-            worst = max(worst, _short(pyo.value(row.upper), body, -1.0))
+        if least is not None:
+            worst = max(worst, _short(pyo.value(least), body, 1.0))
+        if most is not None:
+            worst = max(worst, _short(pyo.value(most), body, -1.0))
     for ordered in model.stated(pyo.SOSConstraint):
         worst = max(worst, _sos_violation(ordered))
     outside = {}

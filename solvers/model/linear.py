@@ -60,18 +60,21 @@ class LinearRows:
             constants[here] = constant_here
         read = {k for here, _, _ in known for k in here}
         walked = [k for k in range(len(rows)) if k not in read]
+        sides: list[Any] = [None] * len(rows)
         with _free(variables):
             for r in walked:
-                constants[r], pairs = _affine(rows[r].body, f'Row "{rows[r].name}"', column)
+                lower_side, body, upper_side = rows[r].to_bounded_expression()  # once: it may be made anew each time
+                sides[r] = lower_side, upper_side
+                constants[r], pairs = _affine(body, rows[r], column)
                 columns += [column[id(v)] for _, v in pairs]
                 coefficients += [c for c, _ in pairs]
                 starts.append(len(columns))
             for r, row in enumerate(rows):
-                lo, up = pyo.value(row.lower), pyo.value(row.upper)
+                lo, up = map(pyo.value, sides[r] if sides[r] is not None else (row.lower, row.upper))
                 lower[r] = -np.inf if lo is None else lo - constants[r]
                 upper[r] = np.inf if up is None else up - constants[r]
             for term in terms:
-                constant, pairs = _affine(term, f'Objective term "{term}"', column)
+                constant, pairs = _affine(term, None, column)
                 fixed_cost += sign * constant
                 for c, v in pairs:
                     cost[column[id(v)]] += sign * c
@@ -133,7 +136,8 @@ def _read(known: KnownRows, there: list[int], column: Mapping[int, int]) -> tupl
     return sparse.csr_matrix(parts, shape=(len(there), len(column))), constants
 
 
-def _affine(expression: Any, what: str, column: Mapping[int, int]) -> tuple[float, list[tuple[float, Any]]]:
+def _affine(expression: Any, row: Any, column: Mapping[int, int]) -> tuple[float, list[tuple[float, Any]]]:
+    """Return constant and terms of a row's body, or of an objective's term where ``row`` is None."""
     if type(expression) is LinearExpression:  # a builder's dense row: no walk
         coefs = (c if type(c) is float else float(pyo.value(c)) for c in expression.linear_coefs)
         pairs = list(zip(coefs, expression.linear_vars, strict=True))
@@ -144,6 +148,7 @@ def _affine(expression: Any, what: str, column: Mapping[int, int]) -> tuple[floa
         return constant, pairs
     repn = generate_standard_repn(expression, compute_values=True, quadratic=False)
     if not repn.is_linear():
+        what = f'Objective term "{expression}"' if row is None else f'Row "{row.name}"'
         raise ModelError(
             f"{what} is not linear, and the drivers take linear rows and terms only, besides declared couplings. "
             f"Solve the whole model by name: {either(C.MIQCP)}."

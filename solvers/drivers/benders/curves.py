@@ -54,7 +54,7 @@ class Curves:
         for b, block in enumerate(blocks):
             linear = []
             for row in [*block.rows, *block.coupling]:
-                if is_linear(row.body):
+                if is_linear(row.to_bounded_expression()[1]):
                     linear.append(row)
                 else:
                     found._add_row(b, row, parts.variables_of(row), place, assume_convex)
