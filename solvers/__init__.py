@@ -15,7 +15,8 @@ from solvers.drivers.sla import SuccessiveLinearization
 from solvers.drivers.tree.branch_and_cut import BranchAndCut
 from solvers.drivers.tree.memory import Memory
 from solvers.drivers.two_layer.driver import TwoLayer
-from solvers.drivers.two_layer.selection import RowPool, SelectionOracle
+from solvers.drivers.two_layer.row_pool import RowPool
+from solvers.drivers.two_layer.selection import SelectionOracle
 from solvers.drivers.two_layer.support_search import SupportFound, SupportSearch
 from solvers.errors import Error, ModelError, OptionError, SolverError
 from solvers.facts.base import Facts, facts_of

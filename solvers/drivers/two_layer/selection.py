@@ -24,6 +24,7 @@ Relaxation
     ``saddle_point`` over the rows so far, in x = d = sigma where the master says that sum sigma <= B, and else with d
     beside sigma. Of its alpha the cut above is a linear function, whose least value over the master is a linear
     program: by weak duality a proven bound, and reduced costs. Worst rows are added until bound and value have met.
+    Where that is too large, alpha is taken best for D alone, and the rest is the same: a weaker bound.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ from solvers.clock import Clock
 from solvers.drivers.two_layer.columns import Restricted, solve_columns
 from solvers.drivers.two_layer.exchanges import Exchanges
 from solvers.drivers.two_layer.polytope import Polytope
+from solvers.drivers.two_layer.row_pool import RowPool
 from solvers.drivers.two_layer.saddle_point import solve_saddle
 from solvers.drivers.two_layer.support_search import solve_rows
-from solvers.facts.composite import RiskRow
 from solvers.facts.k_support import half_norm
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.lp.highs import HighsLP, LpStatus
@@ -55,7 +56,6 @@ FloatArray = NDArray[np.float64]
 
 ROUNDS = 300  # rows that a fit or a relaxation may ask for
 FINE, COARSE = 1e-10, 1e-5  # accuracies of a saddle point, in its units
-KEPT = 80  # rows that the next problem begins with
 MANY = 200  # rows in a problem, from which on those far from the worst are left out
 AHEAD = 0.1  # of the way from the best point to the last: where a row is taken too
 TINY = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)  # of the largest weight
@@ -66,52 +66,6 @@ TIGHT = 1e-7  # relative gap of answers at selections
 SELECTED = 1e-9  # a sigma that counts
 BORDER = 400  # rows of a relaxation
 FREE = 1e-9  # reduced costs that count as 0 on a variable without bound
-
-
-class RowPool:
-    """The rows of a risk met so far, over all columns; it depends on the data alone, so that clones share it.
-
-    ``matrix`` (n, m), ``worst``, ``scale``: as in ``CompositeRisk``.
-    """
-
-    def __init__(self, matrix: Any, worst: Callable[[np.ndarray], RiskRow], scale: float) -> None:
-        self.matrix, self.worst, self.scale = matrix, worst, scale
-        self.P, self.q = np.empty((0, matrix.shape[1])), np.empty(0)
-        self._known: dict[tuple[float, bytes], int] = {}
-        self.first, _ = self.at(np.zeros(matrix.shape[0]))
-        self.active = [self.first]
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> RowPool:
-        """Return this object, whose rows hold for every copy."""
-        return self
-
-    def at(self, scores: FloatArray) -> tuple[int, float]:
-        """Return the place of the worst row at scores, and the risk there."""
-        row = self.worst(scores)
-        risk = max(0.0, self.scale * (row.side - float(row.coefficients.astype(float) @ scores)))
-        key = (row.side, row.coefficients.tobytes())
-        if key not in self._known:
-            slopes = -self.scale * np.asarray(self.matrix.T @ row.coefficients.astype(float)).ravel()
-            self._known[key] = len(self.q)
-            self.P, self.q = np.vstack([self.P, slopes]), np.append(self.q, self.scale * row.side)
-        return self._known[key], risk
-
-    def scores(self, w: FloatArray, columns: Any = None) -> FloatArray:
-        """Return X w, of weights on some columns."""
-        X = self.matrix if columns is None else self.matrix[:, columns]
-        return np.asarray(X @ w, dtype=float).ravel()
-
-    def nearest(self, points: list[FloatArray], used: list[int]) -> list[int]:
-        """Return which of some rows are nearest to the worst of them at any of some weights."""
-        P, q = self.P[used], self.q[used]
-        values = np.array([q + P @ w for w in points])
-        behind = (values.max(axis=1)[:, None] - values).min(axis=0)
-        return [used[k] for k in np.argsort(behind, kind="stable")[:KEPT].tolist()]
-
-    def near(self, w: FloatArray) -> None:
-        """Let the next problem begin with the rows that are nearest to the worst at w."""
-        values = self.q + self.P @ w
-        self.active = np.argsort(-values, kind="stable")[:KEPT].tolist()
 
 
 _Fitted = tuple[float, FloatArray, FloatArray, float]  # value, w, d and risk
@@ -252,7 +206,7 @@ class SelectionOracle:
         accuracy = AT_ROOT * accuracy if root else accuracy
         within = _polytope(master, lower, upper, m, B)
         if within is None:
-            return None
+            return self._apart(master, lower, upper, accuracy, enough, limit)
         used, best, here, fine = list(pool.active), None, None, COARSE
         unit = C * max(float(pool.q.max()), 1e-300)
         for _ in range(ROUNDS):
@@ -328,10 +282,46 @@ class SelectionOracle:
             rows.append(found[-1].row)
         return found
 
+    def _apart(
+        self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float, limit: Clock
+    ) -> RelaxedAnswer | None:
+        """Bound what is too large to be solved at once: the rows' alpha are best for D alone, the cut sees the master.
+
+        The cut holds whatever alpha is, so that this is a relaxation of the relaxation.
+        """
+        pool, m = self.pool, self.pool.matrix.shape[1]
+        C, B = self.parameters()
+        shares = np.clip(upper[:m], 0.0, 1.0)
+        within = replace(Polytope.of_budget(m, B), upper=shares)
+        used, best, least, here = list(pool.active), None, np.inf, np.zeros(m)
+        for _ in range(ROUNDS):
+            answer = solve_saddle(pool.P[used], pool.q[used], int(B), C, accuracy=FINE, within=within)
+            if answer is None:
+                break
+            cut = self._cut(used, answer.alpha, shares, B)
+            proven = self._least(master, lower, upper, cut)
+            if proven is None:
+                break
+            if best is None or proven[0] > best.bound:
+                best = RelaxedAnswer(proven[0], np.clip(proven[2], lower, upper), proven[1], cut)
+            row, risk = pool.at(pool.scores(answer.w))
+            value = _spread(answer.w, answer.d) + C * risk
+            least, here = (value, answer.w) if value < least else (least, here)
+            if best.bound >= enough or least - cut.at(shares) <= accuracy * abs(least) or limit.over:
+                break
+            new = {row, pool.at(pool.scores(here + AHEAD * (answer.w - here)))[0]} - set(used)
+            if not new:
+                break
+            if len(used) > MANY:
+                used = pool.nearest([here, answer.w], used)
+            used += sorted(new - set(used))
+        pool.near(here)
+        return best
+
     def _least(
         self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, cut: Cut
-    ) -> tuple[float, np.ndarray] | None:
-        """Return the least of the master's cost and a cut over the master, by weak duality, and its reduced costs."""
+    ) -> tuple[float, np.ndarray, np.ndarray] | None:
+        """Return the least of the master's cost and a cut over the master, by weak duality, reduced costs, a point."""
         m, N = len(cut.coefficients), len(master.cost)
         if self._lp is None or self._lp[0] is not master:
             lp = HighsLP(np.zeros(N), lower, upper)
@@ -355,7 +345,7 @@ class SelectionOracle:
         if np.any(np.abs(d[loose]) > FREE * scale):
             return None
         bound = master.constant + cut.constant + float(r[up] @ master.lower[up] + r[down] @ master.upper[down])
-        return bound + float(d[~loose] @ side[~loose]), d
+        return bound + float(d[~loose] @ side[~loose]), d, answer.point
 
 
 def threshold(half: FloatArray, sigma: FloatArray, B: float) -> float:

@@ -342,3 +342,22 @@ def test_a_path_with_rows_changes_the_most(small, values):
     table = fs.path(small, "fsmulti", max_features=[1, 2], **given)
     for most in (1, 2):
         assert table["objective"][most] == pytest.approx(best(values(most, 30.0), allowed, most), rel=1e-5)
+
+
+@pytest.mark.parametrize("B", [1, 2])
+def test_what_is_too_large_to_be_relaxed_at_once_has_a_weaker_bound_that_holds(B, small, values, monkeypatch):
+    monkeypatch.setattr("solvers.drivers.two_layer.selection.BORDER", 0)
+    model = mv.fsmulti(small, budget=B, C=30.0, sigma=True)
+    cost_row(model)
+    oracle = facts_of(model).oracle
+    master = LinearRows.of([model.costs], list(model.sigma.values()), [], 1.0)
+    truth = best(values(B, 30.0), ROWS[cost_row], 5)
+    found = oracle.relax(master, np.zeros(5), np.ones(5), accuracy=1e-6, enough=1e9, time_limit=None)
+    assert 0 < found.bound <= truth * (1 + 1e-7)
+    for s, q in values(B, 30.0).items():
+        if ROWS[cost_row](s):
+            moved = np.where(found.reduced_costs > 0, s, np.array(s) - 1.0)
+            assert found.bound + float(found.reduced_costs @ moved) <= q * (1 + 1e-7)
+    result = fs.solve(model, gap=1e-6)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(truth, rel=1e-5)
