@@ -25,6 +25,7 @@ LEAST = {"time_limit": 0, "gap": 0, "iteration_limit": 1, "threads": 1, "patienc
 LARGEST_SEED = 2**31 - 1  # of the solvers inside
 
 
+TIME_LIMITS = {"time_limit", "timelimit", "limits/time", "maxtime", "max_wall_time", "max_cpu_time", "sec", "tmlim"}
 TABLE = "table"  # what ``tee=True`` shows of a driver
 
 
@@ -125,6 +126,16 @@ class Config:
         """Tell whether to show the table, or the log of the solver in a slot."""
         words = [self.tee] if isinstance(self.tee, str) else self.tee
         return what == TABLE and bool(words) if isinstance(words, bool | np.bool_) else what in words
+
+    def check_own(self) -> None:
+        """Refuse a time limit among the options of a slot: each solve inside gets what the run has left.
+
+        Raises OptionError.
+        """
+        for slot in self.slots():
+            for name, value in self.own(slot).items():
+                if name.lower() in TIME_LIMITS:
+                    raise OptionError(f"{slot}_options {name}={value!r} is not allowed: give the driver's time_limit.")
 
     def check_tee(self) -> None:
         """Refuse to show what there is not. Raises OptionError."""

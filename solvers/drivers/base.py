@@ -59,6 +59,7 @@ def configure(config: type[Config], options: dict[str, Any], name: str) -> Any:
     check_limits(options)
     filled = config(**options)
     filled.check_tee()
+    filled.check_own()
     return filled
 
 

@@ -26,7 +26,6 @@ _CHOOSE, _DUAL = 0, 1  # HiGHS' simplex_strategy
 _TAKEN = {
     "solver": 'they go from basis to basis, which is the simplex method\'s; interior points are lp_solver="clarabel"',
     "simplex_strategy": "it is chosen anew at each solve, by what has changed since the last",
-    "time_limit": "give the driver's time_limit",
     "output_flag": 'give tee="lp"',
     "log_to_console": 'give tee="lp"',
 }

@@ -48,11 +48,8 @@ class HighsProgram:
     ) -> None:
         self._highs = highs = highspy.Highs()
         own = check_options(spec, words.own)
-        for name, word in (("mip_rel_gap", "gap"), ("time_limit", "time_limit")):
-            if name in own:
-                raise OptionError(
-                    f"{name}={own[name]!r} is not allowed in a driver's programs: give the driver's {word}."
-                )
+        if (gap := own.get("mip_rel_gap")) is not None:
+            raise OptionError(f"mip_rel_gap={gap!r} is not allowed in a driver's programs: give the driver's gap.")
         self._own, self._columns, self._integer = own, len(cost), integer
         told: dict[str, Any] = {"output_flag": False, "random_seed": words.seed, "threads": words.threads, **own}
         for name, value in told.items():

@@ -203,12 +203,20 @@ def test_what_a_driver_needs_of_a_solver_is_not_to_be_changed(need):
     m = plant()
     with pytest.raises(OptionError, match="simplex_strategy=4 is not allowed in a driver's linear programs"):
         solve(m, "branch-and-cut", complicating=[m.open], lp_options={"simplex_strategy": 4})
-    for name in ("mip_rel_gap", "time_limit"):
-        with pytest.raises(OptionError, match=f"{name}=0.5 is not allowed in a driver's programs"):
-            solve(disc(pyo.Integers), "cutting-plane", master_options={name: 0.5})
+    with pytest.raises(OptionError, match=r"mip_rel_gap=0.5 is not allowed in a driver's programs"):
+        solve(disc(pyo.Integers), "cutting-plane", master_options={"mip_rel_gap": 0.5})
     need("gurobi")
     with pytest.raises(OptionError, match="the driver needs LazyConstraints=1"):
         solve(m, "single-tree", complicating=[m.open], master_options={"lazyconstraints": 0})
+
+
+@pytest.mark.parametrize(("driver", "slot"), SLOTS)
+@pytest.mark.parametrize("name", ["time_limit", "TimeLimit", "limits/time"])
+def test_a_time_limit_is_the_runs(driver, slot, name):
+    build, further, _, _ = SLOTS[driver, slot]
+    model = build()
+    with pytest.raises(OptionError, match=f"{slot}_options {name}=3 is not allowed: give the driver's time_limit"):
+        solve(model, driver, **{f"{slot}_options": {name: 3}}, **words(model, further))
 
 
 def test_options_that_would_go_to_another_solver_are_refused():
