@@ -296,7 +296,10 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None, sigma: bool =
     )
     plane = [model.w, model.gamma, model.y, model.z, model.v, model.u]
     facts = Blocks(
-        [Block([model.r], closed_form=_steps, name="r"), Block(plane, tidy=_smallest, name="plane")],
+        [
+            Block([model.r], closed_form=None if sigma else _steps, name="r"),  # which no row on r would leave standing
+            Block(plane, tidy=_smallest, name="plane"),
+        ],
         _weights_of_complementarity(model, mu, sigma),
         selected=by_sigma if sigma else partial(by_weight, column_sizes(data.X)),
         violation=_unselected_weight if sigma else None,

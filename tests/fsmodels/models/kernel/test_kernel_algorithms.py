@@ -101,7 +101,7 @@ def test_efs_starts_at_the_geometric_margin_and_keeps_lambda_within_its_bounds(c
 
     class Spy:
         lower, upper = np.full(68, -np.inf), np.full(68, np.inf)
-        method, tolerance, iteration_limit, seed = "l-bfgs-b", 1e-3, 100, 0
+        method, tolerance, iteration_limit, seed, rows = "l-bfgs-b", 1e-3, 100, 0, None
 
         def watch(self, point, value):
             seen.append(point[-1])
@@ -343,7 +343,7 @@ def test_refusals_name_the_form_that_can(chess):
     model = kernel.full_fs(chess, C=1.0, penalty=1.0)
     with pytest.raises(fs.ModelError, match='build it with form="algebra" to edit or to solve it whole'):
         fs.solve(model, "scip")
-    model.budget = pyo.Constraint(expr=model.z["a"] + model.z["b"] <= 1)
+    model.budget = pyo.Constraint(expr=model.z["a"] * model.z["b"] <= 1)
     with pytest.raises(fs.ModelError, match=r'row "budget" was added.*Build it with form="algebra" to edit it'):
         fs.solve(model)
 
@@ -395,10 +395,10 @@ UNSEEN = {
         "own", Complementarity(expr=complements(m.z["a"] >= 0, m.z["b"] >= 0))
     ),
     "SOSConstraint": lambda m: m.add_component("own", pyo.SOSConstraint(var=m.z, sos=1)),
-    "row": lambda m: m.add_component("own", pyo.Constraint(expr=m.z["a"] == 0)),
+    "row": lambda m: m.add_component("own", pyo.Constraint(expr=m.z["a"] ** 2 <= 1)),
     "rows of a block": lambda m: (
         m.add_component("own", pyo.Block()),
-        m.own.add_component("row", pyo.Constraint(expr=m.z["a"] == 0)),
+        m.own.add_component("row", pyo.Constraint(expr=m.z["a"] + m.u[0] <= 1)),
     ),
     "sense": lambda m: setattr(m.objective, "sense", pyo.maximize),
     "second objective": lambda m: m.add_component("own", pyo.Objective(expr=m.z["a"])),
@@ -406,6 +406,15 @@ UNSEEN = {
     "bounded offset": lambda m: m.b.setub(0),
 }
 NAMES = {"sense": "objective", "integer weights": r"z\[a\]", "bounded offset": '"b"'}
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_a_linear_row_on_weights_in_a_block_is_kept(build, chess):
+    model = BUILDS[build](chess, C=1.0, penalty=1.0)
+    model.own = pyo.Block()
+    model.own.row = pyo.Constraint(expr=model.z["a"] == 0)
+    assert fs.solve(model, iteration_limit=5).has_solution
+    assert model.z["a"].value == 0.0
 
 
 @pytest.mark.parametrize("edit", UNSEEN)
