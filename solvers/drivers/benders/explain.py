@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyomo.environ as pyo
@@ -19,6 +20,7 @@ from solvers.errors import Error, ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.convexity import is_linear
+from solvers.model.logic import written_rows
 from solvers.model.unseen import others
 from solvers.reading import ModelReading
 
@@ -143,11 +145,16 @@ def explain_split(
         reading, complicating=complicating, blocks=blocks, subproblem=subproblem, coupling=coupling
     )
     declared = structure.built is not None
-    refused = [
-        f"{name} is not seen: write it as rows, or deactivate it"
-        for name in others(reading, lambda c: declared and is_declared(structure, c))
-    ]
+    sees = partial(is_declared, structure) if declared else lambda component: False
+    refused = []
     try:
+        if (written := written_rows(reading, sees)) is not None:  # as the drivers do
+            reading = ModelReading(model, written)
+        mine = [] if written is None else written.components
+        refused = [
+            f"{name} is not seen: write it as rows, or deactivate it"
+            for name in others(reading, lambda c: sees(c) or any(c is part for part in mine))
+        ]
         parts = split(reading, structure)
     except ModelError as error:
         return ExplainedSplit(model.name, structure.told_by, refused=[*refused, str(error)])
@@ -161,7 +168,8 @@ def _blocks(parts: SplitModel) -> tuple[list[SubBlock], list[str]]:
     """Return the blocks, of a builder's model the subproblem as a whole, and what is refused of them."""
     structure = parts.structure
     if structure.built is not None:
-        rows, coupling, terms = parts.subproblem_rows, parts.coupling_rows, parts.subproblem_terms
+        rows, coupling = parts.subproblem_rows, [*parts.coupling_rows, *parts.linking_rows]
+        terms = parts.subproblem_terms
         return [SubBlock(structure.variables(), rows, coupling, terms, [*range(len(structure.complicating))])], []
     try:
         return blocks_of(parts), []

@@ -15,3 +15,18 @@ def test_a_suffix_of_the_user_counts_before_what_the_builder_says(make_data):
     found = explain_split(m)
     assert found.told_by == 'the Suffix "stage"'
     assert any('"only_selected[' in words for words in found.refused)
+
+
+def test_rows_of_both_parts_and_logic_are_explained(make_data):
+    model = fs.fsp.fsp_m(make_data(12, 3, seed=1), max_features=2)
+    model.far, model.uses = pyo.Var(), pyo.BooleanVar(["a", "b"])
+    for j in ("a", "b"):
+        model.uses[j].associate_binary_var(model.sigma[j])
+    model.above = pyo.Constraint(expr=model.w["a"] <= model.far)
+    model.tied = pyo.Constraint(expr=model.far <= 0.1 * model.sigma["b"])
+    model.brings = pyo.LogicalConstraint(expr=model.uses["a"].implies(model.uses["b"]))
+    said = explain_split(model)
+    assert said.refused == []
+    assert "far" in said.blocks[0].variables
+    assert "tied" in said.couplings
+    assert any("brings" in name for name in said.master.rows)
