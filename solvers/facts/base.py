@@ -12,7 +12,7 @@ from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change
 from solvers.facts.twin import Twin
 from solvers.model.cloning import Attached
-from solvers.model.expressions import largest_coefficient
+from solvers.model.expressions import largest_slope
 from solvers.reading import read
 
 FACTS = "facts of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
@@ -132,7 +132,7 @@ def resolution_of(model: Any) -> float:
     if facts is not None and facts.resolution is not None:
         return facts.resolution(model.model)
     objective = next(iter(model.objectives), None)
-    return 0.0 if objective is None else SOLVED * largest_coefficient(objective.expr)
+    return 0.0 if objective is None else SOLVED * largest_slope(objective.expr)
 
 
 __all__ = ["AsBuilt", "Facts", "built_of", "data_of", "facts_of", "resolution_of", "told_violation"]

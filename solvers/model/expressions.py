@@ -94,5 +94,21 @@ def largest_coefficient(expression: Any) -> float:
     return max([*sizes, 1.0 if repn.nonlinear_expr is not None else 0.0])
 
 
+def largest_slope(expression: Any) -> float:
+    """Return what an error in a variable is multiplied by at most, where that is told by coefficients and bounds.
+
+    That of ``c x y`` is c times x: the coefficient, or less where the bounds keep both near 0, as of columns in other
+    units, (x / 1e-6)^2 for x up to 1e-6.
+    """
+    if type(expression) is LinearExpression:
+        return largest_coefficient(expression)
+    repn = generate_standard_repn(expression, compute_values=True, quadratic=True)
+    sizes = [abs(c) for c in repn.linear_coefs]
+    for c, pair in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True):
+        ends = [abs(end) if end is not None else 1.0 for v in pair for end in v.bounds]
+        sizes.append(abs(c) * min(1.0, max(ends)))
+    return max([*sizes, 1.0 if repn.nonlinear_expr is not None else 0.0])
+
+
 def _is_named(expression: Any) -> bool:
     return getattr(expression, "is_named_expression_type", lambda: False)()

@@ -67,6 +67,18 @@ def test_it_is_the_optimum_of_all_choices(seed):
     assert set(result.iterations["Step"]) == {"relaxation", "milp", "choice"}
 
 
+def test_a_quadratic_objective_in_small_units_is_not_called_optimal_at_any_value():
+    result = solvers.solve(plant(1, unit=1e-6), "cutting-plane", iteration_limit=30)
+    assert result.status is not SolutionStatus.OPTIMAL or result.bound >= result.objective * (1 - 1e-5)
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(bounds=(0, 4e-6)), pyo.Var(bounds=(0, 1))
+    m.row = pyo.Constraint(expr=m.x / 1e-6 + m.y <= 0.5)
+    m.cost = pyo.Objective(expr=(m.x / 1e-6 - 1) ** 2 + m.y)
+    found = solvers.solve(m, "cutting-plane")
+    assert found.objective == pytest.approx(0.25, rel=1e-4)
+    assert found.bound == pytest.approx(0.25, rel=1e-4)
+
+
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_the_units_of_a_big_m_do_not_matter(unit):
     result = solvers.solve(plant(2, unit=unit), "cutting-plane", time_limit=20)
