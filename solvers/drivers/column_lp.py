@@ -125,7 +125,8 @@ class ColumnLP:
         d, room = relaxed.reduced_costs[columns], max(0.0, most + PAD * abs(most) - relaxed.objective)
         rise = np.divide(room, d, out=np.full(len(d), np.inf), where=d > PAD)
         rise[relaxed.point[columns] > lower] = np.inf
-        upper = np.minimum(upper, lower + rise * (1 + PAD) + PAD)
+        near = np.isfinite(rise)
+        upper[near] = np.minimum(upper[near], lower[near] + rise[near] * (1 + PAD) + PAD)
         enough = SMALL * float(np.abs(relaxed.point[columns]).max(initial=0.0))
         row = self._lp.rows
         self._lp.add_rows(sparse.csr_matrix(self.cost[None]), np.array([-np.inf]), np.array([most + PAD * abs(most)]))

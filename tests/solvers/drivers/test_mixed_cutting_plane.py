@@ -11,6 +11,7 @@ import solvers
 from cutting_planes import Norm, brackets
 from model_state import state
 from solvers import ModelError, SolutionStatus, SolverError, StopReason
+from solvers.drivers.mixed_cutting_plane import MixedCuttingPlane
 from solvers.facts.separable import Separable
 from solvers.values import fixed
 
@@ -278,3 +279,22 @@ def test_random_models_beside_all_choices(seed):
     assert result.status is SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(optimum, rel=5e-6, abs=5e-6)
     brackets(result, optimum, 1.0 if sense == pyo.minimize else -1.0, rel=5e-6)
+
+
+def test_columns_without_bounds_get_ranges_that_are_numbers():
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1], domain=pyo.Integers)  # free
+    m.y = pyo.Var(bounds=(-3, 3))
+    m.disc = pyo.Constraint(expr=(m.x[0] - 0.4) ** 2 + (m.x[1] + 1.3) ** 2 + m.y**2 <= 20)
+    m.cost = pyo.Objective(expr=m.x[0] + 2 * m.x[1] - m.y)
+    m.cost.expr += (m.x[0] - m.x[1]) ** 2
+    driver = MixedCuttingPlane(m)
+    asked = []
+    original = driver.lp.ranges
+    driver.lp.ranges = lambda columns, most, go_on: asked.append(original(columns, most, lambda: False)) or asked[-1]
+    with np.errstate(invalid="raise"):
+        result = driver.solve()
+    assert result.status is SolutionStatus.OPTIMAL
+    assert asked
+    assert not any(np.isnan(bounds).any() for pair in asked for bounds in pair)
+    assert result.objective == pytest.approx(solvers.solve(m, "scip").objective, rel=2e-4)
