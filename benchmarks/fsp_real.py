@@ -11,7 +11,8 @@ Cells: the shipped sets, standardised; M = 3, 5, 10 features and C = 0.1, 1, 10;
 - all supports: the fast subproblem at each of them, where there are fewer than 200,000.
 
 Seconds are CPU seconds of the process, building left out; what numba compiles is on disk before the first cell. "gap"
-is that between the bound and the best objective known of the cell. WRONG: a bound above it.
+is that between the bound and the best objective known of the cell. WRONG: a bound above it. Limits are of wall-clock
+time, which on a busy machine is fewer CPU seconds.
 """
 
 import argparse
