@@ -120,6 +120,18 @@ def test_a_set_without_solution_is_made_small():
     assert solvers.solve(m, "benders", complicating=m.x).objective == pytest.approx(2.0)
 
 
+def test_the_master_keeps_its_point_while_a_block_with_integers_is_asked():
+    """What bounds the block from below is found with x free: the incumbent is x as the master has it all the same."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var([0, 1], domain=pyo.Binary, initialize=0), pyo.Var(domain=pyo.Integers, bounds=(0, 9))
+    m.need = pyo.Constraint(expr=2 * m.y >= 5 - 3 * m.x[0] - 2 * m.x[1])
+    m.away = pyo.Constraint(expr=3 * m.y >= 1 - m.x[0] - m.x[1])
+    m.cost = pyo.Objective(expr=m.y + 9 * m.x[0] + 9 * m.x[1])
+    sub = BlockSubproblem(split(m, structure_of(m, complicating=m.x)), None, SolveOptions())
+    assert sub.solve(np.zeros(2), 1e-9, None).value == pytest.approx(3.0)
+    assert [v.value for v in m.x.values()] == [0.0, 0.0]
+
+
 def test_what_no_cut_is_known_for_is_refused_by_name():
     m = staged(0)
     m.x[2].domain = pyo.Integers
