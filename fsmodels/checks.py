@@ -85,6 +85,18 @@ def choice(name: str, value: Any, allowed: list[str]) -> str:
     return str(value)
 
 
+def switch(name: str, value: Any, meaning: str) -> bool:
+    """Return True or False. Raises ParameterError, with the value and what True means."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(f"{name}={short(repr(value))} is not allowed: give True for {meaning}, or False.")
+    return bool(value)
+
+
+def choosing(sigma: Any) -> bool:
+    """Return ``sigma`` of a builder: whether the model shall have binaries. Raises ParameterError, with the value."""
+    return switch("sigma", sigma, "binaries that say what is selected")
+
+
 def feature_count(value: Any, n_features: int, instead: str = "", name: str = "max_features") -> int:
     """Return max_features as int, a whole number in 1..n_features; ``instead`` names another way in the message.
 

@@ -43,7 +43,7 @@ from pyomo.core.expr.visitor import identify_variables
 from pyomo.gdp import Disjunction
 from scipy import sparse
 
-from fsmodels.checks import positive, share
+from fsmodels.checks import choosing, positive, share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import InfeasibleParameter, ModelError
 from fsmodels.models.plane import by_ordered_sets, plane_rows
@@ -203,7 +203,7 @@ def build(data: Dataset, *, penalty: float, delta: float = 0.01, sigma: bool = F
     share("penalty", penalty, MEANING)
     positive("delta", delta, "delta is the step of the differences")
     model = robust_lp(data)
-    if sigma:
+    if choosing(sigma):
         by_ordered_sets(model, model.w)
     return model
 

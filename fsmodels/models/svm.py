@@ -59,7 +59,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from fsmodels.checks import positive
+from fsmodels.checks import choosing, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.parameters import changeable
 from fsmodels.models.plane import (
@@ -198,7 +198,7 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.C
         doc="(ONSVM) 1-norm of the weights and slacks",
     )
     parts = [(1.0, list(model.p.values())), (-1.0, list(model.q.values()))]
-    if not sigma:
+    if not choosing(sigma):
         return with_proof(model, data, _put_parts, _one_norm_bound, parts)
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="1 if feature j may have a weight")
     model.M = pyo.Expression(expr=cost_of_nothing(data.y, model.C), doc="(ONSVM) p_j + q_j <= M at every optimum")

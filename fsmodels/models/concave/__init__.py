@@ -100,7 +100,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.mpec import Complementarity, complements
 
-from fsmodels.checks import choice, feature_count, positive, share
+from fsmodels.checks import choice, choosing, feature_count, positive, share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.concave.forms import (
     bounded_plane,
@@ -281,7 +281,7 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None, sigma: bool =
     model = bounded_plane("FSB", data, penalty)
     weight = partial(share, "mu", meaning="mu weighs complementarity", open_below=True)
     model.mu = changeable(weight, MU[0] if mu is None else mu, "(14) weight of complementarity")
-    domain = pyo.Binary if sigma else pyo.UnitInterval
+    domain = pyo.Binary if choosing(sigma) else pyo.UnitInterval
     model.r = pyo.Var(model.features, domain=domain, doc="(14) r = v_* where complementary")
     if sigma:
         model.sigma = pyo.Reference(model.r)
@@ -342,7 +342,7 @@ def _smoothed(
     sigma: bool,
 ) -> pyo.ConcreteModel:
     model = bounded_plane(name, data, penalty)
-    if sigma:
+    if choosing(sigma):
         by_ordered_sets(model, model.v)
     steepness = partial(positive, "alpha", meaning="alpha is the steepness of the step")
     model.alpha = changeable(steepness, alpha, f"{number} alpha")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyomo.environ as pyo
 
-from fsmodels.checks import share
+from fsmodels.checks import choosing, share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models import concave, obd, svm
 from fsmodels.models.classifier import LinearClassifier
@@ -75,7 +75,7 @@ class Obd(FsFamily):
 
 def _robust_lp(data: Dataset, *, penalty: float | None = None, sigma: bool = False) -> pyo.ConcreteModel:
     """Build the robust LP, for rows on sigma as FS without a price; only the report needs ``penalty``, for (7)."""
-    return concave.fs(data, penalty=0.0) if sigma else svm.robust_lp(data)
+    return concave.fs(data, penalty=0.0) if choosing(sigma) else svm.robust_lp(data)
 
 
 def _lambda(given: Given) -> float:

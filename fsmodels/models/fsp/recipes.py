@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from fsmodels.checks import choosing
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models import svm
 from fsmodels.models.classifier import LinearClassifier
@@ -64,7 +65,7 @@ def _absolutes(c: LinearClassifier, given: Given, model: Any) -> float:
 
 def _svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.ConcreteModel:
     """Build the SVM (1), for rows on sigma as FSP-lambda without a price: the best SVM on what they allow."""
-    return fsp_lambda(data, penalty=0.0, C=C) if sigma else svm.l2_svm(data, C=C)
+    return fsp_lambda(data, penalty=0.0, C=C) if choosing(sigma) else svm.l2_svm(data, C=C)
 
 
 RECIPES = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from fsmodels.checks import choice
+from fsmodels.checks import choice, choosing
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.gmeb.build import (
     add_classifier,
@@ -79,6 +79,7 @@ def primal(
     'optimal'
     """
     choice("form", form, FORMS)
+    sigma = choosing(sigma)
     model, columns = centred_model("GMEB primal", data)
     bounds_on_moments(model, R_plus, R_minus)
     model.s = pyo.Var(

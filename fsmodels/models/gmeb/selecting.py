@@ -22,6 +22,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from fsmodels.checks import choosing
 from fsmodels.errors import ParameterError
 from fsmodels.models.gmeb.columns import Centred
 
@@ -59,7 +60,7 @@ def add_choice(model: pyo.ConcreteModel, columns: Centred, *, cones: bool) -> No
 
 def without_choice(form: str, sigma: bool, why: str) -> None:
     """Refuse ``sigma=True`` for a form that has no binaries, and say which has."""
-    if sigma:
+    if choosing(sigma):
         raise ParameterError(
             f"Rows on what is selected (sigma=True) are not allowed by gmeb.{form}: {why}. State them on the model "
             '"gmeb", which is gmeb.primal(data, R_plus=, R_minus=, sigma=True); without rows its optimum is the same.'

@@ -10,7 +10,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from fsmodels.checks import choice, positive
+from fsmodels.checks import choice, choosing, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, ParameterError
@@ -82,7 +82,7 @@ def by_sigma(model: pyo.ConcreteModel) -> list[str]:
 
 def without_sigma(form: str, sigma: bool) -> None:
     """Refuse binaries beside the algebra, which is for NLP solvers."""
-    if sigma:
+    if choosing(sigma):
         raise ParameterError(
             f'sigma=True is not for form="{form}", whose rows are for NLP solvers: use form="oracle", which searches '
             "over selections."
@@ -140,7 +140,7 @@ def by_oracle(
 ) -> pyo.ConcreteModel:
     """Give a model its objective without algebra, and the steps of its algorithm; a builder's end."""
     problem: Problem = model.kernel_problem
-    if sigma:
+    if choosing(sigma):
         by_ordered_sets(model, model.z, "(4)")
         pairs = list(zip(model.sigma.values(), model.z.values(), strict=True))
         facts |= {"switches": pairs, "linked": [model.only_selected]}

@@ -71,7 +71,7 @@ from numpy.typing import NDArray
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from fsmodels.checks import choice, feature_count, positive, renamed, whole
+from fsmodels.checks import choice, choosing, feature_count, positive, renamed, switch, whole
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
@@ -184,8 +184,8 @@ def fsmulti(
     ('optimal', 12)
     """
     choice("form", form, FORMS)
-    B = feature_count(budget, dataset(data).n_features + _flag(offset), name="budget")
-    _flag(sigma, "sigma", "binaries")
+    B = feature_count(budget, dataset(data).n_features + switch("offset", offset, "a column of ones"), name="budget")
+    choosing(sigma)
     if form == "lazy":
         return _lazy("FSmulti", data, B, C, loss, offset, sigma=sigma)
     return (_stated if form == "stated" else _explicit)(data, B, C, loss, offset, sigma=sigma)
@@ -205,7 +205,9 @@ def structural_svm(
     >>> fs.solve(fs.multivariate.structural_svm(data, C=10.0, loss="prbep")).status.value
     'optimal'
     """
-    return _lazy("structural SVM", data, data.n_features + _flag(offset), C, loss, offset)
+    return _lazy(
+        "structural SVM", data, data.n_features + switch("offset", offset, "a column of ones"), C, loss, offset
+    )
 
 
 @renamed("max_features", OF_FIVE)
@@ -256,12 +258,6 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
 
 
 # What the builders share.
-
-
-def _flag(value: Any, name: str = "offset", what: str = "a column of ones") -> bool:
-    if not isinstance(value, bool):
-        raise ParameterError(f"{name}={value!r} is not allowed: give True for {what}, or False.")
-    return value
 
 
 def _matrix(data: Dataset, offset: bool) -> Any:

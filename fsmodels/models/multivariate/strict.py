@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from fsmodels.checks import feature_count
+from fsmodels.checks import choosing, feature_count
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.multivariate import classifier, fsmulti, risk
@@ -51,7 +51,7 @@ def build(
         )
     if max_features is not None:
         feature_count(max_features, data.n_features + bool(offset))
-        if form != "lazy" and not sigma:
+        if form != "lazy" and not choosing(sigma):
             raise ParameterError(f'max_features with form="{form}": exchanges need form="lazy"; give budget instead.')
     B: Any = budget if max_features is None else max_features
     model = fsmulti(data, budget=B, C=C, loss=loss, offset=offset, form=form, sigma=sigma)
