@@ -118,7 +118,9 @@ class DecompositionDriver(Driver):
             if self._bound_at_hand() is not None:  # proven from the data: whoever sees no end to it is wrong
                 self.message = f"{said} The data prove that it has an end: its solver failed."
                 return StopReason.SOLVER_ERROR, None
-            known = self.best is not None or (self.asks_within and isinstance(error, EndlessSubproblem))
+            relaxed = isinstance(inside, BlockSubproblem) and not inside.fractional  # its integers may have no point
+            at_point = self.asks_within and isinstance(error, EndlessSubproblem) and not relaxed
+            known = self.best is not None or at_point
         except SolverError as error:
             if self.best is None:
                 raise

@@ -132,6 +132,30 @@ def test_the_master_keeps_its_point_while_a_block_with_integers_is_asked():
     assert [v.value for v in m.x.values()] == [0.0, 0.0]
 
 
+def test_a_block_whose_relaxation_has_no_end_may_have_no_point():
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.free = pyo.Var(domain=pyo.Binary), pyo.Var(domain=pyo.Integers, bounds=(0, 9)), pyo.Var()
+    m.odd = pyo.Constraint(expr=2 * m.y == 1 + 2 * m.x)
+    m.low = pyo.Constraint(expr=m.free <= m.y)
+    m.cost = pyo.Objective(expr=m.free + m.x)
+    assert solvers.solve(m, "benders", complicating=m.x).status is SolutionStatus.INFEASIBLE
+    m.odd.set_value(2 * m.y == 2 + 2 * m.x)
+    assert solvers.solve(m, "benders", complicating=m.x).status is SolutionStatus.UNBOUNDED
+
+
+def test_the_first_cut_of_a_block_with_integers_is_tight_however_high_its_value_without_cuts():
+    """Nothing bounds eta before: its 0 is above the value, and says nothing of which cuts are violated."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(domain=pyo.Binary), pyo.Var(domain=pyo.Integers, bounds=(-9, 9))
+    m.free = pyo.Var()
+    m.half = pyo.Constraint(expr=2 * m.y >= -9 + m.x)
+    m.low = pyo.Constraint(expr=m.free >= m.y)
+    m.cost = pyo.Objective(expr=9 * m.x + m.free)
+    result = solvers.solve(m, "benders", complicating=m.x, gap=1e-6)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(-4.0)
+
+
 def test_what_no_cut_is_known_for_is_refused_by_name():
     m = staged(0)
     m.x[2].domain = pyo.Integers
