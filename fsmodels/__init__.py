@@ -20,7 +20,15 @@ from fsmodels.datasets import instances, synthetic
 from fsmodels.datasets.dataset import Dataset, DataWarning, load_dataset
 from fsmodels.datasets.shipped import list_datasets
 from fsmodels.datasets.tables import read_costs
-from fsmodels.errors import DataError, InfeasibleParameter, ModelError, OptionError, ParameterError, SolverError
+from fsmodels.errors import (
+    DataError,
+    InfeasibleParameter,
+    ModelError,
+    NoSelection,
+    OptionError,
+    ParameterError,
+    SolverError,
+)
 from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
 from fsmodels.models.multivariate import measures
 from fsmodels.selection.path import path
@@ -35,6 +43,7 @@ __all__ = [
     "Dataset",
     "InfeasibleParameter",
     "ModelError",
+    "NoSelection",
     "OptionError",
     "ParameterError",
     "Result",

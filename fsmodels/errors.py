@@ -2,7 +2,16 @@
 
 from solvers.errors import Error, ModelError, OptionError, SolverError
 
-__all__ = ["DataError", "Error", "InfeasibleParameter", "ModelError", "OptionError", "ParameterError", "SolverError"]
+__all__ = [
+    "DataError",
+    "Error",
+    "InfeasibleParameter",
+    "ModelError",
+    "NoSelection",
+    "OptionError",
+    "ParameterError",
+    "SolverError",
+]
 
 
 class DataError(Error, ValueError):
@@ -15,3 +24,7 @@ class ParameterError(Error, ValueError):
 
 class InfeasibleParameter(ParameterError):
     """A parameter is well formed, but no solution can satisfy it."""
+
+
+class NoSelection(InfeasibleParameter):
+    """Rows on the selection that each may stand, and that no selection satisfies together."""

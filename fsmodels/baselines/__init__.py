@@ -93,8 +93,9 @@ def rfe(
         Features dropped at once: a number, or a fraction of all below 1. The paper drops one at a time.
     rows : pyo.ConcreteModel, optional
         A model with a binary ``sigma`` over the features and rows on it, as ``fs.side_constraints`` states them: a
-        feature is not dropped where no allowed selection would be left, and dropping goes on until one is reached, so
-        that fewer than ``max_features`` may stay.
+        feature is not dropped where no allowed selection would be left, and dropping goes on until one is reached;
+        features dropped last are taken up again where the rows have room for them. Fewer than ``max_features`` may
+        stay.
 
     Returns
     -------

@@ -9,7 +9,9 @@ has it together with those taken before it. The outcome is the allowed selection
 ranking (lexicographically), the plain filter's own where no row is broken.
 
 ``eliminated``: the worst feature is dropped unless no allowed selection is left without it. It ends at a set that is
-itself allowed and has at most K features; there is one, as each drop keeps one inside the set.
+itself allowed and has at most K features; there is one, as each drop keeps one inside the set. Where it has
+fewer than K, features are taken up again as by ``best_first``, those dropped last first: else a budget that dear
+features exceed together would be met by the few that are left of them, or by none.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pyomo.environ as pyo
 from pyomo.common.modeling import unique_component_name
 
-from fsmodels.errors import InfeasibleParameter, ModelError, SolverError
+from fsmodels.errors import ModelError, NoSelection, SolverError
 from fsmodels.words import listed
 from solvers import SolutionStatus, solve
 
@@ -29,7 +31,7 @@ __all__ = ["best_first", "eliminated"]
 class Allowed:
     """The selections of at most ``most`` features that the rows of a model on ``sigma`` allow.
 
-    Raises InfeasibleParameter where there is none.
+    Raises NoSelection where there is none.
     """
 
     def __init__(self, features: Sequence[str], rows: pyo.ConcreteModel, most: int) -> None:
@@ -46,7 +48,7 @@ class Allowed:
         self.model.add_component(unique_component_name(self.model, "fewest"), pyo.Objective(expr=number))
         found = self._solved()
         if found is None:
-            raise InfeasibleParameter(
+            raise NoSelection(
                 f"No selection of at most {most} features satisfies the rows {listed(names)}: allow more features, or "
                 "relax one."
             )
@@ -118,11 +120,13 @@ def eliminated(
 ) -> tuple[list[str], dict[str, int]]:
     """Drop ``step`` features a round, the worst of those left, until what is left is allowed and has at most ``most``.
 
+    Of those dropped, the last first, are then taken up again those that some allowed selection has besides.
+
     ``worst_first``: the features left -> the same in order. Returns what is left, and how many rounds each feature
     survived.
     """
     allowed, left, rounds = Allowed(features, rows, most), list(features), 0
-    survived = dict.fromkeys(features, 0)
+    survived, dropped = dict.fromkeys(features, 0), list[str]()
     while len(left) > most or not allowed.allows(set(left)):
         budget = step
         for name in worst_first(list(left)):
@@ -130,7 +134,9 @@ def eliminated(
                 break
             if allowed.drop(name):
                 left.remove(name)
+                dropped.append(name)
                 survived[name] = rounds
                 budget -= 1
         rounds += 1
-    return left, survived | dict.fromkeys(left, rounds)
+    survived |= dict.fromkeys(left, rounds)
+    return sorted(best_first(features, left + dropped[::-1], rows, most)), survived

@@ -77,7 +77,7 @@ def _run(words: list[str]) -> int:
     if asked.command == "list":
         return _list()
 
-    from fsmodels.errors import Error
+    from fsmodels.errors import Error, NoSelection
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
@@ -85,7 +85,7 @@ def _run(words: list[str]) -> int:
             return _select(asked, words, caught)
         except Error as error:
             _complain("Error", str(error))
-            return BAD_INPUT
+            return NO_SOLUTION if isinstance(error, NoSelection) else BAD_INPUT
         except (MemoryError, ImportError) as error:
             if isinstance(error, ImportError) and "map segment" not in str(error):  # a library that found no room
                 raise

@@ -45,7 +45,7 @@ from scipy import sparse
 
 from fsmodels.checks import choosing, positive, share
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.errors import InfeasibleParameter, ModelError
+from fsmodels.errors import ModelError, NoSelection
 from fsmodels.models.plane import by_ordered_sets, plane_rows
 from fsmodels.models.svm import robust_lp
 from fsmodels.words import listed
@@ -90,7 +90,7 @@ def suppress(
 
     Raises
     ------
-    InfeasibleParameter
+    NoSelection
         If no selection satisfies the rows on sigma.
     ModelError
         If a row holds both what is selected and variables of the plane.
@@ -271,7 +271,7 @@ class Choice:
     def nearest(self, kept: set[str], worth: pd.Series, needed: list[str]) -> set[str]:
         """Return the allowed selection that loses least of those kept, and adds least to them.
 
-        Raises InfeasibleParameter where none is allowed.
+        Raises NoSelection where none is allowed.
         """
         sigma, size = self.model.sigma, float(worth.max()) or 1.0
         trial = pyo.ConcreteModel(name="what is kept")
@@ -287,7 +287,7 @@ class Choice:
         put_back(before)
         if not result.has_solution:
             names = listed(sorted({row.parent_component().name for row in self.rows} - {"complement"}))
-            raise InfeasibleParameter(f"No selection satisfies the rows {names}: relax or deactivate one of them.")
+            raise NoSelection(f"No selection satisfies the rows {names}: relax or deactivate one of them.")
         return found
 
     def load(self, kept: set[str]) -> None:

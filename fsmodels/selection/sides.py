@@ -74,7 +74,7 @@ def _whole_group(given: Any) -> Side:
 
 
 def _counted(kind: str, given: Any) -> Side:
-    if not isinstance(given, tuple | list) or len(given) != 2 or isinstance(given[0], str):
+    if not isinstance(given, tuple | list) or len(given) != 2 or isinstance(given[0], str | int | float):
         raise ParameterError(f'{kind}={given!r} is no pair of a group and a number: give [(["a", "b"], 1)].')
     group = as_names(given[0], kind)
     return Side(kind, kind, (group, given[1]), {"features": group, "k": given[1]})

@@ -7,8 +7,8 @@ the rest as it is, is a point of the twin that costs no more; and every point of
 Rows on r
     of the user's own hold for sigma too if rounding a fraction down keeps them: all of their r are binary; or it is an
     upper bound and the coefficients of r are >= 0, or a lower one and they are <= 0, whatever else it holds; or it says
-    r_a <= r_b or r_a = r_b; or it is on r alone, with coefficients of one sign, and the other side is 0 at most or as
-    large as can be. Fractions could satisfy any other row at a lower cost.
+    r_a <= r_b or r_a = r_b, where one may be integer; or it is on r alone, with coefficients of one sign, and the other
+    side is 0 at most or as large as can be. Fractions could satisfy any other row at a lower cost.
 Bounds
     Where every point of the edited model is one of the model as built, the twin with those rows that hold for sigma is
     a relaxation of it, so the twin's bound holds.
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyomo.environ as pyo
+from pyomo.common.modeling import unique_component_name
 from pyomo.core.expr.visitor import replace_expressions
 from pyomo.repn import generate_standard_repn
 
@@ -101,9 +102,16 @@ class Twin:
         own = {id(v): v for row in rows for v in variables(row.body) if id(v) not in known}
         twin.own_variables = pyo.Reference(dict(enumerate(own.values())), ctype=pyo.Var)
         there = {id(given): chosen for given, chosen in pairs}
-        twin.own_rows = pyo.Constraint(pyo.Any)
-        for k, row in enumerate(rows):
-            twin.own_rows[k] = (row.lower, replace_expressions(row.body, there), row.upper)
+        parts: dict[int, Any] = {}  # under the names they have, for the message that says which of them clash
+        for row in rows:
+            part, sides = row.parent_component(), (row.lower, replace_expressions(row.body, there), row.upper)
+            if id(part) in parts:
+                parts[id(part)][row.index()] = sides
+                continue
+            parts[id(part)] = same = pyo.Constraint(pyo.Any) if part.is_indexed() else pyo.Constraint(expr=sides)
+            twin.add_component(unique_component_name(twin, part.local_name), same)
+            if part.is_indexed():
+                same[row.index()] = sides
         return twin
 
     def _holds(self, model: Any, built: AsBuilt, row: Any) -> bool:
@@ -137,7 +145,8 @@ def _rounds_down(row: Any, fractions: set[int]) -> bool:
     else:
         coefs = list(repn.linear_coefs)
     alone = all(id(v) in fractions for v in repn.linear_vars)
-    if alone and len(coefs) == 2 and coefs[0] == -coefs[1]:
+    whole = all(id(v) in fractions or v.is_integer() for v in repn.linear_vars)  # rounding these down keeps their order
+    if whole and len(coefs) == 2 and coefs[0] == -coefs[1]:
         return {lower, upper} <= {None, 0.0}
     if any(c < 0 for v, c in zip(repn.linear_vars, coefs, strict=True) if id(v) in fractions):
         return False

@@ -321,6 +321,13 @@ def test_infeasible_side_constraints_are_exit_code_3_and_named(folder, capsys):
     assert content["objective"] is content["weights"] is None
 
 
+@pytest.mark.parametrize("model", [["rfe", "--max-features", "2"], ["obd", "--penalty", "0.05"]])
+def test_infeasible_rows_of_a_rule_are_exit_code_3_too(model, folder, capsys):
+    code, _, err = run(capsys, *SELECT, "--model", *model, "--force-in", "dose", "--force-out", "dose")
+    assert code == 3
+    assert "satisfies the rows force_in, force_out" in err
+
+
 def test_no_solution_within_the_time_limit_is_exit_code_3(folder, capsys, monkeypatch):
     monkeypatch.setattr("solvers.facts.certificate.choose", lambda model: False)  # no point with the feature at hand
     words = ["select", "sonar", "--model", "fsp-m", "--max-features", "5", "--force-in", "band01", "--time-limit", "0"]

@@ -105,8 +105,15 @@ def test_elimination_with_rows_that_forbid_nothing_is_plain_elimination():
         assert fs.baselines.rfe(DATA, max_features=most, step=step, rows=model).selected == rows.selected
 
 
+def test_elimination_takes_up_again_what_a_budget_has_room_for():
+    words = {"budget": ({"a": 5, "b": 5, "c": 5, "d": 5}, 9), "requires": [(name, "e") for name in "abcd"]}
+    selected = fs.select(DATA, "rfe", max_features=5, **words).selected
+    assert len(selected) == 2  # e is free, and one more is within the budget
+    assert "e" in selected
+
+
 def test_a_baseline_without_an_allowed_selection_names_the_rows():
-    with pytest.raises(fs.ParameterError, match="No selection of at most 1 features satisfies the rows force_in"):
+    with pytest.raises(fs.NoSelection, match="No selection of at most 1 features satisfies the rows force_in"):
         fs.select(DATA, "rfe", max_features=1, force_in=["a", "b"])
 
 
@@ -120,6 +127,7 @@ def test_a_baseline_that_may_take_nothing_is_constant():
     ("words", "message"),
     [
         ({"at_most": [("a", 1)]}, "no pair of a group and a number"),
+        ({"at_most": [(1, ["a", "b"])]}, "no pair of a group and a number"),
         ({"at_most": [(["a", "b"], 1.5)]}, "k=1.5 is not allowed"),
         ({"at_least": [(["a", "b"], 3)]}, r"k=3 is not allowed: use 0\.\.2"),
         ({"all_or_none": [["a", "z"]]}, '"z" is not a feature'),
@@ -138,6 +146,10 @@ def test_every_model_takes_rows_or_refuses_them_by_name(name):
     given = {key: value for key, value in needed.items() if key in MODELS[name].parameters}
     if name in ("gmeb-dual", "gmeb-nonconvex"):  # other ways to the same optimum, without a place for binaries
         with pytest.raises(fs.ParameterError, match='State them on the model "gmeb"'):
+            fs.select(DATA, name, **given, force_out=["a"])
+        return
+    if name in ("gmeb-dual", "gmeb-nonconvex"):
+        with pytest.raises(fs.ParameterError, match=r'not allowed by gmeb\.\w+: .* State them on the model "gmeb"'):
             fs.select(DATA, name, **given, force_out=["a"])
         return
     limit = {"time_limit": 10} if MODELS[name].runs_solver else {}

@@ -375,6 +375,21 @@ def test_side_constraints(kind, side, make_data):
     assert violation(model) <= 1e-6
 
 
+@pytest.mark.parametrize("pair", ["requires", "all_or_none"])
+def test_a_pair_of_a_feature_of_which_there_must_be_one_keeps_the_proof(pair, make_data):
+    data = make_data(20, 4, seed=5)
+    model = bounded(BUILDERS["fsl"](data, penalty=0.04), data)
+    model.some = sides.at_least(model, ["a", "b"], 1)  # makes r of both binary, and the row below is of one of them
+    model.pair = sides.requires(model, "a", "c") if pair == "requires" else sides.all_or_none(model, ["a", "c"])
+    result = fs.solve(model)
+    assert result.status is fs.SolutionStatus.OPTIMAL, result.message
+
+    def allowed(s):
+        return {"a", "b"} & s and ("a" not in s or "c" in s) and (pair == "requires" or "c" not in s or "a" in s)
+
+    assert result.objective == pytest.approx(least_fs(data, 0.04, allowed), rel=1e-5)
+
+
 def test_the_side_constraints_bind(make_data):
     data = make_data(20, 4, seed=5)
     free = least_fs(data, 0.04)
@@ -386,7 +401,9 @@ def test_side_constraints_that_clash(kind, make_data):
     model = BUILDERS[kind](make_data(14, 4, seed=3), penalty=0.04)
     model.both = sides.force_in(model, "a", "b")
     model.never = sides.excludes(model, "a", "b")
-    assert fs.solve(model).status is fs.SolutionStatus.INFEASIBLE
+    result = fs.solve(model)
+    assert result.status is fs.SolutionStatus.INFEASIBLE
+    assert all(f'"{name}"' in result.message for name in ("both[a]", "both[b]", "never")), result.message
 
 
 @pytest.mark.parametrize("kind", BUILDERS)
