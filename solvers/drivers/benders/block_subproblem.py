@@ -39,7 +39,7 @@ from solvers.lp.highs import FINEST, LpStatus
 from solvers.lp.pyomo import linear_program
 from solvers.model.classes import needs
 from solvers.options import SolverObject
-from solvers.values import bounds_of, give_values
+from solvers.values import bounds_of, give_values, without_domains
 
 INTEGRAL = 1e-6
 APART = 1e-9  # distance from feasible, in the complicating variables' units, that is none
@@ -105,7 +105,8 @@ class BlockSubproblem:
         self._lps: list[BlockLP]
         if curves.curves or (spec.local and not whole):
             start = np.array([v.value if v.value is not None else 0.0 for v in self.variables], dtype=float)
-            ask = partial(self._optimum, NamedBlocks(parts, self.blocks, self.runner))
+            asked = self._of_relaxation() if whole and solver is None else self.runner
+            ask = partial(self._optimum, NamedBlocks(parts, self.blocks, asked))
             at_once = solver is not None and not whole
             self._lps = [CurvedLP(self.rows, make, (low, up), curves.curves, start, ask, at_once=at_once)]
         else:
@@ -125,13 +126,23 @@ class BlockSubproblem:
             return require_proofs(solver, needed[0]) if integer else spec
         return default_solver(needed)
 
+    def _of_relaxation(self) -> Runner:
+        """Return a solver for the blocks without "integer"."""
+        with without_domains(self._integers()):
+            return Runner(self._spec(None, curved=True, integer=False), SolveOptions())
+
+    def _integers(self) -> list[Any]:
+        return [v for v in self.variables if not v.is_continuous()]
+
     def _optimum(self, named: NamedBlocks, point: np.ndarray, time_limit: float | None) -> np.ndarray | None:
-        """Return the blocks' optimum at a point by the solver by name; None where it finds none."""
+        """Return an optimum of the blocks' relaxation at a point by the solver by name; None where it finds none."""
         try:
-            answer, y = named.solve(point, time_limit)
+            with without_domains(self._integers()):
+                answer, y = named.solve(point, time_limit)
         except SolverFailure:
             return None
-        return y if answer.has_point else None
+        within = slice(0, len(y))
+        return np.clip(y, self.rows.y_lower[within], self.rows.y_upper[within]) if answer.has_point else None
 
     @property
     def count(self) -> int:

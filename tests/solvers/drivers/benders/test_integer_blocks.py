@@ -147,13 +147,28 @@ def test_the_first_cut_of_a_block_with_integers_is_tight_however_high_its_value_
     """Nothing bounds eta before: its 0 is above the value, and says nothing of which cuts are violated."""
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(domain=pyo.Binary), pyo.Var(domain=pyo.Integers, bounds=(-9, 9))
-    m.free = pyo.Var()
+    m.free, m.share = pyo.Var(), pyo.Var(bounds=(0, 1))
+    m.no_point = pyo.Constraint(expr=m.share >= 3 * m.x)  # half-way either: no cut comes from the relaxed master
     m.half = pyo.Constraint(expr=2 * m.y >= -9 + m.x)
     m.low = pyo.Constraint(expr=m.free >= m.y)
-    m.cost = pyo.Objective(expr=9 * m.x + m.free)
+    m.cost = pyo.Objective(expr=90 * m.x + 10 * m.free)
     result = solvers.solve(m, "benders", complicating=m.x, gap=1e-6)
     assert result.status is SolutionStatus.OPTIMAL
-    assert result.objective == pytest.approx(-4.0)
+    assert result.objective == pytest.approx(-40.0)
+
+
+def test_the_relaxation_of_a_curved_block_with_integers_is_asked_without_them():
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.b = pyo.Var(domain=pyo.Binary), pyo.Var(domain=pyo.Integers, bounds=(0, 9)), pyo.Var(domain=pyo.Binary)
+    m.z = pyo.Var()
+    m.tie = pyo.Constraint(expr=m.z >= m.y - m.x)
+    m.cost = pyo.Objective(expr=(m.z - 0.5) ** 2 + (m.y - 1.4) ** 2 + (m.b - 3) ** 2 + m.x)
+    sub = BlockSubproblem(split(m, structure_of(m, complicating=m.x)), None, SolveOptions())
+    (lp,) = sub._lps
+    y = dict(zip([v.name for v in sub.variables], lp._ask(np.array([1.0]), None).tolist(), strict=True))
+    assert [y["y"], y["z"], y["b"]] == pytest.approx([1.4, 0.5, 1.0], abs=1e-4)
+    assert (m.y.domain, m.b.domain) == (pyo.Integers, pyo.Binary)
+    assert solvers.solve(m, "benders", complicating=m.x).objective == pytest.approx(0.25 + 0.16 + 4.0)
 
 
 def test_what_no_cut_is_known_for_is_refused_by_name():
