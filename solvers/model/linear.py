@@ -18,6 +18,7 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
 from solvers.model.known_rows import KnownRows, among
 from solvers.model.scaling import row_unit
+from solvers.values import put_back
 
 
 @dataclass(frozen=True)
@@ -158,12 +159,18 @@ def _affine(expression: Any, row: Any, column: Mapping[int, int]) -> tuple[float
 
 @contextmanager
 def _free(variables: Sequence[Any]) -> Iterator[None]:
-    """Unfix variables for a while: Pyomo folds a fixed one into the constant, and its column would be lost."""
+    """Unfix variables for a while: Pyomo folds a fixed one into the constant, and its column would be lost.
+
+    It evaluates (0 x)^2 at the variables' values, whatever they are: where there are none, 0 is lent.
+    """
     fixed = [v for v in variables if v.fixed]
+    unknown = [v for v in variables if v.value is None]
     for v in fixed:
         v.unfix()
+    put_back((v, 0.0) for v in unknown)
     try:
         yield
     finally:
+        put_back((v, None) for v in unknown)
         for v in fixed:
             v.fix()

@@ -162,3 +162,13 @@ def test_an_unbounded_convex_block_is_not_called_optimal():
     except SolverError:
         status = SolutionStatus.NO_SOLUTION
     assert status in (SolutionStatus.NO_SOLUTION, SolutionStatus.UNBOUNDED)
+
+
+@pytest.mark.parametrize("driver", ["benders", "branch-and-cut"])
+def test_a_square_of_nothing_is_a_constant_term(driver):
+    """Data may hold zeros, and Pyomo evaluates (0 y)^2 where y has no value yet."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(domain=pyo.Binary), pyo.Var([0, 1], bounds=(0, 5))
+    m.need = pyo.Constraint(expr=m.y[0] + m.y[1] >= 2 - m.x)
+    m.cost = pyo.Objective(expr=(0.0 * m.y[0] + 2) ** 2 + (m.y[1] - 1) ** 2 + m.y[0] + m.x)
+    assert solvers.solve(m, driver, complicating=m.x).objective == pytest.approx(4.75, abs=1e-4)
