@@ -38,6 +38,7 @@ from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import FINEST, LpStatus
 from solvers.lp.pyomo import linear_program
 from solvers.model.classes import needs
+from solvers.model.linear import LinearRows
 from solvers.options import SolverObject
 from solvers.values import bounds_of, give_values, without_domains
 
@@ -80,6 +81,13 @@ class BlockSubproblem:
         self.assumed = curves.assumed
         curved = [curve.block for curve in curves.curves if curve.of_objective]
         self.rows = BlockRows.of(parts, self.blocks, curves.linear_rows, curves.terms, curved)
+        straight = {id(term) for term in curves.terms}
+        for k, block in enumerate(self.blocks):  # whose mine model has its constants, all of which are in the first's
+            if has_integers(block):
+                mine = [term for term in block.terms if id(term) in straight]
+                constant = LinearRows.of([], block.variables, mine, parts.sign).constant
+                self.rows.constants[0] -= constant
+                self.rows.constants[k] += constant
         self.variables = [v for block in self.blocks for v in block.variables]
         here = {id(v) for v in self.variables}
         self._idle = [v for v in parts.structure.variables() if id(v) not in here]

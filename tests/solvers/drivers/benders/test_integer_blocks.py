@@ -171,6 +171,15 @@ def test_the_relaxation_of_a_curved_block_with_integers_is_asked_without_them():
     assert solvers.solve(m, "benders", complicating=m.x).objective == pytest.approx(0.25 + 0.16 + 4.0)
 
 
+def test_constants_inside_terms_count_once():
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(domain=pyo.Binary), pyo.Var([0, 1], domain=pyo.Integers, bounds=(0, 9))
+    m.need = pyo.Constraint([0, 1], rule=lambda m, b: 2 * m.y[b] >= 3 - m.x)
+    m.cost = pyo.Objective(expr=5 * (m.y[0] - 1) + 3 * (m.y[1] + 4) + m.x)
+    result = solvers.solve(m, "benders", complicating=m.x)
+    assert result.objective == pytest.approx(5 * 0 + 3 * 5 + 1)
+
+
 def test_what_no_cut_is_known_for_is_refused_by_name():
     m = staged(0)
     m.x[2].domain = pyo.Integers
