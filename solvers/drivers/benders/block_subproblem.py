@@ -82,8 +82,8 @@ class BlockSubproblem:
         curved = [curve.block for curve in curves.curves if curve.of_objective]
         self.rows = BlockRows.of(parts, self.blocks, curves.linear_rows, curves.terms, curved)
         straight = {id(term) for term in curves.terms}
-        for k, block in enumerate(self.blocks):  # whose mine model has its constants, all of which are in the first's
-            if has_integers(block):
+        if any(map(has_integers, self.blocks)):  # whose own models have their constants; all are in the first's
+            for k, block in enumerate(self.blocks):
                 mine = [term for term in block.terms if id(term) in straight]
                 constant = LinearRows.of([], block.variables, mine, parts.sign).constant
                 self.rows.constants[0] -= constant

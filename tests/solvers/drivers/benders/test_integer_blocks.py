@@ -171,13 +171,18 @@ def test_the_relaxation_of_a_curved_block_with_integers_is_asked_without_them():
     assert solvers.solve(m, "benders", complicating=m.x).objective == pytest.approx(0.25 + 0.16 + 4.0)
 
 
-def test_constants_inside_terms_count_once():
+@pytest.mark.parametrize("domains", itertools.product([pyo.Integers, pyo.Reals], repeat=2))
+def test_constants_inside_terms_count_once(domains):
     m = pyo.ConcreteModel()
-    m.x, m.y = pyo.Var(domain=pyo.Binary), pyo.Var([0, 1], domain=pyo.Integers, bounds=(0, 9))
-    m.need = pyo.Constraint([0, 1], rule=lambda m, b: 2 * m.y[b] >= 3 - m.x)
-    m.cost = pyo.Objective(expr=5 * (m.y[0] - 1) + 3 * (m.y[1] + 4) + m.x)
+    m.x, m.y = pyo.Var(domain=pyo.Binary), pyo.Var([0, 1], bounds=(0, 9))
+    for b in (0, 1):
+        m.y[b].domain = domains[b]
+    m.need = pyo.Constraint([0, 1], rule=lambda m, b: m.y[b] >= 2 - m.x)
+    nothing = (0.0 * m.y[0] + 1) ** 2 + (0.0 * m.y[1] + 2) ** 2  # 5, in a term of each block
+    m.cost = pyo.Objective(expr=5 * m.y[0] + 3 * m.y[1] + 2 * m.x + nothing)
     result = solvers.solve(m, "benders", complicating=m.x)
-    assert result.objective == pytest.approx(5 * 0 + 3 * 5 + 1)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(5 + 3 + 2 + 5)
 
 
 def test_what_no_cut_is_known_for_is_refused_by_name():
