@@ -171,7 +171,7 @@ def test_the_relaxation_of_a_curved_block_with_integers_is_asked_without_them():
     assert solvers.solve(m, "benders", complicating=m.x).objective == pytest.approx(0.25 + 0.16 + 4.0)
 
 
-@pytest.mark.parametrize("domains", itertools.product([pyo.Integers, pyo.Reals], repeat=2))
+@pytest.mark.parametrize("domains", [*itertools.product([pyo.Integers, pyo.Reals], repeat=2)])
 def test_constants_inside_terms_count_once(domains):
     m = pyo.ConcreteModel()
     m.x, m.y = pyo.Var(domain=pyo.Binary), pyo.Var([0, 1], bounds=(0, 9))
