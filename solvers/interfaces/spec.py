@@ -63,8 +63,7 @@ class SolverSpec:
     - ``confuses``: classes of model on which its words infeasible and unbounded are wrong or missing: see ``telling``.
     - ``near``: options with which it stays near the point it starts from: a barrier of the usual 0.1 throws it away.
     - ``asked``: options that go with every solve, unless another value is given: Ipopt moves bounds by 1e-8 of their
-      size, and a point put back onto bounds of 300 misses its rows by 3e-6 (before Ipopt 3.14 whatever it is told of
-      rows).
+      size, and a point put back onto bounds of 300 misses its rows by 3e-6 (3.11.9 whatever it is told of rows).
     - ``sound``: options without which it was measured to prove what is false: they go with every solve, and another
       value for one of them is refused.
     - ``local``: it proves nothing about the optimum: its answer is stationary, its bound none.
