@@ -7,9 +7,9 @@ import pyomo.environ as pyo
 import pytest
 
 import solvers
-from solvers import Block, ModelError, OptionError, Separable, SolutionStatus, solve
+from separators import rounded
+from solvers import Block, ModelError, OptionError, SolutionStatus, solve
 from solvers.drivers.catalogue import DRIVERS
-from solvers.facts import Cuts, no_cuts
 from solvers.interfaces.runner import Runner
 from solvers.lp.highs import HighsLP
 from solvers.lp.highs_mixed import HighsProgram
@@ -60,31 +60,6 @@ def chosen():
     m.on = pyo.Var(domain=pyo.Binary)
     m.link = pyo.Constraint(expr=m.x <= 2 * m.on)
     m.cost.set_value(m.cost.expr + 0.1 * m.on)
-    return m
-
-
-class Tangents:
-    """|x| <= 1 by tangents."""
-
-    def __deepcopy__(self, memo):
-        return self
-
-    def start(self):
-        return no_cuts(2)
-
-    def separate(self, point):
-        size = float(np.linalg.norm(point))
-        return no_cuts(2) if size <= 1 else Cuts(point[None] / size, np.array([-np.inf]), np.array([1.0]), size - 1)
-
-    def repair(self, point):
-        return point / max(1.0, float(np.linalg.norm(point)))
-
-
-def rounded(integer=False):
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var([0, 1], bounds=(-2, 2), domain=pyo.Integers if integer else pyo.Reals)
-    m.cost = pyo.Objective(expr=-m.x[0] - 2 * m.x[1])
-    Separable([m.x], [], [], Tangents(), default_solver="row-generation", implicit="a separator").seal(m)
     return m
 
 

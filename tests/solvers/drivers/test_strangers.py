@@ -8,8 +8,8 @@ import pyomo.environ as pyo
 import pytest
 
 import solvers
-from solvers import Block, OptionError, Separable, SolutionStatus, SolverError, solve
-from solvers.facts import Cuts, no_cuts
+from separators import rounded
+from solvers import Block, OptionError, SolutionStatus, SolverError, solve
 from solvers.interfaces import strangers, trials
 from solvers.interfaces.registry import SOLVERS
 from solvers.interfaces.runner import Runner
@@ -68,31 +68,6 @@ def plant(curved=False, sense=pyo.minimize):
     total = 1.5 * sum(m.open.values()) + sum(cost[j, k] * m.serve[j, k] for j, k in m.serve)
     total += sum(x**2 for x in m.serve.values()) if curved else 0
     m.total = pyo.Objective(expr=total if sense == pyo.minimize else -total, sense=sense)
-    return m
-
-
-class Tangents:
-    """|x| <= 1 by tangents."""
-
-    def __deepcopy__(self, memo):
-        return self
-
-    def start(self):
-        return no_cuts(2)
-
-    def separate(self, point):
-        size = float(np.linalg.norm(point))
-        return no_cuts(2) if size <= 1 else Cuts(point[None] / size, np.array([-np.inf]), np.array([1.0]), size - 1)
-
-    def repair(self, point):
-        return point / max(1.0, float(np.linalg.norm(point)))
-
-
-def rounded(integer):
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var([0, 1], bounds=(-2, 2), domain=pyo.Integers if integer else pyo.Reals)
-    m.cost = pyo.Objective(expr=-m.x[0] - 2 * m.x[1])
-    Separable([m.x], [], [], Tangents(), default_solver="row-generation", implicit="a separator").seal(m)
     return m
 
 

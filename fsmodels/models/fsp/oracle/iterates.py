@@ -6,6 +6,7 @@ It stands where the compiled loop does not: a few questions, sparse data, more c
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,19 +24,10 @@ ROW_TOLERANCE = 1e-7  # relative violation of a row
 class Iterates:
     """The iterates of one run."""
 
-    def __init__(
-        self,
-        columns: Array,
-        where: Array,
-        y: Array,
-        C: float,
-        cost: Array,
-        rows: Rows,
-        lower: Array,
-        upper: Array,
-        part: Screened | None,
-    ) -> None:
-        self.C, self.cost, self.rows, self.lower, self.upper = C, cost, rows, lower, upper
+    def __init__(self, problem: JointProblem, part: Screened | None) -> None:
+        columns, where, y, C, cost = problem.columns, problem.where, problem.y, problem.C, problem.cost
+        rows, lower, upper = problem.rows, problem.lower, problem.upper
+        self.C, self.cost, self.lower, self.upper = C, cost, lower, upper
         self.columns, self.all_y, self.part, self.where = columns, y, part, where
         if part is None:
             self.y, self.Z = y, np.multiply(columns, y[:, None], order="F")
@@ -61,7 +53,7 @@ class Iterates:
         self.rows = rows = Rows(rows.matrix[kept], rows.sides[kept], rows.equal[kept])
         self.b, self.A, self.c = b[kept], A[kept], cost[free]
         self.at_fixed = float(cost[fixed] @ lower[fixed])
-        self.problem = JointProblem(columns, where, y, C, cost, rows, lower, upper)
+        self.problem = replace(problem, rows=rows)
         self.form: FeatureSystem | SampleSystem = (FeatureSystem if where.size <= self.y.size else SampleSystem)(
             self.Z, self.y
         )

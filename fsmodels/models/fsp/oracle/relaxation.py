@@ -89,13 +89,13 @@ def minimise(
     - ``along``: diag(y) times centred columns, transposed, and which of its rows ``columns`` are, for the compiled
       loop, which is not asked without.
     """
+    problem = JointProblem(columns, where, y, C, cost, rows, lower, upper)
     kernel = None if along is None else compiled_loop(deadline - time.perf_counter())
     if along is not None and kernel is not None:
-        problem = JointProblem(columns, where, y, C, cost, rows, lower, upper)
         found = _compiled(kernel, problem, along, part, accuracy, enough, deadline)
         if found is not None:
             return found
-    run = Iterates(columns, where, y, C, cost, rows, lower, upper, part)
+    run = Iterates(problem, part)
     smallest, patience = math.inf, PATIENCE
     for iteration in range(ITERATION_LIMIT):
         gap = run.gap()
