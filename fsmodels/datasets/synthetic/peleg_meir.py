@@ -120,7 +120,7 @@ def weston(
     from scipy.stats import norm
 
     groups, size = 2, len(WESTON_MEANS)
-    _check_pair(n_samples, n_test, n_features, groups * size)
+    check_pair(n_samples, n_test, n_features, groups * size)
     positive("noise", noise, "noise is a standard deviation")
 
     def relevant(generator: np.random.Generator, y: FloatArray) -> FloatArray:
@@ -168,7 +168,7 @@ def peleg_meir(
     """
     from scipy.stats import norm, ortho_group
 
-    _check_pair(n_samples, n_test, n_features, n_relevant)
+    check_pair(n_samples, n_test, n_features, n_relevant)
     (turn,) = generators(seed, 1)
     axes = ortho_group.rvs(n_relevant, random_state=turn) if n_relevant > 1 else np.ones((1, 1))
     spread = np.sqrt(np.arange(1.0, n_relevant + 1))
@@ -181,7 +181,8 @@ def peleg_meir(
     return _pair(title, relevant, n_relevant, n_features, 1.0, n_samples, n_test, error, seed)
 
 
-def _check_pair(n_samples: int, n_test: int, n_features: int, n_relevant: int) -> None:
+def check_pair(n_samples: int, n_test: int, n_features: int, n_relevant: int) -> None:
+    """Raise ParameterError for sizes that no pair can have."""
     for name, number in (("n_samples", n_samples), ("n_test", n_test)):
         if number < 2:
             raise ParameterError(f"{name}={number} cannot hold two classes: use at least 2.")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsmodels.datasets.synthetic import aytug, ndcc, peleg_meir
+from fsmodels.datasets.synthetic import aytug, bertsimas, bertsimas_price, ndcc, peleg_meir
 from fsmodels.datasets.synthetic.aytug import data_set_one, data_set_two
 from fsmodels.datasets.synthetic.peleg_meir import weston
 from fsmodels.errors import ParameterError
@@ -151,7 +151,10 @@ def test_two_relevant_features_err_between_their_limits():
     assert 0.15 < max(errors) < 0.1587
 
 
-@pytest.mark.parametrize("draw", [weston, lambda n, **seed: peleg_meir(n, 20, 3, **seed)])
+@pytest.mark.parametrize(
+    "draw",
+    [weston, lambda n, **seed: peleg_meir(n, 20, 3, **seed), lambda n, **seed: bertsimas(n, 20, 3, snr=6, **seed)],
+)
 def test_a_pair_depends_on_its_seed_only(draw):
     one, again, other = draw(12, seed=1), draw(12, seed=1), draw(12, seed=2)
     np.testing.assert_array_equal(one.train.X, again.train.X)
@@ -161,9 +164,43 @@ def test_a_pair_depends_on_its_seed_only(draw):
     root = np.random.SeedSequence(1)
     np.testing.assert_array_equal(draw(12, seed=root).test.X, draw(12, seed=root).test.X)
     np.testing.assert_array_equal(draw(12, seed=root).test.X, one.test.X)
-    np.testing.assert_array_equal(one.test.X, draw(20, seed=1).test.X)  # whatever the size of the training part
+    later = draw(20, seed=1).test  # whatever the size of the training part; bertsimas scales by it
+    np.testing.assert_allclose(one.test.scaled("standard").X, later.scaled("standard").X)
     assert one.train.name.endswith("/train")
     assert all(set(draw(2, seed=k).train.y) == {-1.0, 1.0} for k in range(20))
+
+
+def test_bertsimas_rows_are_an_autoregression_of_columns_of_norm_root_n():
+    pair = bertsimas(n_samples=20_000, n_features=6, n_relevant=3, n_test=20_000, seed=4)
+    X = pair.train.X
+    np.testing.assert_allclose((X**2).sum(axis=0), len(X))
+    distance = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
+    for part in (pair.train, pair.test):
+        np.testing.assert_allclose(np.corrcoef(part.X.T), 0.3**distance, atol=0.03)
+    np.testing.assert_allclose(pair.test.X.std(axis=0), 1.0, atol=0.03)  # by the training part's norms
+    assert np.abs(X.mean(axis=0)).max() > 1e-6  # not shifted
+
+
+@pytest.mark.parametrize("snr", [np.inf, 6.0])
+def test_bertsimas_labels_are_the_side_of_signs_over_the_relevant(snr):
+    pair = bertsimas(n_samples=40_000, n_features=30, n_relevant=4, seed=8, snr=snr)
+    where = [pair.train.features.index(name) for name in pair.relevant]
+    X = pair.train.X[:, where]
+    w = np.linalg.lstsq(X, pair.train.y, rcond=None)[0]
+    np.testing.assert_allclose(np.abs(w) / np.abs(w).mean(), 1.0, atol=0.05)
+    error = np.mean(np.sign(X @ np.sign(w)) != pair.train.y)
+    np.testing.assert_allclose(error, pair.linear_error, atol=0.005)
+    assert (pair.linear_error == 0) == (snr == np.inf)
+    assert set(np.sign(w)) == {-1.0, 1.0}
+
+
+def test_bertsimas_prices_are_those_of_the_paper():
+    train = bertsimas(n_samples=2000, n_test=2, seed=0).train
+    largest = max(row @ row for row in train.X)
+    assert bertsimas_price(train, 10) == pytest.approx(1000 * 1000 / (10 * 2000 * largest))
+    assert bertsimas_price(train, 10) == pytest.approx(0.042, rel=0.06)
+    assert bertsimas_price(train, 10, t=3) == pytest.approx(0.33, rel=0.06)
+    assert bertsimas_price(train, 30) == pytest.approx(bertsimas_price(train, 10) / 3)
 
 
 @pytest.mark.parametrize(
@@ -175,6 +212,10 @@ def test_a_pair_depends_on_its_seed_only(draw):
         (lambda: weston(10, noise=0.0), ["noise=0", "standard deviation"]),
         (lambda: peleg_meir(10, 5, 0), ["n_relevant=0", "1..5"]),
         (lambda: peleg_meir(10, 5, 6), ["n_features=5", "6 relevant", "at least 6"]),
+        (lambda: bertsimas(10, 5, 6), ["n_features=5", "6 relevant", "at least 6"]),
+        (lambda: bertsimas(10, 5, 2, correlation=1.0), ["correlation=1.0", "between -1 and 1"]),
+        (lambda: bertsimas(10, 5, 2, snr=0.0), ["snr=0.0", "above 0"]),
+        (lambda: bertsimas_price(bertsimas(10, 5, 2).train, 6), ["n_relevant=6", "1..5"]),
     ],
 )
 def test_impossible_pairs_are_refused(call, words):

@@ -1,0 +1,143 @@
+r"""Sparse classification of Bertsimas, Pauphilet and Van Parys: k weights of -1 and +1 among p correlated features.
+
+Problem
+    Rows of a normal process along the features, and labels by the side of a hyperplane, with noise if asked for:
+
+    .. math::
+        x_i &\sim N(0, \Sigma), \quad \Sigma_{jk} = \rho^{|j - k|}       && i = 1, \dots, n \\
+        w_j &\in \{-1, +1\} \text{ for } j \in S, \quad w_j = 0 \text{ else}, \quad |S| = k \text{ at random} \\
+        y_i &= \operatorname{sign}(w^\top x_i + \epsilon_i), \quad \epsilon_i \sim N(0, w^\top \Sigma w / \text{snr})
+
+    Then each column is scaled to the norm sqrt(n), and not shifted. Their prices of the error follow the data:
+
+    .. math:: C_t = 1000 \cdot 2^t p / (k\, n \max_i \lVert x_i \rVert_2^2), \quad t = 0, 1, \dots
+Symbols
+    n -> ``n_samples``, p -> ``n_features``, k -> ``n_relevant``, rho -> ``correlation``. No units.
+Source
+    Bertsimas, Pauphilet, Van Parys 2021, "Sparse classification: a scalable discrete optimization perspective",
+    computational results. Their models have no intercept.
+Deviations
+    - S is uniform over the supports of size k, and each sign is a fair coin.
+    - No noise by default: ``snr`` is infinite.
+    - The test part, of which the paper has none, is scaled by the training part's norms.
+    - A part that came out with one class only (a matter of few samples) is drawn again as a whole.
+
+Seeds
+    Training and test parts are drawn from seed sequences of their own: one does not depend on the other's size.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.synthetic.peleg_meir import Pair, check_pair
+from fsmodels.datasets.synthetic.seeds import generators
+from fsmodels.errors import ParameterError
+
+__all__ = ["bertsimas", "bertsimas_price"]
+
+FloatArray = NDArray[np.float64]
+
+PRICE = 1000.0  # of t = 0, in units of p / (k n max |x|^2)
+
+
+def bertsimas(
+    n_samples: int,
+    n_features: int = 1000,
+    n_relevant: int = 10,
+    n_test: int = 1000,
+    seed: int | np.random.SeedSequence = 0,
+    name: str | None = None,
+    correlation: float = 0.3,
+    snr: float = math.inf,
+) -> Pair:
+    """Draw one instance.
+
+    Parameters
+    ----------
+    n_samples : int
+        n, training samples, at least 2, so that there can be two classes; the paper has 500 and more.
+    n_features : int
+        p, at least ``n_relevant``.
+    n_relevant : int
+        k, at least 1.
+    n_test : int
+        Test samples, at least 2.
+    seed : int or numpy.random.SeedSequence
+        One seed, one pair.
+    name : str, optional
+        Name of the pair, and with /train, /test of its parts.
+    correlation : float
+        rho of neighbouring features, between -1 and 1.
+    snr : float
+        Variance of w.x over that of the noise, above 0; infinite: no noise.
+
+    Examples
+    --------
+    >>> pair = bertsimas(n_samples=50, n_features=20, n_relevant=3, seed=1)
+    >>> pair.train.X.shape, len(pair.relevant), pair.linear_error
+    ((50, 20), 3, 0.0)
+    >>> bool(np.allclose((pair.train.X**2).mean(axis=0), 1.0))
+    True
+    """
+    check_pair(n_samples, n_test, n_features, n_relevant)
+    if not -1 < correlation < 1:
+        raise ParameterError(f"correlation={correlation} is not possible: use a number between -1 and 1.")
+    if not snr > 0:
+        raise ParameterError(f"snr={snr} is not possible: use a number above 0, or inf for no noise.")
+    plane, *drawers = generators(seed, 3)
+    where = np.sort(plane.choice(n_features, n_relevant, replace=False))
+    w = plane.choice([-1.0, 1.0], n_relevant)
+    variance = float(w @ correlation ** np.abs(where[:, None] - where) @ w)
+    spread = math.sqrt(variance / snr)
+    train, test = (
+        _rows(generator, size, n_features, where, w, correlation, spread)
+        for size, generator in zip((n_samples, n_test), drawers, strict=True)
+    )
+    norms = np.sqrt((train[0] ** 2).mean(axis=0))
+    title = name or f"bertsimas-n{n_samples}-p{n_features}-k{n_relevant}"
+    names = tuple(f"x{j + 1}" for j in range(n_features))
+    return Pair(
+        title,
+        Dataset(train[0] / norms, train[1], names, f"{title}/train"),
+        Dataset(test[0] / norms, test[1], names, f"{title}/test"),
+        tuple(names[j] for j in where),
+        math.atan(1 / math.sqrt(snr)) / math.pi,  # the angle between w.x and w.x + noise
+    )
+
+
+def bertsimas_price(train: Dataset, n_relevant: int, t: int = 0) -> float:
+    """Return the paper's C_t for a data set of which ``n_relevant`` features are chosen.
+
+    Examples
+    --------
+    >>> pair = bertsimas(n_samples=50, n_features=20, n_relevant=3, seed=1)
+    >>> bertsimas_price(pair.train, 3, t=2) == 4 * bertsimas_price(pair.train, 3)
+    True
+    """
+    n, p = train.X.shape
+    if not 1 <= n_relevant <= p:
+        raise ParameterError(f"n_relevant={n_relevant} is not possible with {p} features: use 1..{p}.")
+    return float(PRICE * 2.0**t * p / (n_relevant * n * (train.X**2).sum(axis=1).max()))
+
+
+def _rows(
+    generator: np.random.Generator,
+    size: int,
+    n_features: int,
+    where: NDArray[np.int64],
+    w: FloatArray,
+    correlation: float,
+    spread: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Return rows of the process, and their labels; both classes occur."""
+    while True:
+        X = generator.standard_normal((size, n_features))
+        X[:, 1:] *= math.sqrt(1 - correlation**2)
+        for j in range(1, n_features):
+            X[:, j] += correlation * X[:, j - 1]
+        side = np.sign(X[:, where] @ w + spread * generator.standard_normal(size))
+        if len(np.unique(side)) == 2 and side.all():
+            return X, side
