@@ -26,7 +26,7 @@ over cuts leaves at 1 to 2 % after 60 s: a node's LP is 2 % below its relaxation
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,22 +36,19 @@ from solvers.drivers.benders.base import DecompositionConfig, DecompositionDrive
 from solvers.drivers.benders.subproblem import OracleSubproblem
 from solvers.drivers.slots import lp_words
 from solvers.drivers.tree.branching import Node, Tree
-from solvers.drivers.tree.cut_loop import CutLoop, Visit
 from solvers.drivers.tree.incumbents import IncumbentSearch
-from solvers.drivers.tree.leaves import Leaves
 from solvers.drivers.tree.master import MasterLP
 from solvers.drivers.tree.memory import Memory
 from solvers.drivers.tree.node_bounds import NodeBounds
 from solvers.drivers.tree.root import RootSearch
-from solvers.facts.structure import RelaxedAnswer
+from solvers.drivers.tree.visits import Visits
+from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.conflict import clashing_rows
 from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
 
-SHARE = 0.05  # of what a node's bound lacks to the cutoff: how well its relaxation is solved
-SETTLED = 1e-4  # distance from an integer that an interior point takes for none
 PLUNGE = 0.2  # of the way from the least bound to the cutoff
 
 
@@ -81,7 +78,7 @@ class BranchAndCutConfig(DecompositionConfig):
 class BranchAndCut(DecompositionDriver):
     """A single tree over the structure's relaxations, or over generalised Benders cuts in a persistent LP.
 
-    ``root`` solves the root, ``node_bounds`` and ``cut_loop`` bound the nodes, ``incumbents`` finds incumbents.
+    ``root`` solves the root, ``visits`` bounds nodes and branches, ``incumbents`` finds incumbents.
     """
 
     name = "branch-and-cut"
@@ -95,23 +92,22 @@ class BranchAndCut(DecompositionDriver):
         c, inside = self.config, self._subproblem
         self._lp = MasterLP(self.parts, floor, words=lp_words(c), lp_solver=c.lp_solver)
         self._tree = Tree()
-        self.incumbents = IncumbentSearch(self, self._lp, c.memory)
-        self._costs = self.incumbents.memory.costs
-        self.node_bounds = NodeBounds(self, self.incumbents, by_oracle=isinstance(inside, OracleSubproblem))
+        memory = (c.memory if self.parts.as_built else None) or Memory()  # an edited subproblem has other values
+        memory.prepare(self.structure, self._lp.size)
+        self.incumbents = IncumbentSearch(self, self._lp, memory)
+        relaxation = self.structure.relaxation if isinstance(inside, OracleSubproblem) else None
+        self.node_bounds = NodeBounds(self, self.incumbents, relaxation)
         self.root = RootSearch(
             self, self.incumbents, self.node_bounds, self._tree, fractional=inside.fractional, limit=c.root_limit
         )
-        self.cut_loop = CutLoop(
-            self.incumbents, self.node_bounds, self._tree, self._costs, fractional=inside.fractional
-        )
-        self._leaves = Leaves(self.incumbents, self._lp)
+        self.visits = Visits(self.incumbents, self.node_bounds, self._tree, fractional=inside.fractional)
         self.incumbents.improved = self.root.fix
-        self._nodes = 0
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
         try:
             self.root.solve()  # 0
+            self.visits.centre = self.root.centre
             for _ in self.rounds():
                 node = self._tree.pop(self._plunge_below)  # 1
                 if node is None:
@@ -144,9 +140,9 @@ class BranchAndCut(DecompositionDriver):
 
     def _now_and_then(self) -> None:
         """Show the tree's progress, and search for incumbents in wider exchanges (3)."""
-        if self._nodes % 50 == 0:
+        if self.visits.nodes % 50 == 0:
             self.incumbents.row("tree")
-        if self._nodes % 20 == 0:
+        if self.visits.nodes % 20 == 0:
             self.incumbents.exchange_more()
 
     def _raise_tree_bound(self) -> None:
@@ -158,64 +154,19 @@ class BranchAndCut(DecompositionDriver):
 
     def _visit(self, node: Node) -> None:
         """Bound a node and branch, or close it; a node where the run ends stays open."""
-        self._nodes += 1
-        self.details["nodes"] = self._nodes
-        lower, upper = self._lp.lower.copy(), self._lp.upper.copy()
-        for column, least, most in node.changes:
-            lower[column], upper[column] = max(lower[column], least), min(upper[column], most)
-        if np.any(lower > upper) or self._visit_at_once(node, lower, upper):
-            return
         try:
-            self.cut_loop.visit(Visit(node, lower, upper, self._nodes, node.bound), self.root.centre)
+            self.visits(node)
         except Ended:
-            self._tree.put_back(node)
             self._raise_tree_bound()
             raise
+        finally:
+            self.details["nodes"] = self.visits.nodes
 
-    def _visit_at_once(self, node: Node, lower: np.ndarray, upper: np.ndarray) -> bool:
-        """Bound a node by the structure's own relaxation, and branch or close it; False where that cannot be done."""
-        lp, cutoff = self._lp, self.incumbents.cutoff
-        left = (cutoff - node.bound) / max(abs(cutoff), 1e-10) if np.isfinite(cutoff) else 1.0
-        answer = self.node_bounds.relax(lower, upper, float(np.clip(SHARE * left, 1e-6, 1e-3)), cutoff)
-        if answer is None:
-            return False
-        for choice in answer.choices:
-            self.incumbents.evaluate(choice)
-        bound = max(node.bound, answer.bound)
-        if node.column >= 0:
-            self._costs.learn(node.column, node.up, node.distance, bound - node.bound)
-        if self._nodes % 50 == 1:
-            self.incumbents.round(answer.point)
-        open_columns = lp.integer & (lower < upper)
-        fractional = np.flatnonzero(open_columns & (np.abs(answer.point - np.round(answer.point)) > SETTLED))
-        if not len(fractional):
-            self.incumbents.evaluate(np.where(lp.integer, np.round(answer.point), answer.point)[: lp.n])
-        if bound >= self.incumbents.cutoff:
-            self._tree.leave_out(bound)
-            return True
-        if not open_columns.any():
-            return False
-        closed = self._leaves.bound(answer.cut, lower, upper)
-        if closed is not None:
-            self._tree.leave_out(max(bound, closed))
-            return True
-        column = self._costs.choose(answer.point, fractional if len(fractional) else np.flatnonzero(open_columns))
-        value = float(np.clip(answer.point[column], lower[column] + 1e-9, upper[column] - 1e-9))
-        open_columns[column] = False
-        self._tree.branch(self._narrowed(node, answer, open_columns, lower, upper), bound, column, value)
-        return True
-
-    def _narrowed(
-        self, node: Node, answer: RelaxedAnswer, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray
-    ) -> Node:
-        """Fix variables in a subtree whose other value would cost more than the incumbent allows."""
-        least = answer.bound + np.abs(answer.reduced_costs)
-        costly = columns & (least >= self.incumbents.cutoff)
-        if not costly.any():
-            return node
-        self._tree.leave_out(float(least[costly].min()))
-        at = np.where(answer.reduced_costs > 0, lower, upper)
-        return replace(node, changes=(*node.changes, *((int(k), at[k], at[k]) for k in np.flatnonzero(costly))))
+    def take(self, point: np.ndarray, objective: float, answer: SubAnswer) -> None:
+        """Offer a point of the master as incumbent."""
+        for v, x in zip(self._lp.variables, point.tolist(), strict=True):
+            v.set_value(x, skip_validation=True)
+        self.offer(objective, self._lp.variables, answer.load, self.score_of(answer))
 
     def why_infeasible(self) -> str:
         """Name the rows that clash."""

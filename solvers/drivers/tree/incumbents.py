@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from solvers.drivers.benders.base import DecompositionDriver
 from solvers.drivers.tree.exchange import ENDS, Incumbent, exchange, exchange_blocks
+from solvers.drivers.tree.host import Host
 from solvers.drivers.tree.master import MasterLP
 from solvers.drivers.tree.memory import Memory
 from solvers.facts.structure import Cut, SubAnswer
@@ -19,18 +19,15 @@ EARLIER = 3  # best choices of the last runs that are tried at the root
 
 
 class IncumbentSearch:
-    """Finds incumbents for a driver: asks its subproblem, and offers it what is found.
+    """Finds incumbents for a driver: asks its subproblem, and offers it what is found. ``memory``: prepared.
 
     ``improved``: called after each better incumbent. ``choice``: the incumbent's complicating part. ``least``: of what
     is proven of the choices that were evaluated. ``pool``: cuts of all answers. ``asks``: questions to the structure so
     far.
     """
 
-    def __init__(self, driver: DecompositionDriver, lp: MasterLP, memory: Memory | None) -> None:
-        self.driver, self.lp = driver, lp
-        # An edited subproblem has other values under the same parameters.
-        self.memory = (memory if driver.parts.as_built else None) or Memory()
-        self.memory.prepare(driver.structure, lp.size)
+    def __init__(self, driver: Host, lp: MasterLP, memory: Memory) -> None:
+        self.driver, self.lp, self.memory = driver, lp, memory
         self.pool, self._asked = self.memory.cuts, self.memory.answers
         self._earlier = self.memory.choices[-EARLIER:]
         self.improved: Callable[[], None] = lambda: None
@@ -71,9 +68,7 @@ class IncumbentSearch:
         improves = self.driver.best is None or objective < self.driver.best
         if not improves and self.driver.config.validation is None:
             return objective
-        for v, x in zip(self.lp.variables, point.tolist(), strict=True):
-            v.set_value(x, skip_validation=True)
-        self.driver.offer(objective, self.lp.variables, answer.load, self.driver.score_of(answer))
+        self.driver.take(point, objective, answer)
         if improves:
             self.memory.remember(point[: self.lp.n].copy(), first=self.choice is None)
             self.choice, self._level = point[: self.lp.n].copy(), 1

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvers.drivers.benders.base import DecompositionDriver
+from solvers.drivers.tree.host import Host
 from solvers.drivers.tree.incumbents import IncumbentSearch
 from solvers.drivers.tree.master import MasterOptimum
 from solvers.errors import SolverError
-from solvers.facts.structure import RelaxedAnswer
+from solvers.facts.structure import Relaxation, RelaxedAnswer
 from solvers.lp.highs import LpStatus
 from solvers.result import SolutionStatus
 
@@ -18,9 +18,8 @@ ROWS = 400  # cuts kept in the LP besides one for each column
 class NodeBounds:
     """Relaxations within bounds on the master's variables; what they learn goes to the incumbents' pool of cuts."""
 
-    def __init__(self, driver: DecompositionDriver, incumbents: IncumbentSearch, *, by_oracle: bool) -> None:
-        self.driver, self.incumbents, self.lp = driver, incumbents, incumbents.lp
-        self._relaxation = driver.structure.relaxation if by_oracle else None
+    def __init__(self, driver: Host, incumbents: IncumbentSearch, relaxation: Relaxation | None) -> None:
+        self.driver, self.incumbents, self.lp, self._relaxation = driver, incumbents, incumbents.lp, relaxation
 
     def relax(self, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float) -> RelaxedAnswer | None:
         """Ask the structure for the relaxation within bounds; None where it has none or cannot."""
