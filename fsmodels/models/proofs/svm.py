@@ -3,12 +3,14 @@ r"""What is proven about one SVM: the best weights and the best multipliers, eva
 What is returned is a certificate, wherever the method stopped; its own estimates are never reported:
 
 * bound: alpha is clipped to [0, C] and the class with the larger sum scaled down until y' alpha = 0, which stays in
-  the box; then t alpha, t = min(sum alpha / sum sigma v^2, C / max alpha), is the multiple that maximises (3).
-* value: (1) on the centred data. For given w the sum of hinges is piecewise linear in b with kinks y_i - w.x_i; its
-  slope is -l_+ at the far left and gains 1 at each kink, so the best b lie between the kinks of rank l_+ and
-  l_+ + 1; the midpoint is taken (swapping the labels then negates b). xi_i = max(0, 1 - y_i (w.x_i + b)).
+  the box; then t alpha, t = min(sum alpha / sum sigma v^2, min C_i / alpha_i), is the multiple that maximises (3).
+* value: (1) on the centred data. For given w the weighted sum of hinges is piecewise linear in b with kinks
+  y_i - w.x_i; its slope is -C_+, the sum of C_i over class +1, at the far left and gains C_i at each kink, so the best
+  b lie between the kinks where these sums pass C_+: with one C for all, those of rank l_+ and l_+ + 1. The midpoint is
+  taken (swapping the labels then negates b). xi_i = max(0, 1 - y_i (w.x_i + b)).
 
-With k = 0: q = 2 C min(l_+, l_-), alpha = C on the smaller class and C l_min / l_max on the larger.
+C may differ from sample to sample. With k = 0: q = 2 min(C_+, C_-), alpha = C on the class with the smaller sum of C
+and C times the ratio of the sums on the other.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 TINY = float(np.finfo(float).tiny)
+EPSILON = float(np.finfo(float).eps)
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -42,12 +45,12 @@ class PrimalDual(NamedTuple):
 class SvmProof:
     """Best point and best bound for one sigma, evaluated on the data; starts from w = 0 and the alpha of k = 0."""
 
-    def __init__(self, columns: Array, root: Array, y: Array, C: float) -> None:
+    def __init__(self, columns: Array, root: Array, y: Array, C: Array) -> None:
         self._columns, self._root, self.y, self.C = columns, root, y, C
         self.value, self.bound = math.inf, -math.inf
         self.try_u(np.zeros(root.size))
         self.at_zero = self.value  # of w = 0, the largest that a value can be
-        self.try_alpha(C * balanced(y))
+        self.try_alpha(balanced(y, C))
         self._estimates, self._offered = (math.inf, -math.inf), dict[str, PrimalDual]()
 
     @property
@@ -77,8 +80,8 @@ class SvmProof:
 
     def try_u(self, u: Array) -> None:
         """Take the value of u with its best b."""
-        value, b = hinges(self._columns @ (self._root * u), self.y)
-        value = 0.5 * float(u @ u) + self.C * value
+        value, b = hinges(self._columns @ (self._root * u), self.y, self.C)
+        value = 0.5 * float(u @ u) + value
         if value < self.value:
             self.value, self.u, self.b = value, u, b
 
@@ -86,8 +89,8 @@ class SvmProof:
         """Take the bound of alpha, repaired, and return the u that belongs to it."""
         alpha = repaired(alpha, self.y, self.C)
         u = self._root * (self._columns.T @ (self.y * alpha))
-        total, square, largest = float(alpha.sum()), float(u @ u), float(alpha.max())
-        t = min(self.C / largest if largest > 0 else 1.0, total / square if square > 0 else math.inf)
+        total, square, largest = float(alpha.sum()), float(u @ u), float((alpha / self.C).max())
+        t = min(1.0 / largest if largest > 0 else 1.0, total / square if square > 0 else math.inf)
         alpha, u = np.minimum(t * alpha, self.C), t * u
         bound = t * total - 0.5 * t * t * square
         if bound > self.bound:
@@ -108,15 +111,26 @@ def relative(value: float, bound: float) -> float:
     return max(value - bound, 0.0) / max(abs(value), TINY)
 
 
-def balanced(y: Array) -> Array:
-    """Return the largest alpha in [0, 1] that is constant on each class and has y'alpha = 0."""
-    plus, minus = np.count_nonzero(y > 0), np.count_nonzero(y < 0)
-    return np.where(y > 0, min(1.0, minus / plus), min(1.0, plus / minus))
+def balanced(y: Array, C: float | Array = 1.0) -> Array:
+    """Return the largest alpha in [0, C] that is one multiple of C on each class and has y'alpha = 0."""
+    C = np.broadcast_to(C, y.shape)
+    plus, minus = float(C[y > 0].sum()), float(C[y < 0].sum())
+    return np.where(y > 0, min(1.0, minus / plus), min(1.0, plus / minus)) * C
 
 
-def hinges(scores: Array, y: Array) -> tuple[float, float]:
-    """Return min over b of sum_i max(0, 1 - y_i (scores_i + b)), and the middle of the best b; O(l)."""
-    rank = np.count_nonzero(y > 0)
-    kinks = np.partition(y - scores, (rank - 1, rank))
-    b = 0.5 * float(kinks[rank - 1] + kinks[rank])
-    return float(np.maximum(1 - y * (scores + b), 0.0).sum()), b
+def hinges(scores: Array, y: Array, C: float | Array = 1.0) -> tuple[float, float]:
+    """Return min over b of sum_i C_i max(0, 1 - y_i (scores_i + b)), and the middle of the best b; O(l) for one C."""
+    C = np.broadcast_to(C, y.shape)
+    if C.min() == C.max():
+        rank = np.count_nonzero(y > 0)
+        kinks = np.partition(y - scores, (rank - 1, rank))
+        b = 0.5 * float(kinks[rank - 1] + kinks[rank])
+    else:
+        kinks, half = y - scores, float(C[y > 0].sum())
+        order = np.argsort(kinks)
+        below = np.cumsum(C[order])
+        close = EPSILON * float(below[-1])
+        first = int(np.searchsorted(below, half - close))  # the slope is at least 0 from this kink on, but for rounding
+        last = int(np.searchsorted(below, half + close, side="right"))  # and above 0 from this one
+        b = 0.5 * float(kinks[order[min(first, y.size - 1)]] + kinks[order[min(last, y.size - 1)]])
+    return float(C @ np.maximum(1 - y * (scores + b), 0.0)), b

@@ -4,10 +4,10 @@ Problem
     For sigma in {0, 1}^n, or fractional in [0, 1]^n, and with w_j = 0 where sigma_j = 0,
 
     .. math::
-        q(\sigma) = \min_{w, b, \xi}\ & \tfrac12 \sum_j w_j^2 / \sigma_j + C \sum_i \xi_i            && (1) \\
+        q(\sigma) = \min_{w, b, \xi}\ & \tfrac12 \sum_j w_j^2 / \sigma_j + \sum_i C_i \xi_i          && (1) \\
         \text{s.t.}\ & y_i (w^\top x_i + b) + \xi_i \ge 1,\ \xi \ge 0                                && (2) \\
         = \max_\alpha\ & \sum_i \alpha_i - \tfrac12 \sum_j \sigma_j v_j^2,\ v_j = \sum_i \alpha_i y_i x_{ij} && (3) \\
-        \text{s.t.}\ & y^\top \alpha = 0,\ 0 \le \alpha \le C                                        && (4)
+        \text{s.t.}\ & y^\top \alpha = 0,\ 0 \le \alpha_i \le C_i                                    && (4)
 
     The optimal w_j is sigma_j v_j. As (4) is free of sigma, any feasible alpha, optimal or not, bounds q everywhere:
 
@@ -94,8 +94,9 @@ class SvmOracle:
 
     ``X`` (array_like or scipy.sparse matrix, shape (l, n)): samples by features, finite; copied. Sparse stays sparse:
     only the selected columns become dense. ``y`` (l,): labels -1 and +1, both present. ``C``: price of one unit of
-    slack, > 0; it multiplies the unscaled sum of slacks. Raises DataError: shapes that do not match, NaN or inf, labels
-    other than -1 and +1, or one class only. Raises ParameterError: C that is not a positive number.
+    slack, > 0, of each sample (l,) or of all; it multiplies the unscaled sum of slacks. Raises DataError: shapes that
+    do not match, NaN or inf, labels other than -1 and +1, or one class only. Raises ParameterError: C that is not
+    positive numbers, one or as many as samples.
 
     >>> X = [[0.0, 5.0], [2.0, 5.0], [1.0, 4.0], [3.0, 6.0]]
     >>> oracle = SvmOracle(X, [-1, 1, -1, 1], C=10.0)
@@ -106,11 +107,11 @@ class SvmOracle:
     True
     """
 
-    def __init__(self, X: Any, y: Any, C: float) -> None:
+    def __init__(self, X: Any, y: Any, C: float | Array) -> None:
         sparse = sp.issparse(X)
         # Fortran order: gathering the columns of a support is then a plain memory copy.
         self._X: Any = sp.csc_array(X, dtype=float) if sparse else np.array(X, dtype=float, order="F")
-        self._y, self._C = np.array(y, dtype=float), float(C)
+        self._y = np.array(y, dtype=float)
         if self._X.ndim != 2 or self._y.shape != self._X.shape[:1]:
             raise DataError(f"X has shape {self._X.shape} and y {self._y.shape}: give X (l, n) and y (l,).")
         if not np.isfinite(self._X.data if sparse else self._X).all():
@@ -119,8 +120,11 @@ class SvmOracle:
             raise DataError(f"y has labels {np.unique(self._y)[:5].tolist()}: map them to -1 and +1 first.")
         if np.unique(self._y).size < 2:
             raise DataError(f"y has one class only, {self._y[:1].tolist()}: give samples of both classes.")
-        if not 0 < self._C < math.inf:
-            raise ParameterError(f"C={C} is not allowed: give a finite number above 0.")
+        self._C = np.array(C, dtype=float) if np.ndim(C) else np.full(self._y.size, float(C))
+        if self._C.shape != self._y.shape:
+            raise ParameterError(f"C has shape {self._C.shape}: give one number, or one per sample, {self._y.size}.")
+        if not (np.isfinite(self._C) & (self._C > 0)).all():
+            raise ParameterError(f"C={C} is not allowed: give finite numbers above 0.")
         self._gram, self._screen = gram.Backoff(), Screen()
         self._asked = 0
         self._rows: Array | None = None  # Z' of dense data

@@ -191,10 +191,10 @@ def advance(
             m = 1.0 - image[i] - y[i] * offset
             short[i] = m
             if m > 0.0:
-                loss += m
+                loss += C[i] * m
             summed += alpha[i]
             balance += y[i] * alpha[i]
-        value = at_fixed + 0.5 * norm + C * loss + fixed_sum - fixed_y * offset
+        value = at_fixed + 0.5 * norm + loss + fixed_sum - fixed_y * offset
         for j in range(k):
             value -= fixed_v[j] * w[j]
         bound = fixed_sum + summed + at_fixed
@@ -410,19 +410,19 @@ def advance(
 
 
 @njit(**FAST)
-def _offset(scores, y):
-    """Return nearly the best b for given scores, where as many kinks lie below it as there are samples of class +1."""
-    low, high, rank = math.inf, -math.inf, 0
+def _offset(scores, y, C):
+    """Return nearly the best b for given scores, where the C of the kinks below it add up to that of class +1."""
+    low, high, rank = math.inf, -math.inf, 0.0
     for i in range(y.size):
         kink = y[i] - scores[i]
         low, high = min(low, kink), max(high, kink)
         if y[i] > 0:
-            rank += 1
+            rank += C[i]
     for _ in range(HALVINGS):
-        b, below = 0.5 * (low + high), 0
+        b, below = 0.5 * (low + high), 0.0
         for i in range(y.size):
             if y[i] - scores[i] < b:
-                below += 1
+                below += C[i]
         if below < rank:
             low = b
         else:
@@ -431,54 +431,59 @@ def _offset(scores, y):
 
 
 def node(
-    all_Z, which, where, all_y, C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start,
+    all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start,
     accuracy, enough, most,
 ):  # fmt: skip
     """Solve the relaxation within bounds; return (end, numbers, alpha, x, w, theta, margins).
 
     ``all_Z`` (K, l): columns times labels; ``which`` (k,): its rows that take part, at the places ``where`` of x.
-    ``kept``, ``at_bound``: the samples that stay, and those with alpha = C; ``guess``: whether ``start`` (k + 1,), the
-    weights and offset of a neighbour, is where to start. ``numbers``: as in ``advance``; the gap is on all samples.
+    ``all_C`` (l,): prices of slack. ``kept``, ``at_bound``: the samples that stay, and those with alpha = C; ``guess``:
+    whether ``start`` (k + 1,), the weights and offset of a neighbour, is where to start. ``numbers``: as in
+    ``advance``; the gap is on all samples.
     """
     # Types and layouts other than these would be compiled anew.
-    all_Z, all_y, cost, matrix, sides, lower, upper, start = (
-        np.ascontiguousarray(a, dtype=np.float64) for a in (all_Z, all_y, cost, matrix, sides, lower, upper, start)
+    all_Z, all_y, all_C, cost, matrix, sides, lower, upper, start = (
+        np.ascontiguousarray(a, dtype=np.float64)
+        for a in (all_Z, all_y, all_C, cost, matrix, sides, lower, upper, start)
     )
     which, where, kept, at_bound = (np.ascontiguousarray(a, dtype=np.int64) for a in (which, where, kept, at_bound))
-    equalities, C, guess = np.ascontiguousarray(equalities, dtype=np.bool_), float(C), bool(guess)
+    equalities, guess = np.ascontiguousarray(equalities, dtype=np.bool_), bool(guess)
     # Three compiled functions: numba would optimise the loop a second time inside a caller of its own.
     problem, iterates, numbers, free, stays = _prepared(
-        all_Z, which, where, all_y, C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start
+        all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start
     )
     end = advance(*problem, *iterates, numbers, float(accuracy), float(enough), int(most))
     found = _finished(
-        all_Z, which, all_y, C, sides.size, lower, kept, at_bound, free, stays, problem, iterates, numbers
+        all_Z, which, all_y, all_C, sides.size, lower, kept, at_bound, free, stays, problem, iterates, numbers
     )
     return (end, numbers, *found)
 
 
 @njit(**FAST)
 def _prepared(
-    all_Z, which, where, all_y, C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start
+    all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start
 ):
     """Return the problem, the first iterates and the numbers as ``advance`` takes them, what is free and what stays."""
     k, l, m, R0 = which.size, kept.size, cost.size, sides.size
-    y = np.empty(l)
+    y, C = np.empty(l), np.empty(l)
     Z = np.empty((k, l))
+    biggest = 0.0  # of C
     for i in range(l):
-        y[i] = all_y[kept[i]]
+        y[i], C[i] = all_y[kept[i]], all_C[kept[i]]
+        biggest = max(biggest, C[i])
     for j in range(k):
         row, to = all_Z[which[j]], Z[j]
         for i in range(l):
             to[i] = row[kept[i]]
-    fixed_v, fixed_y, fixed_sum = np.zeros(k), 0.0, C * at_bound.size
+    fixed_v, fixed_y, fixed_sum = np.zeros(k), 0.0, 0.0
     for i in range(at_bound.size):
-        fixed_y += C * all_y[at_bound[i]]
+        fixed_y += all_C[at_bound[i]] * all_y[at_bound[i]]
+        fixed_sum += all_C[at_bound[i]]
     for j in range(k):
         row, t = all_Z[which[j]], 0.0
         for i in range(at_bound.size):
-            t += row[at_bound[i]]
-        fixed_v[j] = C * t
+            t += all_C[at_bound[i]] * row[at_bound[i]]
+        fixed_v[j] = t
     # what is free
     position = np.full(m, -1)
     for j in range(k):
@@ -551,34 +556,35 @@ def _prepared(
             w[j] = start[j] if sigma[j] > 0 else 0.0
         offset = start[k]
         for i in range(l):
-            alpha[i] = 0.5 * C
+            alpha[i] = 0.5 * C[i]
         _back(Z, w, image)
     else:
-        plus = 0
+        plus, minus, summed = 0.0, 0.0, 0.0
         for i in range(l):
             if y[i] > 0:
-                plus += 1
-        summed = 0.0
+                plus += C[i] / biggest
+            else:
+                minus += C[i] / biggest
         for i in range(l):
-            alpha[i] = min(1.0, (l - plus) / plus) if y[i] > 0 else min(1.0, plus / (l - plus))
+            alpha[i] = (min(1.0, minus / plus) if y[i] > 0 else min(1.0, plus / minus)) * C[i] / biggest
             summed += alpha[i]
         _into(Z, alpha, v)
         square = 0.0
         for j in range(k):
             square += sigma[j] * v[j] * v[j]
-        scale = min(0.5 * C, summed / square) if square > 0 else 0.5 * C
+        scale = min(0.5 * biggest, summed / square) if square > 0 else 0.5 * biggest
         for j in range(k):
             w[j] = scale * sigma[j] * v[j]
         for i in range(l):
-            alpha[i] *= min(0.5 * C, max(50 * scale, 0.05 * C))
+            alpha[i] *= min(0.5 * biggest, max(50 * scale, 0.05 * biggest))
         _back(Z, w, image)
         for i in range(l):
             short[i] = y[i] * image[i]
-        offset = _offset(short, y)
+        offset = _offset(short, y, C)
     beta, s, xi = np.empty(l), np.empty(l), np.empty(l)
     mean = 0.0
     for i in range(l):
-        beta[i] = C - alpha[i]
+        beta[i] = C[i] - alpha[i]
         short[i] = 1 - image[i] - y[i] * offset
         mean += abs(short[i])
     mean = max(1.0, mean / l)
@@ -609,7 +615,7 @@ def _prepared(
 
 
 @njit(**FAST)
-def _finished(all_Z, which, all_y, C, rows, lower, kept, at_bound, free, stays, problem, iterates, numbers):
+def _finished(all_Z, which, all_y, all_C, rows, lower, kept, at_bound, free, stays, problem, iterates, numbers):
     """Return alpha of all samples, all x, w, all theta and all margins; the gap in ``numbers`` becomes that on them."""
     _, _, _, _, _, _, _, _, _, _, _, fixed_v, fixed_y, fixed_sum, _, _ = problem
     alpha, _, _, _, x, _, _, theta, _, _, w, _, _ = iterates
@@ -619,7 +625,7 @@ def _finished(all_Z, which, all_y, C, rows, lower, kept, at_bound, free, stays, 
     for i in range(all_y.size):
         margins[i] = all_y[i] * numbers[0]
     for i in range(at_bound.size):
-        full_alpha[at_bound[i]] = C
+        full_alpha[at_bound[i]] = all_C[at_bound[i]]
     for i in range(l):
         full_alpha[kept[i]] = alpha[i]
     for i in range(free.size):
@@ -633,10 +639,9 @@ def _finished(all_Z, which, all_y, C, rows, lower, kept, at_bound, free, stays, 
     if l < all_y.size:
         left_out = 0.0
         for i in range(all_y.size):
-            left_out += max(1.0 - margins[i], 0.0)
+            left_out += all_C[i] * max(1.0 - margins[i], 0.0)
         for i in range(l):
-            left_out -= max(1.0 - margins[kept[i]], 0.0)
-        left_out *= C
+            left_out -= all_C[kept[i]] * max(1.0 - margins[kept[i]], 0.0)
         left_out -= fixed_sum - fixed_y * numbers[0]
         for j in range(k):
             left_out += fixed_v[j] * w[j]

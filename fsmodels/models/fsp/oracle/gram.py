@@ -62,10 +62,10 @@ def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float) -> i
     most = int(max(2 * y.size, PASSES * k * k / y.size))
     # The gap is about tol times the sum of alpha: separable data, whose value is far below C l, need a smaller tol.
     share = max(1e-3, proof.bound / proof.at_zero)
-    svc = SVC(kernel="precomputed", C=proof.C, tol=min(1e-3, 10 * tolerance * share), max_iter=most, cache_size=500)
+    svc = SVC(kernel="precomputed", C=1.0, tol=min(1e-3, 10 * tolerance * share), max_iter=most, cache_size=500)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        svc.fit(gram, y)
+        svc.fit(gram, y, sample_weight=proof.C)
     alpha = np.zeros(y.size)
     alpha[svc.support_] = svc.dual_coef_[0] * y[svc.support_]
     proof.try_u(proof.try_alpha(alpha))

@@ -212,19 +212,20 @@ def _within_neighbourhood(move: tuple[Any, ...], alpha: Array, beta: Array, s: A
     return t
 
 
-def _interior_point(system: System, y: Array, C: float) -> Iterator[PrimalDual]:
+def _interior_point(system: System, y: Array, C: Array) -> Iterator[PrimalDual]:
     """Yield iterates until rounding ends the run; the caller decides when they are good enough.
 
     The start takes for u the best multiple of the difference of the class centroids, s and xi of order 1 around its
     margins, and alpha well inside the box. Tying alpha to u instead cost 10-25 iterations on badly scaled columns.
     """
-    share = balanced(y)
+    most = float(C.max())
+    share = balanced(y, C / most)
     u = system.lift(share)
     square = 2 * system.half_square(u)
-    scale = min(0.5 * C, float(share.sum()) / square) if square > 0 else 0.5 * C
-    u, alpha = scale * u, share * min(0.5 * C, max(50 * scale, 0.05 * C))
+    scale = min(0.5 * most, float(share.sum()) / square) if square > 0 else 0.5 * most
+    u, alpha = scale * u, share * min(0.5 * most, max(50 * scale, 0.05 * most))
     image, beta = system.image(u), C - alpha
-    b = hinges(y * image, y)[1]
+    b = hinges(y * image, y, C)[1]
     short = 1 - image - y * b
     spread = np.hypot(short, max(1.0, float(np.abs(short).mean())))
     s, xi = 0.5 * (spread - short), 0.5 * (spread + short)  # xi - s = short
@@ -232,7 +233,7 @@ def _interior_point(system: System, y: Array, C: float) -> Iterator[PrimalDual]:
 
     while True:
         short = 1 - system.image(u) - y * b  # afresh, like lift: updates along the steps drift on badly scaled data
-        value = system.half_square(u) + C * float(np.maximum(short, 0.0).sum())
+        value = system.half_square(u) + float(C @ np.maximum(short, 0.0))
         lifted = system.lift(alpha)
         yield PrimalDual(value, float(alpha.sum()) - system.half_square(lifted), u, alpha)
 

@@ -27,16 +27,16 @@ class Iterates:
     def __init__(self, problem: JointProblem, part: Screened | None) -> None:
         columns, where, y, C, cost = problem.columns, problem.where, problem.y, problem.C, problem.cost
         rows, lower, upper = problem.rows, problem.lower, problem.upper
-        self.C, self.cost, self.lower, self.upper = C, cost, lower, upper
+        self.all_C, self.cost, self.lower, self.upper = C, cost, lower, upper
         self.columns, self.all_y, self.part, self.where = columns, y, part, where
         if part is None:
-            self.y, self.Z = y, np.multiply(columns, y[:, None], order="F")
+            self.y, self.C, self.Z = y, C, np.multiply(columns, y[:, None], order="F")
             self.fixed_v, self.fixed_y, self.fixed_sum = np.zeros(where.size), 0.0, 0.0
         else:  # alpha = C contributes constants
-            self.y = y[part.kept]
+            self.y, self.C = y[part.kept], C[part.kept]
             self.Z = np.multiply(columns[part.kept], self.y[:, None], order="F")
             at_bound = np.zeros(y.size)
-            at_bound[part.at_bound] = C
+            at_bound[part.at_bound] = C[part.at_bound]
             self.fixed_v = columns.T @ (y * at_bound)
             self.fixed_y, self.fixed_sum = float(y @ at_bound), float(at_bound.sum())
         free = self.free = np.flatnonzero(lower < upper)
@@ -69,17 +69,18 @@ class Iterates:
         self.sigma = self.lower[self.where].astype(float)
         self.sigma[self.of] = self.x[self.sigmas]
         if self.part is None:
-            shares = balanced(y)
+            most = float(C.max())
+            shares = balanced(y, C / most)
             v = self.Z.T @ shares
             square = float(self.sigma @ v**2)
-            scale = min(0.5 * C, float(shares.sum()) / square) if square > 0 else 0.5 * C
+            scale = min(0.5 * most, float(shares.sum()) / square) if square > 0 else 0.5 * most
             self.w = scale * self.sigma * v
-            self.alpha = shares * min(0.5 * C, max(50 * scale, 0.05 * C))
+            self.alpha = shares * min(0.5 * most, max(50 * scale, 0.05 * most))
             image = self.Z @ self.w
-            self.offset = hinges(y * image, y)[1]
+            self.offset = hinges(y * image, y, C)[1]
         else:
             self.w, self.offset = self.part.w[self.where] * (self.sigma > 0), self.part.offset
-            self.alpha, image = np.full(y.size, 0.5 * C), self.Z @ self.w
+            self.alpha, image = 0.5 * C, self.Z @ self.w
         self.beta = C - self.alpha
         short = 1 - image - y * self.offset
         spread = np.hypot(short, max(1.0, float(np.abs(short).mean())))
@@ -98,7 +99,7 @@ class Iterates:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             norms = np.where(self.sigma > 0, self.w**2 / self.sigma, 0.0)
             value = float(self.c @ self.x) + self.at_fixed + 0.5 * float(norms.sum())
-        value += self.C * float(np.maximum(self.short, 0.0).sum())
+        value += float(self.C @ np.maximum(self.short, 0.0))
         value += self.fixed_sum - float(self.fixed_v @ self.w) - self.fixed_y * self.offset
         self.value = value
         self.bound_estimate, _ = self.problem.bound(self.fixed_sum + float(self.alpha.sum()), self.v, self.theta)
@@ -114,11 +115,12 @@ class Iterates:
         alpha, margins = self.alpha, 1 - self.short
         if self.part is not None:
             alpha = np.zeros(self.all_y.size)
-            alpha[self.part.at_bound], alpha[self.part.kept] = self.C, self.alpha
+            at_bound = self.part.at_bound
+            alpha[at_bound], alpha[self.part.kept] = self.all_C[at_bound], self.alpha
             margins = self.all_y * (self.columns @ self.w + self.offset)
             hinge = np.maximum(1 - margins, 0.0)
             hinge[self.part.kept] = 0.0
-            left_out = self.C * float(hinge.sum())
+            left_out = float(self.all_C @ hinge)
             left_out -= self.fixed_sum - float(self.fixed_v @ self.w) - self.fixed_y * self.offset
             gap += left_out / max(abs(self.value), TINY)
         bound, alpha, reduced_costs = self.problem.proven(alpha, self.theta)

@@ -7,9 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fsmodels.models.proofs.svm import Array, repaired
-
-EPSILON = float(np.finfo(float).eps)
+from fsmodels.models.proofs.svm import EPSILON, Array, repaired
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class JointProblem:
     columns: Array
     where: Array
     y: Array
-    C: float
+    C: Array  # (l,)
     cost: Array
     rows: Rows
     lower: Array

@@ -65,7 +65,7 @@ def minimise(
     columns: Array,
     where: Array,
     y: Array,
-    C: float,
+    C: Array,
     cost: Array,
     rows: Rows,
     lower: Array,
@@ -81,6 +81,7 @@ def minimise(
 
     - ``columns``: centred columns of X for the sigma that may be above 0.
     - ``where`` (k,): their positions in x.
+    - ``C`` (l,): what a unit of each sample's slack costs.
     - ``cost``, ``lower``, ``upper`` (m,): of x; bounds finite.
     - ``accuracy``: relative gap to reach.
     - ``enough``: a proven bound at which to stop.
@@ -128,7 +129,7 @@ def compiled_loop(left: float) -> Any:
 
 
 def at_support(
-    along: tuple[Array, Array], sigma: Array, y: Array, C: float, tolerance: float, left: float
+    along: tuple[Array, Array], sigma: Array, y: Array, C: Array, tolerance: float, left: float
 ) -> tuple[Array, Array, int] | None:
     """Return (alpha, w, iterations) of SUB at ``sigma`` > 0 of shape (k,); None where the compiled loop has none."""
     kernel = compiled_loop(left)

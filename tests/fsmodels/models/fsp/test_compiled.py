@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import fsmodels as fs
+from fsmodels.errors import ParameterError
 from fsmodels.models.fsp import oracle
-from fsmodels.models.fsp.oracle import SvmOracle, compiled, relaxation
+from fsmodels.models.fsp.oracle import SvmOracle, compiled, gram, relaxation
 from fsmodels.models.fsp.oracle.relaxation import Rows
+from fsmodels.models.proofs.svm import SvmProof
 
 
 @pytest.fixture
@@ -130,3 +132,40 @@ def test_little_time_does_not_pay_for_compiling(monkeypatch):
     assert relaxation.compiled_loop(math.inf) is compiled
     monkeypatch.setattr(compiled, "ready", lambda: True)
     assert relaxation.compiled_loop(5.0) is compiled
+
+
+def test_prices_of_samples_say_what_repeated_samples_say(at_once, monkeypatch):
+    """C_i of 2 or 3 is the sample twice or three times; at supports and in relaxations, by either loop."""
+    X, y = numbers(40, 6, seed=5)
+    times = np.random.default_rng(3).integers(1, 4, 40)
+    one, many = SvmOracle(X, y, 0.5 * times), SvmOracle(np.repeat(X, times, axis=0), np.repeat(y, times), 0.5)
+    arguments = np.zeros(6), Rows(np.ones((1, 6)), np.array([2.0]), np.array([False])), np.zeros(6), np.ones(6)
+    for first in (0, math.inf):
+        monkeypatch.setattr(oracle, "FIRST", first)
+        for bits in [(1, 1, 0, 0, 1, 0), (0, 0, 0, 0, 0, 0), (1, 1, 1, 1, 1, 1), (0.3, 0, 0.7, 1, 0, 0)]:
+            answer = one.solve(bits)
+            assert answer.gap <= 1e-7
+            assert answer.value == pytest.approx(many.solve(bits).value, rel=3e-7)
+        for _ in range(3):  # the later ones on screened samples
+            found = one.relax(*arguments, accuracy=1e-6)[0]
+            assert np.all((found.alpha >= 0) & (found.alpha <= 0.5 * times))
+            assert found.bound == pytest.approx(many.relax(*arguments, accuracy=1e-6)[0].bound, rel=3e-6)
+
+
+def test_prices_of_samples_reach_libsvm():
+    X, y = np.random.default_rng(4).normal(size=(60, 40)), np.where(np.arange(60) % 3 == 0, 1.0, -1.0)
+    times = np.random.default_rng(3).integers(1, 4, 60)
+    X -= X.mean(axis=0)
+    proof = SvmProof(X, np.ones(40), y, 0.02 * times)
+    assert gram.improve(proof, X, np.ones(40), 1e-6) > 0
+    assert proof.gap <= 1e-4
+    many = SvmOracle(np.repeat(X, times, axis=0), np.repeat(y, times), 0.02)
+    assert proof.value == pytest.approx(many.solve(np.ones(40)).value, rel=2e-4)
+
+
+def test_prices_of_samples_are_refused_where_they_are_no_prices():
+    X, y = numbers(10, 2, seed=1)
+    with pytest.raises(ParameterError, match="one per sample, 10"):
+        SvmOracle(X, y, np.ones(9))
+    with pytest.raises(ParameterError, match="above 0"):
+        SvmOracle(X, y, np.append(np.ones(9), 0.0))
