@@ -19,7 +19,7 @@ from fsmodels.baselines import rankings
 from fsmodels.datasets import instances, synthetic
 from fsmodels.datasets.dataset import Dataset, DataWarning, load_dataset
 from fsmodels.datasets.shipped import list_datasets
-from fsmodels.datasets.tables import read_costs
+from fsmodels.datasets.tables import read_costs, read_groups
 from fsmodels.errors import (
     DataError,
     InfeasibleParameter,
@@ -67,6 +67,7 @@ __all__ = [
     "path",
     "rankings",
     "read_costs",
+    "read_groups",
     "select",
     "side_constraints",
     "solve",

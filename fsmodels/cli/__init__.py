@@ -156,6 +156,26 @@ def _parser() -> argparse.ArgumentParser:
     group.add_argument("--all-or-none", action="append", default=[], metavar="A:B:..", help="all of the group, or none")
     group.add_argument("--at-most", action="append", default=[], metavar="K:A:B:..", help="at most K of the group")
     group.add_argument("--at-least", action="append", default=[], metavar="K:A:B:..", help="at least K of the group")
+    group.add_argument(
+        "--at-most-of-group",
+        action="append",
+        default=[],
+        metavar="GROUPS.csv:K",
+        help="at most K of each group; the file has the header feature,group; or correlation=R:K, groups of features "
+        "that all correlate by R",
+    )
+    group.add_argument(
+        "--sign", action="append", default=[], metavar="A:+", help="weight of A at least 0; A:-, at most 0"
+    )
+    group.add_argument(
+        "--fair",
+        action="append",
+        default=[],
+        metavar="COL:LIMIT",
+        help="the mean scores of any two groups of samples differ by LIMIT at most; the column of the groups, numbers "
+        "or text, is no feature",
+    )
+    group.add_argument("--keep-fair", action="store_true", help="the columns of --fair are features too")
     group = select.add_argument_group("solver")
     group.add_argument("--solver", metavar="NAME", help="a solver or driver from fsmodels list")
     group.add_argument(
@@ -250,6 +270,9 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
         },
         "force_in": asked.force_in,
         "force_out": asked.force_out,
+        "at_most_of_group": [arguments.grouped(text, data) for text in asked.at_most_of_group],
+        "signs": arguments.signs(asked.sign, data.features),
+        "fair": [arguments.fair(text) for text in asked.fair],
     }
     runs_solver = asked.model not in MODELS or MODELS[asked.model].runs_solver
     options = _options(asked, words, runs_solver)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.tables import is_file
 from fsmodels.errors import OptionError, ParameterError
 from fsmodels.selection.sides import KINDS
@@ -19,7 +20,7 @@ from fsmodels.words import check_known_features, listed
 # Words of ``select`` besides the parameters of models -> what says them here.
 FLAGS = {"data": "DATA", "progress": "--quiet"}
 FLAGS |= {word: f"--{word}" for word in ("model", "solver", "scale")}
-FLAGS |= {word: f"--{word.replace('_', '-')}" for word in KINDS}
+FLAGS |= {word: f"--{word.replace('_', '-')}" for word in KINDS} | {"signs": "--sign"}
 MANY = 100  # ways to read a group
 
 
@@ -88,6 +89,67 @@ def budget(text: str, features: Sequence[str]) -> tuple[dict[str, float], float]
     costs = read_costs(path)
     check_known_features(costs, features, f'Costs file "{path}"')
     return costs, number
+
+
+def sign(text: str, features: Sequence[str]) -> tuple[str, str]:
+    """Read ``A:+`` or ``A:-``. Raises ParameterError: another end. Raises DataError: no feature."""
+    name, colon, way = text.rpartition(":")
+    if not colon or way.strip() not in ("+", "-"):
+        raise ParameterError(f'--sign "{text}" has no direction: write A:+ or A:-, for example --sign {features[0]}:+.')
+    check_known_features([name], features, f"--sign {text}")
+    return name, way.strip()
+
+
+def signs(texts: Sequence[str], features: Sequence[str]) -> dict[str, str]:
+    """Read several ``sign``; a feature has one."""
+    found: dict[str, str] = {}
+    for name, way in (sign(text, features) for text in texts):
+        if found.setdefault(name, way) != way:
+            raise ParameterError(f'--sign gives "{name}" both directions: keep one, or --force-out {name}.')
+    return found
+
+
+def fair(text: str) -> tuple[str, float]:
+    """Read ``COLUMN:LIMIT``. Raises ParameterError: no limit, or one that is no number."""
+    name, colon, limit = text.rpartition(":")
+    number = _number(limit)
+    if not colon or not name or number is None:
+        raise ParameterError(
+            f'--fair "{text}" is no column and limit: write COLUMN:LIMIT, for example --fair sex:0.1, a number of at '
+            "least 0 in the unit of scores, in which the margin is 1."
+        )
+    return name, number
+
+
+def grouped(text: str, data: Dataset) -> tuple[dict[str, str], int]:
+    """Read ``GROUPS.csv:K`` or ``correlation=R:K``.
+
+    Raises ParameterError: no number. Raises DataError: the file, or something in it that is no feature.
+    """
+    from fsmodels.datasets.tables import read_groups
+
+    source, colon, k = text.rpartition(":")
+    try:
+        most = int(k)
+    except ValueError:
+        most = -1
+    if not colon or not source or most < 0:
+        raise ParameterError(
+            f'--at-most-of-group "{text}" has no number: write GROUPS.csv:K, a file with the header feature,group, or '
+            "correlation=0.95:K."
+        )
+    word, equals, least = source.partition("=")
+    if word == "correlation" and equals:
+        number = _number(least)
+        if number is None:
+            raise ParameterError(f'--at-most-of-group "{text}": "{least}" is no number: write correlation=0.95:K.')
+        groups = data.correlated(number)
+        if not groups:
+            raise ParameterError(f"--at-most-of-group: no two features correlate by {number:g}: give a lower number.")
+        return groups, most
+    groups = read_groups(source)
+    check_known_features(groups, data.features, f'Groups file "{source}"')
+    return groups, most
 
 
 def budgets(

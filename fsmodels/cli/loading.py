@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from fsmodels.cli.arguments import fair
 from fsmodels.datasets import tables
 from fsmodels.datasets.bags import Bags
 from fsmodels.datasets.dataset import Dataset
@@ -36,11 +37,18 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
         data = on_one_footing(Dataset.from_svmlight(path, asked.positive), asked.scale)
         return data, {"path": str(path), "target": None, "dropped": []}, None, notes
     facts = {"path": str(path), "target": asked.target, "dropped": asked.drop}
+    groups = list(dict.fromkeys(fair(text)[0] for text in asked.fair))
+    if asked.keep_fair and not groups:
+        raise ParameterError("--keep-fair keeps the columns of --fair as features: give --fair COL:LIMIT with it.")
     if asked.bags is not None:
+        if groups:
+            raise ParameterError("--fair is about groups of samples, and rows are instances of --bags: leave one out.")
         bags = Bags.from_csv(path, asked.bags, asked.target, asked.positive, asked.drop)
         embedding = embed(bags.scaled(asked.scale or DEFAULT), asked.sigma)
         return embedding.data, {**facts, "bag": asked.bags, **embedding.facts()}, embedding, notes
-    data = on_one_footing(Dataset.from_csv(path, asked.target, asked.positive, asked.drop), asked.scale)
+    beside = [] if asked.keep_fair else groups
+    data = on_one_footing(Dataset.from_csv(path, asked.target, asked.positive, asked.drop, beside), asked.scale)
+    data = data.set_aside(*groups, keep=True) if asked.keep_fair else data
     if BAG in data.features:
         notes.append(f'"{BAG}" is taken as a feature: give --bags {BAG} if the rows are instances of bags.')
     return data, facts, None, notes
@@ -68,8 +76,9 @@ def source(asked: argparse.Namespace) -> tuple[Path, list[str]]:
 
 def _check_sparse(asked: argparse.Namespace, path: Path) -> None:
     """Refuse what needs columns with names, or would fill every cell."""
-    if asked.target != "target" or asked.drop or asked.bags is not None:
+    if asked.target != "target" or asked.drop or asked.fair or asked.bags is not None:
         option = "--bags" if asked.bags is not None else "--drop" if asked.drop else "--target"
+        option = "--fair" if asked.fair else option
         raise ParameterError(
             f'{option} needs columns with names, and the libsvm-format file "{path}" has none: the label is '
             f"first in each line and features have numbers. Leave {option} out"

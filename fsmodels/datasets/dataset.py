@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels.datasets import intake, svmlight, tables
+from fsmodels.datasets import beside, intake, svmlight, tables
+from fsmodels.datasets.repeats import correlated
 from fsmodels.datasets.scaling import METHODS, Scale
 from fsmodels.datasets.shipped import list_datasets, shipped_file
 from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
@@ -78,6 +79,8 @@ class Dataset:
         ``X = (original - scale.shift) * scale.factor``.
     positive_guessed : bool
         Whether class +1 is the later of two labels only: nobody named it, and they are not -1 or 0 and 1.
+    aside : mapping of str to array
+        Columns that are no features, such as the group of each sample (``set_aside``), as text; they go with the rows.
 
     Examples
     --------
@@ -96,6 +99,7 @@ class Dataset:
     positive_label: object = 1
     scale: Scale = field(default=None)  # type: ignore[assignment]
     positive_guessed: bool = False
+    aside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         X = self.X
@@ -108,14 +112,20 @@ class Dataset:
             X.setflags(write=False)
         y = y.view()
         y.setflags(write=False)
-        for key, value in {"X": X, "y": y, "features": features}.items():
+        kept = beside.checked(self.aside, len(y))
+        for key, value in {"X": X, "y": y, "features": features, "aside": kept}.items():
             object.__setattr__(self, key, value)
         if self.scale is None:
             object.__setattr__(self, "scale", Scale.none(X.shape[1]))
 
     @classmethod
     def from_csv(
-        cls, path: str | Path, target: str = "target", positive: object = None, drop: str | Sequence[str] = ()
+        cls,
+        path: str | Path,
+        target: str = "target",
+        positive: object = None,
+        drop: str | Sequence[str] = (),
+        aside: str | Sequence[str] = (),
     ) -> "Dataset":
         r"""Read a CSV file (plain or .gz, UTF-8, commas) with a header and one sample a row.
 
@@ -130,6 +140,8 @@ class Dataset:
             labels, and the larger in sorted order is +1.
         drop : str or sequence of str
             Columns to leave out.
+        aside : str or sequence of str
+            Columns to keep beside the features, numbers or text, such as the group of each sample.
 
         Raises
         ------
@@ -151,7 +163,7 @@ class Dataset:
         """
         path = tables.as_path(path)
         name = path.name.removesuffix(".gz").removesuffix(".csv")
-        return cls._of(intake.from_csv(path, target, positive, as_names(drop, "drop")), name)
+        return cls._of(intake.from_csv(path, target, positive, as_names(drop, "drop"), as_names(aside, "aside")), name)
 
     @classmethod
     def from_svmlight(
@@ -211,6 +223,7 @@ class Dataset:
         positive: object = None,
         drop: str | Sequence[str] = (),
         name: str = "data",
+        aside: str | Sequence[str] = (),
     ) -> "Dataset":
         """Take the columns of a DataFrame; a frame whose features all have a sparse dtype stays sparse.
 
@@ -223,7 +236,9 @@ class Dataset:
         >>> Dataset.from_frame(frame, target="ill").y.tolist()
         [1.0, -1.0]
         """
-        return cls._of(intake.from_frame(df, str(target), positive, as_names(drop, "drop")), name)
+        return cls._of(
+            intake.from_frame(df, str(target), positive, as_names(drop, "drop"), as_names(aside, "aside")), name
+        )
 
     @classmethod
     def from_arrays(
@@ -250,7 +265,7 @@ class Dataset:
         if data.remarks:
             warnings.warn(f'Data "{name}": {" ".join(data.remarks)} They may be left out.', DataWarning, stacklevel=3)
         labels = data.negative_label, data.positive_label
-        return cls(data.X, data.y, data.features, name, *labels, positive_guessed=data.guessed)
+        return cls(data.X, data.y, data.features, name, *labels, positive_guessed=data.guessed, aside=data.aside)
 
     @property
     def n_samples(self) -> int:
@@ -359,7 +374,52 @@ class Dataset:
     def take(self, rows: ArrayLike, name: str | None = None) -> "Dataset":
         """Keep some rows, by position (in the order given) or by a mask of n_samples booleans."""
         index = row_index(rows, self.n_samples)
-        return replace(self, X=self.X[index], y=self.y[index], name=self.name if name is None else name)
+        kept = {key: values[index] for key, values in self.aside.items()}
+        return replace(self, X=self.X[index], y=self.y[index], name=self.name if name is None else name, aside=kept)
+
+    def set_aside(self, *names: str, keep: bool = False) -> "Dataset":
+        """Take features out and keep them aside as text, such as the group of each sample; ``keep``: in as well.
+
+        Examples
+        --------
+        >>> data = load_dataset("cleveland").set_aside("sex")
+        >>> "sex" in data.features, data.aside["sex"][:3].tolist()
+        (False, ['1', '1', '1'])
+        """
+        check_known_features(names, self.features, "set_aside")
+        kept = {**self.aside, **{name: self._original(name) for name in names}}
+        rest = self.features if keep else [name for name in self.features if name not in names]
+        if not rest:
+            raise DataError("set_aside leaves no feature: keep one at least.")
+        return replace(self if keep else self.select_features(rest), aside=kept)
+
+    def _original(self, name: str) -> FloatArray:
+        """Return a feature in original units."""
+        j = self.features.index(name)
+        x = self.X[:, [j]].toarray().ravel() if self.is_sparse else self.X[:, j]
+        return np.asarray(x / self.scale.factor[j] + self.scale.shift[j])
+
+    def members(self, groups: str | ArrayLike) -> dict[str, NDArray[np.intp]]:
+        """Return the rows of each group of samples: a column that lies aside, or one value a sample.
+
+        Examples
+        --------
+        >>> {sex: len(rows) for sex, rows in load_dataset("cleveland").set_aside("sex").members("sex").items()}
+        {'0': 96, '1': 201}
+        """
+        return beside.members(groups, self.aside, self.features, self.n_samples)
+
+    def with_aside(self, **columns: ArrayLike) -> "Dataset":
+        """Keep columns beside the features, one value a sample.
+
+        Examples
+        --------
+        >>> data = load_dataset("bupa").with_aside(half=[k % 2 for k in range(345)])
+        >>> data.aside["half"][:3].tolist()
+        ['0', '1', '0']
+        """
+        kept: dict[str, Any] = {**self.aside, **columns}
+        return replace(self, aside=kept)
 
     def select_features(self, names: Sequence[str]) -> "Dataset":
         """Keep some features, in the order given, with their scaling constants."""
@@ -410,6 +470,19 @@ class Dataset:
             Fold(self.take(rows, f"{self.name}/fold{i + 1}"), self.take(held, f"{self.name}/fold{i + 1}-held-out"))
             for i, (rows, held) in enumerate(parts)
         ]
+
+    def correlated(self, least: float = 0.95) -> dict[str, str]:
+        """Return groups of features any two of which correlate by at least that much, up or down: feature -> group.
+
+        A group is called by its first feature (complete linkage); features in no group are left out.
+
+        Examples
+        --------
+        >>> groups = load_dataset("wdbc").correlated(0.98)
+        >>> [name for name, group in groups.items() if group == "mean_radius"]
+        ['mean_radius', 'mean_perimeter', 'mean_area']
+        """
+        return correlated(self.require_dense("correlated").X, self.features, least)
 
     def to_dense(self) -> "Dataset":
         """Hold X as a dense array of 8 * n_samples * n_features bytes."""

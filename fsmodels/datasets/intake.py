@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels.datasets import repeats, tables
+from fsmodels.datasets import beside, repeats, tables
 from fsmodels.datasets.tables import Origin, is_missing, number
 from fsmodels.errors import DataError
 from fsmodels.words import as_names, listed, suggestion
@@ -24,7 +24,10 @@ LOOKED_AT = 1000  # columns, for what may be the labels
 
 @dataclass(frozen=True, eq=False)
 class Intake:
-    """Checked data; ``remarks`` are sentences on constant and equal columns, ``guessed`` tells of class +1."""
+    """Checked data; ``remarks`` are sentences on constant and equal columns, ``guessed`` tells of class +1.
+
+    ``aside``: columns that are no features.
+    """
 
     X: Any
     y: NDArray[np.float64]
@@ -33,20 +36,28 @@ class Intake:
     positive_label: object
     remarks: list[str]
     guessed: bool
+    aside: dict[str, beside.Labels] = field(default_factory=dict)
 
 
-def from_csv(path: Path, target: str, positive: object, drop: Sequence[str]) -> Intake:
-    """Take the columns of a CSV file besides ``target`` and those in ``drop``."""
+def from_csv(path: Path, target: str, positive: object, drop: Sequence[str], aside: Sequence[str]) -> Intake:
+    """Take the columns of a CSV file besides ``target`` and those in ``drop``; those in ``aside`` are no features."""
     table, origin = tables.read_table(path)
-    return _from_table(tables.without(table, drop, target, origin), target, positive, origin)
+    return _with(aside, tables.without(table, drop, target, origin), target, positive, origin)
 
 
-def from_frame(df: pd.DataFrame, target: str, positive: object, drop: Sequence[str]) -> Intake:
+def from_frame(
+    df: pd.DataFrame, target: str, positive: object, drop: Sequence[str], aside: Sequence[str] = ()
+) -> Intake:
     """Take the columns of a DataFrame; column names become text."""
     if not isinstance(df, pd.DataFrame):
         raise DataError(f"from_frame needs a DataFrame and got {type(df).__name__}: use from_arrays or from_csv.")
     table = df.set_axis([str(column) for column in df.columns], axis=1)
-    return _from_table(tables.without(table, drop, target, tables.FRAME), target, positive, tables.FRAME)
+    return _with(aside, tables.without(table, drop, target, tables.FRAME), target, positive, tables.FRAME)
+
+
+def _with(aside: Sequence[str], table: pd.DataFrame, target: str, positive: object, origin: Origin) -> Intake:
+    kept = beside.taken(table, aside, target, origin)
+    return replace(_from_table(table.drop(columns=list(kept)), target, positive, origin), aside=kept)
 
 
 def _meant(table: pd.DataFrame, target: str) -> str:

@@ -1,7 +1,8 @@
-"""Columns without information: which are constant, and which equal an earlier one."""
+"""Columns without information: which are constant, and which equal an earlier one, or nearly."""
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from fsmodels.datasets.tables import FloatArray, quoted
+from fsmodels.errors import ParameterError
 
 
 def uninformative(X: Any, features: Sequence[str], limit: int = 20) -> list[str]:
@@ -26,6 +28,24 @@ def uninformative(X: Any, features: Sequence[str], limit: int = 20) -> list[str]
         shown = [_some([quoted(features[j]) for j in js[:few]], " = ", len(js)) for js in equal[:limit]]
         sentences.append(f"Equal columns, of which one is enough: {_some(shown, ', ', len(equal))}.")
     return sentences
+
+
+def correlated(X: FloatArray, features: Sequence[str], least: float) -> dict[str, str]:
+    """Return feature -> first of its group, where any two of a group correlate by ``least``; no single features."""
+    if isinstance(least, bool) or not isinstance(least, numbers.Real) or not 0 < least <= 1:
+        raise ParameterError(f"correlated: least={least!r} is not allowed: give a number above 0, at most 1.")
+    from scipy.cluster import hierarchy  # 0.2 s to import
+
+    varied = np.flatnonzero(X.max(axis=0) > X.min(axis=0)) if len(X) else np.arange(0)
+    if len(varied) < 2:
+        return {}
+    apart = np.clip(1.0 - np.abs(np.corrcoef(X[:, varied], rowvar=False)), 0.0, None)
+    tree = hierarchy.complete(apart[np.triu_indices(len(varied), 1)])
+    group = hierarchy.fcluster(tree, 1.0 - least + 1e-12, criterion="distance")
+    first = {g: features[j] for g, j in zip(group[::-1].tolist(), varied[::-1].tolist(), strict=True)}
+    sizes = np.bincount(group)
+    named = zip(group.tolist(), varied.tolist(), strict=True)
+    return {features[j]: first[g] for g, j in named if sizes[g] > 1}
 
 
 def _some(shown: list[str], mark: str, count: int) -> str:

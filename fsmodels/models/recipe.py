@@ -83,6 +83,7 @@ class Recipe:
     refit: str = ""
 
     runs_solver: ClassVar[bool] = True
+    weighed: ClassVar[bool] = False  # whether it honours rows on the model's weights w
     keeps_model: ClassVar[bool] = True  # along a path: its parameters are changed between solves
     exact: ClassVar[str] = "fsp-m"  # the model that finds, with a proof, what this one seeks
     instead: ClassVar[Mapping[str, str]] = {}  # required parameter -> the one that may be given in its place
@@ -104,8 +105,13 @@ class Recipe:
         if parameter in CHECKS:
             CHECKS[parameter](value, data)
 
-    def suited(self, parameters: dict[str, Any], data: Dataset, solver: Any, options: Given) -> dict[str, Any]:
-        """Return the parameters with those that the solver or the size of the data ask for, where none are given."""
+    def suited(
+        self, parameters: dict[str, Any], data: Dataset, solver: Any, options: Given, *, on_weights: bool = False
+    ) -> dict[str, Any]:
+        """Return the parameters with those that the solver or the size of the data ask for, where none are given.
+
+        ``on_weights``: rows on the weights will be stated.
+        """
         return parameters
 
     def model(self, data: Dataset, parameters: Given) -> pyo.ConcreteModel | None:
@@ -146,6 +152,8 @@ class Linear(Recipe):
     """
 
     objective: Objective
+
+    weighed: ClassVar[bool] = True
 
     def weights(self, model: Any) -> tuple[FloatArray, float]:
         """Return (w, b) on the data as given."""

@@ -16,6 +16,9 @@ function           in words                                   constraint
 ``force_out``      these are not                              sigma_j == 0
 =================  =========================================  ======================================
 
+``at_most_of_group`` states ``at_most`` for each group of a mapping. Rows on the weights ``model.w``, from
+``weight_rows``: ``signs``, w_j >= 0 or w_j <= 0, and ``fair``, a limit on the difference of mean scores between groups.
+
 ``sigma`` must be binary. FSL's r is taken too: it is 1 where a feature is used, may be a fraction where it is not, and
 rounding it down keeps every row above but those of ``at_least`` with 0 < k < the size of the group. There fractions
 would count (three overlapping pairs, each satisfied by two halves), so ``at_least`` makes the group's r binary.
@@ -47,13 +50,26 @@ from typing import Any
 import pyomo.environ as pyo
 
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
+from fsmodels.models.weight_rows import fair, signs
 from fsmodels.words import check_known_features, listed
 
 DEAR = 1e6  # times the limit
 LARGE = 1e9  # numbers that are left as they are
 LOST = 1e-9  # of the largest cost: less than solvers resolve in a row
 
-__all__ = ["all_or_none", "at_least", "at_most", "budget", "excludes", "force_in", "force_out", "requires"]
+__all__ = [
+    "all_or_none",
+    "at_least",
+    "at_most",
+    "at_most_of_group",
+    "budget",
+    "excludes",
+    "fair",
+    "force_in",
+    "force_out",
+    "requires",
+    "signs",
+]
 __dir__ = __all__.copy  # what <TAB> offers
 
 
@@ -198,6 +214,69 @@ def at_most(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.Co
     if not _is_whole(k) or k < 0:
         raise InfeasibleParameter(f"at_most: k={k!r} is not allowed: use 0..{len(group)}, the size of the group.")
     return pyo.Constraint(expr=pyo.quicksum(sigma[j] for j in group) <= int(k), doc=f"at most {k} of the group")
+
+
+def at_most_of_group(
+    model: pyo.ConcreteModel, groups: Mapping[str, Any], most: int | Mapping[Any, int]
+) -> pyo.Constraint:
+    """Select at most so many features of each group.
+
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+        A model with ``sigma`` over features.
+    groups : mapping feature -> group
+        Such as the laboratory that measures it, or ``data.correlated(0.95)``; a feature without a group is free.
+    most : int, or mapping group -> int
+        One number for all groups, or one for each that has a limit.
+
+    Returns
+    -------
+    pyo.Constraint
+        Indexed by the groups with a limit below their size, to be assigned to the model.
+
+    Raises
+    ------
+    DataError
+        A group for something that is no feature, or a number for something that is no group.
+    ParameterError
+        A number that is not whole or negative; limits that no group can exceed.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("wdbc").scaled("standard")
+    >>> model = fs.fsp.fsp_m(data, max_features=3)
+    >>> model.alike = fs.side_constraints.at_most_of_group(model, data.correlated(0.95), 1)
+    >>> fs.solve(model).status.value
+    'optimal'
+    """
+    sigma = _sigma(model)
+    if not isinstance(groups, Mapping) or not groups:
+        given = "no group" if isinstance(groups, Mapping) else type(groups).__name__
+        raise ParameterError(f'at_most_of_group got {given}: give a mapping, such as {{"age": "person"}}.')
+    check_known_features(groups, list(sigma), "at_most_of_group")
+    by_group: dict[str, list[str]] = {}
+    for name, group in groups.items():
+        by_group.setdefault(str(group), []).append(name)
+    limits = (
+        {str(group): k for group, k in most.items()} if isinstance(most, Mapping) else dict.fromkeys(by_group, most)
+    )
+    if unknown := [group for group in limits if group not in by_group]:
+        raise DataError(f"at_most_of_group: {listed(unknown)} is no group. Groups: {listed(by_group)}.")
+    for group, k in limits.items():
+        if not _is_whole(k) or k < 0:
+            raise InfeasibleParameter(f'at_most_of_group: {k!r} of group "{group}" is not allowed: use 0, 1, 2, ...')
+    held = [group for group, k in limits.items() if k < len(by_group[group])]
+    if not held:
+        raise ParameterError(
+            "at_most_of_group: no group has more features than its limit, so nothing would be bounded."
+        )
+    return pyo.Constraint(
+        held,
+        rule=lambda m, g: pyo.quicksum(sigma[j] for j in by_group[g]) <= int(limits[g]),
+        doc="at most of the group",
+    )
 
 
 def at_least(model: pyo.ConcreteModel, features: Iterable[str], k: int) -> pyo.Constraint:

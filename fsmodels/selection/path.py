@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
+from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ParameterError
@@ -19,7 +20,7 @@ from fsmodels.models.recipe import Recipe
 from fsmodels.selection.recipes import find
 from fsmodels.selection.select import Groups, Pairs, Prepared, prepared
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import prices
+from fsmodels.selection.sides import beside, prices
 from solvers import Memory, StopReason, interrupt
 from solvers.result import relative_gap, verdict
 
@@ -41,6 +42,9 @@ def path(
     all_or_none: Iterable[Iterable[str]] = (),
     at_most: Groups = (),
     at_least: Groups = (),
+    at_most_of_group: Any = (),
+    signs: Mapping[str, str] | None = None,
+    fair: Any = (),
     scale: str | None = None,
     solver: Any = None,
     validation: Dataset | None = None,
@@ -62,7 +66,9 @@ def path(
         As in ``select``.
     max_features, C, penalty : a value, or several
         At least one of them is a sequence; their product is the grid. Of fsmulti ``budget`` may be one too.
-    budget, requires, excludes, force_in, force_out, all_or_none, at_most, at_least, scale, solver, progress
+    budget, requires, excludes, force_in, force_out, all_or_none, at_most, at_least, at_most_of_group, signs, fair
+        As in ``select``.
+    scale, solver, progress
         As in ``select``.
     validation : Dataset, optional
         Each optimum is scored on it; it chooses nothing.
@@ -91,6 +97,7 @@ def path(
     >>> table["n_selected"].tolist()
     [2, 3]
     """
+    data, fair = beside(dataset(data), fair)
     data = on_one_footing(data, scale)
     if "choose_by" in options:
         raise ParameterError("choose_by is a rule of select: path reports optima, and validation= their errors.")
@@ -98,7 +105,8 @@ def path(
     recipe = find(model)
     sides: dict[str, Any] = {
         "budget": budget, "requires": requires, "excludes": excludes, "force_in": force_in, "force_out": force_out,
-        "all_or_none": all_or_none, "at_most": at_most, "at_least": at_least,
+        "all_or_none": all_or_none, "at_most": at_most, "at_least": at_least, "at_most_of_group": at_most_of_group,
+        "signs": signs, "fair": fair,
     }  # fmt: skip
     if "budget" in recipe.parameters and not prices(budget):
         given["budget"] = None if sides.pop("budget") == () else budget

@@ -192,6 +192,7 @@ def facts(found: Outcome) -> list[tuple[str, str]]:
     if wrong is not None:
         samples = found.data.n_samples
         rows.append(("Training error", f"{percent(wrong)} ({round(wrong * samples)} of {samples} samples)"))
+    rows += [(f"Mean scores by {by}", told) for by, told in mean_scores(found)]
     if found.validation_error is not None:
         by = ", chosen by it: no estimate for new data" if found.chosen_by else ""
         rows.append(("Validation error", percent(found.validation_error) + by))
@@ -207,6 +208,20 @@ def facts(found: Outcome) -> list[tuple[str, str]]:
     steps = len(found.result.iterations)
     rows.append(("Time", f"{found.seconds:.1f} s by {found.result.solver}{f', {steps} iterations' if steps else ''}"))
     return rows
+
+
+def mean_scores(found: Outcome) -> list[tuple[str, str]]:
+    """Say for each column of groups which mean scores ``fair`` holds together, and who gets class +1 how often."""
+    if not found.has_solution:
+        return []
+    told, scores = [], found.decision(found.data)
+    for name in dict.fromkeys(row["by"] for row in found.parameters.get("fair", ())):
+        parts = [
+            f"{group} {number(float(scores[rows].mean()))} ({percent(float((scores[rows] > 0).mean()))} class +1)"
+            for group, rows in found.data.members(name).items()
+        ]
+        told.append((name, ", ".join(parts)))
+    return told
 
 
 def rows_of_weights(found: Outcome) -> list[tuple[str, str, str]]:

@@ -18,7 +18,7 @@ from fsmodels.models.recipe import Recipe
 from fsmodels.selection.parameters import PARAMETERS, flag
 from fsmodels.selection.recipes import find, used_parameters
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import KINDS, able, number_and_rows, read_sides, rows_model, state, state_most
+from fsmodels.selection.sides import KINDS, able, beside, number_and_rows, read_sides, rows_model, state, state_most
 from fsmodels.words import listed
 from solvers import DRIVERS, StopReason, facts_of, interrupt
 from solvers.clock import Clock, one_clock
@@ -45,6 +45,9 @@ def select(
     all_or_none: Iterable[Iterable[str]] = (),
     at_most: Groups = (),
     at_least: Groups = (),
+    at_most_of_group: Any = (),
+    signs: Mapping[str, str] | None = None,
+    fair: Any = (),
     scale: str | None = None,
     solver: Any = None,
     validation: Dataset | None = None,
@@ -82,6 +85,14 @@ def select(
     at_most, at_least : pairs of a group and a number
         ``(["a", "b", "c"], 2)``: at most, or at least, two of them. All of these are rows on ``model.sigma``
         (``fs.side_constraints``); models whose sigma is made on demand are built with ``sigma=True`` for them.
+    at_most_of_group : (groups, number), or several of them
+        Groups as feature -> group: at most so many features of each; a mapping group -> number says it for each.
+    signs : mapping feature -> "+" or "-"
+        The direction in which a feature may speak: w_j >= 0, w_j <= 0.
+    fair : (groups, limit), or several of them
+        ``("sex", 0.1)``: the mean scores w.x + b of any two groups of samples differ by at most 0.1. Groups are a
+        column that lies aside (``data.set_aside``), a feature, which is then none, or one value a sample. This and
+        ``signs`` are rows on ``model.w``.
     scale : {"standard", "none", "unit-ball", "minmax"}, optional
         By default "standard": mean 0 and deviation 1 in each column. Data that are already scaled are taken as they
         are, and so are sparse data unless ``scale`` is given, as a shift would fill every cell.
@@ -124,10 +135,12 @@ def select(
     """
     with interrupt.run(), one_clock():
         with interrupt.raising(), put_off():
+            data, fair = beside(dataset(data), fair)
             task = prepared(
                 on_one_footing(data, scale), model, max_features=max_features, C=C, penalty=penalty, budget=budget,
                 requires=requires, excludes=excludes, force_in=force_in, force_out=force_out, all_or_none=all_or_none,
-                at_most=at_most, at_least=at_least, solver=solver, progress=progress, **options,
+                at_most=at_most, at_least=at_least, at_most_of_group=at_most_of_group, signs=signs, fair=fair,
+                solver=solver, progress=progress, **options,
             )  # fmt: skip
         return task.run(validation, choose_by)
 
@@ -213,15 +226,17 @@ def prepared(
             )
         given = {**given, "budget": budget}
     rows = {kind: given.pop(kind, None) for kind in KINDS if kind != "budget"}
-    sides = read_sides(recipe, {"budget": rows_of_costs, **rows})
+    sides = read_sides(recipe, {"budget": rows_of_costs, **rows}, data)
+    on_sigma = any(not side.on_weights for side in sides)
     known = {*recipe.parameters, *PARAMETERS}
     options = {name: value for name, value in given.items() if name not in known}
     wanted = {name: value for name, value in given.items() if name in known}
     most = wanted.pop("max_features", None) if able(recipe) and "max_features" not in recipe.parameters else None
-    if (sides or most is not None) and "sigma" in recipe.parameters:
+    if (on_sigma or most is not None) and "sigma" in recipe.parameters:
         wanted["sigma"] = True
     parameters = used_parameters(recipe, wanted, others=options)
-    parameters = recipe.suited(parameters, data, solver, options)
+    on_weights = any(side.on_weights for side in sides)
+    parameters = recipe.suited(parameters, data, solver, options, on_weights=on_weights)
     if most is not None:
         feature_count(most, data.n_features)  # before a large model is built
     built = recipe.model(data, parameters)
@@ -249,7 +264,12 @@ def _refitted(found: Selection, model: str, validation: Dataset | None, time_lim
         data = found.data.select_features(found.selected)
         if validation is not None:
             validation = validation.select_features(found.selected)
-        again = prepared(data, model, penalty=found.parameters["penalty"], time_limit=time_limit).run(validation)
+        given = found.parameters
+        rows: dict[str, Any] = {
+            "signs": {name: sign for name, sign in given.get("signs", {}).items() if name in found.selected},
+            "fair": [(row["by"], row["limit"]) for row in given.get("fair", ())],
+        }
+        again = prepared(data, model, penalty=given["penalty"], time_limit=time_limit, **rows).run(validation)
         if again.has_solution:
             return replace(found, refit=again)
     words = "The weights are the model's own: the run was stopped before they were fitted on the selected features."

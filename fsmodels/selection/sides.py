@@ -1,4 +1,4 @@
-"""Side constraints of a selection, as words: checked, stated on ``model.sigma``, and told in a report.
+"""Side constraints of a selection, as words: checked, stated on ``model.sigma`` or ``model.w``, and told in a report.
 
 One row of ``KINDS`` is one kind: the function of ``side_constraints`` that states it, and how it is given.
 """
@@ -14,18 +14,20 @@ from typing import Any
 import pyomo.environ as pyo
 
 from fsmodels.checks import feature_count
+from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.models import side_constraints
 from fsmodels.models.parameters import changeable
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.recipes import MODELS
-from fsmodels.words import as_names, listed
+from fsmodels.words import as_names, check_known_features, listed
 
 __all__ = [
     "KINDS",
     "Side",
     "Sides",
     "able",
+    "beside",
     "number_and_rows",
     "prices",
     "read_sides",
@@ -35,7 +37,8 @@ __all__ = [
 ]
 
 Sides = list["Side"]
-FREE = ("force_in", "force_out")  # one list of features; each other kind may be given several times
+FREE = ("force_in", "force_out")  # one list of features; each other kind but signs may be given several times
+ON_WEIGHTS = ("signs", "fair")
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,13 @@ class Side:
     arguments: tuple[Any, ...]
     told: Any
 
+    @property
+    def on_weights(self) -> bool:
+        """Whether it is a row on the weights, and not on sigma."""
+        return self.kind in ON_WEIGHTS
+
     def constraint(self, model: pyo.ConcreteModel) -> pyo.Constraint:
-        """Return the constraint on the model's sigma, which belongs to no model yet."""
+        """Return the constraint on the model's sigma or w, which belongs to no model yet."""
         made: pyo.Constraint = getattr(side_constraints, self.kind)(model, *self.arguments)
         return made
 
@@ -80,6 +88,51 @@ def _counted(kind: str, given: Any) -> Side:
     return Side(kind, kind, (group, given[1]), {"features": group, "k": given[1]})
 
 
+def _grouped(given: Any) -> Side:
+    if not isinstance(given, tuple | list) or len(given) != 2 or not isinstance(given[0], Mapping):
+        raise ParameterError(
+            f'at_most_of_group={given!r} is no pair of groups and a number: give ({{"a": "lab", "b": "lab"}}, 1).'
+        )
+    groups, most = dict(given[0]), dict(given[1]) if isinstance(given[1], Mapping) else given[1]
+    return Side("at_most_of_group", "at_most_of_group", (groups, most), {"groups": groups, "most": most})
+
+
+def _signs(given: Any) -> Side:
+    return Side("signs", "signs", (given,), dict(given) if isinstance(given, Mapping) else given)
+
+
+def _fair(given: Any, data: Dataset) -> Side:
+    by, limit = given
+    return Side("fair", f"fair_{by}", (data, by, limit), {"by": by, "limit": limit})
+
+
+def beside(data: Dataset, fair: Any) -> tuple[Dataset, list[tuple[str, Any]]]:
+    """Return the data with the groups of ``fair`` aside, and ``fair`` by their names.
+
+    A feature that gives the groups is none any more; ``data.set_aside(name, keep=True)`` beforehand keeps it.
+    Raises ParameterError: no pair of groups and a limit. Raises DataError: no such column.
+    """
+    example = '("sex", 0.1)'
+    single = isinstance(fair, tuple) and len(fair) == 2 and not all(isinstance(part, tuple) for part in fair)
+    named: list[tuple[str, Any]] = []
+    for given in [fair] if single else _several("fair", fair, example):
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise ParameterError(f"fair={given!r} is no pair of groups and a limit: give {example}.")
+        by, limit = given
+        if not isinstance(by, str):
+            name, k = "group", 1
+            while name in data.aside:
+                name, k = f"group {k + 1}", k + 1
+            by, data = name, data.with_aside(**{name: by})
+        elif by not in data.aside:
+            if by not in data.features:
+                there = f" Columns that lie aside: {listed(data.aside)}." if data.aside else ""
+                check_known_features([by], data.features, f"fair={given!r}{there}")
+            data = data.set_aside(by)
+        named.append((by, limit))
+    return data, named
+
+
 # kind -> an example of its list, how one of the list is read, whether that one may stand alone
 KINDS: dict[str, tuple[str, Any, Any]] = {
     "budget": ('({"a": 2.5}, 4)', _budget, lambda given: isinstance(given, tuple) and isinstance(given[0], Mapping)),
@@ -88,6 +141,13 @@ KINDS: dict[str, tuple[str, Any, Any]] = {
     "all_or_none": ('[["a", "b"]]', _whole_group, lambda given: all(isinstance(name, str) for name in given)),
     "at_most": ('[(["a", "b"], 1)]', lambda given: _counted("at_most", given), None),
     "at_least": ('[(["a", "b"], 1)]', lambda given: _counted("at_least", given), None),
+    "at_most_of_group": (
+        '({"a": "lab", "b": "lab"}, 1)',
+        _grouped,
+        lambda given: isinstance(given, tuple) and isinstance(given[0], Mapping),
+    ),
+    "signs": ('{"a": "+"}', None, None),
+    "fair": ('("sex", 0.1)', None, None),
     "force_in": ('["a"]', None, None),
     "force_out": ('["a"]', None, None),
 }
@@ -98,8 +158,10 @@ def able(recipe: Recipe) -> bool:
     return recipe.selects or recipe.rows or "sigma" in recipe.parameters
 
 
-def read_sides(recipe: Recipe, given: Mapping[str, Any]) -> Sides:
+def read_sides(recipe: Recipe, given: Mapping[str, Any], data: Dataset) -> Sides:
     """Return the side constraints that were given by kind; None counts as nothing.
+
+    ``fair`` is by names of what lies aside in ``data``, as ``beside`` returns it.
 
     Raises ParameterError, DataError: what was given has not the shape of its kind. Raises ModelError: the model has no
     selection to constrain.
@@ -110,15 +172,22 @@ def read_sides(recipe: Recipe, given: Mapping[str, Any]) -> Sides:
             names = as_names(() if given.get(kind) is None else given[kind], kind)
             sides += [Side(kind, kind, tuple(names), list(names))] if names else []
             continue
+        if kind == "signs":
+            sides += [_signs(given[kind])] if given.get(kind) else []
+            continue
+        if kind == "fair":
+            sides += [_fair(part, data) for part in given.get(kind) or ()]
+            continue
         several = _several(kind, given.get(kind), example)
         single = bool(alone and several and alone(given[kind]))
         sides += [one(part) for part in ([given[kind]] if single else several)]
-    if sides and not able(recipe):
-        others = [name for name, r in MODELS.items() if able(r)]
-        raise ModelError(
-            f'Model "{recipe.name}" has no sigma to constrain, so it cannot take {sides[0].kind}. '
-            f"Models that can: {', '.join(others)}."
-        )
+    for side in sides:
+        if not (recipe.weighed if side.on_weights else able(recipe)):
+            others = [name for name, r in MODELS.items() if (r.weighed if side.on_weights else able(r))]
+            what = "takes no rows on weights" if side.on_weights else "has no sigma to constrain"
+            raise ModelError(
+                f'Model "{recipe.name}" {what}, so it cannot take {side.kind}. Models that can: {", ".join(others)}.'
+            )
     return sides
 
 
@@ -156,7 +225,7 @@ def state(model: pyo.ConcreteModel, sides: Sides) -> dict[str, Any]:
         while model.component(name) is not None:
             name, k = f"{side.name}_{k + 1}", k + 1
         model.add_component(name, constraint)
-        if side.kind in FREE:
+        if side.kind in FREE or side.kind == "signs":
             stated[side.kind] = side.told
         else:
             stated.setdefault(side.kind, []).append(side.told)

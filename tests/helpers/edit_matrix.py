@@ -110,7 +110,7 @@ def _judged(family: Family, edit: Edit, answer: Answer) -> Cell:
     if result.status not in HELD:
         wrong.append(f"status {result.status.value}: {result.message}")
         return cell
-    on_selection = edit.words or edit.on_sigma is not None
+    on_selection = (edit.words and not edit.rows) or edit.on_sigma is not None
     if on_selection and not edit.allowed(answer.used):
         wrong.append(f"selects {sorted(answer.used)}")
     if on_selection and answer.w is not None and family.hinge is not None:

@@ -13,6 +13,13 @@ FEATURES = ("a", "b", "c", "d")
 N = len(FEATURES)
 
 
+def table() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Twelve samples of two noisy classes, in units in which every edit matters, and the half that each is in."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(12, N))
+    return X, np.where(X @ [1.0, 0.7, 0.6, 0.4] + 0.8 * rng.normal(size=12) > 0, 1, -1), X[:, 0] > np.median(X[:, 0])
+
+
 class Missing(Exception):
     """The model has nothing that the edit could be stated on."""
 
@@ -100,6 +107,10 @@ class Edit:
 COSTS = {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}
 
 
+X, Y, HALF = table()
+APART = tuple((X[HALF].mean(axis=0) - X[~HALF].mean(axis=0)).tolist())
+
+
 def _bound(view: View) -> None:
     w = view.w("a")
     if w.is_variable_type():
@@ -165,6 +176,9 @@ EDITS = [
          allowed=lambda s: ("a" in s) == ("c" in s) and not {"b", "c"} <= s),
     Edit("fix", "forced in, forced out", {"force_in": ["d"], "force_out": ["a"]},
          allowed=lambda s: "d" in s and "a" not in s),
+    Edit("sign", "the direction of a weight", {"signs": {"a": "-"}}, rows=(((1, 0, 0, 0), -np.inf, 0.0),)),
+    Edit("fair", "a limit on the difference of mean scores between groups", {"fair": ("half", 0.2)},
+         rows=((APART, -0.2, 0.2),)),
     Edit("bound", "a bound on a weight", on_weights=_bound, rows=(((1, 0, 0, 0), -np.inf, 0.15),)),
     Edit("equality", "an equation of two weights", on_weights=_equal, rows=(((1, 0, -1, 0), 0.1, 0.1),)),
     Edit("cost", "a cost of weights", on_weights=_slope, slope=(0.05, 0.05, 0, 0)),

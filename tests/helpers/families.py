@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 import fsmodels as fs
-from edits import FEATURES, Edit, N
+from edits import FEATURES, HALF, Edit, N, X, Y
 
 SOLVED = (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved)
 ENDLESS = (clarabel.SolverStatus.DualInfeasible, clarabel.SolverStatus.AlmostDualInfeasible)
@@ -21,11 +21,8 @@ ENDLESS = (clarabel.SolverStatus.DualInfeasible, clarabel.SolverStatus.AlmostDua
 
 @cache
 def data() -> fs.Dataset:
-    """Twelve samples of two noisy classes, in units in which every edit matters."""
-    rng = np.random.default_rng(9)
-    X = rng.normal(size=(12, N))
-    y = np.where(X @ [1.0, 0.7, 0.6, 0.4] + 0.8 * rng.normal(size=12) > 0, 1, -1)
-    return fs.Dataset.from_arrays(X, y, features=list(FEATURES)).scaled("none")
+    """The samples of ``edits``, with the half that each belongs to."""
+    return fs.Dataset.from_arrays(X, Y, features=list(FEATURES)).scaled("none").with_aside(half=HALF)
 
 
 @dataclass(frozen=True)

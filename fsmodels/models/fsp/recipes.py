@@ -33,13 +33,18 @@ class Fsp(Linear):
             penalties(data, value)
         super().check(parameter, value, data)
 
-    def suited(self, parameters: dict[str, Any], data: Dataset, solver: Any, options: Given) -> dict[str, Any]:
+    def suited(
+        self, parameters: dict[str, Any], data: Dataset, solver: Any, options: Given, *, on_weights: bool = False
+    ) -> dict[str, Any]:
         """Return the parameters with a form.
 
         Of solvers of the whole model, measured with scip on 60 instances of unscaled data: "perspective" left 15 with a
         gap above 1e-4 (up to 6%), because w^2 <= t sigma holds to 1e-6 only; "big-m" left none and was faster. Its
-        bound is proven, and ``select`` adds rows on sigma only, so it holds.
+        bound is proven for the model as built and rows on sigma. Of a model with rows on weights, drivers and solvers
+        take the form without a bound only.
         """
+        if on_weights:
+            return parameters
         if solver is not None and not (isinstance(solver, str) and solver in DRIVERS):
             return {"form": "big-m", **parameters}
         if data.X.shape[0] * data.X.shape[1] > LARGE and not {"oracle", "sub_solver"} & set(options):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pyomo.environ as pyo
 
@@ -26,6 +26,8 @@ class Gmeb(Linear):
 @dataclass(frozen=True)
 class GmebDual(Linear):
     """The dual, whose multipliers are the classifier."""
+
+    weighed: ClassVar[bool] = False
 
     def weights(self, model: Any) -> tuple[FloatArray, float]:
         """Return the multipliers, shrunk until they satisfy (15)."""

@@ -24,6 +24,7 @@ __all__ = ["RECIPES"]
 class FsMulti(Linear):
     """FSmulti on a budget, or with at most K features."""
 
+    weighed: ClassVar[bool] = False
     instead: ClassVar[Mapping[str, str]] = {"max_features": "budget"}
 
     def refuse(self, words: Given) -> None:
