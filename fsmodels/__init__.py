@@ -16,6 +16,7 @@ if getattr(solvers, "OWNER", None) != "fsmodels":
 
 from fsmodels import baselines
 from fsmodels.baselines import rankings
+from fsmodels.certificates.document import verify
 from fsmodels.datasets import instances, synthetic
 from fsmodels.datasets.dataset import Dataset, DataWarning, load_dataset
 from fsmodels.datasets.shipped import list_datasets
@@ -29,6 +30,8 @@ from fsmodels.errors import (
     ParameterError,
     SolverError,
 )
+from fsmodels.insight.certify import Certified, certify
+from fsmodels.insight.price import Price, Prices, price_of
 from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
 from fsmodels.models.multivariate import measures
 from fsmodels.selection.path import path
@@ -38,6 +41,7 @@ from fsmodels.version import __version__
 from solvers import Result, SolutionStatus, StopReason, available, solve
 
 __all__ = [
+    "Certified",
     "DataError",
     "DataWarning",
     "Dataset",
@@ -46,6 +50,8 @@ __all__ = [
     "NoSelection",
     "OptionError",
     "ParameterError",
+    "Price",
+    "Prices",
     "Result",
     "Selection",
     "SolutionStatus",
@@ -54,6 +60,7 @@ __all__ = [
     "__version__",
     "available",
     "baselines",
+    "certify",
     "concave",
     "fsp",
     "gmeb",
@@ -65,6 +72,7 @@ __all__ = [
     "multivariate",
     "obd",
     "path",
+    "price_of",
     "rankings",
     "read_costs",
     "read_groups",
@@ -73,5 +81,6 @@ __all__ = [
     "solve",
     "svm",
     "synthetic",
+    "verify",
 ]
 __dir__ = __all__.copy  # what <TAB> offers

@@ -31,7 +31,7 @@ FLOORS = [
     "solvers",
     "fsmodels (ground)",
     "fsmodels.datasets",
-    "fsmodels.datasets.synthetic",
+    "fsmodels.datasets.synthetic fsmodels.certificates",
     "fsmodels.models.proofs",
     "fsmodels.models",
     "fsmodels.models.fsp.oracle",
@@ -39,6 +39,7 @@ FLOORS = [
     "fsmodels.models.multivariate",
     "fsmodels.baselines",
     "fsmodels.selection",
+    "fsmodels.insight",
     "fsmodels.cli",
     "fsmodels",
 ]

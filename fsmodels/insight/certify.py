@@ -1,0 +1,228 @@
+"""How far a selection from elsewhere can be from the best under the same limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from fsmodels.checks import positive
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import on_one_footing
+from fsmodels.errors import DataError, ParameterError
+from fsmodels.insight.exact import about, bounded, plain, share_of
+from fsmodels.selection.recipes import find
+from fsmodels.selection.report import number
+from fsmodels.selection.select import select
+from fsmodels.selection.selection import Selection
+from fsmodels.selection.sides import able
+from fsmodels.words import as_names, check_known_features, listed
+from solvers import StopReason, interrupt
+from solvers.clock import Clock, one_clock
+
+__all__ = ["Certified", "certify"]
+
+SAME = 1e-6  # relative: objectives that are taken as equal
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certified:
+    """A selection from elsewhere, held against the best.
+
+    Attributes
+    ----------
+    model : str
+    features : tuple of str
+        The selection that was asked about.
+    own : Selection
+        The best classifier on exactly these features.
+    best : Selection
+        The best selection met under the same limits, with its proven bound.
+    objective, bound : float
+        Of the model, at ``features``; and what no selection under the same limits comes below.
+    within : float or None
+        The question: is it at most that share above the best?
+    """
+
+    model: str
+    features: tuple[str, ...]
+    own: Selection
+    best: Selection
+    objective: float
+    bound: float
+    within: float | None = None
+
+    @property
+    def gap(self) -> float:
+        """``(objective - bound) / |objective|``, as of every result."""
+        return max(0.0, self.objective - self.bound) / (abs(self.objective) or 1.0)
+
+    @property
+    def above(self) -> float:
+        """By what share of the best possible the selection may be above it: ``(objective - bound) / |bound|``."""
+        return max(0.0, share_of(self.objective, self.bound))
+
+    @property
+    def worse(self) -> float:
+        """By what share the selection is above the best that was met; 0 where that is no better."""
+        met = self.best.objective
+        return 0.0 if met is None else max(0.0, share_of(self.objective, met))
+
+    @property
+    def answer(self) -> bool | None:
+        """Whether the selection is within ``within`` of the best; None where that is open, or was not asked."""
+        if self.within is None:
+            return None
+        return _answer(self.objective, self.bound, self.best.objective, self.within)
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time of both solves."""
+        return self.own.seconds + self.best.seconds
+
+    @property
+    def sentence(self) -> str:
+        """The answer for somebody who does not know duality."""
+        most = self.best.parameters.get("max_features")
+        those = f"model of at most {most} features" if most is not None else "model under the same limits"
+        words = f"The {len(self.features)} given features reach {number(self.objective)}; no {those} comes below "
+        words += f"{number(self.bound)}: they are at most {about(self.above)} above the best possible."
+        if self.worse > SAME:
+            words += f" {listed(self.best.selected)} reach {number(self.best.objective)}, and the given are "
+            words += f"{about(self.worse)} above that."
+        if self.within is None:
+            return words
+        asked = about(self.within)
+        return {
+            True: f"Yes, within {asked} of the best. {words}",
+            False: f"No, not within {asked} of the best. {words}",
+            None: f"Whether they are within {asked} of the best is open: more time would tell. {words}",
+        }[self.answer]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a JSON file."""
+        return {
+            "question": "certify",
+            "model": self.model,
+            "data": self.own.data.name,
+            "features": list(self.features),
+            "objective": plain(self.objective),
+            "bound": plain(self.bound),
+            "gap": plain(self.gap),
+            "above": plain(self.above),
+            "within": self.within,
+            "answer": self.answer,
+            "best": {"selected": list(self.best.selected), "objective": plain(self.best.objective)},
+            "status": self.best.status.value,
+            "stop_reason": self.best.stop_reason.value,
+            "parameters": self.best.to_dict()["parameters"],
+            "seconds": self.seconds,
+            "sentence": self.sentence,
+        }
+
+    def __repr__(self) -> str:
+        return f"{self.model} on {self.own.data.name}. {self.sentence}"
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(self.model)}</b> on {escape(self.own.data.name)}. {escape(self.sentence)}</p>"
+
+
+def certify(
+    data: Dataset,
+    features: Iterable[str],
+    model: str = "fsp-m",
+    *,
+    within: float | None = None,
+    max_features: int | None = None,
+    force_in: Iterable[str] = (),
+    force_out: Iterable[str] = (),
+    scale: str | None = None,
+    time_limit: float | None = None,
+    **given: Any,
+) -> Certified:
+    """Prove how far a selection from elsewhere can be from the best under the same limits.
+
+    Parameters
+    ----------
+    data : Dataset
+        Scaled here as by ``select``.
+    features : names
+        The selection: a clinician's, last year's, that of RFE.
+    model : str
+        One with a proven bound: fsp-m, fsp-lambda, fs, fsl, gmeb, fsmulti.
+    within : float, optional
+        The question "is it at most that share above the best?", 0.05 for 5%: the run stops once it is settled.
+    max_features : int, optional
+        The most features of the models it is held against; by default as many as ``features``, where the model has
+        such a limit.
+    force_in, force_out, scale, **given
+        As in ``select``: parameters of the model, side constraints, ``solver``, options. The selection must meet the
+        side constraints too.
+    time_limit : float, optional
+        Seconds for all of it. At the limit the bound proven until then is reported.
+
+    Returns
+    -------
+    Certified
+
+    Raises
+    ------
+    ParameterError
+        The model proves no bound; ``within`` is not above 0; the selection breaks a side constraint.
+    DataError
+        A name is no feature, or stands twice.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> asked = fs.certify(fs.load_dataset("bupa"), ["mcv", "sgot"], C=1.0)
+    >>> print(f"{asked.objective:.1f} {asked.bound:.1f}: at most {100 * asked.above:.1f}% above the best")
+    290.0 275.8: at most 5.1% above the best
+    """
+    recipe = find(bounded(model))
+    names = as_names(features, "features")
+    if within is not None:
+        within = positive("within", within, "a share of the objective, 0.05 for 5%")
+    if "callback" in given:
+        raise ParameterError("callback is taken by certify itself: leave it out.")
+    with interrupt.run(), one_clock():
+        data = on_one_footing(data, scale)
+        check_known_features(names, data.features, "features")
+        if len(set(names)) < len(names):
+            raise DataError(f"features names {listed(names)}: give each once.")
+        inside, outside = as_names(force_in, "force_in"), as_names(force_out, "force_out")
+        if max_features is None and recipe.name != "fsp-lambda" and given.get("penalty") is None and able(recipe):
+            max_features = max(len(names), len(inside), 1)
+        clock = Clock.of_run(time_limit)
+        rest = [name for name in data.features if name not in set(names)]
+        own = select(
+            data, recipe.name, max_features=max_features, time_limit=clock.left,
+            force_in=list(dict.fromkeys([*names, *inside])), force_out=list(dict.fromkeys([*rest, *outside])), **given,
+        )  # fmt: skip
+        if own.objective is None:
+            if own.stop_reason in (StopReason.TIME_LIMIT, StopReason.INTERRUPTED):
+                raise ParameterError(f"time_limit={time_limit} is too short to evaluate the selection: give more.")
+            raise ParameterError(
+                f"The selection {listed(names)} breaks what the models are held to: {own.message or 'no solution'}"
+            )
+
+        def settled(row: dict[str, Any]) -> bool:
+            return within is not None and _answer(own.objective, row["Bound"], row["Incumbent"], within) is not None
+
+        best = select(
+            data, recipe.name, max_features=max_features, time_limit=clock.left, force_in=inside, force_out=outside,
+            callback=settled, **given,
+        )  # fmt: skip
+        bound = -math.inf if best.bound is None else min(best.bound, own.objective)
+        return Certified(recipe.name, tuple(names), own, best, own.objective, bound, within)
+
+
+def _answer(own: float | None, bound: float | None, met: float | None, within: float) -> bool | None:
+    """Settle "at most that share above the best": by the bound, or by something better that was met."""
+    if own is None:
+        return None
+    if bound is not None and own - bound <= within * abs(bound):
+        return True
+    return False if met is not None and own - met > within * abs(met) else None

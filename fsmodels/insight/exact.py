@@ -1,0 +1,46 @@
+"""What the questions of this room have in common: models with a proven bound, and intervals told in words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from fsmodels.errors import ParameterError
+from fsmodels.selection.recipes import MODELS, find
+from fsmodels.words import listed
+
+__all__ = ["BOUNDED", "about", "bounded", "share_of"]
+
+# Models whose default driver proves a bound that a selection may be held against.
+BOUNDED = ("fsp-m", "fsp-lambda", "fs", "fsl", "gmeb", "fsmulti")
+CLOSE = 5e-4  # shares below it are told as 0
+
+
+def bounded(model: str) -> str:
+    """Return the name of a model with a proven bound. Raises ParameterError for any other."""
+    name = find(model).name
+    if name not in BOUNDED:
+        raise ParameterError(
+            f'Model "{name}" proves no bound, so nothing can be held against it: use one of '
+            f"{listed(BOUNDED)}" + (f'; "{MODELS[name].exact}" is exact for what it seeks.' if name in MODELS else ".")
+        )
+    return name
+
+
+def share_of(more: float, base: float) -> float:
+    """Return how much ``more`` is above ``base``, as a share of the size of ``base``; 0 where both are nearly 0."""
+    if abs(more - base) <= 1e-12 * max(abs(more), abs(base)):
+        return 0.0
+    return (more - base) / abs(base) if base else math.copysign(math.inf, more - base)
+
+
+def about(share: float) -> str:
+    """Return a share for people: "7.2%", "0%"."""
+    if not math.isfinite(share):
+        return "any number of times"
+    return f"{100 * share:.3g}%" if abs(share) >= CLOSE else "0%" if abs(share) < 5e-7 else "less than 0.05%"
+
+
+def plain(value: float | None) -> Any:
+    """Return a number as JSON holds it."""
+    return None if value is None or not math.isfinite(value) else float(value)

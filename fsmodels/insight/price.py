@@ -1,0 +1,370 @@
+"""What a side constraint costs: the objective with and without it, as intervals that are proven."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import pandas as pd
+import pyomo.environ as pyo
+from pyomo.core.expr.visitor import identify_variables
+
+from fsmodels.errors import ModelError, ParameterError
+from fsmodels.insight.exact import about, plain, share_of
+from fsmodels.selection.report import number
+from fsmodels.words import listed
+from solvers import DRIVERS, Memory, Result, SolutionStatus, StopReason, facts_of, interrupt, solve
+from solvers.clock import Clock, one_clock
+
+__all__ = ["Level", "Price", "Prices", "price_of"]
+
+TIGHT = 1e-6  # of a row's size: a side that is met to this is reached
+
+
+@dataclass(frozen=True)
+class Level:
+    """A solve: ``objective`` that is attained, ``bound`` that is proven, ``status``, ``selected``, ``seconds``.
+
+    ``objective`` is infinite where no selection is possible.
+    """
+
+    objective: float
+    bound: float
+    status: SolutionStatus
+    selected: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Price:
+    """One side constraint: what it costs lies between ``least`` and ``most``, both proven.
+
+    ``binding``: whether one of its sides is reached by the best selection with it. ``along``: the objective at other
+    limits of the row, (limit, point), where they were asked for.
+    """
+
+    row: str
+    kept: Level
+    dropped: Level
+    binding: bool
+    along: tuple[tuple[float, Level], ...] = ()
+
+    @property
+    def least(self) -> float:
+        """Proven least price."""
+        return max(0.0, self.kept.bound - self.dropped.objective) if math.isfinite(self.kept.bound) else math.inf
+
+    @property
+    def most(self) -> float:
+        """Proven largest price; infinite where nothing is possible with the row, or nothing was found."""
+        return max(self.least, self.kept.objective - self.dropped.bound)
+
+    @property
+    def sentence(self) -> str:
+        """The price for somebody who does not know duality."""
+        if self.kept.status is SolutionStatus.INFEASIBLE:
+            return f'With "{self.row}" no selection is possible; without it the best reaches {self._dropped}.'
+        low, high = share_of(self.dropped.bound + self.least, self.dropped.bound), self._share
+        if self.most <= 1e-6 * abs(self.kept.objective):
+            return f'"{self.row}" costs nothing: the best without it is no better.'
+        shares = about(high) if about(low) == about(high) else f"{about(low)} to {about(high)}"
+        if self.least <= 0:
+            return f'"{self.row}" costs at most {number(self.most)} ({about(high)}); perhaps nothing.'
+        return (
+            f'"{self.row}" costs {_between(self.least, self.most)} ({shares} of the best without it, {self._dropped}).'
+        )
+
+    @property
+    def _share(self) -> float:
+        return share_of(self.dropped.bound + self.most, self.dropped.bound)
+
+    @property
+    def _dropped(self) -> str:
+        return _between(self.dropped.bound, self.dropped.objective)
+
+
+@dataclass(frozen=True, repr=False)
+class Prices(Sequence[Price]):
+    """Prices of side constraints, the dearest first."""
+
+    prices: tuple[Price, ...]
+
+    def __getitem__(self, k: Any) -> Any:
+        return self.prices[k]
+
+    def __len__(self) -> int:
+        return len(self.prices)
+
+    def table(self) -> pd.DataFrame:
+        """Return one line a row: objective and bound with and without it, the price's interval, whether it binds."""
+        return pd.DataFrame(
+            {
+                "with": [p.kept.objective for p in self],
+                "with_bound": [p.kept.bound for p in self],
+                "without": [p.dropped.objective for p in self],
+                "without_bound": [p.dropped.bound for p in self],
+                "least": [p.least for p in self],
+                "most": [p.most for p in self],
+                "binding": [p.binding for p in self],
+            },
+            index=pd.Index([p.row for p in self], name="row"),
+        )
+
+    def along(self) -> pd.DataFrame:
+        """Return the objective at the limits that were asked for, by row and limit."""
+        lines = [
+            {"row": p.row, "limit": limit, "objective": at.objective, "bound": at.bound, "selected": list(at.selected)}
+            for p in self
+            for limit, at in p.along
+        ]
+        return pd.DataFrame(lines, columns=["row", "limit", "objective", "bound", "selected"]).set_index(
+            ["row", "limit"]
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw each price's interval, or of one row the objective over its limit; return the Axes."""
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots()
+        if len(self) == 1 and self[0].along:
+            limits = [limit for limit, _ in self[0].along]
+            low, high = ([getattr(at, what) for _, at in self[0].along] for what in ("bound", "objective"))
+            ax.fill_between(limits, low, high, step="post", alpha=0.3)
+            ax.step(limits, high, where="post", marker="o")
+            ax.set_xlabel(f'limit of "{self[0].row}"')
+            ax.set_ylabel("objective")
+            return ax
+        places = range(len(self))
+        ax.barh(places, [p.least for p in self])
+        ax.barh(places, [p.most - p.least for p in self], left=[p.least for p in self], alpha=0.3)
+        ax.set_yticks(places, [p.row for p in self])
+        ax.invert_yaxis()
+        ax.set_xlabel("price in the objective; pale: not settled")
+        return ax
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words, a line each."""
+        return "\n".join(price.sentence for price in self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a JSON file."""
+
+        def told(at: Level) -> dict[str, Any]:
+            return {
+                "objective": plain(at.objective),
+                "bound": plain(at.bound),
+                "status": at.status.value,
+                "selected": list(at.selected),
+                "seconds": at.seconds,
+            }
+
+        return {
+            "question": "price",
+            "prices": [
+                {
+                    "row": p.row,
+                    "with": told(p.kept),
+                    "without": told(p.dropped),
+                    "least": plain(p.least),
+                    "most": plain(p.most),
+                    "binding": p.binding,
+                    "along": [{"limit": limit} | told(at) for limit, at in p.along],
+                    "sentence": p.sentence,
+                }
+                for p in self
+            ],
+        }
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<li>{escape(price.sentence)}</li>" for price in self)
+        return f"<ul>{lines}</ul>{self.table().to_html()}"
+
+
+def price_of(
+    model: pyo.ConcreteModel,
+    rows: str | Iterable[str] | None = None,
+    *,
+    at: Iterable[float] | Mapping[str, Iterable[float]] = (),
+    solver: Any = None,
+    time_limit: float | None = None,
+    **options: Any,
+) -> Prices:
+    """Prove what side constraints cost: each is switched off alone, and the model solved with all and without it.
+
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+        Any that minimises with a proven bound; it is left as it was, with the values of the solve with all rows.
+    rows : name or names, optional
+        Constraints of the model; one with several members is taken as one. By default all that hold nothing but
+        ``model.sigma``.
+    at : numbers, or mapping row -> numbers
+        Other limits of a row ``... <= limit`` at which the model is solved too: a budget's path.
+    solver, **options
+        As for ``fs.solve``. What a driver with memory learns in one solve serves the next.
+    time_limit : float, optional
+        Seconds for all solves together, dealt out evenly.
+
+    Returns
+    -------
+    Prices
+        After Ctrl-C, those finished until then.
+
+    Raises
+    ------
+    ParameterError
+        A name is no active constraint; ``at`` for a row without an upper side; the model maximises.
+    ModelError
+        There is no row on ``model.sigma`` alone.
+    SolverError
+        A solve proves no bound.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> model = fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=3)
+    >>> model.apart = fs.side_constraints.excludes(model, "sgpt", "sgot")
+    >>> print(fs.price_of(model, "apart", gap=1e-8))
+    "apart" costs 21.3072 (7.97% of the best without it, 267.501).
+    """
+    objectives = list(model.component_data_objects(pyo.Objective, active=True))
+    if len(objectives) == 1 and not objectives[0].is_minimizing():
+        raise ParameterError("price_of needs a model that minimises: turn the sign of its objective.")
+    named = [_row(model, name) for name in ([rows] if isinstance(rows, str) else rows or _side_rows(model))]
+    limits = _limits(at, named)
+    options |= _shared_memory(model, solver, options)
+    count = 1 + len(named) + sum(map(len, limits.values()))
+    prices: list[Price] = []
+    with interrupt.run(), one_clock():
+        clock = Clock.of_run(time_limit)
+
+        def point(left: int) -> Level:
+            limit = None if clock.left is None else max(clock.left / left, 0.0)
+            return _point(model, solve(model, solver, time_limit=limit, **options))
+
+        try:
+            kept = point(count)
+            values = [(v, v.value) for v in model.component_data_objects(pyo.Var)]
+            binding = {row.name: math.isfinite(kept.objective) and _reached(row) for row in named}
+            for row in named:
+                count -= 1
+                with _without(row):
+                    dropped = point(count)
+                along = []
+                for limit in limits.get(row.name, ()):
+                    count -= 1
+                    with _at(row, limit):
+                        along.append((limit, point(count)))
+                prices.append(Price(row.name, kept, dropped, binding[row.name], tuple(along)))
+            for v, value in values:
+                v.set_value(value, skip_validation=True)
+        except KeyboardInterrupt:
+            if not prices:
+                raise
+    return Prices(tuple(sorted(prices, key=lambda p: (-p.least, -p.most))))
+
+
+def _point(model: pyo.ConcreteModel, result: Result) -> Level:
+    if result.status is SolutionStatus.INFEASIBLE:
+        return Level(math.inf, math.inf, result.status, (), result.seconds)
+    if result.stop_reason is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
+    objective = math.inf if result.objective is None else result.objective
+    bound = -math.inf if result.bound is None else min(result.bound, objective)
+    return Level(objective, bound, result.status, tuple(result.selected or ()), result.seconds)
+
+
+def _between(low: float, high: float) -> str:
+    """Return an interval for people, or the number where its ends are the same to six digits."""
+    return number(high) if number(low) == number(high) else f"{number(low)} to {number(high)}"
+
+
+def _row(model: pyo.ConcreteModel, name: str) -> Any:
+    row = model.find_component(name) if isinstance(name, str) else None
+    if row is None or row.ctype is not pyo.Constraint or not row.active:
+        have = [c.name for c in model.component_objects(pyo.Constraint, active=True)]
+        raise ParameterError(f'"{name}" is no active constraint of the model: give one of {listed(have)}.')
+    return row
+
+
+def _members(row: Any) -> list[Any]:
+    return [part for part in (row.values() if row.is_indexed() else [row]) if part.active]
+
+
+def _side_rows(model: pyo.ConcreteModel) -> list[str]:
+    """Name the constraints that hold nothing but sigma."""
+    sigma = {id(v) for v in model.sigma.values()} if model.component("sigma") is not None else set()
+    found = [
+        c.name
+        for c in model.component_objects(pyo.Constraint, active=True)
+        if (parts := _members(c)) and all({id(v) for v in identify_variables(part.body)} <= sigma for part in parts)
+    ]
+    if not found:
+        raise ModelError("The model has no active constraint on sigma alone: name the constraints whose price you ask.")
+    return found
+
+
+def _limits(at: Any, rows: list[Any]) -> dict[str, list[float]]:
+    """Return the limits asked for by row."""
+    given = dict(at) if isinstance(at, Mapping) else {rows[0].name: list(at)} if list(at) else {}
+    if not isinstance(at, Mapping) and given and len(rows) > 1:
+        raise ParameterError("at: several rows are asked about: give a mapping from row to limits.")
+    by_name = {row.name: row for row in rows}
+    if unknown := [name for name in given if name not in by_name]:
+        raise ParameterError(f"at names {listed(unknown)}: give rows that are asked about, {listed(by_name)}.")
+    for name in given:
+        row = by_name[name]
+        if row.is_indexed() or row.upper is None or row.lower is not None:
+            raise ParameterError(f'at: "{name}" has no upper side alone, so no limit to move: leave it out.')
+    return {name: sorted(float(x) for x in values) for name, values in given.items()}
+
+
+def _shared_memory(model: pyo.ConcreteModel, solver: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the option that lets a driver go on from what it has learnt, where it has one."""
+    chosen = getattr(facts_of(model), "default_solver", None) if solver is None else solver
+    driver = DRIVERS.get(chosen) if isinstance(chosen, str) else None
+    takes = driver is not None and "memory" in driver.options_type.__dataclass_fields__ and "memory" not in options
+    return {"memory": Memory()} if takes else {}
+
+
+def _reached(row: Any) -> bool:
+    """Tell whether the values on the model reach a side of the row."""
+    for part in _members(row):
+        body = pyo.value(part.body)
+        for side in (part.lower, part.upper):
+            if side is not None and abs(body - pyo.value(side)) <= TIGHT * max(1.0, abs(pyo.value(side))):
+                return True
+    return False
+
+
+@contextmanager
+def _without(row: Any) -> Iterator[None]:
+    parts = _members(row)
+    for part in parts:
+        part.deactivate()
+    try:
+        yield
+    finally:
+        for part in parts:
+            part.activate()
+        row.activate()
+
+
+@contextmanager
+def _at(row: Any, limit: float) -> Iterator[None]:
+    block, name = row.parent_block(), f"{row.local_name}_at"
+    with _without(row):
+        block.add_component(name, pyo.Constraint(expr=row.body <= limit))
+        try:
+            yield
+        finally:
+            block.del_component(name)
