@@ -3,7 +3,9 @@
 ``node`` prepares the problem and a start, and lets ``advance`` move the iterates until they are good enough or an end
 is reached. Nothing it says is believed: what is proven is computed from the data by ``problem``, and ``iterates`` takes
 over where this breaks down. Symbols are those of ``relaxation``; Z = diag(y) X is transposed here, so that its rows are
-features. All of it stands in one file: numba looks for changes of a cached function in its own file only.
+features. All complementary pairs stand in two arrays, P = (alpha, beta, x - lower, upper - x, theta) and Q = (s, xi, r,
+zeta, kappa), so that what is done to each pair is one loop; equations stand last in them, and are no pairs. All of it
+stands in one file: numba looks for changes of a cached function in its own file only.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ TINY = 1e-300
 
 HALVINGS = 40  # for the offset of a start
 
+LOOPS = 20_000_000  # multiplications up to which the product below is faster than BLAS, twice and more
+
 GOING, DONE, STUCK = 0, 1, 2  # how a call ended
 SUMS = {"reassoc", "contract", "arcp", "nsz"}  # in any order; nan and inf stay what they are
 FAST = {"cache": True, "fastmath": SUMS, "error_model": "numpy"}
@@ -28,7 +32,7 @@ FAST = {"cache": True, "fastmath": SUMS, "error_model": "numpy"}
 
 def ready():
     """Tell whether the loop runs at once: compiled in this process, or kept on disk since this file was written."""
-    if advance.signatures:
+    if advance.overloads:
         return True
     kept = Path(advance.stats.cache_path).glob("compiled.advance-*.nbi")
     written = Path(__file__).stat().st_mtime
@@ -48,12 +52,13 @@ def _factor(N):
             return False
         d = math.sqrt(d)
         row[j] = d
+        inverse = 1.0 / d
         for i in range(j + 1, n):
             below = N[i]
             s = below[j]
             for k in range(j):
                 s -= below[k] * row[k]
-            below[j] = s / d
+            below[j] = s * inverse
     return True
 
 
@@ -127,102 +132,92 @@ def _back(Z, w, out):
 
 
 @njit(**FAST)
-def _system(Z, y, root, inverse, N, r, c, right, image):
-    """Solve D da + Z' dw + y db = r, Z da - E^-1 dw = -E^-1 c, y'da = c_k, with the factor in N.
-
-    ``r`` becomes da, ``c`` (k + 1,) becomes (dw, db); ``right`` and ``image`` are scratch.
-    """
-    k, l = Z.shape
-    s_y = 0.0
-    for i in range(l):
-        r[i] *= inverse[i]
-        s_y += y[i] * r[i]
-    _into(Z, r, right)
-    for j in range(k):
-        right[j] = root[j] * right[j] + c[j] / root[j]
-    right[k] = s_y - c[k]
-    _solve(N, right)
-    for j in range(k):
-        c[j] = root[j] * right[j]
-    c[k] = right[k]
-    _back(Z, c, image)
-    for i in range(l):
-        r[i] -= inverse[i] * (image[i] + y[i] * c[k])
+def _square(S, N):
+    """Set the lower triangle of N to S S': two rows by two at a time, whose sums stay in registers."""
+    n, l = S.shape
+    if n * n * l > LOOPS:
+        np.dot(S, S.T, N)
+        return
+    for i in range(0, n - 1, 2):
+        a0, a1 = S[i], S[i + 1]
+        for j in range(0, i + 1, 2):
+            b0, b1 = S[j], S[j + 1]
+            s00, s01, s10, s11 = 0.0, 0.0, 0.0, 0.0
+            for p in range(l):
+                s00 += a0[p] * b0[p]
+                s01 += a0[p] * b1[p]
+                s10 += a1[p] * b0[p]
+                s11 += a1[p] * b1[p]
+            N[i, j], N[i, j + 1], N[i + 1, j], N[i + 1, j + 1] = s00, s01, s10, s11
+    if n % 2:
+        _into(S, S[n - 1], N[n - 1])
 
 
 @njit(**FAST)
 def advance(
-    Z, y, A, b, equal, cost, low, up, of, sigmas, C, fixed_v, fixed_y, fixed_sum, at_fixed, held,
-    alpha, beta, s, xi, x, r, zeta, theta, kappa, sigma, w, v_all, short, numbers, accuracy, enough, most,
+    Z, y, C, A, b, inequalities, cost, low, up, of, sigmas, held, fixed_v, constants,
+    P, Q, sigma, w, v_all, short, numbers, accuracy, enough, most,
 ):  # fmt: skip
     """Take up to ``most`` steps; return how it ended.
 
-    ``held`` (k,): the lower bound of columns whose sigma is fixed, 0 for the others. ``numbers``: offset, gap, value,
+    ``held`` (k,): the lower bound of columns whose sigma is fixed, 0 for the others. ``constants``: what samples with
+    alpha = C add to y'alpha and to the sum of alpha, and the cost of what is fixed. ``numbers``: offset, gap, value,
     bound, smallest gap, patience, iterations; the first is the iterate's, the others are told.
     """
     k, l = Z.shape
-    f, R = x.size, b.size
+    f, R = low.size, b.size
+    at_x, at_up, at_rows, size = 2 * l, 2 * l + f, 2 * l + 2 * f, 2 * l + 2 * f + R
+    pairs = at_rows + inequalities
+    alpha, above, theta = P[:l], P[at_x:at_up], P[at_rows:]
+    s, xi, r, zeta, kappa = Q[:l], Q[l:at_x], Q[at_x:at_up], Q[at_up:at_rows], Q[at_rows:]
+    fixed_y, fixed_sum, at_fixed = constants
     offset, smallest, patience = numbers[0], numbers[4], numbers[5]
-    v, h, E, root, inverse = np.zeros(f), np.empty(f), np.empty(k), np.empty(k), np.empty(l)
+    # T: what the products are to change by; P and Q move by dP and dQ.
+    T, dP, dQ, per_P, per_Q = np.empty(size), np.empty(size), np.zeros(size), np.empty(size), np.empty(size)
+    da, dx, dtheta = dP[:l], dP[at_x:at_up], dP[at_rows:]
     scaled, N, right = np.empty((k + 1, l)), np.empty((k + 1, k + 1)), np.empty(k + 1)
-    P, T, M, ratio = np.zeros((R, k)), np.empty((R, R)), np.empty((R, R)), np.zeros(R)
-    resp_a, resp_w = np.empty((R, l)), np.empty((R, k + 1))
-    above, below, g, at = np.empty(f), np.empty(f), np.empty(f), np.empty(f)
-    miss_margins, miss_w, miss_x, miss_rows = np.empty(l), np.empty(k), np.empty(f), np.empty(R)
-    da, ds, dxi, dw, c = np.empty(l), np.empty(l), np.empty(l), np.empty(k + 1), np.empty(k)
-    dx, dr, dzeta, dtheta, dkappa = np.empty(f), np.empty(f), np.empty(f), np.zeros(R), np.zeros(R)
-    t0, t1, t2, t3, t4 = np.empty(l), np.empty(l), np.empty(f), np.empty(f), np.zeros(R)
-    image = np.empty(l)
-    count = 2 * l + 2 * f
-    for a in range(R):
-        if not equal[a]:
-            count += 1
+    E, root, c, miss_w, v = np.empty(k), np.empty(k), np.empty(k), np.empty(k), np.zeros(f)
+    h, g, miss_x, image, inverse, weight = np.empty(f), np.empty(f), np.empty(f), np.empty(l), np.empty(l), np.empty(l)
+    B, S, M = np.zeros((R, k)), np.empty((R, R)), np.empty((R, R))
+    responses, miss_rows = np.empty((R, k + 1)), np.empty(R)
     for step in range(most + 1):
         # the gap of the iterate's own numbers
         _into(Z, alpha, v_all)
-        norm = 0.0
+        _back(Z, w, image)
+        norm, loss, summed, balance = 0.0, 0.0, fixed_sum, fixed_y
+        value = at_fixed + fixed_sum - fixed_y * offset
+        bound = at_fixed
+        for i in range(l):
+            short[i] = 1.0 - image[i] - y[i] * offset
+            loss += C[i] * max(short[i], 0.0)
+            summed += alpha[i]
+            balance += y[i] * alpha[i]
         for j in range(k):
             v_all[j] += fixed_v[j]
             if sigma[j] > 0:
                 norm += w[j] * w[j] / sigma[j]
-        _back(Z, w, image)
-        loss, summed, balance = 0.0, 0.0, fixed_y
-        for i in range(l):
-            m = 1.0 - image[i] - y[i] * offset
-            short[i] = m
-            if m > 0.0:
-                loss += C[i] * m
-            summed += alpha[i]
-            balance += y[i] * alpha[i]
-        value = at_fixed + 0.5 * norm + loss + fixed_sum - fixed_y * offset
-        for j in range(k):
             value -= fixed_v[j] * w[j]
-        bound = fixed_sum + summed + at_fixed
-        for i in range(f):
-            value += cost[i] * x[i]
+            bound -= 0.5 * held[j] * v_all[j] * v_all[j]
+        value += 0.5 * norm + loss
+        bound += summed
+        for q in range(of.size):
+            v[sigmas[q]] = v_all[of[q]]
         miss = 0.0
         for a in range(R):
             left = -b[a]
             for i in range(f):
-                left += A[a, i] * x[i]
+                left += A[a, i] * (low[i] + above[i])
             bound -= b[a] * theta[a]
-            size = max(1.0, abs(b[a]))
-            miss = max(miss, (abs(left) if equal[a] else left) / size)
+            miss = max(miss, (left if a < inequalities else abs(left)) / max(1.0, abs(b[a])))
             miss_rows[a] = -left - kappa[a]
-        for i in range(f):
-            v[i] = 0.0
-        for q in range(of.size):
-            v[sigmas[q]] = v_all[of[q]]
-        for j in range(k):
-            bound -= 0.5 * held[j] * v_all[j] * v_all[j]
         for i in range(f):
             d = cost[i] - 0.5 * v[i] * v[i]
             for a in range(R):
                 d += A[a, i] * theta[a]
+            value += cost[i] * (low[i] + above[i])
             bound += d * (low[i] if d > 0 else up[i])
             miss_x[i] = r[i] - zeta[i] - d
-        scale = max(abs(value), TINY)
-        gap = (value - bound) / scale
+        gap = (value - bound) / max(abs(value), TINY)
         if miss > ROW_TOLERANCE:
             gap = max(gap, 1.0)
         numbers[0], numbers[1], numbers[2], numbers[3] = offset, gap, value, bound
@@ -238,9 +233,17 @@ def advance(
         if step == most:
             return GOING
         # the system
+        mu = 0.0
+        for p in range(pairs):
+            per_P[p], per_Q[p] = 1.0 / P[p], 1.0 / Q[p]
+            T[p] = -P[p] * Q[p]
+            mu -= T[p]
+        mu /= pairs
+        for i in range(l):
+            inverse[i] = 1.0 / (s[i] * per_P[i] + xi[i] * per_P[l + i])
+            weight[i] = math.sqrt(inverse[i])
         for i in range(f):
-            above[i], below[i] = x[i] - low[i], up[i] - x[i]
-            h[i] = 1.0 / (r[i] / above[i] + zeta[i] / below[i])
+            h[i] = 1.0 / (r[i] * per_P[at_x + i] + zeta[i] * per_P[at_up + i])
         for j in range(k):
             E[j] = sigma[j]
             miss_w[j] = sigma[j] * v_all[j] - w[j]
@@ -249,17 +252,12 @@ def advance(
             E[of[q]] += h[i] * v[i] * v[i]
         for j in range(k):
             root[j] = math.sqrt(E[j])
-        for i in range(l):
-            inverse[i] = 1.0 / (s[i] / alpha[i] + xi[i] / beta[i])
-            miss_margins[i] = short[i] - xi[i] + s[i]
-            image[i] = math.sqrt(inverse[i])
-        for j in range(k):
             z, to, e = Z[j], scaled[j], root[j]
             for i in range(l):
-                to[i] = z[i] * image[i] * e
+                to[i] = z[i] * weight[i] * e
         for i in range(l):
-            scaled[k, i] = y[i] * image[i]
-        np.dot(scaled, scaled.T, N)
+            scaled[k, i] = y[i] * weight[i]
+        _square(scaled, N)
         for j in range(k):
             N[j, j] += 1.0
         if not _factor(N):
@@ -267,144 +265,106 @@ def advance(
         for a in range(R):
             for q in range(of.size):
                 i, j = sigmas[q], of[q]
-                P[a, j] = h[i] * v[i] / E[j] * A[a, i]
-        for a in range(R):
-            for i in range(l):
-                resp_a[a, i] = 0.0
+                B[a, j] = h[i] * v[i] / E[j] * A[a, i]
+            to = responses[a]
             for j in range(k):
-                resp_w[a, j] = -E[j] * P[a, j]
-            resp_w[a, k] = 0.0
-            _system(Z, y, root, inverse, N, resp_a[a], resp_w[a], right, image)
-            ratio[a] = 0.0 if equal[a] else kappa[a] / theta[a]
+                to[j] = -root[j] * B[a, j]
+            to[k] = 0.0
+            _solve(N, to)
+            for j in range(k):
+                to[j] *= root[j]
         for i in range(f):
-            dx[i] = h[i]
+            g[i] = h[i]
         for q in range(of.size):
-            dx[sigmas[q]] *= sigma[of[q]] / E[of[q]]
+            g[sigmas[q]] *= sigma[of[q]] / E[of[q]]
         for a in range(R):
             for o in range(R):
-                t = ratio[a] if a == o else 0.0
+                t = 0.0
                 for i in range(f):
-                    t += A[a, i] * dx[i] * A[o, i]
+                    t += A[a, i] * g[i] * A[o, i]
                 for j in range(k):
-                    t -= P[a, j] * resp_w[o, j]
-                T[a, o] = t
-        mu = 0.0
-        for i in range(l):
-            t0[i], t1[i] = -alpha[i] * s[i], -beta[i] * xi[i]
-            mu -= t0[i] + t1[i]
-        for i in range(f):
-            t2[i], t3[i] = -above[i] * r[i], -below[i] * zeta[i]
-            mu -= t2[i] + t3[i]
-        for a in range(R):
-            t4[a] = -theta[a] * kappa[a]
-            mu -= t4[a]
-        mu /= count
-        t, ahead0, ahead1, ahead2 = 0.0, 0.0, 0.0, 0.0  # of the products: constant, linear and square part of the step
+                    t -= B[a, j] * responses[o, j]
+                S[a, o] = t
+            if a < inequalities:
+                S[a, a] += kappa[a] / theta[a]
+        t = 0.0
         for corrector in range(2):
-            # the direction that moves each product by (t0, .., t4)
-            for i in range(f):
-                g[i] = t2[i] / above[i] - t3[i] / below[i] + miss_x[i]
-                at[i] = 0.0
+            # the direction that moves each product by T
             for i in range(l):
-                da[i] = miss_margins[i] + t0[i] / alpha[i] - t1[i] / beta[i]
+                da[i] = inverse[i] * (short[i] - xi[i] + s[i] + T[i] * per_P[i] - T[l + i] * per_P[l + i])
+            _into(Z, da, right)
+            tail = balance
+            for i in range(l):
+                tail += y[i] * da[i]
+            right[k] = tail
+            for i in range(f):
+                g[i] = h[i] * (T[at_x + i] * per_P[at_x + i] - T[at_up + i] * per_P[at_up + i] + miss_x[i])
             for j in range(k):
                 c[j] = miss_w[j]
             for q in range(of.size):
-                i = sigmas[q]
-                c[of[q]] += v[i] * h[i] * g[i]
+                c[of[q]] += v[sigmas[q]] * g[sigmas[q]]
             for j in range(k):
-                dw[j] = c[j]
-            dw[k] = -balance
-            _system(Z, y, root, inverse, N, da, dw, right, image)
+                right[j] = root[j] * right[j] + c[j] / root[j]
+            _solve(N, right)
+            for j in range(k):
+                right[j] *= root[j]
             for a in range(R):
                 side = -miss_rows[a]
-                if not equal[a]:
-                    side += t4[a] / theta[a]
+                if a < inequalities:
+                    side += T[at_rows + a] * per_P[at_rows + a]
                 for i in range(f):
-                    side += A[a, i] * h[i] * g[i]
+                    side += A[a, i] * g[i]
                 for j in range(k):
-                    side -= P[a, j] * (c[j] - dw[j])
+                    side -= B[a, j] * (c[j] - right[j])
                 dtheta[a] = side
                 for o in range(R):
-                    M[a, o] = T[a, o]
+                    M[a, o] = S[a, o]
             if not _small(M, dtheta):
                 return STUCK
             for a in range(R):
-                t = dtheta[a]
-                for i in range(l):
-                    da[i] += t * resp_a[a, i]
                 for j in range(k + 1):
-                    dw[j] += t * resp_w[a, j]
-                for i in range(f):
-                    at[i] += A[a, i] * t
-                dkappa[a] = 0.0 if equal[a] else t4[a] / theta[a] - ratio[a] * t
+                    right[j] += dtheta[a] * responses[a, j]
+            _back(Z, right, image)
+            for i in range(l):
+                da[i] -= inverse[i] * (image[i] + y[i] * right[k])
+                dP[l + i] = -da[i]
             for i in range(f):
-                dx[i] = h[i] * (g[i] - at[i])
+                t = 0.0
+                for a in range(R):
+                    t += A[a, i] * dtheta[a]
+                dx[i] = g[i] - h[i] * t
             for q in range(of.size):
                 i, j = sigmas[q], of[q]
-                dv = (dw[j] - c[j]) / E[j]
+                t = (right[j] - c[j]) / E[j]
                 for a in range(R):
-                    dv += P[a, j] * dtheta[a]
-                dx[i] += h[i] * v[i] * dv
-            shrink = 0.0
-            for i in range(l):
-                ds[i] = (t0[i] - s[i] * da[i]) / alpha[i]
-                dxi[i] = (t1[i] + xi[i] * da[i]) / beta[i]
-                shrink = max(shrink, max(max(-da[i] / alpha[i], da[i] / beta[i]), max(-ds[i] / s[i], -dxi[i] / xi[i])))
+                    t += B[a, j] * dtheta[a]
+                dx[i] += h[i] * v[i] * t
             for i in range(f):
-                dr[i] = (t2[i] - r[i] * dx[i]) / above[i]
-                dzeta[i] = (t3[i] + zeta[i] * dx[i]) / below[i]
-                shrink = max(shrink, max(-dx[i] / above[i], dx[i] / below[i]))
-                shrink = max(shrink, max(-dr[i] / r[i], -dzeta[i] / zeta[i]))
-            for a in range(R):
-                if not equal[a]:
-                    shrink = max(shrink, max(-dtheta[a] / theta[a], -dkappa[a] / kappa[a]))
+                dP[at_up + i] = -dx[i]
+            shrink = 0.0
+            for p in range(pairs):
+                dQ[p] = (T[p] - Q[p] * dP[p]) * per_P[p]
+                shrink = max(shrink, max(-dP[p] * per_P[p], -dQ[p] * per_Q[p]))
             if corrector:
                 t = min(1.0, TO_BOUNDARY / max(shrink, TINY))
                 break
             t = min(1.0, 1.0 / max(shrink, TINY))
-            for i in range(l):
-                ahead0 += alpha[i] * s[i] + beta[i] * xi[i]
-                ahead1 += da[i] * s[i] + alpha[i] * ds[i] - da[i] * xi[i] + beta[i] * dxi[i]
-                ahead2 += da[i] * ds[i] - da[i] * dxi[i]
-            for i in range(f):
-                ahead0 += above[i] * r[i] + below[i] * zeta[i]
-                ahead1 += dx[i] * r[i] + above[i] * dr[i] - dx[i] * zeta[i] + below[i] * dzeta[i]
-                ahead2 += dx[i] * dr[i] - dx[i] * dzeta[i]
-            for a in range(R):
-                if not equal[a]:
-                    ahead0 += theta[a] * kappa[a]
-                    ahead1 += dtheta[a] * kappa[a] + theta[a] * dkappa[a]
-                    ahead2 += dtheta[a] * dkappa[a]
-            ahead = (ahead0 + t * ahead1 + t * t * ahead2) / (count * mu)
-            target = mu * min(1.0, max(ahead, 1e-6)) ** 3
-            for i in range(l):
-                t0[i] += target - da[i] * ds[i]
-                t1[i] += target + da[i] * dxi[i]
-            for i in range(f):
-                t2[i] += target - dx[i] * dr[i]
-                t3[i] += target + dx[i] * dzeta[i]
-            for a in range(R):
-                t4[a] = 0.0 if equal[a] else t4[a] + target - dtheta[a] * dkappa[a]
+            ahead = 0.0
+            for p in range(pairs):
+                ahead += (P[p] + t * dP[p]) * (Q[p] + t * dQ[p])
+            target = mu * min(1.0, max(ahead / (pairs * mu), 1e-6)) ** 3
+            for p in range(pairs):
+                T[p] += target - dP[p] * dQ[p]
         if not math.isfinite(t) or t < 1e-10:
             return STUCK
-        for i in range(l):
-            alpha[i] += t * da[i]
-            beta[i] -= t * da[i]
-            s[i] += t * ds[i]
-            xi[i] += t * dxi[i]
-        for i in range(f):
-            x[i] += t * dx[i]
-            r[i] += t * dr[i]
-            zeta[i] += t * dzeta[i]
-        for a in range(R):
-            theta[a] += t * dtheta[a]
-            kappa[a] += t * dkappa[a]
+        for p in range(size):
+            P[p] += t * dP[p]
+            Q[p] += t * dQ[p]
         for j in range(k):
-            w[j] += t * dw[j]
-        offset += t * dw[k]
+            w[j] += t * right[j]
+        offset += t * right[k]
         for q in range(of.size):
-            sigma[of[q]] = x[sigmas[q]]
+            sigma[of[q]] = low[sigmas[q]] + above[sigmas[q]]
         numbers[6] += 1
     return GOING
 
@@ -528,9 +488,13 @@ def _prepared(
         if (size > 0 or abs(side) > ROW_TOLERANCE) if equalities[a] else high > side:
             stays[R] = a
             R += 1
-    A, b, equal = np.empty((R, f)), np.empty(R), np.empty(R, dtype=np.bool_)
+    stays = stays[:R]
+    stays = np.concatenate((stays[~equalities[stays]], stays[equalities[stays]]))
+    A, b, inequalities = np.empty((R, f)), np.empty(R), 0
     for a in range(R):
-        b[a], equal[a] = b0[stays[a]], equalities[stays[a]]
+        b[a] = b0[stays[a]]
+        if not equalities[stays[a]]:
+            inequalities += 1
         for i in range(f):
             A[a, i] = matrix[stays[a], free[i]]
     # the start
@@ -543,14 +507,16 @@ def _prepared(
             t = 0.0
             for i in range(f):
                 t += A[a, i] * x[i]
-            if not equal[a] and not t < b[a]:
+            if a < inequalities and not t < b[a]:
                 fits = False
         if fits:
             break
     sigma, w = held.copy(), np.zeros(k)
     for p in range(of.size):
         sigma[of[p]] = x[sigmas[p]]
-    v, alpha, image, short = np.empty(k), np.empty(l), np.empty(l), np.empty(l)
+    P, Q = np.zeros(2 * l + 2 * f + R), np.zeros(2 * l + 2 * f + R)
+    alpha, beta, theta, s, xi, kappa = P[:l], P[l : 2 * l], P[2 * l + 2 * f :], Q[:l], Q[l : 2 * l], Q[2 * l + 2 * f :]
+    v, image, short = np.empty(k), np.empty(l), np.empty(l)
     if guess:
         for j in range(k):
             w[j] = start[j] if sigma[j] > 0 else 0.0
@@ -581,7 +547,6 @@ def _prepared(
         for i in range(l):
             short[i] = y[i] * image[i]
         offset = _offset(short, y, C)
-    beta, s, xi = np.empty(l), np.empty(l), np.empty(l)
     mean = 0.0
     for i in range(l):
         beta[i] = C[i] - alpha[i]
@@ -591,7 +556,6 @@ def _prepared(
     for i in range(l):
         spread = math.hypot(short[i], mean)
         s[i], xi[i] = 0.5 * (spread - short[i]), 0.5 * (spread + short[i])
-    theta, kappa = np.zeros(R), np.zeros(R)
     _into(Z, alpha, v)
     typical = 0.0
     for j in range(k):
@@ -600,26 +564,28 @@ def _prepared(
     typical = max(1e-8, 0.5 * typical / max(1, k))
     for i in range(f):
         typical = max(typical, abs(c[i]))
-    for a in range(R):
-        if not equal[a]:
-            t = b[a]
-            for i in range(f):
-                t -= A[a, i] * x[i]
-            kappa[a] = max(t, 1e-3 * max(1.0, abs(b[a])))
-            theta[a] = typical
-    r, zeta = np.full(f, typical), np.full(f, typical)
+    for a in range(inequalities):
+        t = b[a]
+        for i in range(f):
+            t -= A[a, i] * x[i]
+        kappa[a] = max(t, 1e-3 * max(1.0, abs(b[a])))
+        theta[a] = typical
+    for i in range(f):
+        P[2 * l + i], P[2 * l + f + i] = x[i] - low[i], up[i] - x[i]
+        Q[2 * l + i] = Q[2 * l + f + i] = typical
     numbers = np.array([offset, 0.0, 0.0, 0.0, math.inf, PATIENCE, 0.0])
-    problem = Z, y, A, b, equal, c, low, up, of, sigmas, C, fixed_v, fixed_y, fixed_sum, at_fixed, held
-    iterates = alpha, beta, s, xi, x, r, zeta, theta, kappa, sigma, w, v, short
-    return problem, iterates, numbers, free, stays[:R]
+    constants = fixed_y, fixed_sum, at_fixed
+    problem = Z, y, C, A, b, inequalities, c, low, up, of, sigmas, held, fixed_v, constants
+    return problem, (P, Q, sigma, w, v, short), numbers, free, stays
 
 
 @njit(**FAST)
 def _finished(all_Z, which, all_y, all_C, rows, lower, kept, at_bound, free, stays, problem, iterates, numbers):
     """Return alpha of all samples, all x, w, all theta and all margins; the gap in ``numbers`` becomes that on them."""
-    _, _, _, _, _, _, _, _, _, _, _, fixed_v, fixed_y, fixed_sum, _, _ = problem
-    alpha, _, _, _, x, _, _, theta, _, _, w, _, _ = iterates
-    k, l = which.size, kept.size
+    _, _, _, _, _, _, _, low, _, _, _, _, fixed_v, (fixed_y, fixed_sum, _) = problem
+    P, _, _, w, _, _ = iterates
+    k, l, f = which.size, kept.size, free.size
+    alpha, above, theta = P[:l], P[2 * l : 2 * l + f], P[2 * l + 2 * f :]
     full_alpha, full_x, full_theta = np.zeros(all_y.size), lower.copy(), np.zeros(rows)
     margins = np.empty(all_y.size)
     for i in range(all_y.size):
@@ -629,7 +595,7 @@ def _finished(all_Z, which, all_y, all_C, rows, lower, kept, at_bound, free, sta
     for i in range(l):
         full_alpha[kept[i]] = alpha[i]
     for i in range(free.size):
-        full_x[free[i]] = x[i]
+        full_x[free[i]] = low[i] + above[i]
     for a in range(stays.size):
         full_theta[stays[a]] = theta[a]
     for j in range(k):
