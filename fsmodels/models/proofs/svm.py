@@ -4,6 +4,7 @@ What is returned is a certificate, wherever the method stopped; its own estimate
 
 * bound: alpha is clipped to [0, C] and the class with the larger sum scaled down until y' alpha = 0, which stays in
   the box; then t alpha, t = min(sum alpha / sum sigma v^2, min C_i / alpha_i), is the multiple that maximises (3).
+  For the squared hinge the same without an upper bound, by its own multiple (``losses``).
 * value: (1) on the centred data. For given w the weighted sum of hinges is piecewise linear in b with kinks
   y_i - w.x_i; its slope is -C_+, the sum of C_i over class +1, at the far left and gains C_i at each kink, so the best
   b lie between the kinks where these sums pass C_+: with one C for all, those of rank l_+ and l_+ + 1. The midpoint is
@@ -33,6 +34,49 @@ class Represented(Protocol):
         ...
 
 
+class SlackLoss(Protocol):
+    """What slacks cost, and what that leaves of multipliers; ``losses`` has them, and the mathematics."""
+
+    @property
+    def C(self) -> Array:  # noqa: N802
+        """The price of each sample's slack."""
+        ...
+
+    @property
+    def squared(self) -> bool:
+        """Whether it is of their squares."""
+        ...
+
+    @property
+    def most(self) -> float | Array:
+        """Return the upper bounds of the multipliers."""
+        ...
+
+    def of(self, samples: Array) -> SlackLoss:
+        """Return the loss of some samples, by their positions."""
+        ...
+
+    def cost(self, slacks: Array) -> float:
+        """Return what slacks of at least 0 cost."""
+        ...
+
+    def gained(self, alpha: Array) -> float:
+        """Return g(alpha), what multipliers prove without the norm: the constant of their cut."""
+        ...
+
+    def multiple(self, alpha: Array, square: float) -> float:
+        """Return the t for which t alpha proves most; ``square`` is the sum of sigma v^2."""
+        ...
+
+    def at_zero(self, y: Array) -> Array:
+        """Return multipliers of w = 0."""
+        ...
+
+    def offset(self, scores: Array, y: Array) -> tuple[float, float]:
+        """Return the least cost over b of scores of shape (l,), and that b."""
+        ...
+
+
 class PrimalDual(NamedTuple):
     """An iterate of the interior point with its objectives (1) and (3); ``u`` as its system represents it."""
 
@@ -45,12 +89,12 @@ class PrimalDual(NamedTuple):
 class SvmProof:
     """Best point and best bound for one sigma, evaluated on the data; starts from w = 0 and the alpha of k = 0."""
 
-    def __init__(self, columns: Array, root: Array, y: Array, C: Array) -> None:
-        self._columns, self._root, self.y, self.C = columns, root, y, C
+    def __init__(self, columns: Array, root: Array, y: Array, loss: SlackLoss) -> None:
+        self._columns, self._root, self.y, self.loss = columns, root, y, loss
         self.value, self.bound = math.inf, -math.inf
         self.try_u(np.zeros(root.size))
         self.at_zero = self.value  # of w = 0, the largest that a value can be
-        self.try_alpha(balanced(y, C))
+        self.try_alpha(loss.at_zero(y))
         self._estimates, self._offered = (math.inf, -math.inf), dict[str, PrimalDual]()
 
     @property
@@ -80,19 +124,19 @@ class SvmProof:
 
     def try_u(self, u: Array) -> None:
         """Take the value of u with its best b."""
-        value, b = hinges(self._columns @ (self._root * u), self.y, self.C)
-        value = 0.5 * float(u @ u) + value
+        value, b = self.loss.offset(self._columns @ (self._root * u), self.y)
+        value += 0.5 * float(u @ u)
         if value < self.value:
             self.value, self.u, self.b = value, u, b
 
     def try_alpha(self, alpha: Array) -> Array:
         """Take the bound of alpha, repaired, and return the u that belongs to it."""
-        alpha = repaired(alpha, self.y, self.C)
+        alpha = repaired(alpha, self.y, self.loss.most)
         u = self._root * (self._columns.T @ (self.y * alpha))
-        total, square, largest = float(alpha.sum()), float(u @ u), float((alpha / self.C).max())
-        t = min(1.0 / largest if largest > 0 else 1.0, total / square if square > 0 else math.inf)
-        alpha, u = np.minimum(t * alpha, self.C), t * u
-        bound = t * total - 0.5 * t * t * square
+        square = float(u @ u)
+        t = self.loss.multiple(alpha, square)
+        alpha, u = np.minimum(t * alpha, self.loss.most), t * u
+        bound = self.loss.gained(alpha) - 0.5 * t * t * square
         if bound > self.bound:
             self.bound, self.alpha = bound, alpha
         return u

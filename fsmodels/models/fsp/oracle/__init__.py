@@ -9,17 +9,21 @@ Problem
         = \max_\alpha\ & \sum_i \alpha_i - \tfrac12 \sum_j \sigma_j v_j^2,\ v_j = \sum_i \alpha_i y_i x_{ij} && (3) \\
         \text{s.t.}\ & y^\top \alpha = 0,\ 0 \le \alpha_i \le C_i                                    && (4)
 
-    The optimal w_j is sigma_j v_j. As (4) is free of sigma, any feasible alpha, optimal or not, bounds q everywhere:
+    with the hinge. With the squared hinge C sum_i xi_i^2 stands in (1), e'alpha - sum_i alpha_i^2 / (4C) in (3), and
+    (4) has no upper bound (``proofs.losses`` derives it). The optimal w_j is sigma_j v_j. As (4) is free of sigma, any
+    feasible alpha, optimal or not, bounds q everywhere:
 
     .. math::
-        q(\sigma') \ge \sum_i \alpha_i - \tfrac12 \sum_j \sigma'_j v_j^2 \quad \text{for } \sigma' \in [0, 1]^n && (5)
+        q(\sigma') \ge g(\alpha) - \tfrac12 \sum_j \sigma'_j v_j^2 \quad \text{for } \sigma' \in [0, 1]^n && (5)
+
+    g(alpha) being the part of (3) that is free of sigma.
 Symbols
     l samples, n features, k = number of j with sigma_j > 0; Z = diag(y) X_S diag(sqrt(sigma_S)) (l, k);
     u_j = w_j / sqrt(sigma_j) (k,); s (l,) surplus and xi (l,) slack of (2); beta = C - alpha (l,).
 Method
     Interior point (``interior_point``; after the first questions of a run ``compiled``), O(l k^2) an iteration; for
-    large supports libsvm on the Gram matrix first (``gram``). Whatever they end with is repaired and evaluated on the
-    data: ``proofs.svm``.
+    large supports libsvm on the Gram matrix first (``gram``); with the squared hinge Newton's method (``newton``).
+    Whatever they end with is repaired and evaluated on the data: ``proofs.svm``.
 Source
     Aytug 2015, (5)-(10): SUB, its dual, the cut.
 Deviations
@@ -43,9 +47,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from fsmodels.errors import DataError, ModelError, ParameterError
-from fsmodels.models.fsp.oracle import gram, interior_point, relaxation
+from fsmodels.models.fsp.oracle import gram, interior_point, newton, relaxation
 from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows
 from fsmodels.models.fsp.oracle.screening import Screen
+from fsmodels.models.proofs.losses import HINGE, loss_of
 from fsmodels.models.proofs.svm import Array, SvmProof
 
 __all__ = ["SvmOracle", "SvmSolution"]
@@ -68,9 +73,10 @@ class SvmSolution:
     - ``w`` (n,), ``b``: effective weights, 0 where sigma is 0, and the best intercept; slacks are
       ``max(0, 1 - y (X w + b))``.
     - ``v`` (n,): ``X' (y alpha)`` for ALL features: the slopes of the cut are ``-v**2 / 2``.
+    - ``constant``: of the cut, g(alpha).
     - ``iterations``, ``seconds``: iterations of the methods, and wall-clock time.
-    - ``method``: "closed-form" (k = 0), "compiled", "libsvm-gram", "interior-point" (k <= l), "interior-point-gram"
-      (k > l), "interior-point-rotated": the last that was needed.
+    - ``method``: "closed-form" (k = 0), "newton" (squared hinge), "compiled", "libsvm-gram", "interior-point" (k <= l),
+      "interior-point-gram" (k > l), "interior-point-rotated": the last that was needed.
     """
 
     value: float
@@ -80,13 +86,14 @@ class SvmSolution:
     w: Array
     b: float
     v: Array
+    constant: float
     iterations: int
     seconds: float
     method: str
 
     def cut(self, sigma: Any) -> float:
         """Right-hand side of (5): a lower bound on q at any ``sigma`` (n,) in [0, 1]."""
-        return float(self.alpha.sum() - 0.5 * np.asarray(sigma, dtype=float) @ self.v**2)
+        return float(self.constant - 0.5 * np.asarray(sigma, dtype=float) @ self.v**2)
 
 
 class SvmOracle:
@@ -94,9 +101,9 @@ class SvmOracle:
 
     ``X`` (array_like or scipy.sparse matrix, shape (l, n)): samples by features, finite; copied. Sparse stays sparse:
     only the selected columns become dense. ``y`` (l,): labels -1 and +1, both present. ``C``: price of one unit of
-    slack, > 0, of each sample (l,) or of all; it multiplies the unscaled sum of slacks. Raises DataError: shapes that
-    do not match, NaN or inf, labels other than -1 and +1, or one class only. Raises ParameterError: C that is not
-    positive numbers, one or as many as samples.
+    slack, > 0, of each sample (l,) or of all; it multiplies the unscaled sum of slacks, or of squared slacks
+    (``loss="squared-hinge"``). Raises DataError: shapes that do not match, NaN or inf, labels other than -1 and +1, or
+    one class only. Raises ParameterError: C that is not positive numbers, one or as many as samples, or another loss.
 
     >>> X = [[0.0, 5.0], [2.0, 5.0], [1.0, 4.0], [3.0, 6.0]]
     >>> oracle = SvmOracle(X, [-1, 1, -1, 1], C=10.0)
@@ -107,7 +114,7 @@ class SvmOracle:
     True
     """
 
-    def __init__(self, X: Any, y: Any, C: float | Array) -> None:
+    def __init__(self, X: Any, y: Any, C: float | Array, loss: str = HINGE) -> None:
         sparse = sp.issparse(X)
         # Fortran order: gathering the columns of a support is then a plain memory copy.
         self._X: Any = sp.csc_array(X, dtype=float) if sparse else np.array(X, dtype=float, order="F")
@@ -125,7 +132,8 @@ class SvmOracle:
             raise ParameterError(f"C has shape {self._C.shape}: give one number, or one per sample, {self._y.size}.")
         if not (np.isfinite(self._C) & (self._C > 0)).all():
             raise ParameterError(f"C={C} is not allowed: give finite numbers above 0.")
-        self._gram, self._screen = gram.Backoff(), Screen()
+        self._loss = loss_of(loss, self._C)
+        self._gram, self._screen = gram.Backoff(), Screen(bounded=not self._loss.squared)
         self._asked = 0
         self._rows: Array | None = None  # Z' of dense data
         self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel()
@@ -157,19 +165,12 @@ class SvmOracle:
         support = np.flatnonzero(sigma)
         root = np.sqrt(sigma[support])
         columns = self._columns(support)
-        proof = SvmProof(columns, root, self._y, self._C)
+        proof = SvmProof(columns, root, self._y, self._loss)
         iterations, method = 0, "closed-form"
-        left = deadline - time.perf_counter()
-        if support.size and gram.worth_trying(self._y.size, support.size, tolerance, left) and self._gram.due():
-            method = gram.METHOD
-            iterations = gram.improve(proof, columns, root, tolerance)
-            self._gram.learn(proof.gap <= tolerance)
-        if support.size and proof.gap > tolerance and method == "closed-form" and left > 0:
-            found = self._at_once(proof, support, sigma[support], root, tolerance, left)
-            iterations, method = iterations + found, "compiled" if found else method
-        if support.size and proof.gap > tolerance:
-            taken, method = interior_point.improve(proof, columns, root, tolerance, deadline)
-            iterations += taken
+        if support.size and proof.gap > tolerance and self._loss.squared:
+            iterations, method = newton.improve(proof, columns, root, tolerance, deadline), newton.METHOD
+        elif support.size:
+            iterations, method = self._by_interior_point(proof, columns, support, sigma[support], tolerance, deadline)
 
         w = np.zeros(sigma.size)
         w[support] = root * proof.u
@@ -177,8 +178,28 @@ class SvmOracle:
             self._screen.learn(self._y * (columns @ (root * proof.u) + proof.b), w, proof.b)
         b = proof.b - float(self._mean @ w)
         v = np.asarray(self._X.T @ (self._y * proof.alpha))
-        seconds = time.perf_counter() - start
-        return SvmSolution(proof.value, proof.bound, proof.gap, proof.alpha, w, b, v, iterations, seconds, method)
+        seconds, constant = time.perf_counter() - start, self._loss.gained(proof.alpha)
+        return SvmSolution(
+            proof.value, proof.bound, proof.gap, proof.alpha, w, b, v, constant, iterations, seconds, method
+        )
+
+    def _by_interior_point(
+        self, proof: SvmProof, columns: Array, support: Array, sigma: Array, tolerance: float, deadline: float
+    ) -> tuple[int, str]:
+        """Improve the proof of a hinge at a support that is not empty; return the iterations and the method's name."""
+        root, iterations, method = np.sqrt(sigma), 0, "closed-form"
+        left = deadline - time.perf_counter()
+        if gram.worth_trying(self._y.size, support.size, tolerance, left) and self._gram.due():
+            method = gram.METHOD
+            iterations = gram.improve(proof, columns, root, tolerance)
+            self._gram.learn(proof.gap <= tolerance)
+        if proof.gap > tolerance and method == "closed-form" and left > 0:
+            found = self._at_once(proof, support, sigma, root, tolerance, left)
+            iterations, method = iterations + found, "compiled" if found else method
+        if proof.gap > tolerance:
+            taken, method = interior_point.improve(proof, columns, root, tolerance, deadline)
+            iterations += taken
+        return iterations, method
 
     def relax(
         self,
@@ -208,7 +229,7 @@ class SvmOracle:
                 break  # what a wrong guess has proven is returned
             columns = self._columns(support) if columns is None else columns
             found = relaxation.minimise(
-                columns, support, self._y, self._C, cost, rows, lower, upper,
+                columns, support, self._y, self._loss, cost, rows, lower, upper,
                 accuracy=accuracy, enough=enough, deadline=deadline, part=part, along=self._along(support),
             )  # fmt: skip
             right = found is not None and (part is None or found.bound >= enough or found.gap <= 2 * accuracy)

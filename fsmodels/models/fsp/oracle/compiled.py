@@ -582,7 +582,7 @@ def _prepared(
 @njit(**FAST)
 def _finished(all_Z, which, all_y, all_C, rows, lower, kept, at_bound, free, stays, problem, iterates, numbers):
     """Return alpha of all samples, all x, w, all theta and all margins; the gap in ``numbers`` becomes that on them."""
-    _, _, _, _, _, _, _, low, _, _, _, _, fixed_v, (fixed_y, fixed_sum, _) = problem
+    _, _, _, _, _, _, _, low, up, _, _, _, fixed_v, (fixed_y, fixed_sum, _) = problem
     P, _, _, w, _, _ = iterates
     k, l, f = which.size, kept.size, free.size
     alpha, above, theta = P[:l], P[2 * l : 2 * l + f], P[2 * l + 2 * f :]
@@ -595,7 +595,7 @@ def _finished(all_Z, which, all_y, all_C, rows, lower, kept, at_bound, free, sta
     for i in range(l):
         full_alpha[kept[i]] = alpha[i]
     for i in range(free.size):
-        full_x[free[i]] = low[i] + above[i]
+        full_x[free[i]] = min(low[i] + above[i], up[i])
     for a in range(stays.size):
         full_theta[stays[a]] = theta[a]
     for j in range(k):

@@ -65,7 +65,7 @@ def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float) -> i
     svc = SVC(kernel="precomputed", C=1.0, tol=min(1e-3, 10 * tolerance * share), max_iter=most, cache_size=500)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        svc.fit(gram, y, sample_weight=proof.C)
+        svc.fit(gram, y, sample_weight=proof.loss.C)
     alpha = np.zeros(y.size)
     alpha[svc.support_] = svc.dual_coef_[0] * y[svc.support_]
     proof.try_u(proof.try_alpha(alpha))

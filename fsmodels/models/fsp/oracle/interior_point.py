@@ -178,7 +178,7 @@ def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float, dead
 def _run(proof: SvmProof, system: System, tolerance: float, deadline: float) -> int:
     """Run the interior point until the proof is good enough or a limit strikes; return the iterations."""
     smallest, patience, iterations = math.inf, PATIENCE, 0
-    for point in _interior_point(system, proof.y, proof.C):
+    for point in _interior_point(system, proof.y, proof.loss.C):
         gap, own = proof.offer(point), point.value - point.bound
         patience = PATIENCE if own < 0.9 * smallest else patience - 1
         smallest = min(own, smallest)

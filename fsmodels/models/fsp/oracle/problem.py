@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fsmodels.models.proofs.svm import EPSILON, Array, repaired
+from fsmodels.models.proofs.svm import EPSILON, Array, SlackLoss, repaired
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Relaxed:
     margins: Array  # y (w.x + b) of every sample
     w: Array  # of the columns
     offset: float
+    constant: float  # of the cut of alpha
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class JointProblem:
     columns: Array
     where: Array
     y: Array
-    C: Array  # (l,)
+    loss: SlackLoss
     cost: Array
     rows: Rows
     lower: Array
@@ -49,8 +50,9 @@ class JointProblem:
 
     def proven(self, alpha: Array, theta: Array) -> tuple[float, Array, Array]:
         """Return (*) of the repaired alpha, that alpha, and the reduced costs."""
-        alpha = repaired(alpha, self.y, self.C)
-        bound, reduced_costs = self.bound(float(alpha.sum()), self.columns.T @ (self.y * alpha), theta)
+        alpha = repaired(alpha, self.y, self.loss.most)
+        total, v = float(alpha.sum()), self.columns.T @ (self.y * alpha)
+        bound, reduced_costs = self.bound(total, self.loss.gained(alpha), v, theta)
         return bound, alpha, reduced_costs
 
     @cached_property
@@ -64,8 +66,11 @@ class JointProblem:
         at_fixed = float(self.cost[fixed] @ lower[fixed])
         return np.flatnonzero(~fixed), np.flatnonzero(fixed[self.where]), rows.sides - held.sum(axis=1), error, at_fixed
 
-    def bound(self, total: float, v: Array, theta: Array) -> tuple[float, Array]:
-        """Return (*) and the reduced costs, less what rounding may have added: theta may grow without end."""
+    def bound(self, total: float, gained: float, v: Array, theta: Array) -> tuple[float, Array]:
+        """Return (*) and the reduced costs, less what rounding may have added: theta may grow without end.
+
+        ``total``: e'alpha. ``gained``: g(alpha), which is the same for the hinge.
+        """
         free, fixed, b, b_error, at_fixed = self._sides
         half, matrix, rounding = 0.5 * v**2, self.rows.matrix, EPSILON * (10 + self.rows.sides.size)
         d, size = self.cost + matrix.T @ theta, np.abs(self.cost) + np.abs(matrix).T @ np.abs(theta)
@@ -74,13 +79,13 @@ class JointProblem:
         error, span = rounding * size, self.upper - self.lower
         at = np.where(d > 0, self.lower, self.upper)
         terms = (
-            total,
+            gained,
             -b @ theta,
             at_fixed,
             -half[fixed] @ self.lower[self.where[fixed]],
             d[free] @ at[free],
         )
-        lost = rounding * (abs(terms[0]) + np.abs(b) @ np.abs(theta) + abs(terms[2]) + abs(terms[3]))
+        lost = rounding * (2 * total - gained + np.abs(b) @ np.abs(theta) + abs(terms[2]) + abs(terms[3]))
         lost += rounding * float(b_error @ np.abs(theta)) + float(error[free] @ np.abs(at[free]))
         lost += float(np.maximum(error - np.abs(d), 0.0) @ span)
         return float(sum(terms) - lost), np.sign(d) * np.maximum(np.abs(d) - error, 0.0)

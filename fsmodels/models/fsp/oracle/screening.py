@@ -2,7 +2,8 @@
 
 At an optimum a sample inside its margin has alpha = C, one well outside has alpha = 0, and few lie on it. Fixing the
 far ones there leaves a smaller dual, whose solution is feasible for the whole one: what it proves holds, whether the
-guess was right or not. Whether it was is seen on all samples, and a wrong guess is widened.
+guess was right or not. Whether it was is seen on all samples, and a wrong guess is widened. With the squared hinge
+alpha = 2 C xi has no upper bound: only those outside may go.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Screened:
 class Screen:
     """The margins y (w.x + b) of the last relaxation, and the share of samples near to 1 that has to stay."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, bounded: bool = True) -> None:
+        self._bounded = bounded  # whether multipliers have an upper bound
         self._margins: Array | None = None
         self._share = 0.4
 
@@ -41,9 +43,9 @@ class Screen:
         whole = at_most >= y.size and (self._share > MOST or most >= y.size)
         if self._margins is None or whole:
             return None
-        order = np.argpartition(np.abs(1 - self._margins), most)
+        order = np.argpartition(np.abs(1 - self._margins) if self._bounded else self._margins, most)
         kept, far = np.sort(order[:most]), order[most:]
-        if np.unique(y[kept]).size < 2:
+        if np.unique(y[kept]).size < 2 or (not self._bounded and self._margins[far].min() < 1):
             return None
         return Screened(kept, far[self._margins[far] < 1], self._w, self._offset)
 

@@ -11,6 +11,7 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.fsp import oracle
 from fsmodels.models.fsp.oracle import SvmOracle, compiled, gram, relaxation
 from fsmodels.models.fsp.oracle.relaxation import Rows
+from fsmodels.models.proofs.losses import Hinge
 from fsmodels.models.proofs.svm import SvmProof
 
 
@@ -156,7 +157,7 @@ def test_prices_of_samples_reach_libsvm():
     X, y = np.random.default_rng(4).normal(size=(60, 40)), np.where(np.arange(60) % 3 == 0, 1.0, -1.0)
     times = np.random.default_rng(3).integers(1, 4, 60)
     X -= X.mean(axis=0)
-    proof = SvmProof(X, np.ones(40), y, 0.02 * times)
+    proof = SvmProof(X, np.ones(40), y, Hinge(0.02 * times))
     assert gram.improve(proof, X, np.ones(40), 1e-6) > 0
     assert proof.gap <= 1e-4
     many = SvmOracle(np.repeat(X, times, axis=0), np.repeat(y, times), 0.02)
