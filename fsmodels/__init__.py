@@ -31,6 +31,7 @@ from fsmodels.errors import (
     SolverError,
 )
 from fsmodels.insight.certify import Certified, certify
+from fsmodels.insight.explore import Session, explore
 from fsmodels.insight.price import Price, Prices, price_of
 from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
 from fsmodels.models.multivariate import measures
@@ -54,6 +55,7 @@ __all__ = [
     "Prices",
     "Result",
     "Selection",
+    "Session",
     "SolutionStatus",
     "SolverError",
     "StopReason",
@@ -62,6 +64,7 @@ __all__ = [
     "baselines",
     "certify",
     "concave",
+    "explore",
     "fsp",
     "gmeb",
     "instances",

@@ -1,0 +1,126 @@
+"""``fs.explore``: each answer of a session is that of enumeration, whatever was asked before."""
+
+import os
+
+import numpy as np
+import pytest
+
+import fsmodels as fs
+from tests.helpers.enumeration import every_support, instance
+
+SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
+
+
+def agrees(seed):
+    data, C, M, rows = instance(seed)
+    rng = np.random.default_rng(seed)
+    session = fs.explore(data, max_features=M, C=C, gap=1e-6, **rows)
+    now = dict(rows)
+    names = list(data.features)
+    for _ in range(5):
+        change = {}
+        kind = rng.integers(6)
+        a, b = rng.choice(names, 2, replace=False).tolist()
+        if kind == 0:
+            M = change["max_features"] = int(rng.integers(1, len(names) + 1))
+        elif kind == 1:
+            C = change["C"] = float(C * rng.choice([0.5, 2.0]))
+        elif kind == 2:
+            change["excludes"] = now["excludes"] = [(a, b)]
+        elif kind == 3:
+            change["force_out"] = now["force_out"] = [a]
+        elif kind == 4 and now:
+            gone = rng.choice(list(now))
+            del now[gone]
+            change[gone] = ()
+        else:
+            costs = dict.fromkeys(names, 1.0)
+            change["budget"] = now["budget"] = (costs, float(rng.integers(1, len(names))))
+        answer = session.ask(**change)
+        best = every_support(data, C, M, now)[0][0]
+        assert answer.found.objective == pytest.approx(best, rel=3e-6)
+        assert answer.found.bound <= best * (1 + 1e-7)
+        assert answer.found.status.value == "optimal"
+    assert len(session.history()) == 6
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_session_agrees_with_enumeration(seed):
+    agrees(seed)
+
+
+@pytest.mark.slow
+def test_a_session_agrees_with_enumeration_on_many():
+    """100 sessions of five questions; FSMODELS_SOAK scales."""
+    for seed in range(3000, 3000 + round(100 * SOAK)):
+        agrees(seed)
+
+
+@pytest.fixture
+def session():
+    return fs.explore(fs.load_dataset("bupa"), max_features=2)
+
+
+def test_a_row_that_the_best_selection_meets_needs_no_solve(session):
+    first = session.found
+    answer = session.ask(excludes=[("mcv", "drinks")])
+    assert answer.how.startswith("Nothing was solved")
+    assert (answer.found.objective, answer.found.selected) == (first.objective, first.selected)
+    assert answer.found.parameters["excludes"] == [["mcv", "drinks"]]
+    assert "the same as the answer before" in answer.sentence
+
+
+def test_rows_of_ones_own_are_added_and_dropped(session):
+    first = session.found.objective
+    apart = session.ask(add={"apart": lambda m: m.sigma["sgpt"] + m.sigma["sgot"] <= 1})
+    assert not {"sgpt", "sgot"} <= set(apart.found.selected)
+    assert apart.found.objective > first
+    assert session.ask(drop="apart").found.objective == first
+    assert session.model.component("apart") is None
+
+
+def test_rows_of_ones_own_on_weights_are_not_taken_for_met(session):
+    first = session.found
+    name = first.selected[0]
+    limit = 0.5 * abs(first.weights[name])
+    answer = session.ask(add={"small": lambda m: m.w[name] <= limit, "small_too": lambda m: m.w[name] >= -limit})
+    assert abs(answer.found.weights.get(name, 0.0)) <= limit * (1 + 1e-6)
+    assert answer.found.objective > first.objective
+
+
+def test_what_leaves_nothing_is_answered_and_the_session_goes_on(session):
+    nothing = session.ask(force_in=["mcv", "drinks", "sgpt"])
+    assert nothing.found.status is fs.SolutionStatus.INFEASIBLE
+    assert session.ask(force_in=()).found.has_solution
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"penalty": 1.0}, "does not use penalty"),
+        ({"C": -1}, "C"),
+        ({"max_features": 99}, "max_features"),
+        ({"excludes": [("mcv", "nobody")]}, "nobody"),
+        ({"drop": "nobody"}, "no row"),
+        ({"add": {"margin": lambda m: m.sigma["mcv"] == 1}}, "another name"),
+    ],
+)
+def test_a_question_that_cannot_be_put_leaves_the_session_as_it_was(session, change, words):
+    with pytest.raises(fs.ParameterError.__mro__[1], match=words):
+        session.ask(**change)
+    assert len(session.answers) == 1
+    assert session.ask().found.objective == session.answers[0].found.objective
+
+
+def test_models_without_a_bound_are_refused():
+    with pytest.raises(fs.ParameterError, match="proves no bound"):
+        fs.explore(fs.load_dataset("bupa"), "rfe", max_features=2)
+
+
+def test_other_families_are_explored_too():
+    session = fs.explore(fs.load_dataset("bupa"), "fsp-lambda", penalty=5.0)
+    dearer = session.ask(penalty=10.0)
+    assert dearer.found.objective >= session.answers[0].found.objective
+    assert session.ask(max_features=1).found.objective >= dearer.found.objective
+    assert session.ask(max_features=None).found.objective == pytest.approx(dearer.found.objective)
+    assert fs.explore(fs.load_dataset("bupa"), "fs", penalty=0.1).ask(force_out=["sgot"]).found.bound is not None
