@@ -129,6 +129,13 @@ def _parser() -> argparse.ArgumentParser:
     group.add_argument("--positive", metavar="LABEL", help="label that becomes +1 (default: the larger of two)")
     group.add_argument("--drop", action="append", default=[], metavar="COL", help="leave a column out; may be repeated")
     group.add_argument(
+        "--interactions",
+        action="append",
+        default=[],
+        metavar="A:B:..",
+        help='add the products of any two of these standardised features as features A:B; "all" for all features',
+    )
+    group.add_argument(
         "--bags", metavar="COL", help="rows are instances of the bags in this column; instances are selected (MILES)"
     )
     group.add_argument("--sigma", type=float, metavar="S", help="width of the similarity of a bag to an instance")
@@ -163,6 +170,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="GROUPS.csv:K",
         help="at most K of each group; the file has the header feature,group; or correlation=R:K, groups of features "
         "that all correlate by R",
+    )
+    group.add_argument(
+        "--hierarchy",
+        metavar="KIND",
+        help="products of --interactions only with both of their features (strong), or with one of them (weak)",
     )
     group.add_argument(
         "--sign", action="append", default=[], metavar="A:+", help="weight of A at least 0; A:-, at most 0"
@@ -271,6 +283,7 @@ def _select(asked: argparse.Namespace, words: list[str], caught: list[warnings.W
         "force_in": asked.force_in,
         "force_out": asked.force_out,
         "at_most_of_group": [arguments.grouped(text, data) for text in asked.at_most_of_group],
+        "hierarchy": asked.hierarchy,
         "signs": arguments.signs(asked.sign, data.features),
         "fair": [arguments.fair(text) for text in asked.fair],
     }

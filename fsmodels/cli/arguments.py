@@ -6,6 +6,7 @@ Feature names may hold ``:`` and ``=``; they are matched against the names that 
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -89,6 +90,18 @@ def budget(text: str, features: Sequence[str]) -> tuple[dict[str, float], float]
     costs = read_costs(path)
     check_known_features(costs, features, f'Costs file "{path}"')
     return costs, number
+
+
+def with_interactions(data: Dataset, texts: Sequence[str]) -> Dataset:
+    """Return the data with the products of ``--interactions``, ``A:B:C`` or ``all``; errors as ``names``."""
+    if not texts:
+        return data
+    if "all" in texts and "all" not in data.features:
+        if len(texts) > 1:
+            raise ParameterError("--interactions all is every pair: leave the others out.")
+        return data.with_interactions()
+    groups = [names(text, data.features, "--interactions") for text in texts]
+    return data.with_interactions(pairs=[pair for group in groups for pair in itertools.combinations(group, 2)])
 
 
 def sign(text: str, features: Sequence[str]) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from fsmodels.cli.arguments import fair
+from fsmodels.cli.arguments import fair, with_interactions
 from fsmodels.datasets import tables
 from fsmodels.datasets.bags import Bags
 from fsmodels.datasets.dataset import Dataset
@@ -41,13 +41,16 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
     if asked.keep_fair and not groups:
         raise ParameterError("--keep-fair keeps the columns of --fair as features: give --fair COL:LIMIT with it.")
     if asked.bags is not None:
+        if asked.interactions:
+            raise ParameterError("--interactions multiplies columns of samples, and --bags has none: leave one out.")
         if groups:
             raise ParameterError("--fair is about groups of samples, and rows are instances of --bags: leave one out.")
         bags = Bags.from_csv(path, asked.bags, asked.target, asked.positive, asked.drop)
         embedding = embed(bags.scaled(asked.scale or DEFAULT), asked.sigma)
         return embedding.data, {**facts, "bag": asked.bags, **embedding.facts()}, embedding, notes
     beside = [] if asked.keep_fair else groups
-    data = on_one_footing(Dataset.from_csv(path, asked.target, asked.positive, asked.drop, beside), asked.scale)
+    data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop, beside)
+    data = on_one_footing(with_interactions(data, asked.interactions), asked.scale)
     data = data.set_aside(*groups, keep=True) if asked.keep_fair else data
     if BAG in data.features:
         notes.append(f'"{BAG}" is taken as a feature: give --bags {BAG} if the rows are instances of bags.')
@@ -76,9 +79,9 @@ def source(asked: argparse.Namespace) -> tuple[Path, list[str]]:
 
 def _check_sparse(asked: argparse.Namespace, path: Path) -> None:
     """Refuse what needs columns with names, or would fill every cell."""
-    if asked.target != "target" or asked.drop or asked.fair or asked.bags is not None:
+    if asked.target != "target" or asked.drop or asked.fair or asked.interactions or asked.bags is not None:
         option = "--bags" if asked.bags is not None else "--drop" if asked.drop else "--target"
-        option = "--fair" if asked.fair else option
+        option = "--fair" if asked.fair else "--interactions" if asked.interactions else option
         raise ParameterError(
             f'{option} needs columns with names, and the libsvm-format file "{path}" has none: the label is '
             f"first in each line and features have numbers. Leave {option} out"

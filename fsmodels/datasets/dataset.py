@@ -1,7 +1,7 @@
 """Data for the formulations: a matrix, labels -1/+1, feature names, and the constants of its scaling."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels.datasets import beside, intake, svmlight, tables
+from fsmodels.datasets import beside, intake, products, svmlight, tables
+from fsmodels.datasets.products import Interaction
 from fsmodels.datasets.repeats import correlated
 from fsmodels.datasets.scaling import METHODS, Scale
 from fsmodels.datasets.shipped import list_datasets, shipped_file
@@ -81,6 +82,9 @@ class Dataset:
         Whether class +1 is the later of two labels only: nobody named it, and they are not -1 or 0 and 1.
     aside : mapping of str to array
         Columns that are no features, such as the group of each sample (``set_aside``), as text; they go with the rows.
+    products : mapping of str to Interaction
+        Features that are products of two others (``with_interactions``), with the constants by which other data have
+        the same ones.
 
     Examples
     --------
@@ -100,6 +104,7 @@ class Dataset:
     scale: Scale = field(default=None)  # type: ignore[assignment]
     positive_guessed: bool = False
     aside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    products: Mapping[str, Interaction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         X = self.X
@@ -333,8 +338,16 @@ class Dataset:
                 f"This needs a Dataset and got {type(other).__name__}: use Dataset.from_csv, from_frame or from_arrays."
             )
         theirs = set(other.features)
-        if missing := [name for name in self.features if name not in theirs]:
+        again = {
+            name: product
+            for name, product in self.products.items()
+            if {product.a, product.b} <= theirs and (name not in theirs or other.products.get(name, product) != product)
+        }
+        if missing := products.sources([j for j in self.features if j not in again], self.products, theirs)[1]:
             raise DataError(f'Data "{other.name}" lack features ({listed(missing)}): give data with the same columns.')
+        if again:
+            rest = [name for name in other.features if name not in again]
+            other = (other.select_features(rest) if len(rest) < len(theirs) else other)._with_products(again)
         if other.features != self.features:
             other = other.select_features(self.features)
         step = self.scale.after(other.scale)
@@ -430,7 +443,84 @@ class Dataset:
         position = {name: j for j, name in enumerate(self.features)}
         columns = np.array([position[name] for name in names], dtype=np.intp)
         X = self.X[:, columns] if self.is_sparse else np.ascontiguousarray(self.X[:, columns])
-        return replace(self, X=X, features=tuple(names), scale=self.scale.take(columns))
+        kept = {name: product for name, product in self.products.items() if name in names}
+        return replace(self, X=X, features=tuple(names), scale=self.scale.take(columns), products=kept)
+
+    def with_interactions(self, *features: str, pairs: Iterable[tuple[str, str]] | None = None) -> "Dataset":
+        """Add products of two standardised features as features, named ``"a:b"``.
+
+        The constants by which a and b are standardised are those of these samples, and are remembered: other data
+        (``apply_scale_to``, ``predict``) have the same products without having the column. ``hierarchy=`` of ``select``
+        states which products may be selected without their features.
+
+        Parameters
+        ----------
+        *features : str
+            All pairs of these; of all features where nothing is given. Constant columns and products have no products.
+        pairs : pairs of features, optional
+            These pairs, alone or besides.
+
+        Raises
+        ------
+        DataError
+            What is no feature, or a product itself; a column of the new name; sparse data; data scaled by another
+            method than "standard" or "minmax".
+
+        Examples
+        --------
+        >>> data = load_dataset("bupa").with_interactions("sgpt", "sgot", "drinks")
+        >>> data.features[6:]
+        ('sgpt:sgot', 'sgpt:drinks', 'sgot:drinks')
+        >>> data.parents["sgpt:drinks"]
+        ('sgpt', 'drinks')
+        """
+        self.require_dense("with_interactions")
+        plain = [name for name in self.features if name not in self.products]
+        wanted = products.named_pairs(features, pairs, plain)
+        found = products.made(wanted, self._original, self.features)
+        if not found:
+            raise DataError("with_interactions: one of each pair is constant, so that no product says anything.")
+        wide, method = self._with_products(found), self.scale.method
+        if method == "none":
+            return wide
+        if method not in ("standard", "minmax"):
+            raise DataError(f'Data "{self.name}" are scaled ("{method}"): take with_interactions before scaled.')
+        new = Scale.fit(wide.X[:, self.n_features :], method)
+        own = self.scale
+        step = Scale(method, np.concatenate([own.shift, new.shift]), np.concatenate([own.factor, new.factor]))
+        return replace(wide, X=step.after(wide.scale).apply(wide.X, wide.features), scale=step)
+
+    @property
+    def parents(self) -> dict[str, tuple[str, str]]:
+        """The two features of each product."""
+        return {name: (product.a, product.b) for name, product in self.products.items()}
+
+    def refitted(self) -> "Dataset":
+        """Return these data with products whose constants are those of these samples, for the part of a fold.
+
+        Data that are scaled, or lack a feature of a product, are returned as they are.
+        """
+        parents = self.parents
+        lacking = {name for pair in parents.values() for name in pair} - set(self.features)
+        if not parents or self.scale.chosen or lacking:
+            return self
+        plain = self.select_features([name for name in self.features if name not in parents])
+        again = plain.with_interactions(pairs=list(parents.values()))
+        return again.select_features([name for name in self.features if name in again.features])
+
+    def _with_products(self, found: Mapping[str, Interaction]) -> "Dataset":
+        """Append the columns of products, not scaled."""
+        columns = [product.of(self._original) for product in found.values()]
+        none = Scale.none(len(found))
+        shift = np.concatenate([self.scale.shift, none.shift])
+        factor = np.concatenate([self.scale.factor, none.factor])
+        return replace(
+            self,
+            X=np.column_stack([self.require_dense("A product of features").X, *columns]),
+            features=(*self.features, *found),
+            scale=replace(self.scale, shift=shift, factor=factor),
+            products={**self.products, **found},
+        )
 
     def split(self, train: float = 0.6, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> Split:
         """Divide the rows at random into three parts with the classes in proportion.

@@ -16,12 +16,14 @@ function           in words                                   constraint
 ``force_out``      these are not                              sigma_j == 0
 =================  =========================================  ======================================
 
-``at_most_of_group`` states ``at_most`` for each group of a mapping. Rows on the weights ``model.w``, from
-``weight_rows``: ``signs``, w_j >= 0 or w_j <= 0, and ``fair``, a limit on the difference of mean scores between groups.
+``at_most_of_group`` states ``at_most`` for each group of a mapping, ``hierarchy`` says which features products of
+features need. Rows on the weights ``model.w``, from ``weight_rows``: ``signs``, w_j >= 0 or w_j <= 0, and ``fair``, a
+limit on the difference of mean scores between groups.
 
 ``sigma`` must be binary. FSL's r is taken too: it is 1 where a feature is used, may be a fraction where it is not, and
-rounding it down keeps every row above but those of ``at_least`` with 0 < k < the size of the group. There fractions
-would count (three overlapping pairs, each satisfied by two halves), so ``at_least`` makes the group's r binary.
+rounding it down keeps every row above but those of ``at_least`` with 0 < k < the size of the group, and of a weak
+hierarchy. There fractions would count (three overlapping pairs, each satisfied by two halves), so that these make the
+group's r binary.
 
 All raise ``DataError`` where a name is no feature, stands twice (the same a and b) or there are too few,
 ``ParameterError`` where k is no whole number from 0 on (``at_least``: to the size of the group), and ``ModelError``
@@ -49,6 +51,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from fsmodels.checks import choice
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
 from fsmodels.models.weight_rows import fair, signs
 from fsmodels.words import check_known_features, listed
@@ -67,6 +70,7 @@ __all__ = [
     "fair",
     "force_in",
     "force_out",
+    "hierarchy",
     "requires",
     "signs",
 ]
@@ -177,6 +181,53 @@ def excludes(model: pyo.ConcreteModel, a: str, b: str) -> pyo.Constraint:
     sigma = _sigma(model)
     _check_pair("excludes", a, b, list(sigma))
     return pyo.Constraint(expr=sigma[a] + sigma[b] <= 1, doc=f"not both {a} and {b}")
+
+
+def hierarchy(model: pyo.ConcreteModel, parents: Mapping[str, Iterable[str]], kind: str = "strong") -> pyo.Constraint:
+    """Select products of features only with these.
+
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+        A model with ``sigma`` over features.
+    parents : mapping feature -> features
+        ``data.parents`` of data with ``with_interactions``.
+    kind : {"strong", "weak"}
+        Only with all of its parents, or with one of them at least.
+
+    Returns
+    -------
+    pyo.Constraint
+        Indexed by (child, parent), ``sigma_child <= sigma_parent``, or by child, ``sigma_child <= sum sigma_parent``.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("bupa").with_interactions("sgpt", "sgot", "drinks").scaled("standard")
+    >>> model = fs.fsp.fsp_m(data, max_features=3)
+    >>> model.order = fs.side_constraints.hierarchy(model, data.parents)
+    >>> fs.solve(model).status.value
+    'optimal'
+    """
+    sigma = _sigma(model)
+    choice("hierarchy", kind, ["strong", "weak"])
+    if not isinstance(parents, Mapping) or not parents:
+        raise ParameterError(
+            "hierarchy: there are no products of features, so nothing would be bounded: use data.with_interactions()."
+        )
+    check_known_features(parents, list(sigma), "hierarchy")
+    above = {child: _group("hierarchy", of, list(sigma), least=1) for child, of in parents.items()}
+    if kind == "strong":
+        pairs = [(child, parent) for child, of in above.items() for parent in of]
+        return pyo.Constraint(pairs, rule=lambda m, a, b: sigma[a] <= sigma[b], doc="a product only with its features")
+    for parent in {parent for of in above.values() for parent in of}:
+        if not _binary(sigma[parent]):
+            sigma[parent].domain = pyo.Binary
+    return pyo.Constraint(
+        list(above),
+        rule=lambda m, a: sigma[a] <= pyo.quicksum(sigma[b] for b in above[a]),
+        doc="a product only with one of its features",
+    )
 
 
 def all_or_none(model: pyo.ConcreteModel, features: Iterable[str]) -> pyo.Constraint:

@@ -12,7 +12,7 @@ import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels.datasets import tables
+from fsmodels.datasets import products, tables
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError
@@ -139,11 +139,12 @@ class Outcome:
         if not isinstance(data, pd.DataFrame):
             return self.machine.scores(own.apply_scale_to(data).X)
         there = {str(column) for column in data.columns}
-        if missing := [name for name in names if name not in there]:
+        needed, missing = products.sources(names, own.products, there)
+        if missing:
             raise DataError(f"predict: the table lacks columns ({listed(missing)}): give each selected feature.")
         table = data.set_axis([str(column) for column in data.columns], axis=1)
-        X = tables.feature_matrix(table[names], names, tables.FRAME)
-        return self.machine.scores(own.scale.apply(X, own.features))
+        X = tables.feature_matrix(table[needed], needed, tables.FRAME)
+        return self.machine.scores(own.apply_scale_to(Dataset(X, np.ones(len(X)), tuple(needed))).X)
 
     def predict(self, data: Dataset | pd.DataFrame) -> FloatArray:
         """Return the class of each row, -1.0 or +1.0; a decision of 0 counts as -1."""

@@ -43,6 +43,7 @@ def path(
     at_most: Groups = (),
     at_least: Groups = (),
     at_most_of_group: Any = (),
+    hierarchy: str | None = None,
     signs: Mapping[str, str] | None = None,
     fair: Any = (),
     scale: str | None = None,
@@ -66,9 +67,9 @@ def path(
         As in ``select``.
     max_features, C, penalty : a value, or several
         At least one of them is a sequence; their product is the grid. Of fsmulti ``budget`` may be one too.
-    budget, requires, excludes, force_in, force_out, all_or_none, at_most, at_least, at_most_of_group, signs, fair
+    budget, requires, excludes, force_in, force_out, all_or_none, at_most, at_least, at_most_of_group, hierarchy, signs
         As in ``select``.
-    scale, solver, progress
+    fair, scale, solver, progress
         As in ``select``.
     validation : Dataset, optional
         Each optimum is scored on it; it chooses nothing.
@@ -106,7 +107,7 @@ def path(
     sides: dict[str, Any] = {
         "budget": budget, "requires": requires, "excludes": excludes, "force_in": force_in, "force_out": force_out,
         "all_or_none": all_or_none, "at_most": at_most, "at_least": at_least, "at_most_of_group": at_most_of_group,
-        "signs": signs, "fair": fair,
+        "hierarchy": hierarchy, "signs": signs, "fair": fair,
     }  # fmt: skip
     if "budget" in recipe.parameters and not prices(budget):
         given["budget"] = None if sides.pop("budget") == () else budget

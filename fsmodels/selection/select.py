@@ -46,6 +46,7 @@ def select(
     at_most: Groups = (),
     at_least: Groups = (),
     at_most_of_group: Any = (),
+    hierarchy: str | None = None,
     signs: Mapping[str, str] | None = None,
     fair: Any = (),
     scale: str | None = None,
@@ -87,6 +88,8 @@ def select(
         (``fs.side_constraints``); models whose sigma is made on demand are built with ``sigma=True`` for them.
     at_most_of_group : (groups, number), or several of them
         Groups as feature -> group: at most so many features of each; a mapping group -> number says it for each.
+    hierarchy : {"strong", "weak"}, optional
+        Products of features (``data.with_interactions``) only with both of these, or with one at least.
     signs : mapping feature -> "+" or "-"
         The direction in which a feature may speak: w_j >= 0, w_j <= 0.
     fair : (groups, limit), or several of them
@@ -139,8 +142,8 @@ def select(
             task = prepared(
                 on_one_footing(data, scale), model, max_features=max_features, C=C, penalty=penalty, budget=budget,
                 requires=requires, excludes=excludes, force_in=force_in, force_out=force_out, all_or_none=all_or_none,
-                at_most=at_most, at_least=at_least, at_most_of_group=at_most_of_group, signs=signs, fair=fair,
-                solver=solver, progress=progress, **options,
+                at_most=at_most, at_least=at_least, at_most_of_group=at_most_of_group, hierarchy=hierarchy,
+                signs=signs, fair=fair, solver=solver, progress=progress, **options,
             )  # fmt: skip
         return task.run(validation, choose_by)
 

@@ -37,7 +37,8 @@ __all__ = [
 ]
 
 Sides = list["Side"]
-FREE = ("force_in", "force_out")  # one list of features; each other kind but signs may be given several times
+FREE = ("force_in", "force_out")  # one list of features
+ONCE = (*FREE, "signs", "hierarchy")  # each other kind may be given several times
 ON_WEIGHTS = ("signs", "fair")
 
 
@@ -148,6 +149,7 @@ KINDS: dict[str, tuple[str, Any, Any]] = {
     ),
     "signs": ('{"a": "+"}', None, None),
     "fair": ('("sex", 0.1)', None, None),
+    "hierarchy": ('"strong"', None, None),
     "force_in": ('["a"]', None, None),
     "force_out": ('["a"]', None, None),
 }
@@ -174,6 +176,10 @@ def read_sides(recipe: Recipe, given: Mapping[str, Any], data: Dataset) -> Sides
             continue
         if kind == "signs":
             sides += [_signs(given[kind])] if given.get(kind) else []
+            continue
+        if kind == "hierarchy":
+            wanted = given.get(kind)
+            sides += [] if wanted is None else [Side(kind, kind, (data.parents, wanted), wanted)]
             continue
         if kind == "fair":
             sides += [_fair(part, data) for part in given.get(kind) or ()]
@@ -225,7 +231,7 @@ def state(model: pyo.ConcreteModel, sides: Sides) -> dict[str, Any]:
         while model.component(name) is not None:
             name, k = f"{side.name}_{k + 1}", k + 1
         model.add_component(name, constraint)
-        if side.kind in FREE or side.kind == "signs":
+        if side.kind in ONCE:
             stated[side.kind] = side.told
         else:
             stated.setdefault(side.kind, []).append(side.told)

@@ -174,6 +174,8 @@ EDITS = [
     Edit("group", "all of a group or none, and of another so many",
          {"all_or_none": [["a", "c"]], "at_most": [(["b", "c"], 1)]},
          allowed=lambda s: ("a" in s) == ("c" in s) and not {"b", "c"} <= s),
+    Edit("hierarchy", "a product of two features only with these", {"hierarchy": "strong"},
+         allowed=lambda s: "d" not in s or {"a", "b"} <= s),
     Edit("fix", "forced in, forced out", {"force_in": ["d"], "force_out": ["a"]},
          allowed=lambda s: "d" in s and "a" not in s),
     Edit("sign", "the direction of a weight", {"signs": {"a": "-"}}, rows=(((1, 0, 0, 0), -np.inf, 0.0),)),

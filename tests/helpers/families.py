@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,7 @@ from scipy import sparse
 
 import fsmodels as fs
 from edits import FEATURES, HALF, Edit, N, X, Y
+from fsmodels.datasets.products import Interaction
 
 SOLVED = (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved)
 ENDLESS = (clarabel.SolverStatus.DualInfeasible, clarabel.SolverStatus.AlmostDualInfeasible)
@@ -21,8 +22,9 @@ ENDLESS = (clarabel.SolverStatus.DualInfeasible, clarabel.SolverStatus.AlmostDua
 
 @cache
 def data() -> fs.Dataset:
-    """The samples of ``edits``, with the half that each belongs to."""
-    return fs.Dataset.from_arrays(X, Y, features=list(FEATURES)).scaled("none").with_aside(half=HALF)
+    """The samples of ``edits``, with the half that each belongs to, and ``d`` called the product of ``a`` and ``b``."""
+    made = fs.Dataset.from_arrays(X, Y, features=list(FEATURES)).scaled("none").with_aside(half=HALF)
+    return replace(made, products={"d": Interaction("a", "b", (0.0, 0.0), (1.0, 1.0))})
 
 
 @dataclass(frozen=True)

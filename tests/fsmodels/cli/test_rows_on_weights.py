@@ -64,6 +64,22 @@ def test_signs_groups_and_fairness(folder, capsys):
     assert again.objective == pytest.approx(found["objective"], rel=2e-4)
 
 
+@pytest.mark.parametrize("kind", ["strong", "weak"])
+def test_interactions_and_their_hierarchy(folder, capsys, kind):
+    words = ["--interactions", "age:dose:ratio: a/b", "--interactions", "age:height", "--hierarchy", kind]
+    code, _, _ = run(
+        capsys, *SELECT[:-2], "--model", "fsp-m", "--max-features", 3, *words, "--json", "a.json", "--quiet"
+    )
+    found = json.loads((folder / "a.json").read_text())
+    assert code == 0
+    assert found["data"]["features"] == 11
+    data = fs.Dataset.from_csv("patients.csv", "group", "ill")
+    wide = data.with_interactions("age", "dose", "ratio: a/b", pairs=[("age", "height")])
+    again = fs.select(wide, max_features=3, hierarchy=kind)
+    assert found["selected"] == list(again.selected)
+    assert found["objective"] == pytest.approx(again.objective, rel=2e-4)
+
+
 def test_a_group_of_numbers_stays_a_feature_where_it_is_kept(capsys):
     words = ["select", "cleveland", "--model", "svm", "--fair", "sex:0.1", "--quiet", "--solver", "clarabel"]
     code, out, _ = run(capsys, *words)
@@ -81,6 +97,9 @@ def test_a_group_of_numbers_stays_a_feature_where_it_is_kept(capsys):
         (["--fair", "age"], "write COLUMN:LIMIT"),
         (["--fair", "sex:0.1"], 'There is no column "sex" to set aside'),
         (["--fair", "age:0.1"], "36 different values"),
+        (["--interactions", "age"], "needs two features or more"),
+        (["--interactions", "all", "--interactions", "age:dose"], "all is every pair"),
+        (["--hierarchy", "strong"], "there are no products of features"),
         (["--keep-fair"], "give --fair COL:LIMIT with it"),
         (["--at-most-of-group", "groups.csv"], "write GROUPS.csv:K"),
         (["--at-most-of-group", "costs.csv:1"], 'it must be "feature,group"'),
