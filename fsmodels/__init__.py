@@ -32,6 +32,7 @@ from fsmodels.errors import (
 )
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.insight.explore import Session, explore
+from fsmodels.insight.necessity import Necessity, necessity
 from fsmodels.insight.price import Price, Prices, price_of
 from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
 from fsmodels.models.multivariate import measures
@@ -48,6 +49,7 @@ __all__ = [
     "Dataset",
     "InfeasibleParameter",
     "ModelError",
+    "Necessity",
     "NoSelection",
     "OptionError",
     "ParameterError",
@@ -73,6 +75,7 @@ __all__ = [
     "load_dataset",
     "measures",
     "multivariate",
+    "necessity",
     "obd",
     "path",
     "price_of",

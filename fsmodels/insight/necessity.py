@@ -1,0 +1,337 @@
+"""Necessary, useful, useless: for each feature the proven bound on the best model without it, and with it.
+
+With v the best objective met, b <= optimum <= v, and a share eps:
+
+* the bound without j is above (1 + eps) v: j is in every model within eps of the best;
+* a model with j at most (1 + eps) b was met: j is in some;
+* the bound with j is above (1 + eps) v: j is in none.
+
+Without a feature that the best model does not have, and with one that it has, the best stays what it is. Each other
+solve stops once its question is settled, and goes on from what the driver remembers of all earlier ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from fsmodels.checks import positive
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import on_one_footing
+from fsmodels.errors import ModelError, ParameterError
+from fsmodels.insight.exact import about, bounded, plain, share_of
+from fsmodels.selection.report import number
+from fsmodels.selection.select import Prepared, prepared
+from fsmodels.selection.selection import Selection
+from fsmodels.words import as_names, check_known_features, listed
+from solvers import Memory, SolutionStatus, StopReason, interrupt
+from solvers.clock import Clock, one_clock
+
+__all__ = ["Necessity", "Role", "necessity"]
+
+EVERY, SOME, NONE, OPEN = "in every", "in some", "in none", "open"
+
+
+@dataclass(frozen=True)
+class Role:
+    """What is proven of one feature.
+
+    ``role``: "in every", "in some" or "in none" of the models within the share, or "open". ``without``, ``having``:
+    (bound, objective) of the best model without it and with it; the objective is infinite where none was met.
+    """
+
+    feature: str
+    role: str
+    selected: bool
+    without: tuple[float, float]
+    having: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Necessity:
+    """The roles of all features, with the best selection and the share that was asked about."""
+
+    best: Selection
+    within: float
+    roles: tuple[Role, ...]
+    seconds: float
+    stopped: str = ""
+
+    def __getitem__(self, feature: str) -> Role:
+        for role in self.roles:
+            if role.feature == feature:
+                return role
+        raise KeyError(feature)
+
+    def features(self, role: str) -> list[str]:
+        """Return the features of a role: "in every", "in some", "in none", "open"."""
+        return [r.feature for r in self.roles if r.role == role]
+
+    def price(self, feature: str) -> tuple[float, float]:
+        """Return the proven interval of what leaving a feature out costs, in the objective."""
+        bound, objective = self[feature].without
+        assert self.best.objective is not None
+        low = max(0.0, bound - self.best.objective)
+        return low, max(low, objective - (self.best.bound if self.best.bound is not None else -math.inf))
+
+    def table(self) -> pd.DataFrame:
+        """Return one line a feature: role, bounds and objectives without and with it, and the price of leaving it out.
+
+        Shares are of the best objective.
+        """
+        base = self.best.objective
+        lines = []
+        for r in self.roles:
+            low, high = self.price(r.feature)
+            lines.append(
+                {
+                    "role": r.role,
+                    "selected": r.selected,
+                    "without_bound": r.without[0],
+                    "without": r.without[1],
+                    "with_bound": r.having[0],
+                    "with": r.having[1],
+                    "price_least": low,
+                    "price_most": high,
+                    "price_share": low / abs(base) if base else math.nan,
+                }
+            )
+        return pd.DataFrame(lines, index=pd.Index([r.feature for r in self.roles], name="feature"))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what leaving each feature out costs, as a share of the best; pale is not settled. Return the Axes."""
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots(figsize=(6, 1 + 0.25 * len(self.roles)))
+        base = abs(self.best.objective or 1.0)
+        order = sorted(self.roles, key=lambda r: -self.price(r.feature)[0])
+        low = [self.price(r.feature)[0] / base for r in order]
+        high = [min(self.price(r.feature)[1] / base, 10 * max([*low, self.within])) for r in order]
+        colours = {EVERY: "C3", SOME: "C0", NONE: "C7", OPEN: "C1"}
+        ax.barh(range(len(order)), low, color=[colours[r.role] for r in order])
+        ax.barh(range(len(order)), [h - x for x, h in zip(low, high, strict=True)], left=low, color="C7", alpha=0.2)
+        ax.axvline(self.within, linestyle=":", color="black")
+        ax.set_yticks(range(len(order)), [f"{r.feature} ({r.role})" for r in order])
+        ax.invert_yaxis()
+        ax.set_xlabel("price of leaving it out, as a share of the best objective")
+        return ax
+
+    @property
+    def sentence(self) -> str:
+        """The answer for somebody who does not know duality."""
+        most = self.best.parameters.get("max_features")
+        what = "model" if most is None else f"model of at most {most} features"
+        share = about(self.within)
+        parts = []
+        if every := self.features(EVERY):
+            are = "is" if len(every) == 1 else "are"
+            best = number(self.best.objective)
+            parts.append(f"{listed(every)} {are} in every {what} within {share} of the best ({best})")
+        if some := self.features(SOME):
+            parts.append(f"{len(some)} {_more(some, bool(every))} in some: {listed(some)}")
+        if none := self.features(NONE):
+            parts.append(f"{len(none)} {'is' if len(none) == 1 else 'are'} in none")
+        if left := self.features(OPEN):
+            parts.append(f"of {listed(left)} it is open")
+        words = "; ".join(parts) + "."
+        if every:
+            dearest = max(every, key=lambda name: self.price(name)[0])
+            short = share_of(self[dearest].without[0], self.best.objective or 0.0)
+            words += f" Without {dearest} no {what} comes within {about(short)} of the best."
+        return words if not self.stopped else f"{words} {self.stopped}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a JSON file."""
+        return {
+            "question": "necessity",
+            "model": self.best.name,
+            "data": self.best.data.name,
+            "within": self.within,
+            "objective": plain(self.best.objective),
+            "bound": plain(self.best.bound),
+            "selected": list(self.best.selected),
+            "features": [
+                {
+                    "feature": r.feature,
+                    "role": r.role,
+                    "without": {"bound": plain(r.without[0]), "objective": plain(r.without[1])},
+                    "with": {"bound": plain(r.having[0]), "objective": plain(r.having[1])},
+                    "price": [plain(x) for x in self.price(r.feature)],
+                }
+                for r in self.roles
+            ],
+            "parameters": self.best.to_dict()["parameters"],
+            "seconds": self.seconds,
+            "sentence": self.sentence,
+        }
+
+    def __repr__(self) -> str:
+        return f"{self.best.name} on {self.best.data.name}. {self.sentence}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.table().to_html()}"
+
+
+def necessity(
+    data: Dataset,
+    model: str = "fsp-m",
+    *,
+    within: float = 0.01,
+    features: Iterable[str] | None = None,
+    prices: bool = True,
+    scale: str | None = None,
+    time_limit: float | None = None,
+    **given: Any,
+) -> Necessity:
+    """Prove for each feature whether it is in every model within a share of the best, in some, or in none.
+
+    Parameters
+    ----------
+    data : Dataset
+        Scaled here as by ``select``.
+    model : str
+        One with a proven bound.
+    within : float
+        The share, 0.01 for 1%.
+    features : names, optional
+        Those to ask about; by default all.
+    prices : bool
+        Whether what leaving out a feature of the best model costs is solved to the gap. If not, a solve stops once it
+        is settled whether the feature is necessary.
+    scale, **given
+        As in ``select``: parameters of the model, side constraints, ``solver``, options.
+    time_limit : float, optional
+        Seconds for all solves together; features that are not settled by then are "open", with what is proven.
+
+    Returns
+    -------
+    Necessity
+
+    Raises
+    ------
+    ParameterError
+        The model proves no bound; ``within`` is not above 0.
+    ModelError
+        No selection is possible, or none was found in time.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> asked = fs.necessity(fs.load_dataset("bupa"), max_features=3, within=0.01)
+    >>> asked.features("in every")
+    ['gammagt', 'sgpt', 'sgot']
+    """
+    name, within = bounded(model), positive("within", within, "a share of the objective, 0.01 for 1%")
+    if "callback" in given:
+        raise ParameterError("callback is taken by necessity itself: leave it out.")
+    with interrupt.run(), one_clock():
+        data = on_one_footing(data, scale)
+        asked = as_names(data.features if features is None else features, "features")
+        check_known_features(asked, data.features, "features")
+        clock = Clock.of_run(time_limit)
+        task = prepared(data, name, **given)
+        if task.takes("memory"):
+            task.options = {"memory": Memory(), **task.options}
+        best = _solve(task, clock.left, _never)
+        if best.objective is None:
+            raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
+        low, high = (-math.inf if best.bound is None else best.bound), best.objective
+        search = _Search(task, best, (low, high), (low + within * abs(low), high + within * abs(high)), clock, prices)
+        roles: dict[str, Role] = {}
+        try:
+            # First those that the best has: what is met without them has others.
+            for feature in sorted(asked, key=lambda name: name not in best.selected):
+                roles[feature] = search.role(feature)
+        except KeyboardInterrupt:
+            pass
+        stopped = "Stopped early: of the rest nothing more is known." if len(roles) < len(asked) else ""
+        known = tuple(roles[f] if f in roles else search.unasked(f) for f in asked)
+        return Necessity(best, within, known, clock.elapsed, stopped)
+
+
+@dataclass
+class _Search:
+    """Finds the roles, one feature after the other.
+
+    ``known``: (bound, objective) of the best. ``limits``: up to where a model is surely within the share, and from
+    where it surely is not.
+    """
+
+    task: Prepared
+    best: Selection
+    known: tuple[float, float]
+    limits: tuple[float, float]
+    clock: Clock
+    prices: bool
+    met: list[Selection] = field(default_factory=list)
+
+    def role(self, feature: str) -> Role:
+        """Settle one feature: without it where the best model has it, else with it."""
+        selected = feature in self.best.selected
+        near, far = self.limits
+        has = next((f for f in self.met if feature in f.selected and _objective(f) <= near), None)
+        if has is not None and not selected:
+            return Role(feature, SOME, False, self.known, (self.known[0], _objective(has)))
+        if self.clock.over or interrupt.pressed():
+            raise KeyboardInterrupt
+
+        def settled(row: dict[str, Any]) -> bool:
+            bound, met = row["Bound"], row["Incumbent"]
+            return (bound is not None and bound > far) or (met is not None and met <= near)
+
+        with _fixed(self.task, feature, 0 if selected else 1):
+            found = _solve(self.task, self.clock.left, _never if self.prices and selected else settled)
+        if found.status is SolutionStatus.INFEASIBLE:
+            other = math.inf, math.inf
+        else:  # a row more can only cost: the best bound holds here too
+            other = max(self.known[0], -math.inf if found.bound is None else found.bound), _objective(found)
+            self.met.append(found)
+        if found.stop_reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        out = EVERY if selected else NONE
+        role = out if other[0] > far else SOME if max(other[1], self.known[1]) <= near else OPEN
+        return Role(feature, role, selected, *((other, self.known) if selected else (self.known, other)))
+
+    def unasked(self, feature: str) -> Role:
+        """Return what the best alone says of a feature."""
+        selected, other = feature in self.best.selected, (self.known[0], math.inf)
+        return Role(feature, OPEN, selected, *((other, self.known) if selected else (self.known, other)))
+
+
+def _objective(found: Selection) -> float:
+    return math.inf if found.objective is None else found.objective
+
+
+def _never(row: dict[str, Any]) -> bool:
+    return False
+
+
+def _solve(task: Prepared, time_limit: float | None, stop: Callable[[dict[str, Any]], bool]) -> Selection:
+    task.options = {**task.options, "callback": stop, "time_limit": time_limit}
+    return task.run()
+
+
+@contextmanager
+def _fixed(task: Prepared, feature: str, value: int) -> Iterator[None]:
+    """Hold one choice by its bounds."""
+    assert task.model is not None
+    sigma = task.model.sigma[feature]
+    before = sigma.bounds
+    sigma.setlb(value)
+    sigma.setub(value)
+    try:
+        yield
+    finally:
+        sigma.setlb(before[0])
+        sigma.setub(before[1])
+
+
+def _more(names: list[str], after: bool) -> str:
+    return "more is" if after and len(names) == 1 else "more are" if after else "is" if len(names) == 1 else "are"
