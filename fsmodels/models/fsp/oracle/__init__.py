@@ -51,7 +51,7 @@ from fsmodels.models.fsp.oracle import gram, interior_point, newton, relaxation
 from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows
 from fsmodels.models.fsp.oracle.screening import Screen
 from fsmodels.models.proofs.losses import HINGE, loss_of
-from fsmodels.models.proofs.svm import Array, SvmProof
+from fsmodels.models.proofs.svm import Array, SvmProof, relative
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
@@ -163,14 +163,26 @@ class SvmOracle:
 
         sigma = np.clip(sigma, 0.0, 1.0)
         support = np.flatnonzero(sigma)
+        found = self._at_once(support, sigma[support], tolerance, deadline - time.perf_counter())
+        if found is not None and relative(found.value, found.bound) <= tolerance:
+            w = np.zeros(sigma.size)
+            w[support] = found.w
+            return SvmSolution(
+                found.value, found.bound, relative(found.value, found.bound), found.alpha, w,
+                found.b - float(self._mean @ w), self._slopes(found.alpha, found.v), float(found.alpha.sum()),
+                found.iterations, time.perf_counter() - start, "compiled",
+            )  # fmt: skip
         root = np.sqrt(sigma[support])
         columns = self._columns(support)
         proof = SvmProof(columns, root, self._y, self._loss)
         iterations, method = 0, "closed-form"
+        if found is not None:
+            proof.try_u(found.w / root)
+            proof.try_alpha(found.alpha)
         if support.size and proof.gap > tolerance and self._loss.squared:
             iterations, method = newton.improve(proof, columns, root, tolerance, deadline), newton.METHOD
         elif support.size:
-            iterations, method = self._by_interior_point(proof, columns, support, sigma[support], tolerance, deadline)
+            iterations, method = self._by_interior_point(proof, columns, root, tolerance, deadline)
 
         w = np.zeros(sigma.size)
         w[support] = root * proof.u
@@ -184,18 +196,15 @@ class SvmOracle:
         )
 
     def _by_interior_point(
-        self, proof: SvmProof, columns: Array, support: Array, sigma: Array, tolerance: float, deadline: float
+        self, proof: SvmProof, columns: Array, root: Array, tolerance: float, deadline: float
     ) -> tuple[int, str]:
         """Improve the proof of a hinge at a support that is not empty; return the iterations and the method's name."""
-        root, iterations, method = np.sqrt(sigma), 0, "closed-form"
+        iterations, method = 0, "closed-form"
         left = deadline - time.perf_counter()
-        if gram.worth_trying(self._y.size, support.size, tolerance, left) and self._gram.due():
+        if gram.worth_trying(self._y.size, root.size, tolerance, left) and self._gram.due():
             method = gram.METHOD
             iterations = gram.improve(proof, columns, root, tolerance)
             self._gram.learn(proof.gap <= tolerance)
-        if proof.gap > tolerance and method == "closed-form" and left > 0:
-            found = self._at_once(proof, support, sigma, root, tolerance, left)
-            iterations, method = iterations + found, "compiled" if found else method
         if proof.gap > tolerance:
             taken, method = interior_point.improve(proof, columns, root, tolerance, deadline)
             iterations += taken
@@ -222,16 +231,22 @@ class SvmOracle:
         deadline = time.perf_counter() + (math.inf if time_limit is None else time_limit)
         support = np.flatnonzero(upper[: self._mean.size])
         samples = self._y.size
-        columns, found = None, None
+        columns, found, along = None, None, self._along(support)
         for attempt in range(ATTEMPTS):
             part = self._screen.part(self._y, _samples_for(support.size)) if attempt < ATTEMPTS - 1 else None
             if part is None and samples * support.size * min(samples, support.size) > _RELAXATION_WORK:
                 break  # what a wrong guess has proven is returned
-            columns = self._columns(support) if columns is None else columns
-            found = relaxation.minimise(
-                columns, support, self._y, self._loss, cost, rows, lower, upper,
-                accuracy=accuracy, enough=enough, deadline=deadline, part=part, along=self._along(support),
-            )  # fmt: skip
+            if along is not None:
+                found = relaxation.at_once(
+                    along, support, self._y, self._C, cost, rows, lower, upper,
+                    accuracy=accuracy, enough=enough, deadline=deadline, part=part,
+                )  # fmt: skip
+            if along is None or found is None:
+                along, columns = None, self._columns(support) if columns is None else columns
+                found = relaxation.minimise(
+                    columns, support, self._y, self._loss, cost, rows, lower, upper,
+                    accuracy=accuracy, enough=enough, deadline=deadline, part=part,
+                )  # fmt: skip
             right = found is not None and (part is None or found.bound >= enough or found.gap <= 2 * accuracy)
             if found is not None:
                 w = np.zeros(self._mean.size)
@@ -241,23 +256,18 @@ class SvmOracle:
                 self._screen.adapt(right=right)
                 break
             self._screen.adapt(right=False)
-        return None if found is None else (found, np.asarray(self._X.T @ (self._y * found.alpha)))
+        return None if found is None else (found, self._slopes(found.alpha, found.v))
 
-    def _at_once(
-        self, proof: SvmProof, support: Array, sigma: Array, root: Array, tolerance: float, left: float
-    ) -> int:
-        """Offer the proof what the compiled loop finds; return its iterations, 0 where it has nothing to say."""
+    def _slopes(self, alpha: Array, v: Array | None) -> Array:
+        """Return X' (y alpha), of all features, where ``v`` is not that."""
+        return v if v is not None and v.size == self._mean.size else np.asarray(self._X.T @ (self._y * alpha))
+
+    def _at_once(self, support: Array, sigma: Array, tolerance: float, left: float) -> relaxation.AtSupport | None:
+        """Return what the compiled loop says of a hinge; None where it is not asked, or has nothing to say."""
+        if not support.size or not left > 0 or gram.worth_trying(self._y.size, support.size, tolerance, left):
+            return None
         along = self._along(support)
-        if along is None:
-            return 0
-        found = relaxation.at_support(along, sigma, self._y, self._C, 0.5 * tolerance, left)
-        if found is None:
-            return 0
-        alpha, w, iterations = found
-        proof.try_u(w / root)
-        if proof.gap > tolerance:
-            proof.try_u(proof.try_alpha(alpha))
-        return int(iterations)
+        return None if along is None else relaxation.at_support(along, sigma, self._y, self._C, 0.5 * tolerance, left)
 
     def _along(self, support: Array) -> tuple[Array, Array] | None:
         """Return the data feature by feature, times the labels, and a support's places, for the compiled loop.
@@ -266,10 +276,10 @@ class SvmOracle:
         little shall not load a compiler.
         """
         self._asked += 1
-        if self._asked <= FIRST or support.size > min(relaxation.COMPILED, self._y.size):
+        if self._loss.squared or self._asked <= FIRST or support.size > min(relaxation.COMPILED, self._y.size):
             return None
         if sp.issparse(self._X) or self._X.size > KEPT_CELLS:
-            return (self._columns(support) * self._y[:, None]).T, np.arange(support.size)
+            return np.ascontiguousarray((self._columns(support) * self._y[:, None]).T), np.arange(support.size)
         if self._rows is None:
             self._rows = np.ascontiguousarray(self._X.T) * self._y
         return self._rows, support

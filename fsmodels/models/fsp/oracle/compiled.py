@@ -1,11 +1,11 @@
 """A node's joint relaxation as one compiled loop: the equations of ``oracle.relaxation``, over plain arrays.
 
 ``node`` prepares the problem and a start, and lets ``advance`` move the iterates until they are good enough or an end
-is reached. Nothing it says is believed: what is proven is computed from the data by ``problem``, and ``iterates`` takes
-over where this breaks down. Symbols are those of ``relaxation``; Z = diag(y) X is transposed here, so that its rows are
-features. All complementary pairs stand in two arrays, P = (alpha, beta, x - lower, upper - x, theta) and Q = (s, xi, r,
-zeta, kappa), so that what is done to each pair is one loop; equations stand last in them, and are no pairs. All of it
-stands in one file: numba looks for changes of a cached function in its own file only.
+is reached. Nothing it says is believed: what is proven is computed from the data by ``certified``, and ``iterates``
+takes over where this breaks down. Symbols are those of ``relaxation``; Z = diag(y) X is transposed here, so that its
+rows are features. All complementary pairs stand in two arrays, P = (alpha, beta, x - lower, upper - x, theta) and
+Q = (s, xi, r, zeta, kappa), so that what is done to each pair is one loop; equations stand last in them, and are no
+pairs. All of it stands in one file: numba looks for changes of a cached function in its own file only.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 from numba import njit
+
+from fsmodels.models.fsp.oracle import certified
 
 STARTS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)  # share of the way from lower to upper
 PATIENCE, TO_BOUNDARY = 12, 0.995
@@ -31,11 +33,16 @@ FAST = {"cache": True, "fastmath": SUMS, "error_model": "numpy"}
 
 
 def ready():
-    """Tell whether the loop runs at once: compiled in this process, or kept on disk since this file was written."""
-    if advance.overloads:
+    """Tell whether all runs at once: compiled in this process, or kept on disk since these files were written."""
+    return all(_ready(function) for function in (_prepared, advance, _finished, certified.relaxed, certified.supported))
+
+
+def _ready(function):
+    if function.overloads:
         return True
-    kept = Path(advance.stats.cache_path).glob("compiled.advance-*.nbi")
-    written = Path(__file__).stat().st_mtime
+    file = Path(function.py_func.__code__.co_filename)
+    kept = Path(function.stats.cache_path).glob(f"{file.stem}.{function.py_func.__name__}-*.nbi")
+    written = file.stat().st_mtime
     return any(index.stat().st_mtime >= written for index in kept)
 
 
@@ -392,31 +399,28 @@ def _offset(scores, y, C):
 
 def node(
     all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start,
-    accuracy, enough, most,
+    accuracy, goals, most,
 ):  # fmt: skip
-    """Solve the relaxation within bounds; return (end, numbers, alpha, x, w, theta, margins).
+    """Solve the relaxation within bounds; yield (end, numbers, alpha, x, w, theta, margins) for each goal in turn.
 
     ``all_Z`` (K, l): columns times labels; ``which`` (k,): its rows that take part, at the places ``where`` of x.
     ``all_C`` (l,): prices of slack. ``kept``, ``at_bound``: the samples that stay, and those with alpha = C; ``guess``:
-    whether ``start`` (k + 1,), the weights and offset of a neighbour, is where to start. ``numbers``: as in
-    ``advance``; the gap is on all samples.
+    whether ``start`` (k + 1,), the weights and offset of a neighbour, is where to start. ``goals``: bounds at which to
+    stop. ``numbers``: as in ``advance``; the gap is on all samples. Arrays are contiguous, of float64, int64 and bool:
+    others would be compiled anew.
     """
-    # Types and layouts other than these would be compiled anew.
-    all_Z, all_y, all_C, cost, matrix, sides, lower, upper, start = (
-        np.ascontiguousarray(a, dtype=np.float64)
-        for a in (all_Z, all_y, all_C, cost, matrix, sides, lower, upper, start)
-    )
-    which, where, kept, at_bound = (np.ascontiguousarray(a, dtype=np.int64) for a in (which, where, kept, at_bound))
-    equalities, guess = np.ascontiguousarray(equalities, dtype=np.bool_), bool(guess)
     # Three compiled functions: numba would optimise the loop a second time inside a caller of its own.
     problem, iterates, numbers, free, stays = _prepared(
         all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start
     )
-    end = advance(*problem, *iterates, numbers, float(accuracy), float(enough), int(most))
-    found = _finished(
-        all_Z, which, all_y, all_C, sides.size, lower, kept, at_bound, free, stays, problem, iterates, numbers
-    )
-    return (end, numbers, *found)
+    for goal in goals:
+        end = advance(*problem, *iterates, numbers, accuracy, goal, most)
+        own = float(numbers[1])
+        found = _finished(
+            all_Z, which, all_y, all_C, sides.size, lower, kept, at_bound, free, stays, problem, iterates, numbers
+        )
+        yield (end, numbers, *found)
+        numbers[1] = own
 
 
 @njit(**FAST)

@@ -18,6 +18,12 @@ class Rows:
     sides: Array
     equal: Array
 
+    @cached_property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """The three as compiled code takes them."""
+        matrix, sides = (np.ascontiguousarray(a, dtype=float) for a in (self.matrix, self.sides))
+        return matrix, sides, np.ascontiguousarray(self.equal, dtype=bool)
+
 
 @dataclass(frozen=True)
 class Relaxed:
@@ -33,6 +39,7 @@ class Relaxed:
     w: Array  # of the columns
     offset: float
     constant: float  # of the cut of alpha
+    v: Array | None = None  # X' (y alpha) of the rows that the compiled loop was given
 
 
 @dataclass(frozen=True)

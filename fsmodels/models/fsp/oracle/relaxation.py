@@ -36,8 +36,8 @@ Method
     planes need 30 to 150. Measured, to 1e-5, in numpy: 12 iterations and 13 ms at 1000 x 100, 0.3 s at 1000 x 800.
 
     The same loop stands twice: ``compiled`` for the many small questions of a tree (on wdbc 30 us an iteration, 500 in
-    numpy, most of them calls), ``iterates`` in numpy for all else, and as its reference. What either ends with is
-    proven by ``problem``.
+    numpy, most of them calls), ``iterates`` in numpy for all else, and as its reference. What they end with is proven
+    from the data, by ``certified`` and by ``problem``, which say the same.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from __future__ import annotations
 import math
 import time
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,7 @@ from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows
 from fsmodels.models.fsp.oracle.screening import Screened
 from fsmodels.models.proofs.svm import Array, SlackLoss
 
-__all__ = ["Relaxed", "Rows", "at_support", "minimise"]
+__all__ = ["AtSupport", "Relaxed", "Rows", "at_once", "at_support", "minimise"]
 
 ITERATION_LIMIT = 60
 PATIENCE = 12  # iterations without a better gap
@@ -78,9 +78,8 @@ def minimise(
     enough: float,
     deadline: float,
     part: Screened | None = None,
-    along: tuple[Array, Array] | None = None,
 ) -> Relaxed | None:
-    """Minimise over x; None where the interior point breaks down or does not converge.
+    """Minimise over x in numpy; None where the interior point breaks down or does not converge.
 
     - ``columns``: centred columns of X for the sigma that may be above 0.
     - ``where`` (k,): their positions in x.
@@ -90,15 +89,8 @@ def minimise(
     - ``enough``: a proven bound at which to stop.
     - ``deadline``: in ``time.perf_counter``'s seconds.
     - ``part``: the samples to work with. The bound is proven all the same; the gap tells whether they were enough.
-    - ``along``: diag(y) times centred columns, transposed, and which of its rows ``columns`` are, for the compiled
-      loop, which is not asked without.
     """
     problem = JointProblem(columns, where, y, loss, cost, rows, lower, upper)
-    kernel = None if along is None else compiled_loop(deadline - time.perf_counter())
-    if along is not None and kernel is not None and not loss.squared:
-        found = _compiled(kernel, problem, along, part, accuracy, enough, deadline)
-        if found is not None:
-            return found
     run = Iterates(problem, part)
     smallest, patience = math.inf, PATIENCE
     for iteration in range(ITERATION_LIMIT):
@@ -131,19 +123,37 @@ def compiled_loop(left: float) -> Any:
     return kernel if kernel is not None and (left > COMPILING or kernel.ready()) else None
 
 
+class AtSupport(NamedTuple):
+    """SUB at a support: value of w (k,) and its b, bound of alpha; v of all rows that the loop was given."""
+
+    value: float
+    b: float
+    bound: float
+    alpha: Array
+    v: Array
+    w: Array
+    iterations: int
+
+
 def at_support(
     along: tuple[Array, Array], sigma: Array, y: Array, C: Array, tolerance: float, left: float
-) -> tuple[Array, Array, int] | None:
-    """Return (alpha, w, iterations) of SUB at ``sigma`` > 0 of shape (k,); None where the compiled loop has none."""
+) -> AtSupport | None:
+    """Solve SUB at ``sigma`` > 0 of shape (k,); None where the compiled loop has no answer."""
     kernel = compiled_loop(left)
     if kernel is None:
         return None
     nothing, k = np.empty(0, dtype=np.int64), sigma.size
-    end, numbers, alpha, _, w, _, _ = kernel.node(
-        *along, np.arange(k), y, C, np.zeros(k), np.empty((0, k)), np.empty(0), np.empty(0, dtype=bool), sigma, sigma,
-        np.arange(y.size), nothing, False, np.zeros(k + 1), tolerance, math.inf, _iterations(y.size, k, left),
+    end, numbers, alpha, _, w, _, _ = next(
+        kernel.node(
+            *along, np.arange(k), y, C, np.zeros(k), np.empty((0, k)), np.empty(0), np.empty(0, dtype=bool), sigma,
+            sigma, np.arange(y.size), nothing, False, np.zeros(k + 1), tolerance, (math.inf,),
+            _iterations(y.size, k, left),
+        )
     )  # fmt: skip
-    return (alpha, w, int(numbers[6])) if end == kernel.DONE else None
+    if end != kernel.DONE:
+        return None
+    value, b, bound, alpha, v = kernel.certified.supported(*along, sigma, y, C, alpha, w)
+    return AtSupport(value, b, bound, alpha, v, w, int(numbers[6]))
 
 
 def _iterations(samples: int, columns: int, left: float) -> int:
@@ -151,34 +161,52 @@ def _iterations(samples: int, columns: int, left: float) -> int:
     return int(max(0, min(ITERATION_LIMIT, left * PACE / (samples * (columns + 10) ** 2))))
 
 
-def _compiled(
-    kernel: Any,
-    problem: JointProblem,
+def at_once(
     along: tuple[Array, Array],
-    part: Screened | None,
+    where: Array,
+    y: Array,
+    C: Array,
+    cost: Array,
+    rows: Rows,
+    lower: Array,
+    upper: Array,
+    *,
     accuracy: float,
     enough: float,
     deadline: float,
+    part: Screened | None = None,
 ) -> Relaxed | None:
-    """Do what ``minimise`` does by the compiled loop; None where it breaks down, or would not be over in time."""
-    p, samples = problem, problem.y.size if part is None else part.kept.size
-    most = _iterations(samples, p.where.size, deadline - time.perf_counter())
-    nothing = np.empty(0, dtype=np.int64)
-    kept, far = (np.arange(p.y.size), nothing) if part is None else (part.kept, part.at_bound)
-    start = np.zeros(p.where.size + 1) if part is None else np.append(part.w[p.where], part.offset)
-    rows = p.rows.matrix, p.rows.sides, p.rows.equal
-    aim = enough + AIM * abs(enough) if math.isfinite(enough) else math.inf
-    for goal in (aim, math.inf):  # the second where what was enough by its own numbers is not by the proof
-        end, numbers, alpha, x, w, theta, margins = kernel.node(
-            *along, p.where, p.y, p.loss.C, p.cost, *rows, p.lower, p.upper, kept, far, part is not None, start,
-            accuracy, goal, most,
-        )  # fmt: skip
+    """Do what ``minimise`` does by the compiled loop, with the hinge; None where it cannot, or would not be in time.
+
+    ``along``: diag(y) times centred columns, transposed, and which of its rows belong to ``where``.
+    """
+    left = deadline - time.perf_counter()
+    kernel = compiled_loop(left)
+    if kernel is None:
+        return None
+    if part is None:
+        kept, far, start = np.arange(y.size), np.empty(0, dtype=np.int64), np.zeros(where.size + 1)
+    else:
+        kept, far, start = part.kept, part.at_bound, np.append(part.w[where], part.offset)
+    cost, lower, upper = (np.ascontiguousarray(a, dtype=float) for a in (cost, lower, upper))
+    # The second goal is for where what was enough by its own numbers is not by the proof.
+    goals = (enough + AIM * abs(enough), math.inf) if math.isfinite(enough) else (math.inf,)
+    for goal, (end, numbers, alpha, x, w, theta, margins) in zip(
+        goals,
+        kernel.node(
+            *along, where, y, C, cost, *rows.arrays, lower, upper, kept, far, part is not None, start, accuracy, goals,
+            _iterations(kept.size, where.size, left),
+        ),
+        strict=False,
+    ):  # fmt: skip
         if end != kernel.DONE:
             return None
-        proven = p.proven(alpha, theta)
-        if proven[0] >= enough or not math.isfinite(goal) or numbers[3] < goal:
-            bound, alpha, reduced_costs = proven
-            gap = float(numbers[1])
-            constant, offset = p.loss.gained(alpha), float(numbers[0])
-            return Relaxed(bound, x, alpha, reduced_costs, gap, int(numbers[6]), margins, w, offset, constant)
+        bound, alpha, reduced_costs, v = kernel.certified.relaxed(
+            *along, where, y, C, cost, *rows.arrays, lower, upper, alpha, theta
+        )
+        if bound >= enough or not math.isfinite(goal) or numbers[3] < goal:
+            gap, offset = float(numbers[1]), float(numbers[0])
+            return Relaxed(
+                bound, x, alpha, reduced_costs, gap, int(numbers[6]), margins, w, offset, float(alpha.sum()), v
+            )
     return None

@@ -106,9 +106,9 @@ def test_wrong_multipliers_prove_less_and_nothing_false(monkeypatch, at_once, ev
     node = compiled.node
 
     def spoilt(*words):
-        end, told, alpha, x, w, theta, margins = node(*words)
-        noise = rng.uniform(0, 2, alpha.shape), rng.uniform(0, 3, theta.shape)
-        return end, told, alpha * noise[0], x, w, theta * noise[1], margins
+        for end, told, alpha, x, w, theta, margins in node(*words):
+            noise = rng.uniform(0, 2, alpha.shape), rng.uniform(-1, 3, theta.shape)
+            yield end, told, alpha * noise[0], x, w, theta * noise[1], margins
 
     monkeypatch.setattr(compiled, "node", spoilt)
     for _ in range(10):

@@ -1,0 +1,83 @@
+"""What multipliers prove in compiled code is what numpy says that they prove, whatever the multipliers and the data."""
+
+import numpy as np
+import pytest
+
+from fsmodels.models.fsp.oracle import certified
+from fsmodels.models.fsp.oracle.problem import JointProblem, Rows
+from fsmodels.models.proofs.losses import Hinge
+from fsmodels.models.proofs.svm import SvmProof
+
+
+def data(rng, *, one_price):
+    """Small data with columns of sizes 1e-3 to 1e3, some of them twice, and C from 1e-4 to 1e4."""
+    samples, n = int(rng.integers(4, 60)), int(rng.integers(1, 9))
+    X = rng.normal(size=(samples, n)) * 10.0 ** rng.uniform(-3, 3, n)
+    X[:, -1] = X[:, 0]
+    X -= X.mean(axis=0)
+    y = np.where(rng.random(samples) < 0.5, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return X, y, np.full(samples, 10.0 ** rng.uniform(-4, 4)) if one_price else 10.0 ** rng.uniform(-4, 4, samples)
+
+
+def multipliers(rng, C):
+    return rng.uniform(-0.1, 1.1, C.size) * C * (rng.random(C.size) < 0.7)
+
+
+def a_node(rng, n):
+    """Bounds, costs and rows of a node: some fixed in and out, one in between, whole and other coefficients."""
+    m = n + int(rng.integers(0, 3))
+    lower, upper, fixed = np.zeros(m), np.ones(m), rng.random(m) < 0.3
+    lower[fixed] = upper[fixed] = rng.integers(0, 2, m)[fixed]
+    if rng.random() < 0.2:
+        lower[0], upper[0] = 0.25, 0.75
+    R = int(rng.integers(0, 4))
+    matrix = rng.integers(-2, 3, (R, m)) * (1.0 if rng.random() < 0.6 else 0.37)
+    rows = Rows(matrix, rng.integers(0, 4, R).astype(float), rng.random(R) < 0.3)
+    return lower, upper, rng.uniform(-1, 1, m) * (rng.random() < 0.7), rows
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_the_bound_of_a_relaxation(seed):
+    rng = np.random.default_rng(seed)
+    X, y, C = data(rng, one_price=seed % 2 == 0)
+    lower, upper, cost, rows = a_node(rng, X.shape[1])
+    where = np.flatnonzero(upper[: X.shape[1]])
+    alpha, theta = multipliers(rng, C), rng.uniform(0, 3, rows.sides.size) * 10.0 ** rng.uniform(-3, 8)
+    problem = JointProblem(X[:, where], where, y, Hinge(C), cost, rows, lower, upper)
+    bound, right, reduced_costs = problem.proven(alpha, theta)
+    Z = np.ascontiguousarray(X.T) * y
+    found = certified.relaxed(Z, where, where, y, C, cost, *rows.arrays, lower, upper, alpha, theta)
+    size = max(abs(bound), right.sum(), 4 * np.abs(theta).sum(), 0.5 * float(found[3] @ found[3]))
+    assert found[0] == pytest.approx(bound, abs=1e-12 * size)
+    np.testing.assert_allclose(found[1], right, rtol=1e-12)
+    np.testing.assert_allclose(found[2], reduced_costs, rtol=1e-9, atol=1e-11 * np.abs(reduced_costs).max(initial=0.0))
+    np.testing.assert_allclose(found[3], X.T @ (y * right), atol=1e-11 * np.abs(found[3]).max())
+
+
+def test_a_row_from_below_has_no_negative_multiplier():
+    X, y = np.array([[1.0], [-1.0], [0.5], [-0.5]]), np.array([1.0, -1.0, 1.0, -1.0])
+    rows = Rows(np.ones((1, 1)), np.ones(1), np.zeros(1, bool))
+    words = y, np.ones(4), np.zeros(1), *rows.arrays, np.zeros(1), np.ones(1), np.full(4, 0.1)
+    j = np.zeros(1, np.int64)
+    negative, none = (certified.relaxed(X.T * y, j, j, *words, np.array([t]))[0] for t in (-5.0, 0.0))
+    assert negative == none
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_value_and_bound_at_a_support(seed):
+    rng = np.random.default_rng(seed)
+    X, y, C = data(rng, one_price=seed % 2 == 0)
+    S = np.sort(rng.choice(X.shape[1], int(rng.integers(1, X.shape[1] + 1)), replace=False))
+    sigma = rng.uniform(0.1, 1, S.size) if seed % 3 else np.ones(S.size)
+    w, alpha = rng.normal(size=S.size) / np.abs(X[:, S]).max(axis=0) * (seed % 7 > 0), multipliers(rng, C)
+    proof = SvmProof(X[:, S], np.sqrt(sigma), y, Hinge(C))
+    proof.value, proof.bound = np.inf, -np.inf
+    proof.try_u(w / np.sqrt(sigma))
+    proof.try_alpha(alpha)
+    value, b, bound, right, v = certified.supported(np.ascontiguousarray(X.T) * y, S, sigma, y, C, alpha, w)
+    assert value == pytest.approx(proof.value, rel=1e-12)
+    assert b == pytest.approx(proof.b, rel=1e-9, abs=1e-9)
+    assert bound == pytest.approx(proof.bound, rel=1e-11, abs=1e-12 * right.sum())
+    np.testing.assert_allclose(right, proof.alpha, rtol=1e-9)
+    np.testing.assert_allclose(v, X.T @ (y * right), atol=1e-10 * np.abs(v).max())
