@@ -34,6 +34,7 @@ from fsmodels.insight.certify import Certified, certify
 from fsmodels.insight.explore import Session, explore
 from fsmodels.insight.necessity import Necessity, necessity
 from fsmodels.insight.price import Price, Prices, price_of
+from fsmodels.insight.stability import stability, stability_index
 from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
 from fsmodels.models.multivariate import measures
 from fsmodels.selection.path import path
@@ -85,6 +86,8 @@ __all__ = [
     "select",
     "side_constraints",
     "solve",
+    "stability",
+    "stability_index",
     "svm",
     "synthetic",
     "verify",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 
@@ -222,6 +223,20 @@ class Result:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what lives in this process only, such as a solver or a memory given as an option."""
+        return {**self.__dict__, "options": _travelling(self.options), "details": _travelling(self.details)}
+
+
+def _travelling(value: Any) -> Any:
+    """Return a value with objects that are no plain data replaced by their type's name."""
+    if isinstance(value, Mapping):
+        return {key: _travelling(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return type(value)(_travelling(item) for item in value) if type(value) in (list, tuple, set) else str(value)
+    plain = (bool, int, float, complex, str, bytes, enum.Enum, np.ndarray, np.generic, pd.DataFrame, pd.Series)
+    return value if value is None or isinstance(value, plain) else f"<{type(value).__name__}>"
 
 
 def reread(result: Result, objective: float, *, doubt: str = "", moved: bool = False) -> Verdict:

@@ -316,6 +316,13 @@ class Dataset:
         step = Scale.fit(self.X, method)
         return replace(self, X=step.apply(self.X, self.features), scale=self.scale.then(step))
 
+    def unscaled(self) -> "Dataset":
+        """Return the data in original units, to rounding."""
+        if self.scale.is_none:
+            return replace(self, scale=Scale.none(self.n_features))
+        back = Scale.none(self.n_features).after(self.scale)
+        return replace(self, X=back.apply(self.X, self.features), scale=Scale.none(self.n_features))
+
     def apply_scale_to(self, other: "Dataset") -> "Dataset":
         """Scale other data (validation, test) with the constants of these.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyomo.environ as pyo
 
 from fsmodels.datasets.checks import dataset
@@ -17,11 +17,13 @@ from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp import penalties
 from fsmodels.models.recipe import Recipe
+from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.recipes import find
-from fsmodels.selection.select import Groups, Pairs, Prepared, prepared
+from fsmodels.selection.resampling import Resample, folds_of, many
+from fsmodels.selection.select import Groups, Pairs, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside, prices
-from solvers import Memory, StopReason, interrupt
+from solvers import Memory, SolutionStatus, StopReason, interrupt
 from solvers.result import relative_gap, verdict
 
 __all__ = ["path"]
@@ -49,9 +51,11 @@ def path(
     scale: str | None = None,
     solver: Any = None,
     validation: Dataset | None = None,
+    folds: Any = None,
+    n_jobs: int = 1,
     progress: bool = False,
     **options: Any,
-) -> pd.DataFrame:
+) -> SelectionPath:
     """Solve a model for each combination of values, and report them as one table.
 
     The model is built once; a kernel model for each point, which all begin at the same start. A driver that can
@@ -73,16 +77,23 @@ def path(
         As in ``select``.
     validation : Dataset, optional
         Each optimum is scored on it; it chooses nothing.
+    folds : int or splitter of scikit-learn, optional
+        Walk the path on each fold too, scaled there, and report the error on what it leaves out: ``cv_error`` and its
+        standard error ``cv_se``, by which ``choose`` goes. A number is of stratified folds drawn by ``seed``.
+    n_jobs : int
+        Workers for the folds, by joblib; the answers do not depend on it.
     **options
         As in ``select``; ``time_limit`` is for each point.
 
     Returns
     -------
-    pandas.DataFrame
-        Indexed by the parameters of the grid; columns ``objective``, ``bound``, ``gap``, ``status``, ``n_selected``,
-        ``selected``, ``training_error``, ``validation_error`` (with ``validation``), ``seconds``; for rfe, filters and
-        one-norm-svm also ``fsp_objective``; for the family of FS ``fs_objective`` and, where there is a refit,
-        ``refit_training_error`` and ``refit_validation_error``. After Ctrl-C, the points finished until then.
+    SelectionPath
+        A pandas.DataFrame with ``plot``, ``choose``, ``knee``, ``intervals`` and ``table``, indexed by the parameters
+        of the grid; columns ``objective``, ``bound``, ``gap``, ``status``, ``n_selected``, ``selected``,
+        ``training_error``, ``validation_error`` (with ``validation``), ``cv_error`` and ``cv_se`` (with ``folds``),
+        ``seconds``; for rfe, filters and one-norm-svm also ``fsp_objective``; for the family of FS ``fs_objective``
+        and, where there is a refit, ``refit_training_error`` and ``refit_validation_error``. After Ctrl-C, the points
+        finished until then.
 
     Raises
     ------
@@ -98,8 +109,8 @@ def path(
     >>> table["n_selected"].tolist()
     [2, 3]
     """
-    data, fair = beside(dataset(data), fair)
-    data = on_one_footing(data, scale)
+    raw, fair = beside(dataset(data), fair)
+    data = on_one_footing(raw, scale)
     if "choose_by" in options:
         raise ParameterError("choose_by is a rule of select: path reports optima, and validation= their errors.")
     given = {"max_features": max_features, "C": C, "penalty": penalty}
@@ -118,32 +129,63 @@ def path(
             "C=[0.1, 1, 10] or penalty=[0.5, 1, 2]. For a single point use select, for R_plus and R_minus gmeb.path."
         )
     single: dict[str, Any] = {name: value for name, value in given.items() if name not in grid}
+    words = {"solver": solver, **sides, **single, **options}
+    walk = _Walk(
+        model, [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())], words, scale
+    )
+    parts = [] if folds is None else folds_of(raw, folds, options.get("seed") or 0)
+    with interrupt.run():
+        found = walk(data, validation, progress=progress)
+        rows = [_label(point) | _row(one, validation) for point, one in zip(walk.points, found, strict=False)]
+        stopped = len(found) < len(walk.points) or found[-1].stop_reason is StopReason.INTERRUPTED
+        errors = None if stopped or not parts else many(walk.errors, parts, n_jobs)
+    if errors is not None and len(errors) < 2:  # Ctrl-C
+        errors = None
+    direction = recipe.direction if recipe.runs_solver and set(grid) <= set(recipe.direction) else {}
+    if direction:
+        _share_bounds(rows, grid, direction)
+        told = [(row["bound"], SolutionStatus(row["status"])) for row in rows]
+        found = [replace(one, bound=bound, status=status) for one, (bound, status) in zip(found, told, strict=True)]
+    by_point = None if errors is None else [list(of_folds) for of_folds in zip(*errors, strict=True)]
+    return SelectionPath.of(
+        rows, list(grid), [replace(one, model=None) for one in found], direction, by_point and by_point[: len(rows)]
+    )
 
-    def built(point: dict[str, Any]) -> Prepared:
-        return prepared(data, model, solver=solver, progress=progress, **sides, **single, **point, **options)
 
-    points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-    rows: list[dict[str, Any]] = []
-    task: Prepared | None = None
-    with interrupt.run(), _keeping(rows):
-        for point in points:
-            if task is None or not recipe.keeps_model:
-                with interrupt.raising():
-                    task = built(point)
-                if task.takes("memory"):
-                    task.options = {**task.options, "memory": Memory()}
-            else:
-                for name, value in point.items():
-                    _change(task.model, name, value, data)
-                task.parameters = task.parameters | point
-            found = task.run(validation)
-            with interrupt.finishing():
-                rows.append(_label(point) | _row(found, validation))
-            if found.stop_reason is StopReason.INTERRUPTED or interrupt.pressed():
-                break
-    if set(grid) <= set(recipe.direction):
-        _share_bounds(rows, grid, recipe.direction)
-    return pd.DataFrame(rows).set_index(list(grid))
+@dataclass(frozen=True)
+class _Walk:
+    """A walk along the points of a grid, on any data; ``words`` are those of ``prepared``."""
+
+    model: str
+    points: list[dict[str, Any]]
+    words: dict[str, Any]
+    scale: str | None
+
+    def __call__(self, data: Dataset, validation: Dataset | None, *, progress: bool = False) -> list[Selection]:
+        """Return what was found at each point, at those before Ctrl-C where it was pressed."""
+        found: list[Selection] = []
+        recipe, task = find(self.model), None
+        with interrupt.run(), _keeping(found):
+            for point in self.points:
+                if task is None or not recipe.keeps_model:
+                    with interrupt.raising():
+                        task = prepared(data, self.model, progress=progress, **self.words, **point)
+                    if task.takes("memory"):
+                        task.options = {**task.options, "memory": Memory()}
+                else:
+                    for name, value in point.items():
+                        _change(task.model, name, value, data)
+                    task.parameters = task.parameters | point
+                found.append(task.run(validation))
+                if found[-1].stop_reason is StopReason.INTERRUPTED or interrupt.pressed():
+                    break
+        return found
+
+    def errors(self, part: Resample) -> list[float | None]:
+        """Return the held-out error at each point of one fold; None where there is none."""
+        data = on_one_footing(part.train, self.scale)
+        found = self(data, part.held_out)
+        return [one.validation_error for one in found] + [None] * (len(self.points) - len(found))
 
 
 @contextmanager

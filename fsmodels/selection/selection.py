@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fsmodels.selection import report
@@ -47,7 +47,7 @@ class Selection(Outcome):
     refit : Selection or None
         For fsl, fsv, fss and fsb: the robust LP on the selected features, with ``predict`` and errors of its own.
     model : pyo.ConcreteModel or None
-        The live model with the solution's values; None for a baseline.
+        The live model with the solution's values; None for a baseline, and once it has been pickled.
     ranking : pandas.Series or None
         Scores of a baseline, best first.
     """
@@ -62,6 +62,13 @@ class Selection(Outcome):
         same classifier for the file's units. ``kernel`` holds what decides besides, where there is a kernel.
         """
         return report.contract(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the live model, which belongs to this process: workers and files get the rest."""
+        return {**self.__dict__, "model": None}
+
+    def __copy__(self) -> Selection:
+        return replace(self)
 
     def __repr__(self) -> str:
         return report.text(self)

@@ -1,0 +1,279 @@
+r"""How much a selection depends on the samples: repeated runs, frequencies of features, and an index with its interval.
+
+The index is that of Nogueira, Sechidis, Brown 2018, "On the stability of feature selection algorithms", JMLR 18(174).
+With Z of M runs (rows) and d features, z_if = 1 where run i selects f, p_f the mean of column f, k_i the sum of row i
+and k the mean of these:
+
+.. math:: \hat\Phi = 1 - \frac{\frac1d \sum_f s_f^2}{\frac kd (1 - \frac kd)}, \qquad
+    s_f^2 = \frac{M}{M - 1} p_f (1 - p_f),
+
+1 where all runs agree, 0 in expectation where they select k_i features at random. Its asymptotic interval is
+:math:`\hat\Phi \pm z_{1 - \alpha/2} \sqrt{v}` (their theorem 7) with
+
+.. math:: v = \frac{4}{M^2} \sum_i (\hat\Phi_i - \bar\Phi)^2, \qquad
+    \hat\Phi_i = \frac{1}{\frac kd (1 - \frac kd)} \Big[ \frac1d \sum_f z_{if} p_f - \frac{k_i k}{d^2}
+    + \frac{\hat\Phi}{2} \Big( \frac{2 k k_i}{d^2} - \frac{k_i}{d} - \frac kd + 1 \Big) \Big],
+
+which is the delta method: 2 (Phi_i - mean) is the influence of run i on Phi = 1 - A/B with A = (1/d) sum p_f (1 - p_f)
+and B = (k/d)(1 - k/d), as dA = (1/d) sum (1 - 2 p_f) z_if and dB = (1/d)(1 - 2 k/d) k_i up to constants. The index is
+not defined where every run selects all features or none. The interval takes runs for independent, which folds and
+bootstraps of the same samples are not quite: it is about this way of resampling these data.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from fsmodels.datasets.checks import dataset
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.errors import DataError, ModelError, ParameterError
+from fsmodels.selection.recipes import find
+from fsmodels.selection.report import percent
+from fsmodels.selection.resampling import Resample, bootstraps_of, folds_of, many
+from fsmodels.selection.select import select
+from fsmodels.selection.selection import Selection
+from fsmodels.selection.sides import beside
+from fsmodels.words import listed
+from solvers import SolutionStatus
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Stability", "stability", "stability_index"]
+
+BOOTSTRAPS = 20
+GRADES = ((0.75, "excellent"), (0.4, "intermediate to good"), (-1.0, "poor"))  # section 6 there, after Fleiss
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Stability:
+    """Repeated runs of one selection.
+
+    Attributes
+    ----------
+    found : Selection
+        On all data.
+    runs : pandas.DataFrame
+        A row a run: ``selected``, ``n_selected``, ``objective``, ``bound``, ``gap``, ``status``, ``training_error``,
+        ``held_out_error``, ``seconds``. Runs without a solution have no say in what follows.
+    weights : pandas.DataFrame
+        A row a run with a solution, a column a feature: its weight on the data as scaled there, NaN where it is not
+        selected.
+    index : float or None
+        Nogueira's; None where it is not defined.
+    interval : (float, float) or None
+        That of the index, at ``level``.
+    """
+
+    found: Selection
+    runs: pd.DataFrame
+    weights: pd.DataFrame
+    index: float | None
+    interval: tuple[float, float] | None
+    level: float
+    way: str
+
+    @property
+    def frequency(self) -> pd.Series:
+        """The share of the runs that select a feature, in the order of the data."""
+        return self.weights.notna().mean(axis=0).rename("frequency")
+
+    def table(self) -> pd.DataFrame:
+        """Return a frame with a row a feature, the most frequent first.
+
+        ``frequency``: share of the runs that select it; ``positive``: share of these in which its weight is above 0;
+        ``selected``, ``weight``: on all data, as scaled.
+        """
+        on_all, chosen = self.found.weights, set(self.found.selected)
+        names = list(self.weights)
+        frame = pd.DataFrame(
+            {
+                "frequency": self.frequency,
+                "positive": (self.weights > 0).where(self.weights.notna()).astype(float).mean(axis=0),
+                "selected": [name in chosen for name in names],
+                "weight": [on_all.get(name, 0.0) for name in names],
+            },
+            index=pd.Index(names, name="feature"),
+        )
+        return frame.sort_values("frequency", ascending=False, kind="stable")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the frequencies of the features that any run selects; returns matplotlib's Axes."""
+        from fsmodels.selection.pictures import draw_frequencies
+
+        return draw_frequencies(self.table(), len(self.weights), ax)
+
+    def __str__(self) -> str:
+        """Say in a few sentences what came out."""
+        runs, frequency = len(self.weights), self.frequency
+        always = [name for name, share in frequency.items() if share == 1.0]
+        never = int((frequency == 0).sum())
+        said = f"{self.found.name} on {self.found.data.name}, {runs} {self.way}: "
+        said += f"{len(always)} features are in every selection" + (f" ({listed(always)})" if always else "")
+        said += f", {never} of {len(frequency)} in none. "
+        if self.index is None or self.interval is None:
+            said += "The stability index is not defined where every run selects all features or none."
+        else:
+            grade = next(word for least, word in GRADES if self.index >= least)
+            low, high = self.interval
+            said += f"Stability {self.index:.2f} ({100 * self.level:g}% interval {low:.2f} to {high:.2f}): {grade}."
+        return said + self._reservations()
+
+    def _reservations(self) -> str:
+        """Say how many runs ended without a proof or a solution."""
+        said = ""
+        lost = len(self.runs) - len(self.weights)
+        if lost:
+            said += f" {lost} runs ended without a solution and do not count."
+        if find(self.found.name).runs_solver:
+            open_ = self.runs[(self.runs["status"] != SolutionStatus.OPTIMAL.value) & (self.runs["n_selected"].notna())]
+            gaps = pd.to_numeric(open_["gap"]).dropna()
+            worst = f", with gaps up to {percent(float(gaps.max()))}" if len(gaps) else ""
+            if len(open_):
+                said += f" {len(open_)} runs are not proven optimal{worst}: part of what varies may be theirs."
+        return said
+
+    def __repr__(self) -> str:
+        frame = self.table()
+        shown = frame[frame["frequency"] > 0]
+        return f"{self}\n{shown.round(3).to_string()}"
+
+    def _repr_html_(self) -> str:
+        frame = self.table()
+        return f"<p>{escape(str(self))}</p>{frame[frame['frequency'] > 0].round(3).to_html()}"
+
+
+def stability(
+    data: Dataset,
+    model: str = "fsp-m",
+    *,
+    folds: Any = None,
+    bootstraps: int | None = None,
+    seed: int = 0,
+    n_jobs: int = 1,
+    level: float = 0.95,
+    fair: Any = (),
+    scale: str | None = None,
+    **words: Any,
+) -> Stability:
+    """Select again on folds or bootstrap samples, and say how much the selection depends on the samples.
+
+    Parameters
+    ----------
+    data : Dataset
+        Each run scales its own samples, by the scaling that the data carry, or by ``scale``.
+    model : str
+        As in ``select``.
+    folds : int or splitter of scikit-learn, optional
+        Each run leaves one fold out.
+    bootstraps : int, optional
+        So many samples of the rows with replacement, class by class; 20 where neither is given.
+    seed : int
+        Of folds, bootstraps, and the solver where it takes one.
+    n_jobs : int
+        Workers, by joblib; the answers do not depend on it.
+    level : float
+        Of the interval of the index.
+    fair, scale, **words
+        As in ``select``; ``time_limit`` is for each run.
+
+    Returns
+    -------
+    Stability
+
+    Raises
+    ------
+    ParameterError
+        Both folds and bootstraps, or a number of them that is not allowed.
+    ModelError
+        Fewer than two runs have a solution.
+    DataError, SolverError, OptionError
+        As ``select`` does.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> found = fs.stability(fs.load_dataset("bupa"), max_features=2, bootstraps=5)
+    >>> found.frequency[["sgpt", "sgot"]].min() >= 0.4, len(found.runs)
+    (True, 5)
+    """
+    if folds is not None and bootstraps is not None:
+        raise ParameterError("stability: give folds or bootstraps, not both.")
+    if isinstance(level, bool) or not isinstance(level, float | int) or not 0 < level < 1:
+        raise ParameterError(f"stability: level={level!r} is not allowed: give a number between 0 and 1, such as 0.95.")
+    for word in ("validation", "choose_by", "progress"):
+        if word in words:
+            raise ParameterError(f"stability does not take {word}: what a run leaves out is its held-out data.")
+    data, fair = beside(dataset(data), fair)
+    if folds is not None:
+        parts, way = folds_of(data, folds, seed), "runs that each leave a fold out"
+    else:
+        parts, way = bootstraps_of(data, BOOTSTRAPS if bootstraps is None else bootstraps, seed), "bootstrap samples"
+    words = {"fair": fair, "scale": scale, **words}
+    found = select(data, model, **words)
+    rows = many(partial(_run, model, words), parts, n_jobs)
+    solved = [row.pop("weights") for row in rows]
+    weights = pd.DataFrame([w for w in solved if w is not None], columns=list(data.features), dtype=float)
+    if len(weights) < 2:
+        raise ModelError(
+            f"stability needs two runs with a solution, and there are {len(weights)} of {len(parts)}: give more time "
+            "(time_limit=)."
+        )
+    index, interval = stability_index(weights.notna(), level)
+    return Stability(found, pd.DataFrame(rows), weights, index, interval, level, way)
+
+
+def stability_index(chosen: ArrayLike, level: float = 0.95) -> tuple[float | None, tuple[float, float] | None]:
+    """Return the index of Nogueira, Sechidis, Brown 2018 and its interval, of a 0/1 matrix of runs and features.
+
+    None where it is not defined: every run selects all features or none.
+
+    Examples
+    --------
+    >>> round(stability_index([[1, 1, 0], [1, 0, 1]])[0], 12)
+    -0.5
+    """
+    try:
+        Z = np.asarray(chosen, dtype=float)
+    except (TypeError, ValueError):
+        Z = np.empty(0)
+    if Z.ndim != 2 or Z.shape[0] < 2 or not np.isin(Z, (0.0, 1.0)).all():
+        raise DataError("stability_index needs a matrix of 0 and 1, with a row for each of two or more runs.")
+    M, d = Z.shape
+    p, sizes = Z.mean(axis=0), Z.sum(axis=1)
+    k = float(sizes.mean())
+    if Z.all() or not Z.any():
+        return None, None
+    scale = (k / d) * (1 - k / d)
+    index = float(1 - M / (M - 1) * np.mean(p * (1 - p)) / scale)
+    each = Z @ p / d - sizes * k / d**2 + index / 2 * (2 * k * sizes / d**2 - sizes / d - k / d + 1)
+    each /= scale
+    deviation = 2 / M * float(np.sqrt(np.sum((each - each.mean()) ** 2)))
+    reach = statistics.NormalDist().inv_cdf(0.5 + level / 2) * deviation
+    return index, (index - reach, index + reach)
+
+
+def _run(model: str, words: dict[str, Any], part: Resample) -> dict[str, Any]:
+    """Return what a run says, in plain numbers, so that a worker can send it."""
+    found = select(part.train, model, **words)
+    selected = found.has_solution
+    return {
+        "selected": list(found.selected) if selected else None,
+        "n_selected": len(found.selected) if selected else None,
+        "objective": found.objective,
+        "bound": found.bound,
+        "gap": found.gap,
+        "status": found.status.value,
+        "training_error": found.training_error,
+        "held_out_error": found.error(part.held_out) if selected and part.held_out is not None else None,
+        "seconds": found.seconds,
+        "weights": {name: found.weights[name] for name in found.selected} if selected else None,
+    }

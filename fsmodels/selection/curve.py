@@ -1,0 +1,218 @@
+"""What ``fs.path`` returns: a table of points with intervals, rules that choose one, and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from fsmodels.errors import ModelError, ParameterError
+from fsmodels.selection.selection import Selection
+from fsmodels.words import listed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["SelectionPath"]
+
+SIZES = ("max_features", "budget")  # parameters of a grid that are numbers of features
+SHOWN = 48  # characters of a list of features
+
+
+class SelectionPath(pd.DataFrame):
+    """The table of ``fs.path``, with what can be asked of a path; slices of it are plain frames.
+
+    Attributes
+    ----------
+    points : list of Selection
+        One a row, without the live model, which all share.
+    errors : pandas.DataFrame or None
+        With ``folds``: held-out errors, a row a point and a column a fold.
+    """
+
+    _metadata: ClassVar[list[str]] = ["points", "errors", "intervals", "_title"]
+
+    @property
+    def _constructor(self) -> Any:
+        return pd.DataFrame
+
+    @classmethod
+    def of(
+        cls,
+        rows: list[dict[str, Any]],
+        grid: Sequence[str],
+        points: list[Selection],
+        direction: Mapping[str, int],
+        errors: list[list[float | None]] | None,
+    ) -> SelectionPath:
+        """Return the path of points; ``direction``: how the optimum moves with each parameter, empty where unknown."""
+        made = cls(pd.DataFrame(rows).set_index(list(grid)))
+        made.points = points
+        made.intervals = _intervals(rows, grid, direction, made.index)
+        made.errors = None
+        if errors is not None:
+            by_fold = pd.DataFrame(errors, dtype=float).set_axis(made.index, axis=0)
+            made.errors = by_fold.set_axis([f"fold {k + 1}" for k in range(by_fold.shape[1])], axis=1)
+            made.insert(made.columns.get_loc("seconds"), "cv_error", made.errors.mean(axis=1, skipna=False))
+            spread = made.errors.std(axis=1, ddof=1, skipna=False) / np.sqrt(made.errors.shape[1])
+            made.insert(made.columns.get_loc("seconds"), "cv_se", spread)
+        first = points[0]
+        made._title = f"{first.name} on {first.data.name}, {len(rows)} points by {listed(grid)}"
+        return made
+
+    def table(self) -> pd.DataFrame:
+        """Return the points as a plain frame, with the certified interval of each optimum (``intervals``)."""
+        return pd.DataFrame(self).assign(lower=self.intervals["lower"], upper=self.intervals["upper"])
+
+    def choose(self, rule: str = "one-se") -> Selection:
+        """Return the selection of one point, by error on data that it has not seen.
+
+        Parameters
+        ----------
+        rule : {"one-se", "best"}
+            "best": the least held-out error, that of ``folds`` where there are any, else that of ``validation``; of
+            equals the one with fewest features. "one-se": the fewest features among the points whose error is at most
+            one standard error (over the folds, the deviation divided by the root of their number) above the least; of
+            equals the least error. What both leave open is decided by the order of the table.
+
+        Raises
+        ------
+        ParameterError
+            Another rule, or no held-out errors: the path was made without ``folds`` (for "best" also without
+            ``validation``).
+
+        Examples
+        --------
+        >>> import fsmodels as fs
+        >>> path = fs.path(fs.load_dataset("cleveland"), max_features=range(1, 5), C=0.1, folds=5)
+        >>> len(path.choose("one-se").selected) <= len(path.choose("best").selected)
+        True
+        """
+        if rule not in ("best", "one-se"):
+            raise ParameterError(f'choose: rule={rule!r} is not known: use "one-se" or "best".')
+        by_folds = self.errors is not None
+        if not by_folds and (rule == "one-se" or "validation_error" not in self.columns):
+            also = ", or validation= for its error on other data" if rule == "best" else ""
+            raise ParameterError(
+                f'choose("{rule}") goes by held-out errors, and this path has none: give folds=5 to fs.path{also}.'
+            )
+        error = pd.to_numeric(self["cv_error" if by_folds else "validation_error"]).to_numpy(dtype=float)
+        usable = np.flatnonzero(np.isfinite(error))
+        if not len(usable):
+            raise ModelError("choose: no point has a solution in every fold: give more time or fewer folds.")
+        sizes = self["n_selected"].to_numpy(dtype=int)
+        best = min(usable, key=lambda k: (error[k], sizes[k], k))
+        if rule == "one-se":
+            limit = error[best] + float(self["cv_se"].iloc[best])
+            best = min((k for k in usable if error[k] <= limit), key=lambda k: (sizes[k], error[k], k))
+        return self.points[int(best)]
+
+    def knee(self, **fixed: Any) -> Selection:
+        """Return the selection after which more features lower the objective by less.
+
+        With the first and last number of features of the path at (0, 1) and (1, 0), the point that is farthest below
+        the straight line between these two; of equals the one with fewest features. Objectives that do not fall from
+        the first to the last point give the first.
+
+        Parameters
+        ----------
+        **fixed
+            Of a grid of several parameters, the values of those besides the number of features: ``knee(C=1.0)``.
+
+        Raises
+        ------
+        ParameterError
+            The grid has no number of features, another parameter is not fixed, or there are fewer than three points.
+
+        Examples
+        --------
+        >>> import fsmodels as fs
+        >>> fs.path(fs.load_dataset("wdbc"), max_features=range(1, 6)).knee().selected
+        ('worst_texture', 'worst_perimeter')
+        """
+        size = next((name for name in self.index.names if name in SIZES), None)
+        if size is None:
+            raise ParameterError(f"knee needs a path over max_features: this one is over {listed(self.index.names)}.")
+        others = [name for name in self.index.names if name != size]
+        if unknown := [name for name in fixed if name not in others]:
+            raise ParameterError(f"knee: {listed(unknown)} cannot be fixed: give {listed(others) or 'nothing'}.")
+        if lacking := [name for name in others if name not in fixed]:
+            raise ParameterError(f"knee: give one value of {listed(lacking)}, as in knee({lacking[0]}=...).")
+        at = self.index.to_frame(index=False)
+        chosen = np.ones(len(self), dtype=bool)
+        for name, value in fixed.items():
+            chosen &= (at[name] == value).to_numpy()
+        objective = pd.to_numeric(self["objective"]).to_numpy(dtype=float)
+        kept = [int(k) for k in np.flatnonzero(chosen & np.isfinite(objective))]
+        if len(kept) < 3:
+            raise ParameterError(f"knee needs three points with a solution, and has {len(kept)}: give more values.")
+        kept.sort(key=lambda k: at[size][k])
+        x, y = at[size].to_numpy(dtype=float)[kept], objective[kept]
+        if y[0] <= y[-1]:
+            return self.points[kept[0]]
+        below = 1.0 - (x - x[0]) / (x[-1] - x[0]) - (y - y[-1]) / (y[0] - y[-1])
+        return self.points[kept[int(np.argmax(below))]]
+
+    def plot(self, y: str = "objective", ax: Axes | None = None) -> Axes:
+        """Draw the path over its first parameter, a line for each value of the others.
+
+        Parameters
+        ----------
+        y : {"objective", "error"}
+            The objective with the certified interval of the optimum as a band; or errors in percent: on training data,
+            held out with one standard error where there are ``folds``, and on ``validation``.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from fsmodels.selection.pictures import draw_path
+
+        if y not in ("objective", "error"):
+            raise ParameterError(f'plot: y={y!r} is not known: use "objective" or "error".')
+        return draw_path(self, y, ax)
+
+    def __repr__(self) -> str:
+        return f"{self._title}\n{self._short().to_string()}" if hasattr(self, "points") else super().__repr__()
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self._title)}</p>{self._short().to_html()}"
+
+    def _short(self) -> pd.DataFrame:
+        """Return a frame that fits on a page."""
+        frame = self.table()
+        lists = [", ".join(names) for names in frame["selected"]]
+        frame["selected"] = [text if len(text) <= SHOWN else f"{text[:SHOWN]}..." for text in lists]
+        frame = frame.drop(columns=["bound", "upper"] if (frame["upper"] == frame["objective"]).all() else "bound")
+        order = ["objective", *(name for name in ("lower", "upper") if name in frame), "gap"]
+        frame = frame[order + [name for name in frame if name not in order]]
+        wide = {name: pd.to_numeric(frame[name]).map("{:.6g}".format) for name in order if name != "gap"}
+        return frame.assign(**wide, gap=[_percent(gap) for gap in frame["gap"]], seconds=frame["seconds"].round(2))
+
+
+def _percent(gap: Any) -> str:
+    return "" if gap is None or not np.isfinite(gap) else f"{100 * gap:.2g}%" if gap > 5e-7 else "0%"
+
+
+def _intervals(
+    rows: list[dict[str, Any]], grid: Sequence[str], direction: Mapping[str, int], index: Any
+) -> pd.DataFrame:
+    """Return what is certified of the optimum of each point: its bound, and the least objective that is no smaller.
+
+    The optimum of a point is at most that of a point where each parameter stands in the way at least as much.
+    """
+    upper = [np.nan if row["objective"] is None else row["objective"] for row in rows]
+    ordered = set(grid) <= set(direction) and not any(isinstance(row[name], str) for row in rows for name in grid)
+    if ordered:
+        above = [
+            [k for k, other in enumerate(rows) if all(direction[g] * (other[g] - row[g]) >= 0 for g in grid)]
+            for row in rows
+        ]
+        upper = [pd.Series([upper[k] for k in ks]).min() for ks in above]  # NaN where there is no number
+    lower = [np.nan if row["bound"] is None else row["bound"] for row in rows]
+    return pd.DataFrame({"lower": lower, "upper": upper}, index=index, dtype=float)

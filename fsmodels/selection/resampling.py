@@ -1,0 +1,112 @@
+"""Parts of the rows for repeated runs: folds and bootstrap samples, scaled inside, and workers to run them."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.splitting import check_seed, fold_rows
+from fsmodels.errors import ParameterError
+from solvers import interrupt
+
+__all__ = ["Resample", "bootstraps_of", "folds_of", "many"]
+
+
+@dataclass(frozen=True)
+class Resample:
+    """Rows to learn from and rows held out, both in original units, and how those to learn from are to be scaled.
+
+    ``methods``: scalings that the whole data carried, in order; none where the run decides.
+    """
+
+    learn: Dataset
+    held_out: Dataset | None
+    methods: tuple[str, ...]
+
+    @property
+    def train(self) -> Dataset:
+        """The rows to learn from, with products and scaling of constants of their own."""
+        data = self.learn.refitted()
+        for method in self.methods:
+            data = data.scaled(method)
+        return data
+
+
+def folds_of(data: Dataset, folds: Any, seed: int) -> list[Resample]:
+    """Return a part for each fold: of a number of folds, of a splitter of scikit-learn, or of pairs of rows.
+
+    Raises ParameterError: none of these, or a number that does not go with the classes.
+    """
+    if isinstance(folds, bool) or folds is None or isinstance(folds, str):
+        raise ParameterError(f"folds={folds!r} is not allowed: give a number such as 5, or a splitter of scikit-learn.")
+    if isinstance(folds, numbers.Number):
+        pairs: Iterable[Any] = fold_rows(data.y, folds, seed)  # type: ignore[arg-type]
+    elif hasattr(folds, "split"):
+        pairs = folds.split(np.zeros(data.n_samples), data.y)
+    elif isinstance(folds, Iterable):
+        pairs = folds
+    else:
+        raise ParameterError(
+            f"folds got {type(folds).__name__}: give a number such as 5, a splitter of scikit-learn, or pairs of rows."
+        )
+    raw, methods = _raw(data)
+    parts = [_part(raw, learn, held, methods, k) for k, (learn, held) in enumerate(pairs, start=1)]
+    if len(parts) < 2:
+        raise ParameterError(f"folds gives {len(parts)} part: give 2 or more.")
+    return parts
+
+
+def bootstraps_of(data: Dataset, count: int, seed: int) -> list[Resample]:
+    """Return samples of the rows with replacement, class by class; what is not drawn is held out."""
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 2:
+        raise ParameterError(f"bootstraps={count!r} is not allowed: give a whole number of at least 2.")
+    check_seed(seed)
+    rng, (raw, methods) = np.random.default_rng(seed), _raw(data)
+    classes = [np.flatnonzero(data.y > 0), np.flatnonzero(data.y < 0)]
+    parts = []
+    for k in range(1, int(count) + 1):
+        drawn = np.sort(np.concatenate([rng.choice(rows, len(rows)) for rows in classes]))
+        parts.append(_part(raw, drawn, np.setdiff1d(np.arange(data.n_samples), drawn), methods, k))
+    return parts
+
+
+def _raw(data: Dataset) -> tuple[Dataset, tuple[str, ...]]:
+    """Return the data in original units, and the scalings that they carried."""
+    return (data.unscaled(), tuple(data.scale.method.split(", "))) if data.scale.chosen else (data, ())
+
+
+def _part(raw: Dataset, learn: Any, held: Any, methods: tuple[str, ...], k: int) -> Resample:
+    train, rest = raw.take(learn, f"{raw.name}/{k}"), raw.take(held, f"{raw.name}/{k}-held-out")
+    if len(np.unique(train.y)) < 2:
+        raise ParameterError(f"Part {k} has samples of one class only: use fewer folds, or give more samples.")
+    return Resample(train, rest if rest.n_samples else None, methods)
+
+
+def many(function: Callable[[Resample], Any], parts: list[Resample], n_jobs: int) -> list[Any]:
+    """Run a function on each part, by joblib's workers where ``n_jobs`` is not 1; what Ctrl-C left is returned.
+
+    Raises ParameterError: ``n_jobs`` is no whole number, or 0.
+    """
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ParameterError(f"n_jobs={n_jobs!r} is not allowed: give a number of workers, or -1 for one a core.")
+    if n_jobs != 1:
+        import joblib
+
+        return list(joblib.Parallel(n_jobs=int(n_jobs))(joblib.delayed(function)(part) for part in parts))
+    done: list[Any] = []
+    with interrupt.run():
+        for part in parts:
+            if interrupt.pressed():
+                break
+            try:
+                done.append(function(part))
+            except KeyboardInterrupt:
+                if not done:
+                    raise
+                break
+    return done
