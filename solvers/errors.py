@@ -4,6 +4,8 @@ Every message says what was wrong, the value, what is allowed and the next step.
 packages, so that a program can catch them all at once and let genuine bugs through.
 """
 
+from __future__ import annotations
+
 
 class Error(Exception):
     """Root of the errors raised on purpose by ``solvers`` and ``fsmodels``."""
@@ -27,3 +29,7 @@ class SolverFailure(SolverError):
     def __init__(self, message: str, solver: str) -> None:
         super().__init__(message)
         self.solver = solver
+
+    def __reduce__(self) -> tuple[type[SolverFailure], tuple[str, str]]:
+        """Pickle with the solver's name, for another process."""
+        return type(self), (str(self), self.solver)

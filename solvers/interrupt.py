@@ -108,6 +108,14 @@ def run() -> Iterator[None]:
         _watch = None
 
 
+def leave_to_parent() -> None:
+    """Leave Ctrl-C to the process that this one was forked from: a terminal sends it to both. SIGTERM ends this one."""
+    global _watch
+    _watch = None
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def take_again() -> None:
     """Take Ctrl-C back from a solver that has taken it over within a run."""
     if _watch is not None and _hears():

@@ -97,7 +97,8 @@ class Config:
     - ``time_limit``: seconds for the whole run; what is left is handed to each solve inside.
     - ``gap``: relative gap at which to stop.
     - ``iteration_limit``: int.
-    - ``threads``, ``seed``: for the solvers inside.
+    - ``threads``, ``seed``: for the solvers inside; ``branch-and-cut`` over a fast oracle explores its tree by so many
+      processes.
     - ``tee``: True shows the iteration table while it grows; a word, or a list of words, of "table", "master", "sub"
       and "lp" shows that and the logs of the solvers in these slots.
     - ``callback``: called with each row of the table as a dict; returning True stops the run.

@@ -202,6 +202,9 @@ def _parser() -> argparse.ArgumentParser:
         help=f'seconds for the whole run, reading included, or "none" (default {TIME_LIMIT:g})',
     )
     group.add_argument("--seed", type=int, metavar="N", help="seed of the solver")
+    group.add_argument(
+        "--threads", type=int, metavar="N", help="threads of the solver; branch-and-cut: processes that share its tree"
+    )
     group = select.add_argument_group("output")
     group.add_argument("--json", type=Path, metavar="FILE", help="write the result to a JSON file")
     group.add_argument(
@@ -332,7 +335,7 @@ def _options(asked: argparse.Namespace, words: list[str], runs_solver: bool) -> 
     from fsmodels.errors import OptionError
 
     options = arguments.solver_options(asked.solver_option)
-    given = {"gap": asked.gap, "seed": asked.seed}
+    given = {"gap": asked.gap, "seed": asked.seed, "threads": asked.threads}
     limited = any(word == "--time-limit" or word.startswith("--time-limit=") for word in words)
     if limited or runs_solver:
         given["time_limit"] = asked.time_limit

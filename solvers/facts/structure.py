@@ -134,6 +134,22 @@ class Oracle(Protocol):
         ...
 
 
+class Detached(Protocol):
+    """A subproblem with its relaxation that knows nothing of the model, and can be pickled for another process.
+
+    For the values that mutable parameters had. ``load`` of its answers does nothing useful.
+    """
+
+    def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
+        """Answer as ``Oracle``."""
+        ...
+
+    @property
+    def relax(self) -> Relaxation:
+        """Bound as ``Relaxation``."""
+        ...
+
+
 @dataclass
 class Structure(Facts):
     """Facts about a model that a decomposition into master and subproblem may use.
@@ -172,6 +188,8 @@ class Structure(Facts):
         after an edit of its subproblem.
     instead : str
         What to do then, as a sentence.
+    detached : callable, optional
+        Returns oracle and relaxation as they are now, for other processes (``Detached``).
     blocks : list of lists of Var components or data
         Parts of the subproblem that hang together by declaration, besides those that rows tie.
     told_by : str
@@ -194,6 +212,7 @@ class Structure(Facts):
     starts: list[np.ndarray] = field(default_factory=list)
     only_as_built: str = ""
     instead: str = 'Build it with form="perspective" and edit that.'
+    detached: Callable[[], Detached] | None = field(default=None, kw_only=True)
     blocks: list[list[Any]] = field(default_factory=list, kw_only=True)
     told_by: str = field(default="the model's builder", kw_only=True)
     default_solver: str = field(default="benders", kw_only=True)

@@ -381,6 +381,7 @@ def _structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> Structure:
         terms=[model.error],
         oracle=sub,
         relaxation=sub.relax,
+        detached=sub.detached,
         floor=0.0,
         parameters=sub.parameters,
         selected=by_sigma,

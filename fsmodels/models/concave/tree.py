@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,10 @@ def _between(size: FloatArray, inside: Mask, open_: Mask) -> FloatArray:
     return np.where(inside, 1.0, np.where(size > 0, between, 0.0))
 
 
+def _put_nowhere(model: Any, point: Point) -> None:
+    """Leave a point where it is: there is no model."""
+
+
 class Supports:
     """FS's subproblem and its relaxation, for a ``Structure``; valid as built only."""
 
@@ -74,6 +79,10 @@ class Supports:
         memo[id(self)] = copy
         copy.__init__(deepcopy(self._model, memo), *self._data, self._put)  # type: ignore[misc]
         return copy
+
+    def detached(self) -> Supports:
+        """Return what answers as this one now does, and knows no model: for other processes."""
+        return Supports(SimpleNamespace(penalty=float(pyo.value(self._model.penalty))), *self._data, _put_nowhere)
 
     def parameters(self) -> tuple[float]:
         """Return what the subproblem's value depends on besides sigma."""

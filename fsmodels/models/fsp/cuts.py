@@ -7,6 +7,7 @@ over w_j is -1/2 v_j^2, and the minima over b and xi are 0 exactly when y'alpha 
 from __future__ import annotations
 
 from copy import deepcopy
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ class FastSub:
     """SUB by the interior-point oracle, with its answer put on the model's variables; valid as built only."""
 
     def __init__(self, model: pyo.ConcreteModel, data: Dataset, form: str) -> None:
-        self._model, self._form = model, form
+        self._model: Any = model
+        self._form = form
         self._X, self._y = data.X, data.y
         self._svm = SvmOracle(data.X, data.y, float(pyo.value(model.C)))
         self._made_for = float(pyo.value(model.C))
@@ -68,6 +70,13 @@ class FastSub:
         answer, v = found
         cut = Cut(answer.constant, -0.5 * v**2)
         return RelaxedAnswer(answer.bound + master.constant, answer.x, answer.reduced_costs, cut)
+
+    def detached(self) -> FastSub:
+        """Return what answers as this one now does, and knows no model: for other processes."""
+        copy = FastSub.__new__(FastSub)
+        copy.__dict__ = self.__dict__ | {"_svm": self._oracle(), "_rows": None}
+        copy._model = SimpleNamespace(C=self._made_for)
+        return copy
 
     def parameters(self) -> tuple[float]:
         """Return what SUB's value depends on besides sigma."""

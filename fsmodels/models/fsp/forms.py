@@ -163,6 +163,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
         switches=list(zip(sigma, w, strict=True)),
         oracle=fast,
         relaxation=fast.relax,
+        detached=fast.detached,
         score=error_rate,
         selected=by_sigma,
         suggest=Reweighting(model),

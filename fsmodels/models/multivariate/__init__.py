@@ -318,10 +318,7 @@ def _lazy(
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk R(w)")
     model.objective = pyo.Objective(expr=model.omega + model.C * model.xi, doc="(5) Omega and C times the risk")
 
-    def worst(scores: FloatArray) -> RiskRow:
-        found = measure.most_violated(data.y, scores)
-        return RiskRow(found.coefficients, found.delta)
-
+    worst = partial(_worst, measure, data.y)
     if sigma:
         pool = RowPool(_matrix(data, offset), worst, 1.0 / data.n_samples)
         selection(model, pool, resolution=_resolution(pool.matrix, first)).seal(model)
@@ -342,6 +339,11 @@ def _lazy(
         column=partial(_column, model.features),
     ).seal(model)
     return model
+
+
+def _worst(measure: Loss, y: FloatArray, scores: FloatArray) -> RiskRow:
+    found = measure.most_violated(y, scores)
+    return RiskRow(found.coefficients, found.delta)
 
 
 def _column(features: pyo.Set, j: str) -> int:

@@ -47,6 +47,7 @@ def selection(model: pyo.ConcreteModel, pool: RowPool, **told: Any) -> Structure
         switches=list(zip(sigma, w, strict=True)),
         oracle=oracle,
         relaxation=oracle.relax,
+        detached=oracle.detached,
         floor=0.0,
         parameters=oracle.parameters,
         starts=[np.ones(len(sigma))],

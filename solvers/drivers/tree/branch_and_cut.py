@@ -3,8 +3,7 @@ r"""Branch-and-cut over relaxations: the structure's own where it has one, gener
 For min { c.z + q(x) : z = (x, u) in P, some of z integer }, q convex, given by values and cuts:
 
     0. Root: the continuous relaxation, by the structure at once or by cutting planes; incumbents by rounding and by
-       exchanges, which the cuts seen so far rule out where they can; fixing by reduced cost. With a ``memory`` the
-       tree begins where an earlier run left it (``earlier``, ``parts``).
+       exchanges, which the cuts seen so far rule out where they can; fixing by reduced cost.
     1. Take the child just made while its bound is near the least, else the open node with the least bound.
     2. Solve its relaxation. Prune where the bound is within the gap of the incumbent; fix by reduced cost below it.
        Where the structure cannot, by cuts, over one persistent LP:
@@ -14,6 +13,7 @@ For min { c.z + q(x) : z = (x, u) in P, some of z integer }, q convex, given by 
     3. Where one more choice may be switched on, ask the few that the cuts leave (``leaves``); else branch on the
        variable with the best pseudo-costs. For a fifth of all questions: wider exchanges.
 
+With ``threads`` above 1 and an oracle, 1 to 3 are done by so many processes, each on its part of the tree (``dealer``).
 An LP that is unbounded gets its floor from the relaxation of the whole model (``relaxation``). Finite for integer
 x in a bounded set: by cuts, each point is asked once and its cut is tight there; by relaxations, a node without an open
 variable goes to the cuts. The bound is the least of the open nodes and of what was pruned or fixed; each is proven by
@@ -36,21 +36,21 @@ from solvers.drivers.base import Ended
 from solvers.drivers.benders.base import DecompositionConfig, DecompositionDriver
 from solvers.drivers.benders.subproblem import OracleSubproblem
 from solvers.drivers.slots import lp_words
-from solvers.drivers.tree.branching import Node, Tree
+from solvers.drivers.tree.branching import Tree
+from solvers.drivers.tree.dealer import Dealer
+from solvers.drivers.tree.dealt import Job
 from solvers.drivers.tree.incumbents import IncumbentSearch
 from solvers.drivers.tree.master import MasterLP
 from solvers.drivers.tree.memory import Memory
 from solvers.drivers.tree.node_bounds import NodeBounds
 from solvers.drivers.tree.root import RootSearch
-from solvers.drivers.tree.visits import Visits
+from solvers.drivers.tree.visits import SEARCHES, Visits
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.conflict import clashing_rows
 from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
-
-PLUNGE = 0.2  # of the way from the least bound to the cutoff
 
 
 @dataclass
@@ -67,9 +67,7 @@ class BranchAndCutConfig(DecompositionConfig):
     lp_options : mapping, optional
         Its own options.
     memory : Memory, optional
-        What earlier runs of this model learnt, under other rows, costs and bounds of the complicating variables, or
-        other values of its mutable parameters; this run begins with the parts of their tree that it cannot close
-        without a solve, and leaves its own.
+        What earlier runs of this model learnt, under other values of its mutable parameters; this run adds to it.
     """
 
     root_limit: int = 300
@@ -94,87 +92,116 @@ class BranchAndCut(DecompositionDriver):
         """Build the relaxed master as an LP, and what searches over it."""
         c, inside = self.config, self._subproblem
         self._lp = MasterLP(self.parts, floor, words=lp_words(c), lp_solver=c.lp_solver)
-        # An edited subproblem has other values; where any point will do, the objective is another one.
-        given = c.memory if self.parts.as_built and not self._any_point else None
-        memory = Memory() if given is None else given
-        names = [v.name for v in self._lp.variables]
-        dropped = memory.prepare(self.structure, names, tree=given is not None)
-        self._tree = Tree(memory.parts)
+        self._tree = Tree()
+        memory = (c.memory if self.parts.as_built else None) or Memory()  # an edited subproblem has other values
+        memory.prepare(self.structure, self._lp.size)
         self.incumbents = IncumbentSearch(self, self._lp, memory)
         relaxation = self.structure.relaxation if isinstance(inside, OracleSubproblem) else None
         self.node_bounds = NodeBounds(self, self.incumbents, relaxation)
         self.root = RootSearch(
-            self, self.incumbents, self.node_bounds, self._tree, fractional=inside.fractional, limit=c.root_limit,
-            dropped=dropped,
-        )  # fmt: skip
+            self, self.incumbents, self.node_bounds, self._tree, fractional=inside.fractional, limit=c.root_limit
+        )
         self.visits = Visits(self.incumbents, self.node_bounds, self._tree, fractional=inside.fractional)
         self.incumbents.improved = self.root.fix
+        self._dealer: Dealer | None = None
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
         try:
             self.root.solve()  # 0
             self.visits.centre = self.root.centre
-            self._raise_tree_bound()
-            for _ in self.rounds():
-                node = self._tree.pop(self._plunge_below)  # 1
-                if node is None:
+            self._dealer = self._dealing()
+            for _ in self.rounds(done=lambda: self.visits.nodes):
+                if not self._step():  # 1, 2, 3
                     break
-                if node.bound < self.incumbents.cutoff:
-                    self._visit(node)  # 2, 3
-                else:
-                    self._tree.leave_out(node.bound)
                 self._raise_tree_bound()
                 if self.closed(self.config.gap):
                     break
-                if self.stopped() is None:
+                if self.stopped() is None and not (self._dealer is not None and self._dealer.takes()):
                     self._now_and_then()
             else:
                 return self.stop, None
         except Ended as end:
             return end.stop, end.status
+        finally:
+            self._stop_dealing()
         self.incumbents.row("end")
         if self.best is None and self._tree.left_out == np.inf:  # every node was proven empty
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         return StopReason.CONVERGED, None
 
-    @property
-    def _plunge_below(self) -> float:
-        """Children up to this bound are visited at once, which saves simplex iterations; others wait their turn."""
-        bound = self._tree.bound
-        if self.best is None or not np.isfinite(bound):
-            return np.inf
-        return bound + PLUNGE * max(0.0, self.incumbents.cutoff - bound)
-
-    def _now_and_then(self) -> None:
-        """Show the tree's progress, and search for incumbents in wider exchanges (3)."""
-        if self.visits.nodes % 50 == 0:
-            self.incumbents.row("tree")
-        if self.visits.nodes % 20 == 0:
-            self.incumbents.exchange_more()
-
-    def _raise_tree_bound(self) -> None:
-        bound = min(self._tree.bound, self._tree.left_out)
-        if bound < np.inf:  # -inf would be a node that has no bound yet
-            self.raise_bound(min(bound, self.incumbents.least), of_rest=True)
-        elif self.best is not None:  # nothing is left, and nothing was left out
-            self.raise_bound(self.incumbents.least)
-
-    def _visit(self, node: Node) -> None:
-        """Bound a node and branch, or close it; a node where the run ends stays open."""
+    def _step(self) -> bool:
+        """Visit a node, or let processes visit some; tell whether there was one."""
+        dealer, limit = self._dealer, self.config.iteration_limit
         try:
-            self.visits(node)
+            if dealer is not None and dealer.takes():
+                dealer.deal(np.inf if limit is None else limit - self.visits.nodes)
+                return True
+            return self.visits.step()
         except Ended:
             self._raise_tree_bound()
             raise
         finally:
             self.details["nodes"] = self.visits.nodes
 
+    def _now_and_then(self) -> None:
+        """Show the tree's progress, and search for incumbents in wider exchanges (3)."""
+        if self.visits.nodes % 50 == 0:
+            self.incumbents.row("tree")
+        if self.visits.nodes % SEARCHES == 0:
+            self.incumbents.exchange_more()
+
+    def _raise_tree_bound(self) -> None:
+        dealt = np.inf if self._dealer is None else self._dealer.bound
+        bound = min(self._tree.bound, self._tree.left_out, dealt)
+        if bound < np.inf:  # -inf would be a node that has no bound yet
+            self.raise_bound(min(bound, self.incumbents.least), of_rest=True)
+        elif self.best is not None:  # nothing is left, and nothing was left out
+            self.raise_bound(self.incumbents.least)
+
     def take(self, point: np.ndarray, objective: float, answer: SubAnswer) -> None:
         """Offer a point of the master as incumbent."""
         for v, x in zip(self._lp.variables, point.tolist(), strict=True):
             v.set_value(x, skip_validation=True)
         self.offer(objective, self._lp.variables, answer.load, self.score_of(answer))
+
+    def _dealing(self) -> Dealer | None:
+        """Return who deals nodes to processes, where there are to be some."""
+        threads = self.config.threads or 1
+        if threads == 1:
+            return None
+        if not isinstance(self._subproblem, OracleSubproblem):
+            self._say(
+                f"threads={threads} went to the solver of the subproblem: nodes are dealt to processes only where a "
+                "model's builder has a fast oracle for its subproblem."
+            )
+            return None
+        return Dealer(self.visits, threads, self._job)
+
+    def _job(self) -> Job:
+        """Return what a process has to know."""
+        structure, c = self.structure, self.config
+        detached = None if structure.detached is None else structure.detached()
+        oracle, relaxation = structure.oracle, structure.relaxation
+        if detached is not None:
+            oracle, relaxation = detached, None if relaxation is None else detached.relax
+        assert oracle is not None
+        memory, centre = self.incumbents.memory, self.root.centre
+        whole, portable = c.validation is not None, detached is not None
+        return Job(oracle, relaxation, self._lp, memory, centre, c.gap, whole, portable)
+
+    def _stop_dealing(self) -> None:
+        dealer = self._dealer
+        if dealer is not None:
+            dealer.end()
+            if dealer.started:
+                self.details["processes"] = dealer.threads
+            for what, seconds in dealer.seconds.items():
+                self.seconds[what] += seconds
+            self._say(dealer.told)
+
+    def _say(self, more: str) -> None:
+        self.message = f"{self.message} {more}".strip()
 
     def why_infeasible(self) -> str:
         """Name the rows that clash."""

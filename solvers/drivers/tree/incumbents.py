@@ -23,7 +23,7 @@ class IncumbentSearch:
 
     ``improved``: called after each better incumbent. ``choice``: the incumbent's complicating part. ``least``: of what
     is proven of the choices that were evaluated. ``pool``: cuts of all answers. ``asks``: questions to the structure so
-    far.
+    far, ``searched`` of them for wider exchanges.
     """
 
     def __init__(self, driver: Host, lp: MasterLP, memory: Memory) -> None:
@@ -34,7 +34,7 @@ class IncumbentSearch:
         self.choice: np.ndarray | None = None
         self.least = np.inf
         self.asks = 0
-        self._level, self._searched = 1, 0  # of the exchanges during the tree: width, and questions
+        self._level, self.searched = 1, 0  # of the exchanges during the tree: width, and questions
 
     @property
     def cutoff(self) -> float:
@@ -75,6 +75,12 @@ class IncumbentSearch:
             self.row("incumbent", objective)
             self.improved()
         return objective
+
+    def adopt(self, choice: np.ndarray) -> None:
+        """Search from now on around an incumbent that another process has found."""
+        if self.choice is None or not np.array_equal(choice, self.choice):
+            self.ask(choice, TIGHT)
+            self.choice, self._level = choice.copy(), 1
 
     def evaluate(self, choice: np.ndarray) -> tuple[float, Cut] | None:
         """Evaluate a 0/1 choice for real; None where it breaks a row, has no value, or time is up."""
@@ -139,7 +145,7 @@ class IncumbentSearch:
         Counted in questions and not in seconds, so that runs repeat.
         """
         now, asks = self._incumbent(), self.asks
-        left = SEARCH * asks - self._searched
+        left = SEARCH * asks - self.searched
         if now is None or left < 1 or ENDS * 2**self._level >= 2 * self.lp.n:
             return
         movable, cost = self._movable()
@@ -148,7 +154,7 @@ class IncumbentSearch:
             return self.driver.stopped() is not None or self.asks - asks >= left
 
         found = exchange(now, self.evaluate, movable, cost, over, self._level)
-        self._searched += self.asks - asks
+        self.searched += self.asks - asks
         if found is now and not over():
             self._level += 1
 

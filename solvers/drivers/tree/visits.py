@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from solvers.drivers.base import Ended
-from solvers.drivers.tree.branching import Given, Node, Tree, sides
+from solvers.drivers.tree.branching import Node, Tree
 from solvers.drivers.tree.cut_loop import CutLoop, Visit
 from solvers.drivers.tree.incumbents import IncumbentSearch
 from solvers.drivers.tree.leaves import Leaves
@@ -13,7 +15,8 @@ from solvers.drivers.tree.node_bounds import NodeBounds
 from solvers.facts.structure import RelaxedAnswer
 
 SHARE = 0.05  # of what a node's bound lacks to the cutoff: how well its relaxation is solved
-AHEAD = 0.01  # of the cutoff, by which a bound is to be above it where later runs get the tree: cheap, and lasts longer
+PLUNGE = 0.2  # of the way from the least bound to the cutoff
+SEARCHES = 20  # nodes, after which wider exchanges are due again
 SETTLED = 1e-4  # distance from an integer that an interior point takes for none
 
 
@@ -31,6 +34,25 @@ class Visits:
         self.nodes = 0
         self.centre = np.zeros(0)
 
+    def step(self) -> bool:
+        """Visit the next open node, or leave it out; tell whether there was one."""
+        node = self.tree.pop(self._plunge_below)
+        if node is None:
+            return False
+        if node.bound < self.incumbents.cutoff:
+            self(node)
+        else:
+            self.tree.leave_out(node.bound)
+        return True
+
+    @property
+    def _plunge_below(self) -> float:
+        """Children up to this bound are visited at once, which saves simplex iterations; others wait their turn."""
+        bound, cutoff = self.tree.bound, self.incumbents.cutoff
+        if not (np.isfinite(bound) and np.isfinite(cutoff)):
+            return np.inf
+        return bound + PLUNGE * max(0.0, cutoff - bound)
+
     def __call__(self, node: Node) -> None:
         """Bound a node and branch, or close it.
 
@@ -40,10 +62,7 @@ class Visits:
         lower, upper = self.lp.lower.copy(), self.lp.upper.copy()
         for column, least, most in node.changes:
             lower[column], upper[column] = max(lower[column], least), min(upper[column], most)
-        if np.any(lower > upper):
-            self.tree.note(node, np.inf)
-            return
-        if self._at_once(node, lower, upper):
+        if np.any(lower > upper) or self._at_once(node, lower, upper):
             return
         try:
             self.cut_loop.visit(Visit(node, lower, upper, self.nodes, node.bound), self.centre)
@@ -55,8 +74,7 @@ class Visits:
         """Bound a node by the structure's own relaxation, and branch or close it; False where that cannot be done."""
         lp, cutoff = self.lp, self.incumbents.cutoff
         left = (cutoff - node.bound) / max(abs(cutoff), 1e-10) if np.isfinite(cutoff) else 1.0
-        enough = cutoff if self.tree.parts is None else cutoff + AHEAD * abs(cutoff)
-        answer = self.bounds.relax(lower, upper, float(np.clip(SHARE * left, 1e-6, 1e-3)), enough)
+        answer = self.bounds.relax(lower, upper, float(np.clip(SHARE * left, 1e-6, 1e-3)), cutoff)
         if answer is None:
             return False
         for choice in answer.choices:
@@ -71,31 +89,28 @@ class Visits:
         if not len(fractional):
             self.incumbents.evaluate(np.where(lp.integer, np.round(answer.point), answer.point)[: lp.n])
         if bound >= self.incumbents.cutoff:
-            self.tree.leave_out(bound, node, answer.cut)
+            self.tree.leave_out(bound)
             return True
-        self.tree.note(node, bound, answer.cut)
         if not open_columns.any():
             return False
         closed = self._leaves.bound(answer.cut, lower, upper)
         if closed is not None:
-            self.tree.leave_out(max(bound, closed), node)
+            self.tree.leave_out(max(bound, closed))
             return True
         column = self.costs.choose(answer.point, fractional if len(fractional) else np.flatnonzero(open_columns))
         value = float(np.clip(answer.point[column], lower[column] + 1e-9, upper[column] - 1e-9))
         open_columns[column] = False
-        self.tree.branch(node, bound, column, value, self._given_up(answer, open_columns, lower, upper))
+        self.tree.branch(self._narrowed(node, answer, open_columns, lower, upper), bound, column, value)
         return True
 
-    def _given_up(
-        self, answer: RelaxedAnswer, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray
-    ) -> list[Given]:
-        """Return what is fixed away in a subtree, because it would cost more than the incumbent allows."""
+    def _narrowed(
+        self, node: Node, answer: RelaxedAnswer, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray
+    ) -> Node:
+        """Fix variables in a subtree whose other value would cost more than the incumbent allows."""
         least = answer.bound + np.abs(answer.reduced_costs)
         costly = columns & (least >= self.incumbents.cutoff)
         if not costly.any():
-            return []
+            return node
         self.tree.leave_out(float(least[costly].min()))
-        return [
-            (*sides(int(k), lower[k], upper[k], down=bool(answer.reduced_costs[k] > 0)), float(least[k]))
-            for k in np.flatnonzero(costly)
-        ]
+        at = np.where(answer.reduced_costs > 0, lower, upper)
+        return replace(node, changes=(*node.changes, *((int(k), at[k], at[k]) for k in np.flatnonzero(costly))))

@@ -83,6 +83,10 @@ class _Weighed:
     value: float
 
 
+def _load_nowhere(w: np.ndarray, d: np.ndarray, risk: float) -> None:
+    """Leave a point where it is: there is no model."""
+
+
 @dataclass
 class SelectionOracle:
     """Answers for ``Structure``: ``solve`` at a sigma, ``relax`` over a master.
@@ -104,6 +108,11 @@ class SelectionOracle:
         return SelectionOracle(
             self.pool, deepcopy(self.budget, memo), deepcopy(self.weight, memo), deepcopy(self.load, memo)
         )
+
+    def detached(self) -> SelectionOracle:
+        """Return what answers as this one now does, and knows no model: for other processes."""
+        C, B = self.parameters()
+        return SelectionOracle(self.pool, B, C, _load_nowhere)
 
     def parameters(self) -> tuple[float, float]:
         """Return what q depends on besides sigma."""
