@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from fsmodels.selection.selection import Selection
 
 CLOSERS = ["branch-and-cut", "scip"]  # what closes gaps fastest, best first
-SWITCHES = [*(p.flag for p in PARAMETERS.values() if p.is_switch), "--quiet", "--force"]  # options without a value
+# options without a value
+SWITCHES = [*(p.flag for p in PARAMETERS.values() if p.is_switch), "--quiet", "--force", "--keep-fair"]
 
 
 def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
