@@ -85,6 +85,7 @@ class Recipe:
     runs_solver: ClassVar[bool] = True
     weighed: ClassVar[bool] = False  # whether it honours rows on the model's weights w
     keeps_model: ClassVar[bool] = True  # along a path: its parameters are changed between solves
+    told: ClassVar[tuple[str, ...]] = ()  # parameters that are reported where they are left out, too
     exact: ClassVar[str] = "fsp-m"  # the model that finds, with a proof, what this one seeks
     instead: ClassVar[Mapping[str, str]] = {}  # required parameter -> the one that may be given in its place
     # How the optimal objective moves as a parameter grows: more features allow more, a higher price costs more.
@@ -96,6 +97,10 @@ class Recipe:
         keyword = inspect.Parameter.KEYWORD_ONLY
         given = inspect.signature(self.build).parameters.values()
         return {p.name: p.default is p.empty or p.name in self.instead for p in given if p.kind is keyword}
+
+    def default(self, parameter: str) -> Any:
+        """Return what ``build`` takes where a parameter is not given."""
+        return inspect.signature(self.build).parameters[parameter].default
 
     def refuse(self, words: Given) -> None:
         """Raise ``ParameterError`` for words that this model cannot take; None counts as not given."""

@@ -20,6 +20,9 @@ Problem
         \min_{w, \gamma, y, z}\ & E = \tfrac1m e^\top y + \tfrac1k e^\top z                     && (5) \\
         \text{s.t.}\ & -A w + e \gamma + e \le y,\ B w - e \gamma + e \le z,\ y, z \ge 0        && (5)
 
+    Squared hinge (``loss="squared-hinge"`` of ``l2_svm``, and of FSP): C sum_i xi_i^2 in (1), C that of liblinear's
+    L2-loss SVC; its dual has ``- sum alpha_i^2 / (4C)`` and no upper bound of alpha, ``proofs.losses`` derives it.
+
     Selection (``sigma=True`` of ``one_norm_svm``): ``p_j + q_j <= M sigma_j``, sigma binary, M = 2 C min(l+, l-). With
     w = 0 the best offset leaves a slack of 2 for each sample of the smaller class, so (ONSVM) costs M there, whatever
     sigma is; no optimum over any sigma costs more, and ``p_j + q_j`` is a part of its cost. M is attained: two samples
@@ -59,7 +62,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from fsmodels.checks import choosing, positive
+from fsmodels.checks import choice, choosing, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.parameters import changeable
 from fsmodels.models.plane import (
@@ -74,6 +77,7 @@ from fsmodels.models.plane import (
 from fsmodels.models.proofs.bounds import one_norm_bound, svm_bound
 from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, weights, write
 from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.proofs.losses import HINGE, LOSSES, SQUARED
 from fsmodels.models.rows import index_sets, keep_rows, rows_of, signed, slack_rounding
 from solvers.facts import Facts, Structure
 
@@ -83,14 +87,16 @@ __dir__ = __all__.copy  # what <TAB> offers
 C_MEANING = "C weighs the sum of slacks"
 
 
-def l2_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
+def l2_svm(data: Dataset, *, C: float = 1.0, loss: str = HINGE) -> pyo.ConcreteModel:
     """Build the soft-margin SVM (1).
 
     Parameters
     ----------
     data : Dataset of shape (l, n)
     C : float
-        Weight of the unscaled sum of slacks, above 0.
+        Weight of the unscaled sum of slacks, or of squared slacks, above 0.
+    loss : {"hinge", "squared-hinge"}
+        Whether slacks or their squares cost C.
 
     Returns
     -------
@@ -100,7 +106,7 @@ def l2_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     Raises
     ------
     ParameterError
-        If C is not above 0.
+        If C is not above 0, or the loss is another.
 
     Examples
     --------
@@ -109,10 +115,10 @@ def l2_svm(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     >>> result.status.value
     'optimal'
     """
-    model = soft_margin("L2-SVM", data, C)
+    model = soft_margin("L2-SVM", data, C, loss)
     w = list(model.w.values())
     model.objective = pyo.Objective(expr=half_squares(w) + model.C * model.loss, doc="(1) margin and slacks")
-    return with_proof(model, data, put, least_cost, [(1.0, w)], lambda price: price**0.5)
+    return with_proof(model, data, put, partial(least_cost, loss), [(1.0, w)], lambda price: price**0.5, loss=loss)
 
 
 def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
@@ -243,11 +249,12 @@ def robust_lp(data: Dataset) -> pyo.ConcreteModel:
     return model
 
 
-def soft_margin(name: str, data: Dataset, C: float) -> pyo.ConcreteModel:
-    """Return a model with w, b, xi and the margin rows of (1), without objective."""
+def soft_margin(name: str, data: Dataset, C: float, loss: str = HINGE) -> pyo.ConcreteModel:
+    """Return a model with w, b, xi, the margin rows of (1) and ``loss``, without objective."""
+    choice("loss", loss, list(LOSSES))
     model = feature_weights(name, data, C)
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(1) slack of sample i")
-    add_margins(model, signed(data), data.y, list(model.w.values()), doc="(1), (5), (12) margin of sample i")
+    add_margins(model, signed(data), data.y, list(model.w.values()), "(1), (5), (12) margin of sample i", loss)
     return model
 
 
@@ -266,7 +273,9 @@ def weight_of_slacks(C: float, doc: str) -> pyo.Param:
     return changeable(partial(positive, "C", meaning=C_MEANING), C, doc)
 
 
-def add_margins(model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weights: Sequence[Any], doc: str) -> None:
+def add_margins(
+    model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weights: Sequence[Any], doc: str, loss: str = HINGE
+) -> None:
     """Add ``y_i (w.x_i + b) + xi_i >= 1`` as ``margin`` and the sum of slacks as ``loss``; rows hold y_i x_i."""
     rows, slacks, signs = rows_of(signed_rows), list(model.xi.values()), y.tolist()
 
@@ -277,13 +286,23 @@ def add_margins(model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weigh
 
     model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
     keep_rows(model.margin, signed_rows, y, np.ones(len(y)), [*weights, model.b, *slacks])
+    if loss == SQUARED:
+        model.loss = pyo.Expression(expr=pyo.quicksum(xi**2 for xi in slacks), doc="(1) sum of squared slacks")
+        return
     total = LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks)
     model.loss = pyo.Expression(expr=total, doc="(1), (ONSVM) sum of slacks")
 
 
-def resolution(largest: np.ndarray, samples: int, model: pyo.ConcreteModel) -> float:
-    """Return what rounding leaves of C times the sum of slacks."""
-    return float(pyo.value(model.C)) * samples * slack_rounding(largest, model)
+def resolution(largest: np.ndarray, y: np.ndarray, loss: str, model: pyo.ConcreteModel) -> float:
+    """Return what rounding leaves of C times the sum of slacks, or of squared slacks.
+
+    Slacks that are off by d change the sum of squares by at most 2 d e'xi + l d^2, and e'xi <= sqrt(l xi'xi), where
+    xi'xi is at most that of w = 0, 4 l+ l- / l.
+    """
+    C, d = float(pyo.value(model.C)), slack_rounding(largest, model)
+    if loss == SQUARED:
+        return C * d * (4.0 * float(np.sum(y > 0) * np.sum(y < 0)) ** 0.5 + len(y) * d)
+    return C * len(y) * d
 
 
 def with_proof(
@@ -293,6 +312,7 @@ def with_proof(
     lower: Any,
     parts: list[tuple[float, list[Any]]],
     most: Callable[[float], float] = float,
+    loss: str = HINGE,
     **facts: Any,
 ) -> pyo.ConcreteModel:
     """Attach what proves the answers of a model with C, w, b and xi; ``facts`` are further ones.
@@ -301,14 +321,15 @@ def with_proof(
     is small, these are the sizes of all numbers, and w and the objective are measured in them.
     """
     columns, samples = Columns.of(data.X), len(data.y)
-    cost = cost_of_nothing(data.y, model.C)
+    cost = cost_of_nothing(data.y, model.C, loss)
     price = float(pyo.value(cost))
     change = columns.change(parts, (1.0, model.b), most(price))
     if change is not None:
         change.most = cost
-    proof = Classified(columns, data.y, partial(equal_shares, samples), weights, put, lower)
+    shares = partial(equal_shares, samples)
+    proof = Classified(columns, data.y, shares, weights, put, lower, squared=loss == SQUARED)
     Facts(
-        resolution=partial(resolution, columns.largest, samples),
+        resolution=partial(resolution, columns.largest, data.y, loss),
         certificate=proof.certificate([model.margin]),
         change=change,
         **facts,
@@ -316,9 +337,10 @@ def with_proof(
     return model
 
 
-def cost_of_nothing(y: np.ndarray, C: Any) -> Any:
-    """Return what w = 0 costs, with its best offset; an expression of C where that is a parameter."""
-    return 2.0 * float(min(np.sum(y > 0), np.sum(y < 0))) * C
+def cost_of_nothing(y: np.ndarray, C: Any, loss: str = HINGE) -> Any:
+    """Return what w = 0 costs, with its best offset (``proofs.losses``); an expression of C where it is a parameter."""
+    plus, minus = float(np.sum(y > 0)), float(np.sum(y < 0))
+    return (4.0 * plus * minus / len(y) if loss == SQUARED else 2.0 * min(plus, minus)) * C
 
 
 def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[float, list[Any]]]) -> pyo.ConcreteModel:
@@ -342,7 +364,7 @@ def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[floa
         only_as_built="the bound p_j + q_j <= 2 C min(l+, l-)",
         instead="State rows on sigma only, or build it with sigma=False and edit that.",
         selected=by_sigma,
-        resolution=partial(resolution, columns.largest, samples),
+        resolution=partial(resolution, columns.largest, data.y, HINGE),
         certificate=proof.certificate([]),
         change=change,
         default_solver="highs",
@@ -374,9 +396,9 @@ def _put_parts(model: pyo.ConcreteModel, point: Point) -> None:
     write(model.xi, point.xi)
 
 
-def least_cost(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
+def least_cost(loss: str, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
     """Return a lower bound of (1), which is one on any selection too."""
-    return svm_bound(columns, y, float(pyo.value(model.C)), alpha)
+    return svm_bound(columns, y, float(pyo.value(model.C)), alpha, loss)
 
 
 def _one_norm_bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:

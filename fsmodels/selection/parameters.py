@@ -71,8 +71,9 @@ PARAMETERS = {
     ),
     "loss": Parameter(
         "--loss",
-        "f1, prbep, rec@10, rec@2p, prec@10, hamming or auc",
-        "f1, f0.5, prbep, rec@10, rec@2p, prec@10, hamming or auc (fsmulti; default f1)",
+        "hinge or squared-hinge (svm, fsp-m, fsp-lambda); f1, prbep, rec@10, rec@2p, prec@10, hamming or auc (fsmulti)",
+        "hinge or squared-hinge (svm, fsp-m, fsp-lambda; default hinge); f1, f0.5, prbep, rec@10, rec@2p, prec@10, "
+        "hamming or auc (fsmulti; default f1)",
         {"metavar": "NAME"},
     ),
     "budget": Parameter(

@@ -56,7 +56,7 @@ def find(name: str) -> Recipe:
 
 
 def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the parameters for the builder; None counts as not given, and C defaults to 1.
+    """Return the parameters for the builder; None counts as not given, C defaults to 1.
 
     ``others`` are words that were given besides: a missing parameter may be among them, misspelt. Raises
     ParameterError: one that the model does not use (naming those it does), or a missing one.
@@ -81,6 +81,6 @@ def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[s
     used = {name: given[name] for name in known if given.get(name) is not None}
     if "C" in known:
         used.setdefault("C", 1.0)
-    if "loss" in known:
-        used.setdefault("loss", "f1")
+    for name in recipe.told:
+        used.setdefault(name, recipe.default(name))
     return used

@@ -69,7 +69,8 @@ def select(
     max_features : int, optional
         The most features, of any model with a selection; of fsmulti with the bound of (5), which more may share.
     C : float, optional
-        The weight of the sum of slacks; 1 where it is left out. The kernel models ask for it.
+        The weight of the sum of slacks (of squared slacks with ``loss="squared-hinge"``, of svm, fsp-m and fsp-lambda);
+        1 where it is left out. The kernel models ask for it.
     penalty : float or mapping feature -> float, optional
         The price of a feature in the objective (fsp-lambda); lambda in [0, 1) (fs, fsl, fsv, fss, fsb); the share of
         the largest derivative below which a feature is dropped (obd); what (7) is evaluated with (robust-lp); mu, the

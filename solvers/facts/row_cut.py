@@ -14,8 +14,8 @@ r- on upper sides) and mu >= 0,
 .. math::
     q(x) \ge \ell^\top r^+ - u^\top r^- - r^\top B x + \min_{w, z} \{f(w, z) + \mu^\top g(w, z) - r^\top A (w, z)\}
 
-What is curved in the minimum is either squares of weights alone, or is put below it by its tangent at the point that
-the solver found. That leaves, for costs d_k of z, d_j and 1/2 h_j w_j^2 of w, and v = -d on w,
+What is curved in the minimum are squares of weights, in no product, and else it is put below it by its tangent at the
+point that the solver found. That leaves, for costs d_k of z, d_j and 1/2 h_j w_j^2 of w, and v = -d on w,
 
 .. math::
     \sum_{z_k} \min_{z_k} d_k z_k + \sum_j x_j \min_{w_j} (\tfrac12 h_j w_j^2 - v_j w_j),
@@ -80,9 +80,9 @@ class RowCut:
         for weight, curve in curves:
             if weight <= 0.0:
                 continue
-            alone = curve.squares_of(w)
-            slope, level = (curve.slope, curve.constant) if alone is not None else curve.tangent(_given(at))
-            h += 0.0 if alone is None else weight * alone
+            squares_of_w, rest = curve.apart(w)
+            slope, level = rest.tangent(_given(at)) if rest.matrix.nnz else (rest.slope, rest.constant)
+            h += weight * squares_of_w
             cost, constant = cost + weight * slope, constant + weight * level
         rows = replace(rows, cost=cost)
         z = np.setdiff1d(np.arange(len(rows.variables)), np.concatenate([w, auxiliary]))

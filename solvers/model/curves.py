@@ -68,13 +68,15 @@ class Curve:
         curve = cls.of(row.body, what, variables, sign)
         return cls(curve.matrix, curve.slope, curve.constant - sign * float(upper if lower is None else lower)), -sign
 
-    def squares_of(self, columns: np.ndarray) -> np.ndarray | None:
-        """Return the weights h of 1/2 h y^2 for some columns, None where it holds products or other squares."""
+    def apart(self, columns: np.ndarray) -> tuple[np.ndarray, Curve]:
+        """Return the weights h of 1/2 h y^2 for some columns, and the rest; h is 0 where y is in products."""
         diagonal = self.matrix.diagonal()
-        alone = self.matrix.nnz == np.count_nonzero(diagonal)
-        other = np.ones(len(diagonal), dtype=bool)
-        other[columns] = False
-        return diagonal[columns] if alone and not diagonal[other].any() else None
+        products = abs(self.matrix - sparse.diags_array(diagonal, format="csr")).sum(axis=0)
+        h = np.where(np.asarray(products).ravel() > 0, 0.0, diagonal)[columns]
+        taken = sparse.csr_matrix((h, (columns, columns)), shape=self.matrix.shape)
+        rest = sparse.csr_matrix(self.matrix - taken)
+        rest.eliminate_zeros()
+        return h, Curve(rest, self.slope, self.constant)
 
     def tangent(self, y: np.ndarray) -> tuple[np.ndarray, float]:
         """Return slope and constant of the linearisation at a point, which is nowhere above it."""

@@ -20,11 +20,19 @@ Problem
 
     ``rmp`` holds no row of the size of the data; only the decomposition drivers, which ask the oracle, can solve it.
 
+    With ``loss="squared-hinge"`` all of them have C sum_i xi_i^2 in place of C sum_i xi_i, with the C of liblinear's
+    L2-loss SVC: the MILP of RMP stays one, all else becomes quadratic where it was not.
+
 The bound W
     For fixed sigma, an optimal w and its multipliers satisfy 1/2 w'w + C e'xi = e'alpha - 1/2 w'w, so w'w <= e'alpha.
     As y'alpha = 0 and alpha <= C, e'alpha <= 2 C min(l+, l-): |w_j| <= W = sqrt(2 C min(l+, l-)) at every sigma,
     whatever rows the user puts on sigma. Any row on w, b or xi invalidates the argument: ``bilinear`` (W bounds u),
     ``big-m`` and ``indicator`` are then refused.
+
+    Squared hinge: with xi = alpha / (2C) at the optimum, 1/2 w'w + C xi'xi = e'alpha - alpha'alpha / (4C) - 1/2 w'w and
+    C xi'xi = alpha'alpha / (4C) give w'w = e'alpha - alpha'alpha / (2C). Over alpha >= 0 with y'alpha = 0 that is
+    largest where alpha is s / l+ on class +1 and s / l- on class -1 (it is concave, and symmetric in the samples of a
+    class): 2 s - s^2 l / (2 C l+ l-), at s = 2 C l+ l- / l. So |w_j| <= W = sqrt(2 C l+ l- / l).
 SUB and its cut
     q(sigma) = min of the above for fixed sigma, lambda aside. Its Lagrangian dual (the paper's (7)-(9)), with
     v_j = sum_i alpha_i y_i x_ij: the best w_j for multipliers alpha is v_j where sigma_j = 1, so
@@ -34,12 +42,15 @@ SUB and its cut
                     y^\top \alpha = 0,\ 0 \le \alpha \le C \}
 
     and every feasible alpha gives the cut eta >= sum_i alpha_i - 1/2 sum_j sigma_j v_j^2, valid at every sigma in
-    [0, 1]^n and tight at the sigma whose alpha it is. q is convex, being a maximum of affine functions.
+    [0, 1]^n and tight at the sigma whose alpha it is. q is convex, being a maximum of affine functions. With the
+    squared hinge sum_i alpha_i is less sum_i alpha_i^2 / (4C) in both, and alpha has no upper bound
+    (``proofs.losses``); everything else stays.
     ``solvers.facts.row_cut`` derives the same for a SUB with further linear rows.
 Symbols
     w -> ``w`` (features; effective weight), b -> ``b``, xi -> ``xi`` (samples), sigma -> ``sigma`` (features; 0/1),
     t -> ``t`` (features), the paper's w -> ``u`` (bilinear), M -> ``max_features``, lambda -> ``penalty`` (features),
-    sigma_0 -> ``-eta``. ``norm`` is 1/2 sum w_j^2, ``loss`` is sum xi_i.
+    sigma_0 -> ``-eta``. ``norm`` is 1/2 sum w_j^2, ``loss`` is sum xi_i
+    or sum xi_i^2.
 Source
     Aytug 2015: FSP-M, FSP-lambda, (5)-(15), table 1.
 Deviations
@@ -70,7 +81,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from fsmodels.checks import feature_count, positive
+from fsmodels.checks import choice, feature_count, positive
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
@@ -79,8 +90,9 @@ from fsmodels.models.fsp.forms import FORMS, RMP, selecting_svm, svm_cost, weigh
 from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.proofs.losses import HINGE, LOSSES, loss_of
 from fsmodels.models.proofs.svm import repaired
-from fsmodels.models.svm import C_MEANING, least_cost, put, soft_margin, with_proof
+from fsmodels.models.svm import C_MEANING, cost_of_nothing, least_cost, put, soft_margin, with_proof
 from fsmodels.words import check_known_features
 
 VALUE = 1e-6  # relative gap of ``value``
@@ -90,7 +102,9 @@ __all__ = ["FORMS", "RMP", "fsp_lambda", "fsp_m", "rmp", "sub", "value", "weight
 __dir__ = __all__.copy  # what <TAB> offers
 
 
-def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "perspective") -> pyo.ConcreteModel:
+def fsp_m(
+    data: Dataset, *, max_features: int, C: float = 1.0, form: str = "perspective", loss: str = HINGE
+) -> pyo.ConcreteModel:
     """Build FSP-M: the best soft-margin SVM on at most M features.
 
     Parameters
@@ -102,6 +116,8 @@ def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "pers
         Weight of the unscaled sum of slacks, above 0.
     form : {"perspective", "bilinear", "big-m", "indicator", "rmp"}
         How "w_j = 0 unless sigma_j = 1" is written; all have the same optimum. "rmp" is for large data and drivers.
+    loss : {"hinge", "squared-hinge"}
+        Whether C multiplies the sum of slacks or of their squares.
 
     Returns
     -------
@@ -124,22 +140,27 @@ def fsp_m(data: Dataset, *, max_features: int, C: float = 1.0, form: str = "pers
     n_features = len(dataset(data).features)
     most = partial(feature_count, n_features=n_features, instead=", or a penalty instead (fsp_lambda)")
     most(max_features)  # before a large model is built
-    model = selecting_svm("FSP-M", data, C, form)
+    model = selecting_svm("FSP-M", data, C, form, loss)
     model.max_features = changeable(most, max_features, "(11) M, most features")
     sigma = list(model.sigma.values())
     model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="(11) at most M features")
     model.objective = pyo.Objective(expr=svm_cost(model), doc="(FSP-M) margin and slacks")
-    return with_structure(model, data, form)
+    return with_structure(model, data, form, loss)
 
 
 def fsp_lambda(
-    data: Dataset, *, penalty: float | Mapping[str, float], C: float = 1.0, form: str = "perspective"
+    data: Dataset,
+    *,
+    penalty: float | Mapping[str, float],
+    C: float = 1.0,
+    form: str = "perspective",
+    loss: str = HINGE,
 ) -> pyo.ConcreteModel:
     """Build FSP-lambda: a soft-margin SVM that pays for each feature it uses, (15).
 
     Parameters
     ----------
-    data, C, form
+    data, C, form, loss
         As for ``fsp_m``.
     penalty : float or mapping feature -> float
         lambda_j, at least 0, in units of the objective; a feature that a mapping leaves out costs nothing.
@@ -164,23 +185,25 @@ def fsp_lambda(
     'optimal'
     """
     prices = penalties(dataset(data), penalty)
-    model = selecting_svm("FSP-lambda", data, C, form)
+    model = selecting_svm("FSP-lambda", data, C, form, loss)
     model.penalty = changeable(_price, prices, "(15) lambda_j, price of feature j", model.features)
     model.objective = pyo.Objective(
         expr=svm_cost(model) + pyo.quicksum(model.penalty[j] * model.sigma[j] for j in model.features),
         doc="(FSP-lambda) margin, slacks and price of the features",
     )
-    return with_structure(model, data, form)
+    return with_structure(model, data, form, loss)
 
 
-def sub(data: Dataset, *, sigma: Iterable[str] | Mapping[str, float], C: float = 1.0) -> pyo.ConcreteModel:
+def sub(
+    data: Dataset, *, sigma: Iterable[str] | Mapping[str, float], C: float = 1.0, loss: str = HINGE
+) -> pyo.ConcreteModel:
     """Build SUB, the SVM that remains when sigma is fixed, (5)-(6), (12)-(13).
 
     Errors as for ``fsp_lambda``.
 
     Parameters
     ----------
-    data, C
+    data, C, loss
         As for ``fsp_m``.
     sigma : names of the selected features, or mapping feature -> value in [0, 1]
         With fractional values the regulariser is 1/2 sum_j w_j^2 / sigma_j, whose optimum is q(sigma).
@@ -205,7 +228,7 @@ def sub(data: Dataset, *, sigma: Iterable[str] | Mapping[str, float], C: float =
     for name, value in values.items():
         if not 0.0 <= value <= 1.0:
             raise ParameterError(f"sigma[{name!r}]={value} is outside [0, 1].")
-    model = soft_margin("SUB", data, C)
+    model = soft_margin("SUB", data, C, loss)
     for j in model.features:
         if not values.get(j):
             model.w[j].fix(0.0)
@@ -215,15 +238,15 @@ def sub(data: Dataset, *, sigma: Iterable[str] | Mapping[str, float], C: float =
     model.objective = pyo.Objective(expr=model.norm + model.C * model.loss, doc="(5) margin and slacks")
     shares = np.sqrt([values.get(j, 0.0) for j in model.features])
     X = sparse.csr_array(data.X * shares) if sparse.issparse(data.X) else data.X * shares
-    lower = partial(_sub_bound, Columns.of(X))
-    return with_proof(model, data, put, lower, [(1.0, list(model.w.values()))], lambda price: price**0.5)
+    lower = partial(_sub_bound, Columns.of(X), loss)
+    return with_proof(model, data, put, lower, [(1.0, list(model.w.values()))], lambda price: price**0.5, loss=loss)
 
 
 def _sub_bound(
-    shared: Columns, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None
+    shared: Columns, loss: str, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None
 ) -> float:
     """Return a lower bound of SUB: it is the SVM on columns times sqrt(sigma)."""
-    return least_cost(model, shared, y, alpha)
+    return least_cost(loss, model, shared, y, alpha)
 
 
 def rmp(
@@ -233,6 +256,7 @@ def rmp(
     C: float,
     max_features: int | None = None,
     penalty: float | Mapping[str, float] = 0.0,
+    loss: str = HINGE,
 ) -> pyo.ConcreteModel:
     """Build RMP, the relaxed master problem with one cut for each alpha.
 
@@ -240,13 +264,16 @@ def rmp(
     ----------
     data : Dataset of shape (l, n)
     alpha : array of shape (K, l) or (l,)
-        Dual points of SUB: 0 <= alpha <= C and y'alpha = 0, both as solvers return them: within 1e-6, relative.
+        Dual points of SUB: 0 <= alpha <= C (with the squared hinge 0 <= alpha) and y'alpha = 0, both as solvers return
+        them: within 1e-6, relative.
     C : float
         Weight of the slacks in the problem that is bounded: without alpha <= C a cut bounds nothing.
     max_features : int, optional
         M of (11); none for FSP-lambda.
     penalty : float or mapping feature -> float
         lambda_j of FSP-lambda.
+    loss : {"hinge", "squared-hinge"}
+        As for ``fsp_m``.
 
     Returns
     -------
@@ -278,16 +305,18 @@ def rmp(
         raise ParameterError(
             f"alpha has shape {points.shape} for {len(data.y)} samples: give one entry a sample, and at least one row."
         )
-    outside = float(np.maximum(-points, points - C).max())
+    priced = loss_of(loss, np.full(len(data.y), C))
+    outside = float(np.maximum(-points, points - priced.most).max())
     if not outside <= MULTIPLIERS_MISS * C:
+        allowed = "no entry below 0" if priced.squared else f"0 to C = {C:g}. Give the C that alpha belongs to"
         raise ParameterError(
             f"alpha is not dual feasible: its entries go from {points.min():.9g} to {points.max():.9g} where SUB "
-            f"allows 0 to C = {C:g}. Give the C that alpha belongs to."
+            f"allows {allowed}."
         )
     off, total = np.abs(points @ data.y), points.sum(axis=1)
     if not np.all(off <= MULTIPLIERS_MISS * np.maximum(C, total)):
         raise ParameterError(f"alpha is not dual feasible: sum_i y_i alpha_i is {off.max():.3g} where SUB needs 0.")
-    points = np.array([repaired(point, data.y, C) for point in points])
+    points = np.array([repaired(point, data.y, priced.most) for point in points])
     model = pyo.ConcreteModel(name="RMP")
     model.features = pyo.Set(initialize=list(data.features), doc="features")
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="(10) 1 if feature j is selected")
@@ -296,7 +325,7 @@ def rmp(
 
     def cut(m: pyo.ConcreteModel, k: int) -> Any:
         coefs = [1.0, *(0.5 * v[k] ** 2).tolist()]
-        return LinearExpression(linear_coefs=coefs, linear_vars=[m.eta, *sigma]) >= float(points[k].sum())
+        return LinearExpression(linear_coefs=coefs, linear_vars=[m.eta, *sigma]) >= priced.gained(points[k])
 
     model.cut = pyo.Constraint(range(len(points)), rule=cut, doc="(10) eta >= sum alpha - 1/2 sum sigma_j v_j^2")
     if max_features is not None:
@@ -308,10 +337,13 @@ def rmp(
     return model
 
 
-def value(data: Dataset, selected: Iterable[str], *, C: float = 1.0, time_limit: float | None = None) -> float | None:
+def value(
+    data: Dataset, selected: Iterable[str], *, C: float = 1.0, loss: str = HINGE, time_limit: float | None = None
+) -> float | None:
     """Return what FSP-M minimises at one selection: the optimum of the SVM (5)-(6) on the selected features.
 
-    ``data``, ``C`` and errors as for ``fsp_lambda``; ``selected`` names features, or none; ``time_limit`` in seconds.
+    ``data``, ``C``, ``loss`` and errors as for ``fsp_lambda``; ``selected`` names features, or none; ``time_limit`` in
+    seconds.
 
     Returns
     -------
@@ -327,10 +359,11 @@ def value(data: Dataset, selected: Iterable[str], *, C: float = 1.0, time_limit:
     True
     """
     price, names = positive("C", C, C_MEANING), list(selected)
+    choice("loss", loss, list(LOSSES))
     if not names:
-        return 2.0 * price * float(min(np.sum(dataset(data).y > 0), np.sum(data.y < 0)))
+        return float(cost_of_nothing(dataset(data).y, price, loss))
     try:
-        answer = SvmOracle(data.select_features(names).X, data.y, price).solve(
+        answer = SvmOracle(data.select_features(names).X, data.y, price, loss).solve(
             np.ones(len(names)), tolerance=VALUE, time_limit=time_limit
         )
     except ModelError:  # too large to be made dense

@@ -1,7 +1,8 @@
 """What FSP's structure offers to drivers: the fast SUB, where its next cut is worth more, and the validation error.
 
 Of an edited SUB the cut is ``solvers.facts.row_cut``'s. Without edits that is Aytug's (10): A'r on w is v, the minimum
-over w_j is -1/2 v_j^2, and the minima over b and xi are 0 exactly when y'alpha = 0 and alpha <= C.
+over w_j is -1/2 v_j^2, and the minima over b and xi are 0 exactly when y'alpha = 0 and alpha <= C. With the squared
+hinge the minimum over xi_i is -alpha_i^2 / (4C), and ``row_cut``'s tangent at xi says as much where alpha = 2 C xi.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its suppo
 class FastSub:
     """SUB by the interior-point oracle, with its answer put on the model's variables; valid as built only."""
 
-    def __init__(self, model: pyo.ConcreteModel, data: Dataset, form: str) -> None:
+    def __init__(self, model: pyo.ConcreteModel, data: Dataset, form: str, loss: str) -> None:
         self._model: Any = model
-        self._form = form
+        self._form, self._loss = form, loss
         self._X, self._y = data.X, data.y
-        self._svm = SvmOracle(data.X, data.y, float(pyo.value(model.C)))
+        self._svm = SvmOracle(data.X, data.y, float(pyo.value(model.C)), loss)
         self._made_for = float(pyo.value(model.C))
         self._rows: tuple[LinearRows, Rows | None] | None = None  # of the master asked about last
 
@@ -86,7 +87,7 @@ class FastSub:
         """Return the oracle for the C that the model has now."""
         C = float(pyo.value(self._model.C))
         if self._made_for != C:
-            self._svm, self._made_for = SvmOracle(self._X, self._y, C), C
+            self._svm, self._made_for = SvmOracle(self._X, self._y, C, self._loss), C
         return self._svm
 
     def _load(self, sigma: np.ndarray, answer: SvmSolution) -> None:

@@ -21,24 +21,35 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.fsp.cuts import FastSub, Reweighting, error_rate
 from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, write
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.svm import equal_shares, feature_weights, half_squares, least_cost, resolution, soft_margin
+from fsmodels.models.proofs.losses import HINGE, LOSSES, SQUARED, loss_of
+from fsmodels.models.svm import (
+    cost_of_nothing,
+    equal_shares,
+    feature_weights,
+    half_squares,
+    least_cost,
+    resolution,
+    soft_margin,
+)
 from solvers.facts import Change, RowCut, Structure
 
 NORM, OR = "(FSP) 1/2 sum w_j^2", "(FSP) feature j is selected or w_j = 0"
 FORMS = ["perspective", "bilinear", "big-m", "indicator"]
 RMP = "rmp"
 SELECTED = "(FSP) 1 if feature j is selected"
+BOUNDS = {HINGE: "sqrt(2 C min(l+, l-))", SQUARED: "sqrt(2 C l+ l- / l)"}  # W
 
 
-def selecting_svm(name: str, data: Dataset, C: float, form: str) -> pyo.ConcreteModel:
+def selecting_svm(name: str, data: Dataset, C: float, form: str, loss: str) -> pyo.ConcreteModel:
     """Return the rows and variables that FSP-M and FSP-lambda share, in the form asked for; ``svm_cost`` is theirs."""
+    choice("loss", loss, list(LOSSES))
     if choice("form", form, [*FORMS, RMP]) == RMP:
         model = feature_weights(name, data, C)
         model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
         model.eta = pyo.Var(domain=pyo.NonNegativeReals, doc="(10) -sigma_0, value of SUB at least")
         return model
-    model = soft_margin(name, data, C)
-    W = weight_bound(data, model.C)
+    model = soft_margin(name, data, C, loss)
+    W = weight_bound(data, model.C, loss)
     model.W = pyo.Expression(expr=W, doc="(FSP) |w_j| <= W at the optimum of every sigma")
     WRITE[form](model, W)
     return model
@@ -49,13 +60,13 @@ def svm_cost(model: pyo.ConcreteModel) -> Any:
     return model.norm + model.C * model.loss if hasattr(model, "norm") else model.eta
 
 
-def weight_bound(data: Dataset, C: Any) -> Any:
+def weight_bound(data: Dataset, C: Any, loss: str = HINGE) -> Any:
     """Return W with |w_j| <= W in the SVM's optimum on any features (proof in the module's text).
 
     ``C`` is a number or a mutable parameter; the result follows it.
     """
-    smaller_class = float(min(np.sum(data.y > 0), np.sum(data.y < 0)))
-    return (2.0 * smaller_class * C) ** 0.5
+    plus, minus = float(np.sum(data.y > 0)), float(np.sum(data.y < 0))
+    return (2.0 * (plus * minus / len(data.y) if loss == SQUARED else min(plus, minus)) * C) ** 0.5
 
 
 def _perspective(model: pyo.ConcreteModel, W: Any) -> None:
@@ -111,13 +122,14 @@ _AUXILIARY = {"perspective": ["t"], "bilinear": ["u"], "big-m": [], "indicator":
 _COUPLING = {form: ["only_selected"] for form in FORMS} | {"big-m": ["only_selected", "only_selected_below"]}
 
 
-def _put(form: str, model: pyo.ConcreteModel, point: Point) -> None:
+def _put(form: str, loss: str, model: pyo.ConcreteModel, point: Point) -> None:
     """Write a point on the components of a form; others of these names are the user's."""
     write(model.w, point.w)
     model.b.set_value(point.b)
     write(model.sigma, point.used)
     if form == RMP:
-        model.eta.set_value(0.5 * float(point.w @ point.w) + float(pyo.value(model.C)) * float(point.xi.sum()))
+        cost = loss_of(loss, np.full(point.xi.size, float(pyo.value(model.C)))).cost(point.xi)
+        model.eta.set_value(0.5 * float(point.w @ point.w) + cost)
         return
     write(model.xi, point.xi)
     if form == "perspective":
@@ -129,17 +141,17 @@ def _put(form: str, model: pyo.ConcreteModel, point: Point) -> None:
             model.dropped[j].binary_indicator_var.set_value(int(not uses))
 
 
-def _change(model: pyo.ConcreteModel, columns: Columns, form: str) -> Change | None:
+def _change(model: pyo.ConcreteModel, columns: Columns, form: str, most: Any) -> Change | None:
     """Return the change of variables w = f u with rows of one size: t = f^2 t', the paper's w = f w'.
 
-    f is of the size that the column, and W with the C of the builder, let w have. With W^2 = 2 C min(l+, l-), which
-    w = 0 costs, 1e-6, all that matters would be below tolerances.
+    f is of the size that the column, and W with the C of the builder, let w have. With ``most``, which w = 0 costs,
+    1e-6, all that matters would be below tolerances.
     """
     w, W = list(model.w.values()), float(pyo.value(model.W))
     change = columns.change([(1.0, w)], (1.0, model.b), W)
     if change is None:
         return None
-    change.most = model.W**2
+    change.most = most
     factor = columns.sizes(W).tolist()
     if form == "indicator":
         return change
@@ -152,11 +164,11 @@ def _change(model: pyo.ConcreteModel, columns: Columns, form: str) -> Change | N
     return change
 
 
-def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.ConcreteModel:
+def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, loss: str) -> pyo.ConcreteModel:
     """Attach what drivers may use, and remember the model as built."""
     columns = Columns.of(data.X)
     sigma, w = list(model.sigma.values()), list(model.w.values())
-    fast = FastSub(model, data, form)
+    fast = FastSub(model, data, form, loss)
     structure = Structure(
         complicating=sigma,
         subproblem=[],
@@ -168,12 +180,13 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
         selected=by_sigma,
         suggest=Reweighting(model),
         floor=0.0,
-        resolution=partial(resolution, columns.largest, len(data.y)),
+        resolution=partial(resolution, columns.largest, data.y, loss),
         parameters=fast.parameters,
         starts=[np.ones(len(sigma))],
         default_solver="branch-and-cut",
     )
-    proof = Classified(columns, data.y, partial(equal_shares, len(data.y)), chosen, partial(_put, form), least_cost)
+    shares, lower = partial(equal_shares, len(data.y)), partial(least_cost, loss)
+    proof = Classified(columns, data.y, shares, chosen, partial(_put, form, loss), lower, squared=loss == SQUARED)
     structure.certificate = proof.certificate([])
     if form == RMP:
         structure.subproblem = [model.w, model.b, model.eta]
@@ -186,8 +199,8 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> pyo.Co
     structure.coupling = [getattr(model, name) for name in _COUPLING[form]]
     own = [v for component in auxiliary for v in component.values()]
     structure.cut = RowCut(w, squares=own) if form == "perspective" else RowCut(w, auxiliary=own)
-    structure.change = _change(model, columns, form)
+    structure.change = _change(model, columns, form, cost_of_nothing(data.y, model.C, loss))
     if form != "perspective":
-        structure.only_as_built = f'the bound |w_j| <= sqrt(2 C min(l+, l-)) of form="{form}"'
+        structure.only_as_built = f'the bound |w_j| <= {BOUNDS[loss]} of form="{form}"'
     structure.seal(model)
     return model

@@ -15,6 +15,7 @@ from fsmodels.models import svm
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.fsp import fsp_lambda, fsp_m, penalties
 from fsmodels.models.fsp.forms import RMP
+from fsmodels.models.proofs.losses import HINGE, SQUARED
 from fsmodels.models.recipe import Given, Linear
 from solvers import DRIVERS
 
@@ -61,16 +62,17 @@ def _price(c: LinearClassifier, given: Given) -> float:
 
 
 def _squares(c: LinearClassifier, given: Given, model: Any) -> float:
-    return 0.5 * float(c.w @ c.w) + given["C"] * c.loss + _price(c, given)
+    loss = float(c.losses @ c.losses) if given.get("loss") == SQUARED else c.loss
+    return 0.5 * float(c.w @ c.w) + given["C"] * loss + _price(c, given)
 
 
 def _absolutes(c: LinearClassifier, given: Given, model: Any) -> float:
     return float(np.abs(c.w).sum()) + given["C"] * c.loss
 
 
-def _svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.ConcreteModel:
+def _svm(data: Dataset, *, C: float = 1.0, loss: str = HINGE, sigma: bool = False) -> pyo.ConcreteModel:
     """Build the SVM (1), for rows on sigma as FSP-lambda without a price: the best SVM on what they allow."""
-    return fsp_lambda(data, penalty=0.0, C=C) if choosing(sigma) else svm.l2_svm(data, C=C)
+    return fsp_lambda(data, penalty=0.0, C=C, loss=loss) if choosing(sigma) else svm.l2_svm(data, C=C, loss=loss)
 
 
 RECIPES = [

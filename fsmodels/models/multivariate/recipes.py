@@ -26,6 +26,7 @@ class FsMulti(Linear):
 
     weighed: ClassVar[bool] = False
     instead: ClassVar[Mapping[str, str]] = {"max_features": "budget"}
+    told: ClassVar[tuple[str, ...]] = ("loss",)
 
     def refuse(self, words: Given) -> None:
         """Refuse a word that is gone."""

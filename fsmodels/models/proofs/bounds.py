@@ -1,11 +1,11 @@
-r"""Bounds of linear classifiers with a hinge loss from any multipliers; best offset and slacks of given weights.
+r"""Bounds of linear classifiers with slacks from any multipliers; best offset and slacks of given weights.
 
 Problem
     .. math:: \min_{w, b, \xi}\ \Omega(w) + \sum_i s_i \xi_i \quad \text{s.t.}\quad
               y_i (w^\top x_i + b) + \xi_i \ge 1,\ \xi_i \ge 0
 
     with Omega = w'w/2 (the SVM), ||w||_1 (the 1-norm SVM), ||w||/2 (the SVM with its norm not squared) or 0 (the
-    robust LP, with s_i one over the size of the class of i).
+    robust LP, with s_i one over the size of the class of i). The SVM may have s_i xi_i^2 (``losses``).
 Weak duality
     For 0 <= alpha <= s with y'alpha = 0 the Lagrangian leaves, with v_j = sum_i alpha_i y_i x_ij,
 
@@ -41,6 +41,7 @@ from scipy import linalg, sparse
 from scipy.optimize import linprog
 
 from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.proofs.losses import HINGE, loss_of, squared_offset
 from fsmodels.models.proofs.svm import balanced, repaired
 
 __all__ = ["best_offset", "one_norm_bound", "robust_bound", "slacks", "svm_bound", "unsquared_bound"]
@@ -52,15 +53,18 @@ MOVES = (0.0, 1e-9, 1e-7, 1e-5)  # of the way to a point with room
 ALMOST = 1e-6  # a largest slack of up to this is a solver's tolerance, if a longer w has none
 
 
-def svm_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None) -> float:
+def svm_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None, loss: str = HINGE) -> float:
     """Return a lower bound of the soft-margin SVM from any multipliers (l,); without them, from those of w = 0."""
-    alpha, v = _repaired(columns, y, C, alpha)
-    v = v / columns.factor
-    total, square, largest = float(alpha.sum()), float(v @ v), float(alpha.max(initial=0.0))
-    if not np.isfinite(square) or largest == 0.0:
+    priced = loss_of(loss, np.full(len(y), C))
+    if alpha is None or not np.isfinite(alpha).all():
+        alpha = priced.at_zero(y)
+    alpha = repaired(alpha, y, priced.most)
+    v = np.asarray(columns.z.T @ (y * alpha)).ravel() / columns.factor
+    square = float(v @ v)
+    if not np.isfinite(square) or not alpha.any():
         return 0.0
-    t = min(C / largest, total / square if square > 0 else np.inf)
-    return max(0.0, t * total - 0.5 * t * t * square)
+    t = priced.multiple(alpha, square)
+    return max(0.0, priced.gained(np.minimum(t * alpha, priced.most)) - 0.5 * t * t * square)
 
 
 def one_norm_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None) -> float:
@@ -149,18 +153,26 @@ def _largest_support(A: Any, s: FloatArray) -> FloatArray:
 
 
 def slacks(
-    columns: Columns, y: FloatArray, s: FloatArray, w: FloatArray, within: tuple[float, float] = (-np.inf, np.inf)
+    columns: Columns,
+    y: FloatArray,
+    s: FloatArray,
+    w: FloatArray,
+    within: tuple[float, float] = (-np.inf, np.inf),
+    *,
+    squared: bool = False,
 ) -> tuple[FloatArray, float, FloatArray]:
     """Return weights as good as w (n,), their best offset, and the slacks (l,) that rows in the data's units need.
 
     Where all slacks are a solver's tolerance, weights a little longer have none, and are returned for w. The offset
-    keeps ``within`` two ends: what it costs is convex, so the nearer end is the best there.
+    keeps ``within`` two ends: what it costs is convex, so the nearer end is the best there. ``squared``: what squares
+    cost; small slacks are then no tolerance.
     """
-    free = best_offset(columns.z @ (w / columns.factor), y, s) - float(columns.centre @ w)
+    scores = columns.z @ (w / columns.factor)
+    free = (squared_offset if squared else best_offset)(scores, y, s) - float(columns.centre @ w)
     b = float(np.clip(free, *within))
     xi = _missing(columns, y, w, b)
     largest = float(xi.max(initial=0.0))
-    if 0 < largest <= ALMOST and within[0] <= (1 + 2 * ALMOST) * b <= within[1] and b == free:
+    if not squared and 0 < largest <= ALMOST and within[0] <= (1 + 2 * ALMOST) * b <= within[1] and b == free:
         longer = (1 + 4 * EPS) / (1 - largest)
         none = _missing(columns, y, longer * w, longer * b)
         if float(none.max(initial=0.0)) < largest:

@@ -45,6 +45,7 @@ class Classified:
     - ``put``: (model, point): write a point on all components.
     - ``lower``: (model, columns, y, multipliers or None) -> lower bound; without one the objective is a sum of what is
       at least 0.
+    - ``squared``: whether the squares of the slacks cost that.
     """
 
     columns: Columns
@@ -53,6 +54,7 @@ class Classified:
     read: Callable[[Any], tuple[FloatArray, NDArray[np.bool_]] | None]
     put: Callable[[Any, Point], None]
     lower: Callable[[Any, Columns, FloatArray, FloatArray | None], float] | None
+    squared: bool = False
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Classified:
         """Return this object, which holds data only: a model's clone shares it."""
@@ -76,16 +78,17 @@ class Classified:
             return
         w, used = said
         if np.isfinite(w).all():
-            w, b, xi = slacks(self.columns, self.y, self.shares(model), np.where(used, w, 0.0), _offsets(model))
-            self.put(model, Point(w, b, xi, used))
+            self.put(model, Point(*self._slacks(model, np.where(used, w, 0.0)), used))
         else:
             self.trivial(model)
 
     def trivial(self, model: Any) -> None:
         """Put w = 0 on the model, or what its bounds on w leave that is nearest, with the best offset."""
         none = np.array([_nearest_to_0(v) for v in model.w.values()])
-        w, b, xi = slacks(self.columns, self.y, self.shares(model), none, _offsets(model))
-        self.put(model, Point(w, b, xi, none != 0))
+        self.put(model, Point(*self._slacks(model, none), none != 0))
+
+    def _slacks(self, model: Any, w: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+        return slacks(self.columns, self.y, self.shares(model), w, _offsets(model), squared=self.squared)
 
 
 def nothing(model: Any) -> float:
