@@ -48,7 +48,7 @@ import scipy.sparse as sp
 
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.models.fsp.oracle import gram, interior_point, newton, relaxation
-from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows
+from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows, Terms
 from fsmodels.models.fsp.oracle.screening import Screen
 from fsmodels.models.proofs.losses import HINGE, loss_of
 from fsmodels.models.proofs.svm import Array, SvmProof, relative
@@ -133,6 +133,7 @@ class SvmOracle:
         if not (np.isfinite(self._C) & (self._C > 0)).all():
             raise ParameterError(f"C={C} is not allowed: give finite numbers above 0.")
         self._loss = loss_of(loss, self._C)
+        self._terms = Terms.plain(self._y, self._loss, self._X.shape[1])
         self._gram, self._screen = gram.Backoff(), Screen(bounded=not self._loss.squared)
         self._asked = 0
         self._rows: Array | None = None  # Z' of dense data
@@ -236,15 +237,16 @@ class SvmOracle:
             part = self._screen.part(self._y, _samples_for(support.size)) if attempt < ATTEMPTS - 1 else None
             if part is None and samples * support.size * min(samples, support.size) > _RELAXATION_WORK:
                 break  # what a wrong guess has proven is returned
+            terms = self._terms.of(support)
             if along is not None:
                 found = relaxation.at_once(
-                    along, support, self._y, self._C, cost, rows, lower, upper,
+                    along, support, terms, cost, rows, lower, upper,
                     accuracy=accuracy, enough=enough, deadline=deadline, part=part,
                 )  # fmt: skip
             if along is None or found is None:
                 along, columns = None, self._columns(support) if columns is None else columns
                 found = relaxation.minimise(
-                    columns, support, self._y, self._loss, cost, rows, lower, upper,
+                    columns, support, terms, cost, rows, lower, upper,
                     accuracy=accuracy, enough=enough, deadline=deadline, part=part,
                 )  # fmt: skip
             right = found is not None and (part is None or found.bound >= enough or found.gap <= 2 * accuracy)
@@ -267,7 +269,11 @@ class SvmOracle:
         if not support.size or not left > 0 or gram.worth_trying(self._y.size, support.size, tolerance, left):
             return None
         along = self._along(support)
-        return None if along is None else relaxation.at_support(along, sigma, self._y, self._C, 0.5 * tolerance, left)
+        return (
+            None
+            if along is None
+            else relaxation.at_support(along, sigma, self._terms.of(support), 0.5 * tolerance, left)
+        )
 
     def _along(self, support: Array) -> tuple[Array, Array] | None:
         """Return the data feature by feature, times the labels, and a support's places, for the compiled loop.

@@ -1,11 +1,12 @@
 """A node's joint relaxation as one compiled loop: the equations of ``oracle.relaxation``, over plain arrays.
 
 ``node`` prepares the problem and a start, and lets ``advance`` move the iterates until they are good enough or an end
-is reached. Nothing it says is believed: what is proven is computed from the data by ``certified``, and ``iterates``
-takes over where this breaks down. Symbols are those of ``relaxation``; Z = diag(y) X is transposed here, so that its
-rows are features. All complementary pairs stand in two arrays, P = (alpha, beta, x - lower, upper - x, theta) and
-Q = (s, xi, r, zeta, kappa), so that what is done to each pair is one loop; equations stand last in them, and are no
-pairs. All of it stands in one file: numba looks for changes of a cached function in its own file only.
+is reached. Nothing it says is believed: what is proven is computed from the data by ``certified`` or ``problem``, and
+``iterates`` takes over where this breaks down. Symbols are those of ``relaxation``; Z = diag(y) X is transposed here,
+so that its rows are features. All complementary pairs stand in two arrays, P = (alpha, beta, x - lower, upper - x, w -
+l sigma, u sigma - w, theta) and Q = (s, xi, r, zeta, push, pull, kappa), so that what is done to each pair is one loop;
+equations stand last in them, and are no pairs. What bounds on weights make of the system is in ``boxes``. All of it
+stands in one file: numba looks for changes of a cached function in its own file only.
 """
 
 from __future__ import annotations
@@ -162,21 +163,24 @@ def _square(S, N):
 
 @njit(**FAST)
 def advance(
-    Z, y, C, A, b, inequalities, cost, low, up, of, sigmas, held, fixed_v, constants,
-    P, Q, sigma, w, v_all, short, numbers, accuracy, enough, most,
+    Z, y, need, C, A, G, on_b, b, inequalities, cost, low, up, of, sigmas, held, fixed_v, constants, least, largest,
+    lows, ups, P, Q, sigma, w, v_all, short, numbers, accuracy, enough, most,
 ):  # fmt: skip
     """Take up to ``most`` steps; return how it ended.
 
-    ``held`` (k,): the lower bound of columns whose sigma is fixed, 0 for the others. ``constants``: what samples with
-    alpha = C add to y'alpha and to the sum of alpha, and the cost of what is fixed. ``numbers``: offset, gap, value,
-    bound, smallest gap, patience, iterations; the first is the iterate's, the others are told.
+    ``held`` (k,): the lower bound of columns whose sigma is fixed, 0 for the others. ``lows``, ``ups``: the columns
+    with a finite bound ``least``, ``largest`` on the weight. ``constants``: what samples with alpha = C, and linear
+    costs of b, add to y'alpha, what they add to the sum of alpha, and the cost of what is fixed. ``numbers``: offset,
+    gap, value, bound, smallest gap, patience, iterations; the first is the iterate's, the others are told.
     """
     k, l = Z.shape
     f, R = low.size, b.size
-    at_x, at_up, at_rows, size = 2 * l, 2 * l + f, 2 * l + 2 * f, 2 * l + 2 * f + R
-    pairs = at_rows + inequalities
+    at_x, at_up, at_least, at_largest = 2 * l, 2 * l + f, 2 * l + 2 * f, 2 * l + 2 * f + lows.size
+    at_rows = at_largest + ups.size
+    size, pairs = at_rows + R, at_rows + inequalities
     alpha, above, theta = P[:l], P[at_x:at_up], P[at_rows:]
-    s, xi, r, zeta, kappa = Q[:l], Q[l:at_x], Q[at_x:at_up], Q[at_up:at_rows], Q[at_rows:]
+    s, xi, r, zeta, kappa = Q[:l], Q[l:at_x], Q[at_x:at_up], Q[at_up:at_least], Q[at_rows:]
+    push, pull = Q[at_least:at_largest], Q[at_largest:at_rows]
     fixed_y, fixed_sum, at_fixed = constants
     offset, smallest, patience = numbers[0], numbers[4], numbers[5]
     # T: what the products are to change by; P and Q move by dP and dQ.
@@ -187,45 +191,80 @@ def advance(
     h, g, miss_x, image, inverse, weight = np.empty(f), np.empty(f), np.empty(f), np.empty(l), np.empty(l), np.empty(l)
     B, S, M = np.zeros((R, k)), np.empty((R, R)), np.empty((R, R))
     responses, miss_rows = np.empty((R, k + 1)), np.empty(R)
+    v_tilde, F, slope, to_w, to_x, kept = np.empty(k), np.empty(k), np.empty(k), np.ones(k), np.zeros(k), np.empty(k)
+    first, second, third, spread, moved = np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k)
+    bounded, beside = lows.size + ups.size > 0, False
+    for a in range(R):
+        for j in range(k):
+            beside = beside or G[a, j] != 0.0
     for step in range(most + 1):
         # the gap of the iterate's own numbers
         _into(Z, alpha, v_all)
         _back(Z, w, image)
-        norm, loss, summed, balance = 0.0, 0.0, fixed_sum, fixed_y
+        norm, loss, summed, balance, held_up = 0.0, 0.0, fixed_sum, fixed_y, 0.0
         value = at_fixed + fixed_sum - fixed_y * offset
         bound = at_fixed
         for i in range(l):
-            short[i] = 1.0 - image[i] - y[i] * offset
+            short[i] = need[i] - image[i] - y[i] * offset
             loss += C[i] * max(short[i], 0.0)
-            summed += alpha[i]
+            summed += need[i] * alpha[i]
             balance += y[i] * alpha[i]
+            held_up += alpha[i]
         for j in range(k):
             v_all[j] += fixed_v[j]
             if sigma[j] > 0:
                 norm += w[j] * w[j] / sigma[j]
             value -= fixed_v[j] * w[j]
-            bound -= 0.5 * held[j] * v_all[j] * v_all[j]
+        if beside:
+            for a in range(R):
+                for j in range(k):
+                    v_all[j] -= G[a, j] * theta[a]
+        for j in range(k):  # first: g(v), second: gamma
+            v_tilde[j] = v_all[j]
+            first[j] = second[j] = 0.5 * v_all[j] * v_all[j]
+        if bounded:
+            for j in range(k):
+                t = min(max(v_all[j], least[j]), largest[j])
+                first[j], second[j] = t * (v_all[j] - 0.5 * t), 0.0
+            for q in range(lows.size):
+                v_tilde[lows[q]] += push[q]
+                second[lows[q]] -= push[q] * least[lows[q]]
+            for q in range(ups.size):
+                v_tilde[ups[q]] -= pull[q]
+                second[ups[q]] += pull[q] * largest[ups[q]]
+            for j in range(k):
+                second[j] += 0.5 * v_tilde[j] * v_tilde[j]
+        for j in range(k):
+            bound -= held[j] * first[j]
         value += 0.5 * norm + loss
         bound += summed
+        for i in range(f):
+            v[i], g[i] = 0.0, 0.0
         for q in range(of.size):
-            v[sigmas[q]] = v_all[of[q]]
+            v[sigmas[q]], g[sigmas[q]] = first[of[q]], second[of[q]]
         miss = 0.0
         for a in range(R):
             left = -b[a]
             for i in range(f):
                 left += A[a, i] * (low[i] + above[i])
+            if beside:
+                for j in range(k):
+                    left += G[a, j] * w[j]
+            left += on_b[a] * offset
+            balance -= on_b[a] * theta[a]
             bound -= b[a] * theta[a]
             miss = max(miss, (left if a < inequalities else abs(left)) / max(1.0, abs(b[a])))
             miss_rows[a] = -left - kappa[a]
         for i in range(f):
-            d = cost[i] - 0.5 * v[i] * v[i]
+            d = cost[i]
             for a in range(R):
                 d += A[a, i] * theta[a]
             value += cost[i] * (low[i] + above[i])
+            miss_x[i] = r[i] - zeta[i] - d + g[i]
+            d -= v[i]
             bound += d * (low[i] if d > 0 else up[i])
-            miss_x[i] = r[i] - zeta[i] - d
         gap = (value - bound) / max(abs(value), TINY)
-        if miss > ROW_TOLERANCE:
+        if miss > ROW_TOLERANCE or abs(balance) > ROW_TOLERANCE * held_up:
             gap = max(gap, 1.0)
         numbers[0], numbers[1], numbers[2], numbers[3] = offset, gap, value, bound
         if not math.isfinite(gap):
@@ -252,11 +291,35 @@ def advance(
         for i in range(f):
             h[i] = 1.0 / (r[i] * per_P[at_x + i] + zeta[i] * per_P[at_up + i])
         for j in range(k):
-            E[j] = sigma[j]
-            miss_w[j] = sigma[j] * v_all[j] - w[j]
+            miss_w[j] = sigma[j] * v_tilde[j] - w[j]
+            slope[j] = 0.0
         for q in range(of.size):
-            i = sigmas[q]
-            E[of[q]] += h[i] * v[i] * v[i]
+            slope[of[q]] = h[sigmas[q]]
+        for j in range(k):
+            F[j] = slope[j] * v_tilde[j]
+            E[j] = sigma[j] + F[j] * v_tilde[j]
+            kept[j] = slope[j] * sigma[j] / E[j]
+        if bounded:  # first, second, third: K, L, B of ``boxes``
+            for j in range(k):
+                first[j], second[j], third[j], spread[j] = 0.0, 0.0, 0.0, 0.0
+            for q in range(lows.size):
+                j, t = lows[q], push[q] * per_P[at_least + q]
+                first[j], second[j], third[j] = t, t * least[j], t * least[j] * least[j]
+                spread[j] = t * (v_tilde[j] - least[j]) ** 2
+            for q in range(ups.size):
+                j, t = ups[q], pull[q] * per_P[at_largest + q]
+                u = largest[j]
+                spread[j] += t * (v_tilde[j] - u) ** 2
+                if first[j] > 0.0:
+                    spread[j] += sigma[j] * t * first[j] * (u - least[j]) ** 2
+                first[j], second[j], third[j] = first[j] + t, second[j] + t * u, third[j] + t * u * u
+            for j in range(k):
+                if first[j] > 0.0:
+                    e, z, u, K, L, t = sigma[j], slope[j], v_tilde[j], first[j], second[j], third[j]
+                    D, d = 1.0 + e * K + z * spread[j], z * (u * u + e * t) + e
+                    E[j], F[j], slope[j], kept[j] = d / D, z * (u + e * L) / D, z * (1.0 + e * K) / D, z * e / d
+                    to_w[j], to_x[j] = (1.0 + z * (t - L * u)) / D, z * (L - K * u) / D
+                first[j] = second[j] = 0.0
         for j in range(k):
             root[j] = math.sqrt(E[j])
             z, to, e = Z[j], scaled[j], root[j]
@@ -272,26 +335,26 @@ def advance(
         for a in range(R):
             for q in range(of.size):
                 i, j = sigmas[q], of[q]
-                B[a, j] = h[i] * v[i] / E[j] * A[a, i]
+                B[a, j] = F[j] / E[j] * A[a, i]
             to = responses[a]
             for j in range(k):
-                to[j] = -root[j] * B[a, j]
-            to[k] = 0.0
+                to[j] = -root[j] * (B[a, j] + G[a, j])
+            to[k] = -on_b[a]
             _solve(N, to)
             for j in range(k):
                 to[j] *= root[j]
         for i in range(f):
             g[i] = h[i]
         for q in range(of.size):
-            g[sigmas[q]] *= sigma[of[q]] / E[of[q]]
+            g[sigmas[q]] = kept[of[q]]
         for a in range(R):
             for o in range(R):
                 t = 0.0
                 for i in range(f):
                     t += A[a, i] * g[i] * A[o, i]
                 for j in range(k):
-                    t -= B[a, j] * responses[o, j]
-                S[a, o] = t
+                    t -= (B[a, j] + G[a, j]) * responses[o, j]
+                S[a, o] = t - on_b[a] * responses[o, k]
             if a < inequalities:
                 S[a, a] += kappa[a] / theta[a]
         t = 0.0
@@ -305,11 +368,33 @@ def advance(
                 tail += y[i] * da[i]
             right[k] = tail
             for i in range(f):
-                g[i] = h[i] * (T[at_x + i] * per_P[at_x + i] - T[at_up + i] * per_P[at_up + i] + miss_x[i])
+                g[i] = T[at_x + i] * per_P[at_x + i] - T[at_up + i] * per_P[at_up + i] + miss_x[i]
+            if bounded:  # first, second: tau, and what makes g~ of g
+                for q in range(lows.size):
+                    t = T[at_least + q] * per_P[at_least + q]
+                    first[lows[q]], second[lows[q]] = t, -t * least[lows[q]]
+                for j in range(k):
+                    spread[j], third[j] = 0.0, 0.0
+                for q in range(ups.size):
+                    t = T[at_largest + q] * per_P[at_largest + q]
+                    spread[ups[q]], third[ups[q]] = -t, t * largest[ups[q]]
+                for j in range(k):
+                    first[j], second[j] = first[j] + spread[j], second[j] + third[j]
             for j in range(k):
-                c[j] = miss_w[j]
+                c[j] = to_w[j] * miss_w[j] + E[j] * first[j] if bounded else miss_w[j]
             for q in range(of.size):
-                c[of[q]] += v[sigmas[q]] * g[sigmas[q]]
+                i, j = sigmas[q], of[q]
+                t = g[i]
+                if bounded:
+                    t += second[j]
+                c[j] += F[j] * t
+                moved[j] = slope[j] * t
+                if bounded:
+                    moved[j] += F[j] * first[j] + to_x[j] * miss_w[j]
+            for i in range(f):
+                g[i] *= h[i]
+            for q in range(of.size):
+                g[sigmas[q]] = moved[of[q]]
             for j in range(k):
                 right[j] = root[j] * right[j] + c[j] / root[j]
             _solve(N, right)
@@ -322,8 +407,8 @@ def advance(
                 for i in range(f):
                     side += A[a, i] * g[i]
                 for j in range(k):
-                    side -= B[a, j] * (c[j] - right[j])
-                dtheta[a] = side
+                    side += G[a, j] * right[j] - B[a, j] * (c[j] - right[j])
+                dtheta[a] = side + on_b[a] * right[k]
                 for o in range(R):
                     M[a, o] = S[a, o]
             if not _small(M, dtheta):
@@ -339,15 +424,25 @@ def advance(
                 t = 0.0
                 for a in range(R):
                     t += A[a, i] * dtheta[a]
+                v[i] = t
                 dx[i] = g[i] - h[i] * t
             for q in range(of.size):
                 i, j = sigmas[q], of[q]
                 t = (right[j] - c[j]) / E[j]
                 for a in range(R):
                     t += B[a, j] * dtheta[a]
-                dx[i] += h[i] * v[i] * t
+                dx[i] = g[i] - slope[j] * v[i] + F[j] * t
             for i in range(f):
                 dP[at_up + i] = -dx[i]
+            if bounded:
+                for j in range(k):
+                    moved[j] = 0.0
+                for q in range(of.size):
+                    moved[of[q]] = dx[sigmas[q]]
+                for q in range(lows.size):
+                    dP[at_least + q] = right[lows[q]] - least[lows[q]] * moved[lows[q]]
+                for q in range(ups.size):
+                    dP[at_largest + q] = largest[ups[q]] * moved[ups[q]] - right[ups[q]]
             shrink = 0.0
             for p in range(pairs):
                 dQ[p] = (T[p] - Q[p] * dP[p]) * per_P[p]
@@ -399,55 +494,60 @@ def _offset(scores, y, C):
 
 def node(
     all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start,
-    accuracy, goals, most,
+    accuracy, goals, most, all_need, weights, offsets, prices, least, largest,
 ):  # fmt: skip
     """Solve the relaxation within bounds; yield (end, numbers, alpha, x, w, theta, margins) for each goal in turn.
 
     ``all_Z`` (K, l): columns times labels; ``which`` (k,): its rows that take part, at the places ``where`` of x.
     ``all_C`` (l,): prices of slack. ``kept``, ``at_bound``: the samples that stay, and those with alpha = C; ``guess``:
     whether ``start`` (k + 1,), the weights and offset of a neighbour, is where to start. ``goals``: bounds at which to
-    stop. ``numbers``: as in ``advance``; the gap is on all samples. Arrays are contiguous, of float64, int64 and bool:
-    others would be compiled anew.
+    stop. ``all_need`` (l,): what margins should be at least. ``weights`` (R, k), ``offsets`` (R,): what the rows hold
+    of w and b. ``prices`` (k + 1,): linear costs of w and b. ``least``, ``largest`` (k,): bounds of w, times sigma.
+    ``numbers``: as in ``advance``; the gap is on all samples. Arrays are contiguous, of float64, int64 and bool: others
+    would be compiled anew.
     """
     # Three compiled functions: numba would optimise the loop a second time inside a caller of its own.
     problem, iterates, numbers, free, stays = _prepared(
-        all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start
-    )
+        all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start,
+        all_need, weights, offsets, prices, least, largest,
+    )  # fmt: skip
     for goal in goals:
         end = advance(*problem, *iterates, numbers, accuracy, goal, most)
         own = float(numbers[1])
         found = _finished(
-            all_Z, which, all_y, all_C, sides.size, lower, kept, at_bound, free, stays, problem, iterates, numbers
-        )
+            all_Z, which, all_y, all_C, all_need, prices, sides.size, lower, kept, at_bound, free, stays, problem,
+            iterates, numbers,
+        )  # fmt: skip
         yield (end, numbers, *found)
         numbers[1] = own
 
 
 @njit(**FAST)
 def _prepared(
-    all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start
-):
+    all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start,
+    all_need, weights, offsets, prices, least, largest,
+):  # fmt: skip
     """Return the problem, the first iterates and the numbers as ``advance`` takes them, what is free and what stays."""
     k, l, m, R0 = which.size, kept.size, cost.size, sides.size
-    y, C = np.empty(l), np.empty(l)
+    y, C, need = np.empty(l), np.empty(l), np.empty(l)
     Z = np.empty((k, l))
     biggest = 0.0  # of C
     for i in range(l):
-        y[i], C[i] = all_y[kept[i]], all_C[kept[i]]
+        y[i], C[i], need[i] = all_y[kept[i]], all_C[kept[i]], all_need[kept[i]]
         biggest = max(biggest, C[i])
     for j in range(k):
         row, to = all_Z[which[j]], Z[j]
         for i in range(l):
             to[i] = row[kept[i]]
-    fixed_v, fixed_y, fixed_sum = np.zeros(k), 0.0, 0.0
+    fixed_v, fixed_y, fixed_sum = np.zeros(k), -prices[k], 0.0
     for i in range(at_bound.size):
         fixed_y += all_C[at_bound[i]] * all_y[at_bound[i]]
-        fixed_sum += all_C[at_bound[i]]
+        fixed_sum += all_C[at_bound[i]] * all_need[at_bound[i]]
     for j in range(k):
         row, t = all_Z[which[j]], 0.0
         for i in range(at_bound.size):
             t += all_C[at_bound[i]] * row[at_bound[i]]
-        fixed_v[j] = t
+        fixed_v[j] = t - prices[j]
     # what is free
     position = np.full(m, -1)
     for j in range(k):
@@ -477,9 +577,12 @@ def _prepared(
         if lower[where[j]] == upper[where[j]]:
             held[j] = lower[where[j]]
     # A row that the bounds imply has no interior where it is tight, and a multiplier without end.
-    stays, b0 = np.empty(R0, dtype=np.int64), np.empty(R0)
+    stays, b0, beside = np.empty(R0, dtype=np.int64), np.empty(R0), np.empty(R0, dtype=np.bool_)
     R = 0
     for a in range(R0):
+        beside[a] = offsets[a] != 0.0
+        for j in range(k):
+            beside[a] = beside[a] or weights[a, j] != 0.0
         side, high, size = sides[a], 0.0, 0.0
         for i in range(m):
             t = matrix[a, i]
@@ -489,14 +592,16 @@ def _prepared(
             else:
                 side -= t * lower[i]
         b0[a] = side
-        if (size > 0 or abs(side) > ROW_TOLERANCE) if equalities[a] else high > side:
+        if beside[a] or ((size > 0 or abs(side) > ROW_TOLERANCE) if equalities[a] else high > side):
             stays[R] = a
             R += 1
     stays = stays[:R]
     stays = np.concatenate((stays[~equalities[stays]], stays[equalities[stays]]))
-    A, b, inequalities = np.empty((R, f)), np.empty(R), 0
+    A, G, on_b, b, inequalities = np.empty((R, f)), np.empty((R, k)), np.empty(R), np.empty(R), 0
     for a in range(R):
-        b[a] = b0[stays[a]]
+        b[a], on_b[a] = b0[stays[a]], offsets[stays[a]]
+        for j in range(k):
+            G[a, j] = weights[stays[a], j]
         if not equalities[stays[a]]:
             inequalities += 1
         for i in range(f):
@@ -511,15 +616,17 @@ def _prepared(
             t = 0.0
             for i in range(f):
                 t += A[a, i] * x[i]
-            if a < inequalities and not t < b[a]:
+            if a < inequalities and not beside[stays[a]] and not t < b[a]:
                 fits = False
         if fits:
             break
     sigma, w = held.copy(), np.zeros(k)
     for p in range(of.size):
         sigma[of[p]] = x[sigmas[p]]
-    P, Q = np.zeros(2 * l + 2 * f + R), np.zeros(2 * l + 2 * f + R)
-    alpha, beta, theta, s, xi, kappa = P[:l], P[l : 2 * l], P[2 * l + 2 * f :], Q[:l], Q[l : 2 * l], Q[2 * l + 2 * f :]
+    lows, ups = np.flatnonzero(least > -math.inf), np.flatnonzero(largest < math.inf)
+    at_least, at_largest, at_rows = 2 * l + 2 * f, 2 * l + 2 * f + lows.size, 2 * l + 2 * f + lows.size + ups.size
+    P, Q = np.zeros(at_rows + R), np.zeros(at_rows + R)
+    alpha, beta, theta, s, xi, kappa = P[:l], P[l : 2 * l], P[at_rows:], Q[:l], Q[l : 2 * l], Q[at_rows:]
     v, image, short = np.empty(k), np.empty(l), np.empty(l)
     if guess:
         for j in range(k):
@@ -549,12 +656,24 @@ def _prepared(
             alpha[i] *= min(0.5 * biggest, max(50 * scale, 0.05 * biggest))
         _back(Z, w, image)
         for i in range(l):
-            short[i] = y[i] * image[i]
+            short[i] = y[i] * (image[i] + 1.0 - need[i])  # kinks where y (image + b) is as needed
         offset = _offset(short, y, C)
+    if lows.size + ups.size > 0:
+        size = 1e-8
+        for j in range(k):
+            size = max(size, abs(w[j]))
+        for j in range(k):
+            lo, hi = least[j], largest[j]
+            room = 0.1 * min(size, sigma[j] * (hi - lo))
+            if lo > -math.inf:
+                w[j] = max(w[j], sigma[j] * lo + room)
+            if hi < math.inf:
+                w[j] = min(w[j], sigma[j] * hi - room)
+        _back(Z, w, image)
     mean = 0.0
     for i in range(l):
         beta[i] = C[i] - alpha[i]
-        short[i] = 1 - image[i] - y[i] * offset
+        short[i] = need[i] - image[i] - y[i] * offset
         mean += abs(short[i])
     mean = max(1.0, mean / l)
     for i in range(l):
@@ -572,28 +691,49 @@ def _prepared(
         t = b[a]
         for i in range(f):
             t -= A[a, i] * x[i]
-        kappa[a] = max(t, 1e-3 * max(1.0, abs(b[a])))
-        theta[a] = typical
+        kappa[a], theta[a] = max(t, 1e-3 * max(1.0, abs(b[a]))), typical
+        if beside[stays[a]]:
+            size, t = 0.0, t - on_b[a] * offset
+            for j in range(k):
+                t -= G[a, j] * w[j]
+                size = max(size, abs(G[a, j]))
+            kappa[a] = max(t, max(0.3 * abs(t), 1e-3 * max(1.0, abs(b[a]))))
+            theta[a] = math.sqrt(2.0 * typical) / size if size > 0.0 else 0.1 * biggest / abs(on_b[a])
+    # v~ = w / sigma where a multiplier can make it so, and products of the size of the others, but no larger v~
+    size = 0.3 * math.sqrt(2.0 * typical)
+    for q in range(lows.size):
+        j = lows[q]
+        t = w[j] - sigma[j] * least[j]
+        P[at_least + q], Q[at_least + q] = t, min(0.3 * typical / t, size) + max(w[j] / sigma[j] - v[j], 0.0)
+    for q in range(ups.size):
+        j = ups[q]
+        t = sigma[j] * largest[j] - w[j]
+        P[at_largest + q], Q[at_largest + q] = t, min(0.3 * typical / t, size) + max(v[j] - w[j] / sigma[j], 0.0)
     for i in range(f):
         P[2 * l + i], P[2 * l + f + i] = x[i] - low[i], up[i] - x[i]
         Q[2 * l + i] = Q[2 * l + f + i] = typical
     numbers = np.array([offset, 0.0, 0.0, 0.0, math.inf, PATIENCE, 0.0])
     constants = fixed_y, fixed_sum, at_fixed
-    problem = Z, y, C, A, b, inequalities, c, low, up, of, sigmas, held, fixed_v, constants
+    problem = (
+        Z, y, need, C, A, G, on_b, b, inequalities, c, low, up, of, sigmas, held, fixed_v, constants, least, largest,
+        lows, ups,
+    )  # fmt: skip
     return problem, (P, Q, sigma, w, v, short), numbers, free, stays
 
 
 @njit(**FAST)
-def _finished(all_Z, which, all_y, all_C, rows, lower, kept, at_bound, free, stays, problem, iterates, numbers):
+def _finished(
+    all_Z, which, all_y, all_C, all_need, prices, rows, lower, kept, at_bound, free, stays, problem, iterates, numbers
+):
     """Return alpha of all samples, all x, w, all theta and all margins; the gap in ``numbers`` becomes that on them."""
-    _, _, _, _, _, _, _, low, up, _, _, _, fixed_v, (fixed_y, fixed_sum, _) = problem
+    low, up, fixed_v, (fixed_y, fixed_sum, _) = problem[10], problem[11], problem[15], problem[16]
     P, _, _, w, _, _ = iterates
     k, l, f = which.size, kept.size, free.size
-    alpha, above, theta = P[:l], P[2 * l : 2 * l + f], P[2 * l + 2 * f :]
+    alpha, above, theta = P[:l], P[2 * l : 2 * l + f], P[P.size - stays.size :]
     full_alpha, full_x, full_theta = np.zeros(all_y.size), lower.copy(), np.zeros(rows)
     margins = np.empty(all_y.size)
     for i in range(all_y.size):
-        margins[i] = all_y[i] * numbers[0]
+        margins[i] = 1.0 - all_need[i] + all_y[i] * numbers[0]
     for i in range(at_bound.size):
         full_alpha[at_bound[i]] = all_C[at_bound[i]]
     for i in range(l):
@@ -612,8 +752,8 @@ def _finished(all_Z, which, all_y, all_C, rows, lower, kept, at_bound, free, sta
             left_out += all_C[i] * max(1.0 - margins[i], 0.0)
         for i in range(l):
             left_out -= all_C[kept[i]] * max(1.0 - margins[kept[i]], 0.0)
-        left_out -= fixed_sum - fixed_y * numbers[0]
+        left_out -= fixed_sum - (fixed_y + prices[k]) * numbers[0]
         for j in range(k):
-            left_out += fixed_v[j] * w[j]
+            left_out += (fixed_v[j] + prices[j]) * w[j]
         numbers[1] += left_out / max(abs(numbers[2]), TINY)
     return full_alpha, full_x, w, full_theta, margins

@@ -33,8 +33,9 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrs
 
+from fsmodels.models.fsp.oracle.systems import cholesky
 from fsmodels.models.proofs.svm import Array, PrimalDual, SvmProof, balanced, hinges
 
 ITERATION_LIMIT = 200  # measured: 5-35 on all data tried, badly scaled and degenerate ones included
@@ -78,7 +79,7 @@ class Features:
         np.multiply(self._A, np.sqrt(self._inverse)[:, None], out=self._scaled)
         H = dsyrk(1.0, self._scaled, trans=1, lower=1)
         np.einsum("ii->i", H)[:-1] += 1.0
-        self._factor = _cholesky(H)
+        self._factor = cholesky(H)
         return self._factor is not None
 
     def step(self, r: Array, r_u: Array, r_e: float) -> tuple[Array, float, Array]:
@@ -132,7 +133,7 @@ class Samples:
         """Factor the system of these diagonals; whether it could be."""
         M = self._K.copy(order="F")
         np.einsum("ii->i", M)[:] += d
-        self._factor = _cholesky(M)
+        self._factor = cholesky(M)
         if self._factor is not None:
             self._along_y = dpotrs(self._factor, self._y, lower=1)[0]
         return self._factor is not None
@@ -146,17 +147,6 @@ class Samples:
 
 
 System = Features | Samples
-
-
-def _cholesky(H: Array) -> Array | None:
-    """Lower Cholesky factor, with a relative shift of the diagonal where rounding made H singular."""
-    diagonal = H.diagonal().copy()
-    for shift in (0.0, 1e-15, 1e-13, 1e-11):
-        np.einsum("ii->i", H)[:] = diagonal * (1 + shift)
-        factor, info = dpotrf(H, lower=1)
-        if info == 0:
-            return factor
-    return None
 
 
 def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float, deadline: float) -> tuple[int, str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fsmodels.models.fsp.oracle.boxes import Boxes
 from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows
 from fsmodels.models.fsp.oracle.screening import Screened
 from fsmodels.models.fsp.oracle.systems import FeatureSystem, SampleSystem
@@ -27,20 +28,22 @@ class Iterates:
     """The iterates of one run."""
 
     def __init__(self, problem: JointProblem, part: Screened | None) -> None:
-        columns, where, y, loss, cost = problem.columns, problem.where, problem.y, problem.loss, problem.cost
+        columns, where, terms, cost = problem.columns, problem.where, problem.terms, problem.cost
         rows, lower, upper = problem.rows, problem.lower, problem.upper
-        self.all_loss, self.cost, self.lower, self.upper = loss, cost, lower, upper
-        self.columns, self.all_y, self.part, self.where = columns, y, part, where
+        y, loss = terms.y, terms.loss
+        self.terms, self.cost, self.lower, self.upper = terms, cost, lower, upper
+        self.columns, self.part, self.where = columns, part, where
+        self.fixed_v, self.fixed_y, self.fixed_sum = -terms.slope[:-1], -float(terms.slope[-1]), 0.0
         if part is None:
-            self.y, self.loss, self.Z = y, loss, np.multiply(columns, y[:, None], order="F")
-            self.fixed_v, self.fixed_y, self.fixed_sum = np.zeros(where.size), 0.0, 0.0
+            self.y, self.loss, self.need, self.Z = y, loss, terms.need, np.multiply(columns, y[:, None], order="F")
         else:  # alpha = C contributes constants
-            self.y, self.loss = y[part.kept], loss.of(part.kept)
+            self.y, self.loss, self.need = y[part.kept], loss.of(part.kept), terms.need[part.kept]
             self.Z = np.multiply(columns[part.kept], self.y[:, None], order="F")
             at_bound = np.zeros(y.size)
             at_bound[part.at_bound] = loss.C[part.at_bound]
-            self.fixed_v = columns.T @ (y * at_bound)
-            self.fixed_y, self.fixed_sum = float(y @ at_bound), float(at_bound.sum())
+            self.fixed_v = self.fixed_v + columns.T @ (y * at_bound)
+            self.fixed_y += float(y @ at_bound)
+            self.fixed_sum = float(terms.need @ at_bound)
         self.ridge = 0.5 / self.loss.C  # of the diagonal, with the squared hinge, in place of the pair beta, xi
         free = self.free = np.flatnonzero(lower < upper)
         position = np.full(cost.size, -1)
@@ -49,14 +52,20 @@ class Iterates:
         self.of = position[free[self.sigmas]]  # their columns
         fixed = np.flatnonzero(lower == upper)
         held, A = rows.matrix[:, fixed] * lower[fixed], rows.matrix[:, free]
-        b = rows.sides - held.sum(axis=1)
+        b, (G, g) = rows.sides - held.sum(axis=1), rows.beside(where.size)
+        beside = G.any(axis=1) | (g != 0.0)
         # A row that the bounds imply has no interior where it is tight, and a multiplier without end.
         most = np.maximum(A, 0.0) @ upper[free] + np.minimum(A, 0.0) @ lower[free]
-        kept = np.where(rows.equal, A.any(axis=1) | (np.abs(b) > ROW_TOLERANCE), most > b)
-        self.rows = rows = Rows(rows.matrix[kept], rows.sides[kept], rows.equal[kept])
-        self.b, self.A, self.c = b[kept], A[kept], cost[free]
+        kept = beside | np.where(rows.equal, A.any(axis=1) | (np.abs(b) > ROW_TOLERANCE), most > b)
+        own = (G[kept], g[kept]) if rows.weights is not None else (None, None)
+        self.all_rows, self.kept_rows = rows, kept
+        self.rows = rows = Rows(rows.matrix[kept], rows.sides[kept], rows.equal[kept], *own)
+        self.b, self.A, self.c, self.G, self.on_b = b[kept], A[kept], cost[free], G[kept], g[kept]
+        self.on_x = ~beside[kept]
         self.at_fixed = float(cost[fixed] @ lower[fixed])
-        self.problem = replace(problem, rows=rows)
+        self.all_problem, self.problem = problem, replace(problem, rows=rows)
+        self.lows, self.ups = np.flatnonzero(np.isfinite(terms.least)), np.flatnonzero(np.isfinite(terms.largest))
+        self.least, self.largest = terms.least[self.lows], terms.largest[self.ups]
         self.form: FeatureSystem | SampleSystem = (FeatureSystem if where.size <= self.y.size else SampleSystem)(
             self.Z, self.y
         )
@@ -68,7 +77,7 @@ class Iterates:
         low, span = self.lower[self.free], (self.upper - self.lower)[self.free]
         for share in STARTS:
             self.x = low + share * span
-            if np.all((self.A @ self.x)[inside] < self.b[inside]):
+            if np.all((self.A @ self.x < self.b)[inside & self.on_x]):
                 break
         self.sigma = self.lower[self.where].astype(float)
         self.sigma[self.of] = self.x[self.sigmas]
@@ -84,41 +93,63 @@ class Iterates:
             self.w = scale * self.sigma * v
             self.alpha = shares * (scale if loss.squared else min(0.5 * most, max(50 * scale, 0.05 * most)))
             image = self.Z @ self.w
-            self.offset = loss.offset(y * image, y)[1]
+            self.offset = loss.offset(y * (image + 1 - self.need), y)[1]
         else:
             self.w, self.offset = self.part.w[self.where] * (self.sigma > 0), self.part.offset
             self.alpha, image = 0.5 * C, self.Z @ self.w
-        short = 1 - image - y * self.offset
-        size = float(np.abs(short).mean())
-        spread = np.hypot(short, max(1e-6 if loss.squared else 1.0, size))
+        sigma, size = self.sigma, max(float(np.abs(self.w).max(initial=0.0)), 1e-8)
+        wide = sigma * (self.terms.largest - self.terms.least)
+        room = 0.1 * np.minimum(size, wide, where=np.isfinite(wide), out=np.full(wide.size, size))
+        self.w[self.lows] = np.maximum(self.w[self.lows], sigma[self.lows] * self.least + room[self.lows])
+        self.w[self.ups] = np.minimum(self.w[self.ups], sigma[self.ups] * self.largest - room[self.ups])
+        self.over = self.w[self.lows] - sigma[self.lows] * self.least
+        self.under = sigma[self.ups] * self.largest - self.w[self.ups]
+        if self.over.size or self.under.size:
+            image = self.Z @ self.w
+        short = self.need - image - y * self.offset
+        mean = float(np.abs(short).mean())
+        spread = np.hypot(short, max(1e-6 if loss.squared else 1.0, mean))
         self.s, self.xi = 0.5 * (spread - short), 0.5 * (spread + short)
         self.beta = C - self.alpha
         if loss.squared:  # all products are equal; multipliers of 2 C xi would be too large where C is
             self.alpha = np.minimum(2 * C, LARGER * float(self.alpha.mean())) * self.xi
             self.beta = self.xi = NOTHING
-        left = self.b - self.A @ self.x
+        left = self.b - self.A @ self.x - self.G @ self.w - self.on_b * self.offset
+        left = np.where(self.on_x, left, np.maximum(left, 0.3 * np.abs(left)))
         self.kappa = np.where(inside, np.maximum(left, 1e-3 * np.maximum(1.0, np.abs(self.b))), 0.0)
         v = self.fixed_v + self.Z.T @ self.alpha
         typical = max(1e-8, 0.5 * float(v @ v) / max(1, v.size), float(np.abs(self.c).max(initial=0.0)))
-        self.theta = np.where(inside, typical, 0.0)
+        reach, on_b = np.abs(self.G).max(axis=1, initial=0.0), np.abs(self.on_b)
+        beside = np.full(on_b.size, typical)
+        np.divide(0.1 * float(C.max()), on_b, out=beside, where=on_b > 0)
+        np.divide(math.sqrt(2 * typical), reach, out=beside, where=reach > 0)
+        self.theta = np.where(inside, beside, 0.0)
+        # v~ = w / sigma where a multiplier can make it so, and products of the size of the others, but no larger v~
+        at = np.divide(self.w, self.sigma, out=np.zeros_like(self.w), where=self.sigma > 0)
+        most = 0.3 * math.sqrt(2 * typical)
+        self.push = np.minimum(0.3 * typical / self.over, most) + np.maximum(at - v, 0.0)[self.lows]
+        self.pull = np.minimum(0.3 * typical / self.under, most) + np.maximum(v - at, 0.0)[self.ups]
         self.r, self.zeta = np.full(self.free.size, typical), np.full(self.free.size, typical)
 
     def gap(self) -> float:
         """Return the relative gap of the iterate's own numbers, infeasibilities included."""
-        self.v = self.fixed_v + self.Z.T @ self.alpha
-        self.short = 1 - self.Z @ self.w - self.y * self.offset
+        self.v = self.fixed_v + self.Z.T @ self.alpha - self.G.T @ self.theta
+        self.short = self.need - self.Z @ self.w - self.y * self.offset
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             norms = np.where(self.sigma > 0, self.w**2 / self.sigma, 0.0)
             value = float(self.c @ self.x) + self.at_fixed + 0.5 * float(norms.sum())
         value += self.loss.cost(np.maximum(self.short, 0.0))
         value += self.fixed_sum - float(self.fixed_v @ self.w) - self.fixed_y * self.offset
         self.value = value
-        total, gained = self.fixed_sum + float(self.alpha.sum()), self.fixed_sum + self.loss.gained(self.alpha)
+        total = abs(self.fixed_sum) + float(np.abs(self.need) @ self.alpha)
+        gained = self.fixed_sum + self.loss.gained(self.alpha) + float((self.need - 1) @ self.alpha)
         self.bound_estimate, _ = self.problem.bound(total, gained, self.v, self.theta)
         scale = max(abs(value), TINY)
-        left = self.A @ self.x - self.b
+        left = self.A @ self.x + self.G @ self.w + self.on_b * self.offset - self.b
         miss = np.where(self.rows.equal, np.abs(left), np.maximum(left, 0.0)) / np.maximum(1.0, np.abs(self.b))
-        if float(miss.max(initial=0.0)) > ROW_TOLERANCE:
+        self.balance = self.fixed_y + float(self.y @ self.alpha - self.on_b @ self.theta)
+        unbalanced = abs(self.balance) > ROW_TOLERANCE * float(self.alpha.sum())
+        if float(miss.max(initial=0.0)) > ROW_TOLERANCE or unbalanced:
             return max((value - self.bound_estimate) / scale, 1.0)
         return (value - self.bound_estimate) / scale
 
@@ -126,116 +157,148 @@ class Iterates:
         """Return the bound of the repaired alpha, and x as it is."""
         alpha, margins = self.alpha, 1 - self.short
         if self.part is not None:
-            alpha = np.zeros(self.all_y.size)
-            at_bound = self.part.at_bound
-            alpha[at_bound], alpha[self.part.kept] = self.all_loss.C[at_bound], self.alpha
-            margins = self.all_y * (self.columns @ self.w + self.offset)
+            terms, at_bound = self.terms, self.part.at_bound
+            alpha = np.zeros(terms.y.size)
+            alpha[at_bound], alpha[self.part.kept] = terms.loss.C[at_bound], self.alpha
+            margins = 1 - terms.need + terms.y * (self.columns @ self.w + self.offset)
             hinge = np.maximum(1 - margins, 0.0)
             hinge[self.part.kept] = 0.0
-            left_out = self.all_loss.cost(hinge)
-            left_out -= self.fixed_sum - float(self.fixed_v @ self.w) - self.fixed_y * self.offset
+            left_out = terms.loss.cost(hinge)
+            along = float((self.fixed_v + terms.slope[:-1]) @ self.w)
+            left_out -= self.fixed_sum - along - (self.fixed_y + float(terms.slope[-1])) * self.offset
             gap += left_out / max(abs(self.value), TINY)
-        bound, alpha, reduced_costs = self.problem.proven(alpha, self.theta)
+        theta = np.zeros(self.kept_rows.size)
+        theta[self.kept_rows] = self.theta
+        bound, alpha, theta, reduced_costs = self.all_problem.proven(alpha, theta)
         x = self.lower.astype(float)
         x[self.free] = self.x
-        constant = self.all_loss.gained(alpha)
-        return Relaxed(bound, x, alpha, reduced_costs, gap, iterations, margins, self.w, self.offset, constant)
+        constant = self.terms.gained(alpha)
+        return Relaxed(bound, x, alpha, theta, reduced_costs, gap, iterations, margins, self.w, self.offset, constant)
 
     def step(self) -> bool:
         """Take one predictor and corrector step; False where the system cannot be factorised."""
-        sigmas, of, A = self.sigmas, self.of, self.A
-        inside = ~self.rows.equal
+        sigmas, of, A, G, on_b = self.sigmas, self.of, self.A, self.G, self.on_b
+        inside, size = ~self.rows.equal, self.sigma.size
         above, below = self.x - self.lower[self.free], self.upper[self.free] - self.x
         with np.errstate(all="ignore"):
-            v = np.zeros(self.free.size)
-            v[sigmas] = self.v[of]
+            v = self.v + self._at_low(self.push) - self._at_up(self.pull)
             h = 1 / (self.r / above + self.zeta / below)
-            E = self.sigma.copy()
-            E[of] += h[sigmas] * v[sigmas] ** 2
+            h_column = np.zeros(size)
+            h_column[of] = h[sigmas]
+            low, up = self._at_low(self.least), self._at_up(self.largest)
+            kp, kq = self._at_low(self.push / self.over), self._at_up(self.pull / self.under)
+            boxes = Boxes(self.sigma, h_column, v, low, up, kp, kq)
+            E = boxes.E
             bounded = self.beta.size > 0
             if not self.form.factor(self.s / self.alpha + (self.xi / self.beta if bounded else self.ridge), E):
                 return False
-            P = np.zeros((E.size, self.b.size))
-            P[of] = ((h * v)[sigmas] / E[of])[:, None] * A[:, sigmas].T
+            P = np.zeros((size, self.b.size))
+            P[of] = (boxes.F[of] / E[of])[:, None] * A[:, sigmas].T
             kept = h.copy()
-            kept[sigmas] *= self.sigma[of] / E[of]
+            kept[sigmas] = boxes.kept[of]
             ratio = np.divide(self.kappa, self.theta, out=np.zeros_like(self.theta), where=inside)
-            responses = [self.form.solve(None, -E * p, 0.0) for p in P.T]
+            both = P + G.T
+            responses = [self.form.solve(None, -E * p, e) for p, e in zip(both.T, on_b, strict=True)]
             T = (A * kept) @ A.T + np.diag(ratio)
-            for i, (_, dw, _) in enumerate(responses):
-                T[:, i] -= P.T @ dw
-            miss_x = self.r + 0.5 * v**2 - self.c - A.T @ self.theta - self.zeta
-            miss_rows = self.b - A @ self.x - self.kappa
+            for i, (_, dw, db) in enumerate(responses):
+                T[:, i] -= both.T @ dw + on_b * db
+            curb = np.zeros(self.free.size)
+            curb[sigmas] = (0.5 * v**2 - low * self._at_low(self.push) + up * self._at_up(self.pull))[of]
+            miss_x = self.r + curb - self.c - A.T @ self.theta - self.zeta
+            miss_rows = self.b - A @ self.x - G @ self.w - on_b * self.offset - self.kappa
             miss_margins = self.short + self.s - (self.xi if bounded else self.ridge * self.alpha)
-            miss_w = self.sigma * self.v - self.w
+            miss_w = self.sigma * v - self.w
 
             def direction(to: tuple[Array, ...]) -> tuple[Any, ...]:
                 """Return the Newton direction that moves each product by ``to``."""
                 margins = miss_margins + to[0] / self.alpha - (to[1] / self.beta if bounded else 0.0)
                 g = to[2] / above - to[3] / below + miss_x
-                c = miss_w.copy()
-                c[of] += (v * h * g)[sigmas]
-                da, dw, db = self.form.solve(margins, c, -self.fixed_y - float(self.y @ self.alpha))
+                g_column = np.zeros(size)
+                g_column[of] = g[sigmas]
+                c, e = boxes.sides(miss_w, g_column, self._at_low(to[5] / self.over), self._at_up(to[6] / self.under))
+                moved_x = h * g
+                moved_x[sigmas] = e[of]
+                da, dw, db = self.form.solve(margins, c, -self.balance)
                 dtheta = np.zeros(self.b.size)
                 if dtheta.size:
                     moved = np.divide(to[4], self.theta, out=np.zeros_like(self.theta), where=inside)
-                    dtheta = np.linalg.solve(T, moved - miss_rows + A @ (h * g) - P.T @ (c - dw))
+                    right = moved - miss_rows + A @ moved_x - P.T @ (c - dw) + G @ dw + on_b * db
+                    dtheta = np.linalg.solve(T, right)
                     for t, (da_i, dw_i, db_i) in zip(dtheta, responses, strict=True):
                         da, dw, db = da + t * da_i, dw + t * dw_i, db + t * db_i
-                dv = np.zeros(self.free.size)
-                dv[sigmas] = ((dw - c) / E + P @ dtheta)[of]
-                dx = h * (v * dv - A.T @ dtheta + g)
+                along = A.T @ dtheta
+                dx = moved_x - h * along
+                dv = ((dw - c) / E + P @ dtheta)[of]
+                dx[sigmas] = e[of] - boxes.S[of] * along[sigmas] + boxes.F[of] * dv
                 ds, dbeta = (to[0] - self.s * da) / self.alpha, -da if bounded else NOTHING
                 dxi = (to[1] - self.xi * dbeta) / self.beta
                 dr, dzeta = (to[2] - self.r * dx) / above, (to[3] + self.zeta * dx) / below
                 dkappa = np.where(inside, moved - ratio * dtheta, 0.0) if dtheta.size else dtheta
-                return da, ds, dbeta, dxi, dx, dr, dzeta, dtheta, dkappa, dw, db
+                dsigma = np.zeros(size)
+                dsigma[of] = dx[sigmas]
+                dover = dw[self.lows] - self.least * dsigma[self.lows]
+                dunder = self.largest * dsigma[self.ups] - dw[self.ups]
+                dpush, dpull = (to[5] - self.push * dover) / self.over, (to[6] - self.pull * dunder) / self.under
+                moves = [
+                    (da, ds),
+                    (dbeta, dxi),
+                    (dx, dr),
+                    (-dx, dzeta),
+                    (dtheta, dkappa),
+                    (dover, dpush),
+                    (dunder, dpull),
+                ]
+                return moves, dw, db
 
             pairs = self._pairs(above, below)
             products = [p * q for p, q in pairs]
             count = sum(p.size for p in products) - int(np.count_nonzero(self.rows.equal))
             mu = sum(float(p.sum()) for p in products) / count
             try:
-                affine = direction(tuple(-p for p in products))
-                moves = _moves(affine)
+                moves, _, _ = direction(tuple(-p for p in products))
                 t = min(1.0, _reach(pairs, moves, inside))
                 ahead = sum(float((p + t * dp) @ (q + t * dq)) for (p, q), (dp, dq) in zip(pairs, moves, strict=True))
                 target = mu * min(1.0, max(ahead / (count * mu), 1e-6)) ** 3
                 aims = [target - p - dp * dq for p, (dp, dq) in zip(products, moves, strict=True)]
                 aims[4] = np.where(inside, aims[4], 0.0)
-                final = direction(tuple(aims))
+                moves, dw, db = direction(tuple(aims))
             except np.linalg.LinAlgError:
                 return False
-            t = min(1.0, TO_BOUNDARY * _reach(pairs, _moves(final), inside))
+            t = min(1.0, TO_BOUNDARY * _reach(pairs, moves, inside))
         if not math.isfinite(t) or t < 1e-10:
             return False
-        da, ds, dbeta, dxi, dx, dr, dzeta, dtheta, dkappa, dw, db = final
-        self.alpha, self.beta, self.s, self.xi = (
-            self.alpha + t * da,
-            self.beta + t * dbeta,
-            self.s + t * ds,
-            self.xi + t * dxi,
-        )
-        self.x, self.r, self.zeta = self.x + t * dx, self.r + t * dr, self.zeta + t * dzeta
-        self.theta, self.kappa = self.theta + t * dtheta, self.kappa + t * dkappa
+        reached = [(p + t * dp, q + t * dq) for (p, q), (dp, dq) in zip(pairs, moves, strict=True)]
+        (self.alpha, self.s), (self.beta, self.xi), (_, self.r), (_, self.zeta), (self.theta, self.kappa) = reached[:5]
+        (self.over, self.push), (self.under, self.pull) = reached[5:]
+        self.x = self.x + t * moves[2][0]
         self.w, self.offset = self.w + t * dw, self.offset + t * db
         self.sigma[of] = self.x[sigmas]
         return True
 
+    def _at_low(self, values: Array) -> Array:
+        """Return values of the lower bounds of weights by columns, 0 where there is none."""
+        return _spread(values, self.lows, self.where.size)
+
+    def _at_up(self, values: Array) -> Array:
+        return _spread(values, self.ups, self.where.size)
+
     def _pairs(self, above: Array, below: Array) -> list[tuple[Array, Array]]:
+        """Return the complementary pairs; the rows' are the fifth."""
         return [
             (self.alpha, self.s),
             (self.beta, self.xi),
             (above, self.r),
             (below, self.zeta),
             (self.theta, self.kappa),
+            (self.over, self.push),
+            (self.under, self.pull),
         ]
 
 
-def _moves(d: tuple[Any, ...]) -> list[tuple[Array, Array]]:
-    """Return a direction as the moves of the complementary pairs."""
-    da, ds, dbeta, dxi, dx, dr, dzeta, dtheta, dkappa, _, _ = d
-    return [(da, ds), (dbeta, dxi), (dx, dr), (-dx, dzeta), (dtheta, dkappa)]
+def _spread(values: Array, where: Array, size: int) -> Array:
+    found = np.zeros(size)
+    found[where] = values
+    return found
 
 
 def _reach(pairs: list[tuple[Array, Array]], moves: list[tuple[Array, Array]], inside: Array) -> float:

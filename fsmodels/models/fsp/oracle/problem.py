@@ -1,8 +1,37 @@
-"""What a joint relaxation is given, and what multipliers prove about it on the data: (*) of ``oracle.relaxation``."""
+r"""What a joint relaxation is given, and what multipliers prove about it on the data: (*) of ``oracle.relaxation``.
+
+An edited SUB
+    With sides d, bounds on weights that scale with sigma, linear costs (c, c_b) of w and b, and rows of the user's on
+    sigma, w and b at once (a fixed b, or a bound on it, is such a row):
+
+    .. math::
+        q(\sigma) = \min_{w, b, \xi}\ & \tfrac12 \sum_j w_j^2 / \sigma_j + c^\top w + c_b b + \sum_i C_i \xi_i \\
+        \text{s.t.}\ & y_i (w^\top x_i + b) + \xi_i \ge d_i,\ \xi \ge 0,\quad
+                       l_j \sigma_j \le w_j \le u_j \sigma_j,\quad S \sigma + G w + g b \le h
+
+    With multipliers alpha of the margins and pi >= 0 of the rows (free where they are equations), the Lagrangian is
+    linear in xi (alpha_i <= C_i) and in b, so that y'alpha - g'pi = c_b, and with v = Z'alpha - G'pi - c it leaves
+
+    .. math::
+        d^\top \alpha - h^\top \pi + \pi^\top S \sigma - \sum_j \sigma_j g_j(v_j), \qquad
+        g_j(v) = \max_{l_j \le t \le u_j} (v t - \tfrac12 t^2) = v t^* - \tfrac12 t^{*2},\
+        t^* = \min(\max(v, l_j), u_j)
+
+    since for sigma_j > 0 the least of w^2/(2 sigma_j) - v w is sigma_j times that of t^2/2 - v t, t = w / sigma_j, and
+    for sigma_j = 0 the bounds leave w_j = 0. So g_j takes the place of v^2/2 in every cut, bound and reduced cost. The
+    bounds scaled by sigma say the same as the user's at sigma_j = 1, and where sigma_j = 0 they say w_j = 0, which is
+    within the user's where these allow 0; where they do not, the user's model has no point with sigma_j = 0, and
+    whoever asks keeps sigma_j at 1. Any alpha in [0, C] and pi of the right signs with y'alpha - g'pi = c_b prove it,
+    optimal or not.
+The repair of multipliers
+    alpha is clipped to [0, C], pi to its signs. What the balance misses is given to an equation with b where there is
+    one; else whatever pushes too far, of the y_i alpha_i and -g_r pi_r, is scaled down, which keeps all signs and
+    boxes. With c_b = 0 that is enough; else the alpha of the other class may have to rise by what is left.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,12 +40,62 @@ from fsmodels.models.proofs.svm import EPSILON, Array, SlackLoss, repaired
 
 
 @dataclass(frozen=True)
+class Terms:
+    """What SUB says of its samples and weights, by the names of the module's text.
+
+    ``y``, ``need`` (d) of shape (l,); ``loss``: what slacks cost; ``slope`` (c, c_b) of shape (k + 1,); ``least``,
+    ``largest`` (l_j, u_j) of shape (k,), infinite where there is none. ``edited``: whether there may be anything but
+    labels and prices.
+    """
+
+    y: Array
+    loss: SlackLoss
+    need: Array
+    slope: Array
+    least: Array
+    largest: Array
+    edited: bool = True
+
+    @classmethod
+    def plain(cls, y: Array, loss: SlackLoss, features: int) -> Terms:
+        """Return those of a SUB as built."""
+        free = np.full(features, np.inf)
+        return cls(y, loss, np.ones(y.size), np.zeros(features + 1), -free, free, edited=False)
+
+    def of(self, support: Array) -> Terms:
+        """Return those of some of the features."""
+        if support.size == self.least.size:
+            return self
+        if not self.edited:
+            k = support.size
+            return replace(self, slope=self.slope[: k + 1], least=self.least[:k], largest=self.largest[:k])
+        slope = np.append(self.slope[support], self.slope[-1])
+        return Terms(self.y, self.loss, self.need, slope, self.least[support], self.largest[support])
+
+    def gained(self, alpha: Array) -> float:
+        """Return d'alpha, less what a squared loss takes of it: what alpha proves besides the weights and rows."""
+        return self.loss.gained(alpha) + float((self.need - 1.0) @ alpha)
+
+    def curb(self, v: Array) -> tuple[Array, Array]:
+        """Return g(v) and where it is attained."""
+        at = np.minimum(np.maximum(v, self.least), self.largest)
+        return at * (v - 0.5 * at), at
+
+
+@dataclass(frozen=True)
 class Rows:
-    """Rows ``matrix x <= sides``, with equality where ``equal``."""
+    """Rows ``matrix x + weights w + offset b <= sides``, with equality where ``equal``; without the last two on x."""
 
     matrix: Array
     sides: Array
     equal: Array
+    weights: Array | None = field(default=None)  # (R, k)
+    offset: Array | None = field(default=None)  # (R,)
+
+    def beside(self, columns: int) -> tuple[Array, Array]:
+        """Return what the rows hold of w and b."""
+        weights = np.zeros((self.sides.size, columns)) if self.weights is None else self.weights
+        return weights, np.zeros(self.sides.size) if self.offset is None else self.offset
 
     @cached_property
     def arrays(self) -> tuple[Array, Array, Array]:
@@ -32,13 +111,14 @@ class Relaxed:
     bound: float
     x: Array
     alpha: Array
+    theta: Array  # of the rows
     reduced_costs: Array
     gap: float  # of the run's own numbers, on all samples
     iterations: int
-    margins: Array  # y (w.x + b) of every sample
+    margins: Array  # 1 - d + y (w.x + b) of every sample
     w: Array  # of the columns
     offset: float
-    constant: float  # of the cut of alpha
+    constant: float  # of the cut of alpha, rows aside
     v: Array | None = None  # X' (y alpha) of the rows that the compiled loop was given
 
 
@@ -48,19 +128,33 @@ class JointProblem:
 
     columns: Array
     where: Array
-    y: Array
-    loss: SlackLoss
+    terms: Terms
     cost: Array
     rows: Rows
     lower: Array
     upper: Array
 
-    def proven(self, alpha: Array, theta: Array) -> tuple[float, Array, Array]:
-        """Return (*) of the repaired alpha, that alpha, and the reduced costs."""
-        alpha = repaired(alpha, self.y, self.loss.most)
-        total, v = float(alpha.sum()), self.columns.T @ (self.y * alpha)
-        bound, reduced_costs = self.bound(total, self.loss.gained(alpha), v, theta)
-        return bound, alpha, reduced_costs
+    def proven(self, alpha: Array, theta: Array) -> tuple[float, Array, Array, Array]:
+        """Return (*) of the repaired multipliers, alpha and theta repaired, and the reduced costs; -inf for none."""
+        terms, (G, g) = self.terms, self.rows.beside(self.where.size)
+        if g.any() or terms.slope[-1]:
+            found = balance(alpha, theta, terms, self.rows, g)
+            if found is None:
+                return -np.inf, np.zeros(alpha.size), np.zeros(theta.size), np.zeros(self.cost.size)
+            alpha, theta = found
+        else:
+            alpha = repaired(alpha, terms.y, terms.loss.most)
+            theta = np.where(self.rows.equal, theta, np.maximum(theta, 0.0))
+        total = float(np.abs(terms.need) @ alpha)
+        bound, reduced_costs = self.bound(total, terms.gained(alpha), self.v(alpha, theta, G), theta)
+        return bound, alpha, theta, reduced_costs
+
+    def v(self, alpha: Array, theta: Array, G: Array) -> Array:
+        """Return Z'alpha - G'theta - c."""
+        v = self.columns.T @ (self.terms.y * alpha)
+        return (
+            v if self.rows.weights is None and not self.terms.slope.any() else v - G.T @ theta - self.terms.slope[:-1]
+        )
 
     @cached_property
     def _sides(self) -> tuple[Array, Array, Array, Array, float]:
@@ -76,23 +170,54 @@ class JointProblem:
     def bound(self, total: float, gained: float, v: Array, theta: Array) -> tuple[float, Array]:
         """Return (*) and the reduced costs, less what rounding may have added: theta may grow without end.
 
-        ``total``: e'alpha. ``gained``: g(alpha), which is the same for the hinge.
+        ``total``: the sum of the sizes of d_i alpha_i. ``gained``: what ``Terms.gained`` says, which is the same where
+        the loss is the hinge and d = 1.
         """
         free, fixed, b, b_error, at_fixed = self._sides
-        half, matrix, rounding = 0.5 * v**2, self.rows.matrix, EPSILON * (10 + self.rows.sides.size)
+        (curb, at_most), matrix, rounding = self.terms.curb(v), self.rows.matrix, EPSILON * (10 + self.rows.sides.size)
         d, size = self.cost + matrix.T @ theta, np.abs(self.cost) + np.abs(matrix).T @ np.abs(theta)
-        d[self.where] -= half
-        size[self.where] += half
+        d[self.where] -= curb
+        size[self.where] += np.abs(curb)
+        if self.rows.weights is not None:  # what rounding leaves of v, times the weight
+            size[self.where] += np.abs(at_most) * (np.abs(self.rows.weights).T @ np.abs(theta))
         error, span = rounding * size, self.upper - self.lower
         at = np.where(d > 0, self.lower, self.upper)
         terms = (
             gained,
             -b @ theta,
             at_fixed,
-            -half[fixed] @ self.lower[self.where[fixed]],
+            -curb[fixed] @ self.lower[self.where[fixed]],
             d[free] @ at[free],
         )
         lost = rounding * (2 * total - gained + np.abs(b) @ np.abs(theta) + abs(terms[2]) + abs(terms[3]))
         lost += rounding * float(b_error @ np.abs(theta)) + float(error[free] @ np.abs(at[free]))
         lost += float(np.maximum(error - np.abs(d), 0.0) @ span)
         return float(sum(terms) - lost), np.sign(d) * np.maximum(np.abs(d) - error, 0.0)
+
+
+def balance(alpha: Array, theta: Array, terms: Terms, rows: Rows, g: Array) -> tuple[Array, Array] | None:
+    """Return multipliers within their boxes with y'alpha - g'theta = c_b; None where they cannot be had."""
+    alpha = np.clip(alpha, 0.0, terms.loss.most)
+    theta = np.where(rows.equal, theta, np.maximum(theta, 0.0))
+    push = terms.y * alpha
+    equations = np.flatnonzero(rows.equal & (g != 0.0))
+    if equations.size:
+        r = equations[int(np.argmax(np.abs(g[equations])))]
+        theta[r] = 0.0
+        theta[r] = float(push.sum() - g @ theta - terms.slope[-1]) / g[r]
+        return alpha, theta
+    pull = -g * theta
+    over = float(push.sum() + pull.sum() - terms.slope[-1])
+    sign = 1.0 if over > 0 else -1.0  # of what pushes too far
+    pushes, pulls = sign * push > 0, sign * pull > 0
+    total = sign * float(push[pushes].sum() + pull[pulls].sum())
+    share = min(1.0, abs(over) / total) if total > 0 else 0.0
+    alpha, theta = np.where(pushes, (1 - share) * alpha, alpha), np.where(pulls, (1 - share) * theta, theta)
+    left = abs(over) - share * total
+    if left > 0:  # with a price of b: the other side has to push more
+        others = sign * terms.y < 0
+        room = np.where(others, np.minimum(terms.loss.most, 2 * alpha + left) - alpha, 0.0)
+        if left > float(room.sum()):
+            return None
+        alpha = alpha + left / float(room.sum()) * room
+    return alpha, theta

@@ -29,6 +29,7 @@ Method
         E = sigma + h v^2,    E^-1 dw = Z' da - P dtheta + E^-1 c',    P = E^-1 h v A'
 
     so that the system for (da, dw, db) is that of SUB with E in place of sigma, and a small one for dtheta borders it.
+    An edited SUB, with bounds on weights and rows of its own, is in ``problem`` and ``boxes``.
     With the squared hinge xi = alpha / (2C), so that the pair beta, xi is gone: Z w + y b + alpha/(2C) - s = e, and the
     diagonal of da is s/alpha + 1/(2C) in place of s/alpha + xi/beta; e'alpha is less sum alpha_i^2/(4C_i) in (*).
 
@@ -50,11 +51,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsmodels.models.fsp.oracle.iterates import Iterates
-from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows
+from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows, Terms
 from fsmodels.models.fsp.oracle.screening import Screened
-from fsmodels.models.proofs.svm import Array, SlackLoss
+from fsmodels.models.proofs.svm import Array
 
-__all__ = ["AtSupport", "Relaxed", "Rows", "at_once", "at_support", "minimise"]
+__all__ = ["AtSupport", "Relaxed", "Rows", "Terms", "at_once", "at_support", "minimise"]
 
 ITERATION_LIMIT = 60
 PATIENCE = 12  # iterations without a better gap
@@ -67,8 +68,7 @@ AIM = 1e-9  # by how much more than enough it aims
 def minimise(
     columns: Array,
     where: Array,
-    y: Array,
-    loss: SlackLoss,
+    terms: Terms,
     cost: Array,
     rows: Rows,
     lower: Array,
@@ -83,14 +83,14 @@ def minimise(
 
     - ``columns``: centred columns of X for the sigma that may be above 0.
     - ``where`` (k,): their positions in x.
-    - ``loss``: what slacks cost.
+    - ``terms``: what SUB says of samples and of these columns' weights.
     - ``cost``, ``lower``, ``upper`` (m,): of x; bounds finite.
     - ``accuracy``: relative gap to reach.
     - ``enough``: a proven bound at which to stop.
     - ``deadline``: in ``time.perf_counter``'s seconds.
     - ``part``: the samples to work with. The bound is proven all the same; the gap tells whether they were enough.
     """
-    problem = JointProblem(columns, where, y, loss, cost, rows, lower, upper)
+    problem = JointProblem(columns, where, terms, cost, rows, lower, upper)
     run = Iterates(problem, part)
     smallest, patience = math.inf, PATIENCE
     for iteration in range(ITERATION_LIMIT):
@@ -136,18 +136,19 @@ class AtSupport(NamedTuple):
 
 
 def at_support(
-    along: tuple[Array, Array], sigma: Array, y: Array, C: Array, tolerance: float, left: float
+    along: tuple[Array, Array], sigma: Array, terms: Terms, tolerance: float, left: float
 ) -> AtSupport | None:
-    """Solve SUB at ``sigma`` > 0 of shape (k,); None where the compiled loop has no answer."""
+    """Solve SUB as built at ``sigma`` > 0 of shape (k,); None where the compiled loop has no answer."""
     kernel = compiled_loop(left)
     if kernel is None:
         return None
-    nothing, k = np.empty(0, dtype=np.int64), sigma.size
+    nothing, k, y, C = np.empty(0, dtype=np.int64), sigma.size, terms.y, terms.loss.C
     end, numbers, alpha, _, w, _, _ = next(
         kernel.node(
             *along, np.arange(k), y, C, np.zeros(k), np.empty((0, k)), np.empty(0), np.empty(0, dtype=bool), sigma,
             sigma, np.arange(y.size), nothing, False, np.zeros(k + 1), tolerance, (math.inf,),
-            _iterations(y.size, k, left),
+            _iterations(y.size, k, left), terms.need, np.empty((0, k)), np.empty(0), terms.slope, terms.least,
+            terms.largest,
         )
     )  # fmt: skip
     if end != kernel.DONE:
@@ -164,8 +165,7 @@ def _iterations(samples: int, columns: int, left: float) -> int:
 def at_once(
     along: tuple[Array, Array],
     where: Array,
-    y: Array,
-    C: Array,
+    terms: Terms,
     cost: Array,
     rows: Rows,
     lower: Array,
@@ -184,6 +184,7 @@ def at_once(
     kernel = compiled_loop(left)
     if kernel is None:
         return None
+    y, C, plain = terms.y, terms.loss.C, not terms.edited and rows.weights is None
     if part is None:
         kept, far, start = np.arange(y.size), np.empty(0, dtype=np.int64), np.zeros(where.size + 1)
     else:
@@ -195,18 +196,22 @@ def at_once(
         goals,
         kernel.node(
             *along, where, y, C, cost, *rows.arrays, lower, upper, kept, far, part is not None, start, accuracy, goals,
-            _iterations(kept.size, where.size, left),
+            _iterations(kept.size, where.size, left), terms.need, *rows.beside(where.size), terms.slope, terms.least,
+            terms.largest,
         ),
         strict=False,
     ):  # fmt: skip
         if end != kernel.DONE:
             return None
-        bound, alpha, reduced_costs, v = kernel.certified.relaxed(
-            *along, where, y, C, cost, *rows.arrays, lower, upper, alpha, theta
-        )
-        if bound >= enough or not math.isfinite(goal) or numbers[3] < goal:
-            gap, offset = float(numbers[1]), float(numbers[0])
-            return Relaxed(
-                bound, x, alpha, reduced_costs, gap, int(numbers[6]), margins, w, offset, float(alpha.sum()), v
+        if plain:
+            bound, alpha, reduced_costs, v = kernel.certified.relaxed(
+                *along, where, y, C, cost, *rows.arrays, lower, upper, alpha, theta
             )
+        else:
+            columns = (along[0][along[1]] * y).T
+            problem, v = JointProblem(columns, where, terms, cost, rows, lower, upper), None
+            bound, alpha, theta, reduced_costs = problem.proven(alpha, theta)
+        if bound >= enough or not math.isfinite(goal) or numbers[3] < goal:
+            gap, offset, constant = float(numbers[1]), float(numbers[0]), terms.gained(alpha)
+            return Relaxed(bound, x, alpha, theta, reduced_costs, gap, int(numbers[6]), margins, w, offset, constant, v)
     return None

@@ -9,6 +9,17 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from fsmodels.models.proofs.svm import Array
 
 
+def cholesky(H: Array) -> Array | None:
+    """Lower Cholesky factor, with a relative shift of the diagonal where rounding made H singular."""
+    diagonal = H.diagonal().copy()
+    for shift in (0.0, 1e-15, 1e-13, 1e-11):
+        np.einsum("ii->i", H)[:] = diagonal * (1 + shift)
+        factor, info = dpotrf(H, lower=1)
+        if info == 0:
+            return factor
+    return None
+
+
 class FeatureSystem:
     """Solves ``D da + Z dw + y db = r``, ``Z' da - E^-1 dw = -E^-1 c``, ``y' da = e`` with k + 1 normal equations."""
 
@@ -25,8 +36,8 @@ class FeatureSystem:
         np.multiply(self._scaled, np.sqrt(self._inverse)[:, None], out=self._rows)
         N = dsyrk(1.0, self._rows, trans=1, lower=1)
         np.einsum("ii->i", N)[:-1] += 1.0
-        self._factor, info = dpotrf(N, lower=1)
-        return bool(info == 0)
+        self._factor = cholesky(N)
+        return self._factor is not None
 
     def solve(self, r: Array | None, c: Array, e: float) -> tuple[Array, Array, float]:
         """Return (da, dw, db); no ``r`` counts as 0."""
@@ -51,10 +62,10 @@ class SampleSystem:
         np.multiply(self._Z, np.sqrt(E), out=self._scaled)
         M = dsyrk(1.0, self._scaled, lower=1)
         np.einsum("ii->i", M)[:] += D
-        self._factor, info = dpotrf(M, lower=1)
-        if info == 0:
+        self._factor = cholesky(M)
+        if self._factor is not None:
             self._along_y = dpotrs(self._factor, self._y, lower=1)[0]
-        return bool(info == 0)
+        return self._factor is not None
 
     def solve(self, r: Array | None, c: Array, e: float) -> tuple[Array, Array, float]:
         """Return (da, dw, db); no ``r`` counts as 0."""
