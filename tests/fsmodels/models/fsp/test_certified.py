@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fsmodels.models.fsp.oracle import certified
-from fsmodels.models.fsp.oracle.problem import JointProblem, Rows
+from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
 from fsmodels.models.proofs.losses import Hinge
 from fsmodels.models.proofs.svm import SvmProof
 
@@ -44,8 +44,8 @@ def test_the_bound_of_a_relaxation(seed):
     lower, upper, cost, rows = a_node(rng, X.shape[1])
     where = np.flatnonzero(upper[: X.shape[1]])
     alpha, theta = multipliers(rng, C), rng.uniform(0, 3, rows.sides.size) * 10.0 ** rng.uniform(-3, 8)
-    problem = JointProblem(X[:, where], where, y, Hinge(C), cost, rows, lower, upper)
-    bound, right, reduced_costs = problem.proven(alpha, theta)
+    problem = JointProblem(X[:, where], where, Terms.plain(y, Hinge(C), where.size), cost, rows, lower, upper)
+    bound, right, _, reduced_costs = problem.proven(alpha, theta)
     Z = np.ascontiguousarray(X.T) * y
     found = certified.relaxed(Z, where, where, y, C, cost, *rows.arrays, lower, upper, alpha, theta)
     size = max(abs(bound), right.sum(), 4 * np.abs(theta).sum(), 0.5 * float(found[3] @ found[3]))

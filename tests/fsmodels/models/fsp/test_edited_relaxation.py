@@ -90,17 +90,18 @@ def drawn(seed):
     lower, upper = np.zeros(n), np.ones(n)
     if n > 3:
         one, other = rng.permutation(n)[:2]
-        lower[one], upper[other] = 1.0, 1e-3
+        lower[one], upper[other] = 1.0, 0.5
     terms = Terms(y, Hinge(C), need, slope, least, largest)
     return JointProblem(np.asfortranarray(X), np.arange(n), terms, rng.uniform(0, 0.3, n), rows, lower, upper)
 
 
 def solved(problem, *, compiled, accuracy=1e-7):
-    along = (np.ascontiguousarray((problem.columns * problem.terms.y[:, None]).T), problem.where) if compiled else None
-    return relaxation.minimise(
-        problem.columns, problem.where, problem.terms, problem.cost, problem.rows, problem.lower, problem.upper,
-        accuracy=accuracy, enough=math.inf, deadline=time.perf_counter() + 100, along=along,
-    )  # fmt: skip
+    arguments = problem.where, problem.terms, problem.cost, problem.rows, problem.lower, problem.upper
+    words = {"accuracy": accuracy, "enough": math.inf, "deadline": time.perf_counter() + 100}
+    if compiled:
+        along = np.ascontiguousarray((problem.columns * problem.terms.y[:, None]).T), problem.where
+        return relaxation.at_once(along, *arguments, **words)
+    return relaxation.minimise(problem.columns, *arguments, **words)
 
 
 def compare(seeds, compiled):
