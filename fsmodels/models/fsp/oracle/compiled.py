@@ -370,16 +370,14 @@ def advance(
             for i in range(f):
                 g[i] = T[at_x + i] * per_P[at_x + i] - T[at_up + i] * per_P[at_up + i] + miss_x[i]
             if bounded:  # first, second: tau, and what makes g~ of g
+                for j in range(k):
+                    first[j], second[j] = 0.0, 0.0
                 for q in range(lows.size):
                     t = T[at_least + q] * per_P[at_least + q]
                     first[lows[q]], second[lows[q]] = t, -t * least[lows[q]]
-                for j in range(k):
-                    spread[j], third[j] = 0.0, 0.0
                 for q in range(ups.size):
-                    t = T[at_largest + q] * per_P[at_largest + q]
-                    spread[ups[q]], third[ups[q]] = -t, t * largest[ups[q]]
-                for j in range(k):
-                    first[j], second[j] = first[j] + spread[j], second[j] + third[j]
+                    j, t = ups[q], T[at_largest + q] * per_P[at_largest + q]
+                    first[j], second[j] = first[j] - t, second[j] + t * largest[j]
             for j in range(k):
                 c[j] = to_w[j] * miss_w[j] + E[j] * first[j] if bounded else miss_w[j]
             for q in range(of.size):
