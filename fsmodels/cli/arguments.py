@@ -266,3 +266,15 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
+
+
+def comma_names(text: str, features: Sequence[str], option: str) -> list[str]:
+    """Read names of features with commas between, where no name needs one.
+
+    Raises DataError: one that is no feature.
+    """
+    if text in features:
+        return [text]
+    found = [part.strip() for part in text.split(",")]
+    check_known_features(found, features, option)
+    return found

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fsmodels import cli
+from fsmodels.cli.parser import parser
 from fsmodels.selection.recipes import MODELS
 from solvers import available
 
@@ -34,7 +34,7 @@ def test_every_command_has_options_that_exist():
     for command in commands:
         words = shlex.split(command)[1:]
         if "--help" not in words:
-            cli._parser().parse_args(words)
+            parser().parse_args(words)
 
 
 def test_both_commands_of_the_first_screen_are_there():

@@ -13,6 +13,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels import cli
+from fsmodels.cli.parser import TIME_LIMIT
 from fsmodels.models.fsp.oracle import SvmOracle
 from solvers.interfaces.runner import Runner
 
@@ -150,7 +151,7 @@ def test_options_of_the_solver_are_typed_and_reach_it(folder, capsys):
     ]
     assert run(capsys, *words, *more)[0] == 0
     content = json.loads((folder / "out.json").read_text("utf-8"))
-    expected = {"oracle": "pyomo", "iteration_limit": 400, "gap": 0.01, "seed": 5, "time_limit": cli.TIME_LIMIT}
+    expected = {"oracle": "pyomo", "iteration_limit": 400, "gap": 0.01, "seed": 5, "time_limit": TIME_LIMIT}
     assert content["solver"] == {"name": "benders", "options": expected}
     assert content["seed"] == 5
 

@@ -348,10 +348,10 @@ def test_a_loss_of_ones_own_is_written_by_its_name(name, data):
 
 
 def test_hints_take_options_away_with_their_values_only():
-    from fsmodels import cli
     from fsmodels.cli import hints
+    from fsmodels.cli.parser import parser
 
-    select = next(a for a in cli._parser()._actions if a.dest == "command").choices["select"]
+    select = next(a for a in parser()._actions if a.dest == "command").choices["select"]
     switches = {o for a in select._actions if a.nargs == 0 and "SUPPRESS" not in a.help for o in a.option_strings} - {
         "-h",
         "--help",

@@ -10,6 +10,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels import cli
+from fsmodels.cli.parser import TIME_LIMIT
 from fsmodels.models.kernel.recipes import WithKernel
 from fsmodels.selection.recipes import MODELS
 from solvers import SolutionStatus, StopReason
@@ -287,7 +288,7 @@ def test_the_command(chess, tmp_path, monkeypatch, capsys):
     assert [cli.main([*step, "--quiet", "--json", "next.json"]) for step in next_steps] == [0, 0]
     capsys.readouterr()
     content = json.loads((tmp_path / "out.json").read_text("utf-8"))
-    assert content["solver"]["options"] == {"time_limit": cli.TIME_LIMIT}
+    assert content["solver"]["options"] == {"time_limit": TIME_LIMIT}
     found = fs.select(chess.scaled("standard"), "ao-margin", C=2.0, penalty=0.5)
     assert content["weights"] == pytest.approx(found.weights)
     raw = by_json(content, chess.X, chess.features, chess.X, "weights_original", "bias_original")

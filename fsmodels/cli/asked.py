@@ -1,0 +1,125 @@
+"""What a command was asked: data, parameters and side constraints as ``select`` takes them, the file to write."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+
+from fsmodels.cli import arguments, loading
+from fsmodels.cli.codes import complain
+from fsmodels.cli.result_file import ResultFile
+from fsmodels.datasets.dataset import Dataset, DataWarning
+from fsmodels.datasets.instances import Embedding
+from fsmodels.errors import OptionError
+from fsmodels.selection import report
+from fsmodels.selection.parameters import PARAMETERS
+from fsmodels.selection.recipes import MODELS
+from solvers import interrupt
+
+
+@dataclass
+class Task:
+    """A command's words, read.
+
+    ``facts``: of the data, for the JSON file. ``given``: parameters, side constraints, solver and options, as
+    ``select`` takes them. ``file``: where the answer is written, if anywhere.
+    """
+
+    asked: argparse.Namespace
+    data: Dataset
+    facts: dict[str, Any]
+    embedding: Embedding | None
+    given: dict[str, Any]
+    file: ResultFile | None
+    console: Console
+    runs_solver: bool
+
+
+def console() -> Console:
+    """Return the console of reports."""
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def read(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> Task:
+    """Read the data and the words about a model; notes go to standard error at once."""
+    file, out = _result_file(asked), console()
+    with interrupt.raising():
+        data, facts, embedding, notes = loading.load(asked)
+    tell(data, notes, caught, signs=not (asked.quiet and asked.json is None))
+    if not asked.quiet:
+        out.print(describe(data) if embedding is None else repr(embedding), soft_wrap=True)
+    parameters = {name: getattr(asked, p.given_as) for name, p in PARAMETERS.items()}
+    parameters["penalty"] = arguments.penalty(parameters["penalty"], data.features)
+    shares = parameters.pop("budget")
+    sides = {
+        "budget": arguments.budgets(asked.budget, shares, data.features),
+        "requires": [arguments.pair(text, data.features, "--requires") for text in asked.requires],
+        "excludes": [arguments.pair(text, data.features, "--excludes") for text in asked.excludes],
+        **{
+            kind: [arguments.group(text, data.features, f"--{kind.replace('_', '-')}") for text in getattr(asked, kind)]
+            for kind in ("all_or_none", "at_most", "at_least")
+        },
+        "force_in": asked.force_in,
+        "force_out": asked.force_out,
+        "at_most_of_group": [arguments.grouped(text, data) for text in asked.at_most_of_group],
+        "hierarchy": asked.hierarchy,
+        "signs": arguments.signs(asked.sign, data.features),
+        "fair": [arguments.fair(text) for text in asked.fair],
+    }
+    runs_solver = asked.model not in MODELS or MODELS[asked.model].runs_solver
+    given = {**parameters, **sides, "solver": asked.solver, **_options(asked, words, runs_solver)}
+    return Task(asked, data, facts, embedding, given, file, out, runs_solver)
+
+
+def tell(data: Dataset, notes: list[str], caught: list[warnings.WarningMessage], *, signs: bool) -> None:
+    """Write notes on the data to standard error; ``signs``: whether any sign of a weight will be shown."""
+    for note in notes:
+        complain("Note", note)
+    if data.positive_guessed and signs:
+        complain("Note", report.guess(data))
+    show_warnings(caught)
+
+
+def _options(asked: argparse.Namespace, words: list[str], runs_solver: bool) -> dict[str, Any]:
+    """Return the solver's options; those that were not given only where they make sense."""
+    options = arguments.solver_options(asked.solver_option)
+    given = {"gap": asked.gap, "seed": asked.seed, "threads": asked.threads}
+    limited = any(word == "--time-limit" or word.startswith("--time-limit=") for word in words)
+    if limited or runs_solver:
+        given["time_limit"] = asked.time_limit
+    for name, value in given.items():
+        if value is not None and name in options and (name != "time_limit" or limited):
+            raise OptionError(f"{name} is given twice, by --{name.replace('_', '-')} and --solver-option: keep one.")
+        if value is not None:
+            options.setdefault(name, value)
+    return options
+
+
+def _result_file(asked: argparse.Namespace) -> ResultFile | None:
+    if asked.json is None:
+        if asked.force:
+            raise OptionError("--force lets the file of --json be replaced: give --json FILE with it.")
+        return None
+    inputs = [loading.source(asked)[0], *arguments.files(asked.budget, asked.penalty)]
+    return ResultFile(asked.json, inputs, force=asked.force)
+
+
+def describe(data: Dataset) -> str:
+    """Return the data in a line."""
+    positives = int((data.y > 0).sum())
+    return (
+        f"{data.name}: {data.n_samples} samples x {data.n_features} features, scale {data.scale.method}; class +1 is "
+        f"{data.positive_label} ({positives} samples)"
+    )
+
+
+def show_warnings(caught: list[warnings.WarningMessage]) -> None:
+    """Write warnings about data to standard error, once."""
+    for warning in caught:
+        if issubclass(warning.category, DataWarning):
+            complain("Note", str(warning.message))
+    caught.clear()

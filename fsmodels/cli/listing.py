@@ -1,0 +1,57 @@
+"""``fsmodels list``: data sets, models and solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from fsmodels.cli.asked import console as make_console
+from fsmodels.cli.codes import SOLVED
+from fsmodels.cli.select import show
+from fsmodels.datasets.shipped import list_bags, list_datasets
+from fsmodels.selection.parameters import PARAMETERS
+from fsmodels.selection.recipes import MODELS
+from solvers import available
+
+
+def run() -> int:
+    """Show what there is to use; return the exit code."""
+    console = make_console()
+
+    def table(title: str, *columns: str, right: Sequence[str] = ()) -> Table:
+        made = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+        for k, column in enumerate(columns):
+            made.add_column(column, justify="right" if column in right else "left", no_wrap=k == 0, overflow="fold")
+        return made
+
+    numbers: tuple[str, ...] = ("samples", "features", "class +1")
+    data = table("Data sets (or the path of a CSV or .svm file)", "name", *numbers, right=numbers)
+    for row in list_datasets().itertuples():
+        data.add_row(row.name, str(row.samples), str(row.features), str(row.positives))
+    numbers = ("bags", "instances", "attributes", "class +1")
+    bags = table("Bags of instances (--bags bag_id)", "name", *numbers, right=numbers)
+    for row in list_bags().itertuples():
+        bags.add_row(row.name, str(row.bags), str(row.instances), str(row.attributes), str(row.positives))
+    models = table("Models", "name", "parameters", "what it is")
+    for name, recipe in MODELS.items():
+        flags = [
+            PARAMETERS[p].flag if required else f"[{PARAMETERS[p].flag}]"
+            for p, required in sorted(recipe.parameters.items(), key=lambda item: not item[1])
+            if p in PARAMETERS
+        ]
+        models.add_row(name, Text(" ".join(flags)), recipe.title)
+    found = table("Solvers and drivers found", "name", "version", "solves")
+    missing = table("Solvers not found", "name", "how to get it")
+    for row in available().itertuples():
+        if row.found:
+            found.add_row(row.name, row.version or "built in", Text(row.solves))
+        else:
+            missing.add_row(row.name, Text(row.install))
+    others = Text(
+        "Any other solver that Pyomo knows by name is tried once on small programs and may then stand where these may, "
+        "whole or inside a driver (--solver-option master_solver=NAME); docs/solvers.md tells how far it is believed."
+    )
+    show(console, [data, "", bags, "", models, "", found, *(["", missing] if missing.row_count else []), "", others])
+    return SOLVED

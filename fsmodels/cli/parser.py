@@ -1,0 +1,271 @@
+"""The words of the command line: one parser a command, made of groups of options that commands share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+TIME_LIMIT = 120.0  # s, of a solve for which nobody gave a limit
+EXIT_CODES = (
+    "Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input, a solver that is not "
+    "installed, or output that cannot be written; 3 no solution. "
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    whole = argparse.ArgumentParser(
+        prog="fsmodels", description="Feature selection for support vector machines, with proofs of optimality."
+    )
+    whole.add_argument("--version", action=_Version, nargs=0, help="show the version and stop")
+    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("list", help="show data sets, models and solvers", description="Show what there is to use.")
+    select = commands.add_parser(
+        "select",
+        help="select features of a data set",
+        description="Select features of a data set and report the classifier and what is proven about it.",
+        epilog=f"{EXIT_CODES}Example: fsmodels select wdbc --model fsp-m --max-features 5",
+    )
+    a_solve(select)
+    select.add_argument(
+        "--certify",
+        type=float,
+        metavar="S",
+        help="of rfe, filters and one-norm-svm: S more seconds to prove how far their selection is from the best",
+    )
+    _questions(commands)
+    return whole
+
+
+def a_solve(command: argparse.ArgumentParser, *, model: str | None = None) -> None:
+    """Add what says which model of which data is solved, and how; ``model``: the default, None where one is needed."""
+    _data(command)
+    if model is None:
+        command.add_argument(
+            "--model", required=True, metavar="NAME", help="a model from fsmodels list, for example fsp-m"
+        )
+    else:
+        command.add_argument(
+            "--model", default=model, metavar="NAME", help=f"a model from fsmodels list (default {model})"
+        )
+    _reading(command)
+    _parameters(command)
+    _sides(command)
+    _solver(command)
+    _output(command)
+
+
+def _questions(commands: Any) -> None:
+    """Add the commands that ask more than one answer; each says in a sentence what is proven."""
+    certify = commands.add_parser(
+        "certify",
+        help="how far a selection from elsewhere can be from the best",
+        description="Hold a selection from elsewhere against the best under the same limits, with a proven bound.",
+        epilog=f"{EXIT_CODES}Example: fsmodels certify wdbc --features mean_area,worst_texture --within 5%%",
+    )
+    certify.add_argument("--features", required=True, metavar="A,B,..", help="the selection")
+    certify.add_argument(
+        "--within", type=share, metavar="X", help="stop once it is settled whether it is within X (5%%, 0.05)"
+    )
+    a_solve(certify, model="fsp-m")
+    necessity = commands.add_parser(
+        "necessity",
+        help="which features every good model needs",
+        description="Prove for each feature whether it is in every good model, in some, or in none.",
+        epilog=f"{EXIT_CODES}Example: fsmodels necessity cleveland --max-features 5",
+    )
+    necessity.add_argument("--within", type=share, default=0.01, metavar="X", help="the share (default 1%%)")
+    a_solve(necessity, model="fsp-m")
+    price = commands.add_parser(
+        "price",
+        help="what each side constraint costs",
+        description="Prove what side constraints cost: the objective with all of them, and without each.",
+        epilog=f"{EXIT_CODES}Example: fsmodels price wdbc --max-features 5 --excludes worst_area:worst_texture",
+    )
+    price.add_argument(
+        "--row", action="append", metavar="NAME", help="a row to ask about, by its name on the model; may be repeated"
+    )
+    price.add_argument("--at", type=numbers, default=[], metavar="X,Y,..", help="other limits of that row to solve for")
+    a_solve(price, model="fsp-m")
+    verify = commands.add_parser(
+        "verify",
+        help="check a certificate from the data alone",
+        description="Recompute every bound of a certificate from the data, and say whether it holds.",
+        epilog="Exit codes: 0 it holds; 2 bad input; 3 it does not hold. Example: fsmodels verify c.json patients.csv",
+    )
+    verify.add_argument("certificate", type=Path, metavar="CERTIFICATE", help="a file that a certificate was saved to")
+    _data(verify)
+    _reading(verify)
+    verify.add_argument("--json", type=Path, metavar="FILE", help="write what came out to a JSON file")
+    verify.add_argument("--quiet", action="store_true", help="print one line")
+    verify.set_defaults(fair=[], keep_fair=False)
+
+
+def _data(command: argparse.ArgumentParser) -> None:
+    """Add where the samples come from."""
+    command.add_argument(
+        "data",
+        metavar="DATA",
+        help="CSV file with a header and one sample a row, libsvm-format file (.svm, .svm.gz), or a shipped name",
+    )
+
+
+def _reading(command: argparse.ArgumentParser) -> None:
+    """Add how the samples are read and scaled."""
+    from fsmodels.datasets.scaling import METHODS
+    from fsmodels.datasets.units import DEFAULT
+
+    group = command.add_argument_group("data")
+    group.add_argument("--target", default="target", metavar="COL", help='column of the labels (default "target")')
+    group.add_argument("--positive", metavar="LABEL", help="label that becomes +1 (default: the larger of two)")
+    group.add_argument("--drop", action="append", default=[], metavar="COL", help="leave a column out; may be repeated")
+    group.add_argument(
+        "--interactions",
+        action="append",
+        default=[],
+        metavar="A:B:..",
+        help='add the products of any two of these standardised features as features A:B; "all" for all features',
+    )
+    group.add_argument(
+        "--bags", metavar="COL", help="rows are instances of the bags in this column; instances are selected (MILES)"
+    )
+    group.add_argument("--sigma", type=float, metavar="S", help="width of the similarity of a bag to an instance")
+    scales = ", ".join([DEFAULT, *(method for method in METHODS if method != DEFAULT)])
+    group.add_argument("--scale", metavar="HOW", help=f"{scales} (default {DEFAULT}; none for libsvm-format files)")
+
+
+def _parameters(command: argparse.ArgumentParser) -> None:
+    """Add the parameters of the models."""
+    from fsmodels.selection.parameters import PARAMETERS
+
+    group = command.add_argument_group("parameters of the model")
+    for parameter in PARAMETERS.values():
+        group.add_argument(parameter.flag, help=parameter.help, **parameter.words)
+    group.add_argument("--strict", action=_Gone, nargs=0, help=argparse.SUPPRESS)
+
+
+def _sides(command: argparse.ArgumentParser) -> None:
+    """Add the side constraints."""
+    from fsmodels.selection.recipes import MODELS
+    from fsmodels.selection.sides import able
+
+    others = ", ".join(name for name, recipe in MODELS.items() if not able(recipe))
+    others = f" (not for {others})" if others else ""
+    group = command.add_argument_group(f"side constraints{others}; each may be repeated")
+    group.add_argument(
+        "--budget",
+        action="append",
+        default=[],
+        metavar="COSTS.csv:LIMIT",
+        help="the selected features cost at most LIMIT; the file has the header feature,cost, and a feature without "
+        "a cost is free",
+    )
+    group.add_argument("--requires", action="append", default=[], metavar="A:B", help="A only together with B")
+    group.add_argument("--excludes", action="append", default=[], metavar="A:B", help="not both A and B")
+    group.add_argument("--force-in", action="append", default=[], metavar="A", help="A is selected")
+    group.add_argument("--force-out", action="append", default=[], metavar="A", help="A is not selected")
+    group.add_argument("--all-or-none", action="append", default=[], metavar="A:B:..", help="all of the group, or none")
+    group.add_argument("--at-most", action="append", default=[], metavar="K:A:B:..", help="at most K of the group")
+    group.add_argument("--at-least", action="append", default=[], metavar="K:A:B:..", help="at least K of the group")
+    group.add_argument(
+        "--at-most-of-group",
+        action="append",
+        default=[],
+        metavar="GROUPS.csv:K",
+        help="at most K of each group; the file has the header feature,group; or correlation=R:K, groups of features "
+        "that all correlate by R",
+    )
+    group.add_argument(
+        "--hierarchy",
+        metavar="KIND",
+        help="products of --interactions only with both of their features (strong), or with one of them (weak)",
+    )
+    group.add_argument(
+        "--sign", action="append", default=[], metavar="A:+", help="weight of A at least 0; A:-, at most 0"
+    )
+    group.add_argument(
+        "--fair",
+        action="append",
+        default=[],
+        metavar="COL:LIMIT",
+        help="the mean scores of any two groups of samples differ by LIMIT at most; the column of the groups, numbers "
+        "or text, is no feature",
+    )
+    group.add_argument("--keep-fair", action="store_true", help="the columns of --fair are features too")
+
+
+def _solver(command: argparse.ArgumentParser) -> None:
+    """Add the solver, and its limits."""
+    group = command.add_argument_group("solver")
+    group.add_argument("--solver", metavar="NAME", help="a solver or driver from fsmodels list")
+    group.add_argument(
+        "--solver-option", action="append", default=[], metavar="K=V", help="an option of the solver; may be repeated"
+    )
+    group.add_argument("--gap", type=float, metavar="X", help="relative gap at which to stop (default 1e-4)")
+    group.add_argument(
+        "--time-limit",
+        type=_seconds,
+        default=TIME_LIMIT,
+        metavar="S",
+        help=f'seconds for the whole run, reading included, or "none" (default {TIME_LIMIT:g})',
+    )
+    group.add_argument("--seed", type=int, metavar="N", help="seed of the solver")
+    group.add_argument(
+        "--threads", type=int, metavar="N", help="threads of the solver; branch-and-cut: processes that share its tree"
+    )
+
+
+def _output(command: argparse.ArgumentParser) -> None:
+    """Add where the answer goes."""
+    group = command.add_argument_group("output")
+    group.add_argument("--json", type=Path, metavar="FILE", help="write the result to a JSON file")
+    group.add_argument(
+        "--force", action="store_true", help="let a run without a solution replace a --json file that has one"
+    )
+    group.add_argument("--quiet", action="store_true", help="print one line instead of table and report")
+
+
+class _Gone(argparse.Action):
+    """Name what replaces an option."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        parser.error(
+            "--strict is gone: --max-features K selects at most K features, and --budget-features B is the budget of "
+            "shares that more features may have"
+        )
+
+
+class _Version(argparse.Action):
+    """Look the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from fsmodels.version import __version__
+
+        print(f"fsmodels {__version__}")
+        parser.exit()
+
+
+def _seconds(text: str) -> float | None:
+    if text.lower() == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is no number of seconds: give one, or "none"') from None
+
+
+def share(text: str) -> float:
+    """Read a share: "5%" or "0.05"."""
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is no share: give 5% or 0.05') from None
+
+
+def numbers(text: str) -> list[float]:
+    """Read numbers with commas between."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is no list of numbers: give 10,15,20') from None

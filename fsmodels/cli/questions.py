@@ -1,0 +1,93 @@
+"""``fsmodels certify, necessity, price, verify``: questions beyond one answer, each told in a sentence and a table."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from fsmodels.certificates.document import verify
+from fsmodels.cli import arguments, loading
+from fsmodels.cli import asked as questions
+from fsmodels.cli.asked import Task
+from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain
+from fsmodels.cli.result_file import ResultFile
+from fsmodels.cli.select import announce
+from fsmodels.insight.certify import certify
+from fsmodels.insight.necessity import necessity
+from fsmodels.insight.price import price_of
+from fsmodels.selection.report import number, percent
+from fsmodels.selection.select import prepared
+
+WIDTH = 120  # of a printed table
+
+
+def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
+    """Ask, report and write; return the exit code."""
+    if asked.command == "verify":
+        return _verify(asked, caught)
+    task = questions.read(asked, words, caught)
+    announce(task)
+    answer = ASK[asked.command](task)
+    questions.show_warnings(caught)
+    if task.file is not None:
+        content = answer.to_dict()
+        content["data_file"] = task.facts
+        if trouble := task.file.write(content, has_solution=True):
+            complain("Error", trouble)
+            return BAD_INPUT
+    task.console.print(answer.sentence, soft_wrap=True)
+    if not asked.quiet and hasattr(answer, "table"):
+        task.console.print("")
+        task.console.print(
+            answer.table().to_string(line_width=WIDTH, float_format=lambda x: f"{x:.6g}"), soft_wrap=True
+        )
+    if not asked.quiet and asked.json is not None:
+        task.console.print(f"\nWritten to {asked.json}", soft_wrap=True)
+    return SOLVED
+
+
+def _certify(task: Task) -> Any:
+    names = arguments.comma_names(task.asked.features, task.data.features, "--features")
+    return certify(task.data, names, task.asked.model, within=task.asked.within, **task.given)
+
+
+def _necessity(task: Task) -> Any:
+    return necessity(task.data, task.asked.model, within=task.asked.within, **task.given)
+
+
+def _price(task: Task) -> Any:
+    options = dict(task.given)
+    limit = options.pop("time_limit", None)
+    ready = prepared(task.data, task.asked.model, **options)
+    return price_of(
+        ready.model, task.asked.row, at=task.asked.at, solver=ready.solver, time_limit=limit, **ready.options
+    )
+
+
+ASK: dict[str, Callable[[Task], Any]] = {"certify": _certify, "necessity": _necessity, "price": _price}
+
+
+def _verify(asked: argparse.Namespace, caught: list[warnings.WarningMessage]) -> int:
+    file = None
+    if asked.json is not None:
+        file = ResultFile(asked.json, [loading.source(asked)[0], asked.certificate], force=True)
+    data, _, _, notes = loading.load(asked)
+    questions.tell(data, notes, caught, signs=False)
+    found = verify(asked.certificate, data)
+    words = f"objective {number(found.objective)}, proven within {percent(found.gap)} by {found.leaves} leaves"
+    told = f"The certificate holds: {words}." if found.holds else f"The certificate does not hold. {found.why}"
+    if file is not None:
+        content = {
+            "holds": found.holds, "objective": found.objective, "bound": found.bound, "leaves": found.leaves,
+            "why": found.why,
+        }  # fmt: skip
+        if trouble := file.write(content, has_solution=True):
+            complain("Error", trouble)
+            return BAD_INPUT
+    if found.holds:
+        questions.console().print(told, soft_wrap=True)
+        return SOLVED
+    complain("Error", told)
+    return NO_SOLUTION

@@ -1,0 +1,100 @@
+"""``fsmodels select``: a selection, its report, and its file."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+
+from fsmodels.cli import asked as questions
+from fsmodels.cli import hints
+from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain
+from fsmodels.errors import ParameterError
+from fsmodels.insight.certify import Certified, certify
+from fsmodels.selection import report
+from fsmodels.selection.recipes import MODELS, find
+from fsmodels.selection.select import select
+from fsmodels.selection.selection import Selection
+from fsmodels.selection.sides import KINDS
+from fsmodels.words import listed
+
+COMPARED = "fsp_objective"  # what --certify proves something about
+CONCEPTS = 20  # instances shown
+
+
+def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
+    """Select, report and write; return the exit code."""
+    if asked.certify is not None:
+        _check_certify(asked)
+    task = questions.read(asked, words, caught)
+    data, console, file, embedding = task.data, task.console, task.file, task.embedding
+    announce(task)
+    found = select(data, asked.model, **task.given, progress=not asked.quiet)
+    questions.show_warnings(caught)
+    against = _certified(task, found) if asked.certify is not None and found.has_solution else None
+
+    if file is not None:
+        content = found.to_dict()
+        content["data"] = {**task.facts, **content["data"]}
+        if against is not None:
+            content["certified"] = against.to_dict()
+        if embedding is not None and found.has_solution:
+            content["concepts"] = embedding.concepts(found).to_dict("records")
+        if trouble := file.write(content, has_solution=found.has_solution):
+            complain("Note" if not found.has_solution else "Error", trouble)
+            if found.has_solution:
+                show(console, report.report(found))
+                return BAD_INPUT
+    if not found.has_solution:
+        complain("Error", report.headline(found))
+        return NO_SOLUTION
+    if asked.quiet:
+        console.print(report.one_line(found), soft_wrap=True)
+        if against is not None:
+            console.print(against.sentence, soft_wrap=True)
+        return SOLVED
+    show(console, ["", *report.report(found)])
+    if against is not None:
+        show(console, ["", against.sentence])
+    if embedding is not None:
+        console.print("\nSelected instances, of the file:")
+        console.print(embedding.concepts(found).to_string(index=False, max_rows=CONCEPTS), soft_wrap=True)
+    if asked.json is not None:
+        console.print(f"\nWritten to {asked.json}", soft_wrap=True)
+    show(console, hints.next_steps(found, words))
+    return SOLVED
+
+
+def _check_certify(asked: argparse.Namespace) -> None:
+    """Refuse --certify where the model has a bound of its own, or no C to be compared by."""
+    recipe = find(asked.model)
+    if COMPARED not in recipe.compared:
+        able = [name for name, other in MODELS.items() if COMPARED in other.compared]
+        raise ParameterError(
+            f'--certify holds what {listed(able)} select against the best of fsp-m: leave it out for "{recipe.name}".'
+        )
+    if not asked.certify > 0:
+        raise ParameterError(f"--certify {asked.certify:g} is no time: give seconds above 0.")
+
+
+def _certified(task: questions.Task, found: Selection) -> Certified:
+    """Hold a selection against the best of fsp-m under the same side constraints."""
+    rows = {kind: task.given[kind] for kind in KINDS if kind in task.given}
+    return certify(task.data, found.selected, C=found.parameters["C"], time_limit=task.asked.certify, **rows)
+
+
+def announce(task: questions.Task) -> None:
+    """Say what begins, and how to stop it."""
+    if not task.asked.quiet and task.runs_solver:
+        limit = task.given.get("time_limit")
+        words = "" if limit is None else f" for at most {limit:g} s"
+        task.console.print(f"Solving {task.asked.model}{words}; Ctrl-C stops and keeps the best so far")
+
+
+def show(console: Console, parts: Sequence[Any]) -> None:
+    """Print the parts of a report."""
+    for part in parts:
+        console.print(part, soft_wrap=isinstance(part, str))

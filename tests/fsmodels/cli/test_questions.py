@@ -1,0 +1,93 @@
+"""``fsmodels certify, necessity, price, verify``, and ``select --certify``."""
+
+import json
+
+import pytest
+
+import fsmodels as fs
+from fsmodels.cli import main
+
+
+def said(capsys, *words):
+    code = main([str(word) for word in words])
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_certify_answers_in_a_sentence_and_a_file(tmp_path, capsys):
+    file = tmp_path / "c.json"
+    code, out, _ = said(capsys, "certify", "bupa", "--features", "mcv,sgot", "--within", "5%", "--json", file)
+    assert code == 0
+    assert "no model of at most 2 features comes below" in out
+    content = json.loads(file.read_text("utf-8"))
+    assert content["question"] == "certify"
+    assert content["answer"] is False
+    assert content["sentence"] in out
+
+
+def test_necessity_shows_a_table(tmp_path, capsys):
+    file = tmp_path / "n.json"
+    code, out, _ = said(capsys, "necessity", "bupa", "--max-features", "3", "--json", file)
+    assert code == 0
+    assert "in every model of at most 3 features" in out
+    assert "price_least" in out
+    assert len(json.loads(file.read_text("utf-8"))["features"]) == 6
+    quiet = said(capsys, "necessity", "bupa", "--max-features", "3", "--quiet", "--within", "0.01")
+    assert quiet[1].count("\n") == 1
+
+
+def test_price_of_rows_given_by_options(tmp_path, capsys):
+    file = tmp_path / "p.json"
+    words = ["price", "bupa", "--max-features", "3", "--excludes", "sgpt:sgot", "--gap", "1e-8"]
+    code, out, _ = said(capsys, *words, "--json", file)
+    assert code == 0
+    assert '"excludes_sgpt_sgot" costs 21.3072' in out
+    assert {p["row"] for p in json.loads(file.read_text("utf-8"))["prices"]} == {"excludes_sgpt_sgot", "cardinality"}
+    code, out, _ = said(capsys, *words, "--row", "cardinality", "--at", "1,2")
+    assert code == 0
+    assert '"excludes_sgpt_sgot"' not in out
+    assert said(capsys, *words, "--row", "nobody")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["certify", "bupa", "--features", "mcv,nobody"], "nobody"),
+        (["certify", "bupa", "--features", "mcv", "--model", "rfe"], "proves no bound"),
+        (["necessity", "bupa"], "--max-features"),
+        (["price", "bupa", "--model", "fsp-lambda", "--penalty", "2"], "no active constraint on sigma"),
+        (["select", "bupa", "--model", "fsp-m", "--max-features", "2", "--certify", "3"], "leave it out"),
+        (["select", "bupa", "--model", "rfe", "--max-features", "2", "--certify", "0"], "seconds above 0"),
+        (["verify", "nowhere.json", "bupa"], "cannot be read"),
+    ],
+)
+def test_what_cannot_be_asked_ends_with_2_and_a_reason(capsys, words, error):
+    code, _, err = said(capsys, *words)
+    assert code == 2
+    assert error in err
+
+
+def test_select_certifies_a_heuristic(tmp_path, capsys):
+    file = tmp_path / "r.json"
+    words = ["select", "bupa", "--model", "rfe", "--max-features", "2", "--certify", "20", "--json", file]
+    code, out, _ = said(capsys, *words)
+    assert code == 0
+    assert "above the best possible" in out
+    assert json.loads(file.read_text("utf-8"))["certified"]["model"] == "fsp-m"
+
+
+def test_verify_reads_a_certificate_and_says_whether_it_holds(tmp_path, capsys):
+    from tests.fsmodels.certificates.test_verify import enumerated
+
+    certificate = enumerated(fs.load_dataset("bupa").scaled("standard"))
+    certificate.save(tmp_path / "c.json")
+    code, out, _ = said(capsys, "verify", tmp_path / "c.json", "bupa", "--json", tmp_path / "v.json")
+    assert code == 0
+    assert out.startswith("The certificate holds: objective 275.843")
+    assert json.loads((tmp_path / "v.json").read_text("utf-8"))["holds"] is True
+    text = (tmp_path / "c.json").read_text("utf-8").replace('"C":1.0', '"C":1.5')
+    (tmp_path / "false.json").write_text(text)
+    code, _, err = said(capsys, "verify", tmp_path / "false.json", "bupa")
+    assert code == 3
+    assert "does not hold" in err
+    assert said(capsys, "verify", tmp_path / "c.json", "wdbc")[0] == 2
