@@ -3,7 +3,8 @@ r"""Branch-and-cut over relaxations: the structure's own where it has one, gener
 For min { c.z + q(x) : z = (x, u) in P, some of z integer }, q convex, given by values and cuts:
 
     0. Root: the continuous relaxation, by the structure at once or by cutting planes; incumbents by rounding and by
-       exchanges, which the cuts seen so far rule out where they can; fixing by reduced cost.
+       exchanges, which the cuts seen so far rule out where they can; fixing by reduced cost. With a ``memory`` the
+       tree begins where an earlier run left it (``earlier``, ``parts``).
     1. Take the child just made while its bound is near the least, else the open node with the least bound.
     2. Solve its relaxation. Prune where the bound is within the gap of the incumbent; fix by reduced cost below it.
        Where the structure cannot, by cuts, over one persistent LP:
@@ -67,7 +68,9 @@ class BranchAndCutConfig(DecompositionConfig):
     lp_options : mapping, optional
         Its own options.
     memory : Memory, optional
-        What earlier runs of this model learnt, under other values of its mutable parameters; this run adds to it.
+        What earlier runs of this model learnt, under other rows, costs and bounds of the complicating variables, or
+        other values of its mutable parameters; this run begins with the parts of their tree that it cannot close
+        without a solve, and leaves its own.
     """
 
     root_limit: int = 300
@@ -92,15 +95,19 @@ class BranchAndCut(DecompositionDriver):
         """Build the relaxed master as an LP, and what searches over it."""
         c, inside = self.config, self._subproblem
         self._lp = MasterLP(self.parts, floor, words=lp_words(c), lp_solver=c.lp_solver)
-        self._tree = Tree()
-        memory = (c.memory if self.parts.as_built else None) or Memory()  # an edited subproblem has other values
-        memory.prepare(self.structure, self._lp.size)
+        # An edited subproblem has other values; where any point will do, the objective is another one.
+        given = c.memory if self.parts.as_built and not self._any_point else None
+        memory = Memory() if given is None else given
+        names = [v.name for v in self._lp.variables]
+        dropped = memory.prepare(self.structure, names, tree=given is not None)
+        self._tree = Tree(memory.parts)
         self.incumbents = IncumbentSearch(self, self._lp, memory)
         relaxation = self.structure.relaxation if isinstance(inside, OracleSubproblem) else None
         self.node_bounds = NodeBounds(self, self.incumbents, relaxation)
         self.root = RootSearch(
-            self, self.incumbents, self.node_bounds, self._tree, fractional=inside.fractional, limit=c.root_limit
-        )
+            self, self.incumbents, self.node_bounds, self._tree, fractional=inside.fractional, limit=c.root_limit,
+            dropped=dropped,
+        )  # fmt: skip
         self.visits = Visits(self.incumbents, self.node_bounds, self._tree, fractional=inside.fractional)
         self.incumbents.improved = self.root.fix
         self._dealer: Dealer | None = None
@@ -110,6 +117,7 @@ class BranchAndCut(DecompositionDriver):
         try:
             self.root.solve()  # 0
             self.visits.centre = self.root.centre
+            self._raise_tree_bound()
             self._dealer = self._dealing()
             for _ in self.rounds(done=lambda: self.visits.nodes):
                 if not self._step():  # 1, 2, 3

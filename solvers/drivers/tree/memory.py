@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from solvers.drivers.tree.branching import PseudoCosts
+from solvers.drivers.tree.parts import Parts
 from solvers.facts.structure import Cut, Structure, SubAnswer
 
 KEPT = 2000  # cuts, the newest
@@ -36,6 +37,12 @@ class CutPool:
         self._next += 1
         self._count = max(self._count, self._next)
 
+    def stacked(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the constants (K,) and slopes (K, size) of all cuts, 0 on further columns."""
+        slopes = np.zeros((self._count, size))
+        slopes[:, : self._coefficients.shape[1]] = self._coefficients[: self._count]
+        return self._constants[: self._count], slopes
+
     def at(self, point: np.ndarray) -> float:
         """Return the largest value of a cut at a point (n,), a lower bound on the subproblem's; -inf without cuts."""
         k = self._count
@@ -51,28 +58,59 @@ class CutPool:
 
 @dataclass
 class Memory:
-    """Cuts, answers at 0/1 points, pseudo-costs and best choices of earlier runs.
+    """What runs of one subproblem have learnt: cuts, answers at 0/1 points, pseudo-costs, the tree, best choices.
 
-    The first three belong to one subproblem and are forgotten when it changes; a good choice stays worth a try.
+    All but the last belong to one subproblem, whose parameters a structure tells; a good choice stays worth a try.
+
+    Attributes
+    ----------
+    cuts : CutPool
+        Minorants of the subproblem's value.
+    answers : dict
+        Answers at 0/1 points, by the point's bytes.
+    costs : PseudoCosts
+        Of the master's columns.
+    choices : list of arrays
+        The best of each run, the last run's last.
+    parts : Parts or None
+        The tree of the last run, with what proves the bound of each part.
     """
 
     cuts: CutPool = field(default_factory=lambda: CutPool(0))
     answers: dict[bytes, SubAnswer] = field(default_factory=dict)
     costs: PseudoCosts = field(default_factory=lambda: PseudoCosts(0))
     choices: list[np.ndarray] = field(default_factory=list)
+    parts: Parts | None = None
     _subproblem: Hashable = None
     _structure: Structure | None = None
 
-    def prepare(self, structure: Structure, size: int) -> None:
-        """Make ready for a run over a master of ``size`` variables."""
-        now = (structure.parameters() if structure.parameters else None, size)
+    def prepare(self, structure: Structure, names: Sequence[str], *, tree: bool) -> str:
+        """Make ready for a run over a master of these columns; tell what was dropped for it, and why.
+
+        ``tree``: whether the run shall leave its tree.
+        """
+        now = structure.parameters() if structure.parameters else None
         known = self._structure is structure and structure.parameters is not None
+        dropped = ""
         if not known or self._subproblem != now:
-            self.cuts, self.answers = CutPool(len(structure.complicating)), {}
-            self.costs = PseudoCosts(size)
+            had = len(self.cuts) > 0 or self.parts is not None
+            why = f"its parameters are {now}, and were {self._subproblem}" if known else "it is another model's"
+            dropped = f"cuts, answers and tree of earlier runs, because the subproblem is not theirs: {why}"
+            dropped = dropped if had else ""
+            self.cuts, self.answers, self.parts = CutPool(len(structure.complicating)), {}, None
+            self.costs = PseudoCosts(len(names))
+        if self.parts is not None and self.parts.names != tuple(names):
+            self.parts, self.costs = self.parts.moved(names), PseudoCosts(len(names))
+            if self.parts is None:
+                dropped = "the tree of earlier runs, because a variable that it branched on has left the master"
+        if tree and self.parts is None:
+            self.parts = Parts(names)
+        if self.parts is not None:
+            self.parts.start()
         if self._structure is not structure:
             self.choices = []
         self._structure, self._subproblem = structure, now
+        return dropped
 
     def remember(self, choice: np.ndarray, *, first: bool) -> None:
         """Keep a choice: a run's first adds to the list, and each better one takes its place."""

@@ -6,11 +6,13 @@ import numpy as np
 
 from solvers.drivers.base import Ended
 from solvers.drivers.benders.base import DecompositionDriver
-from solvers.drivers.tree.branching import Tree
+from solvers.drivers.tree.branching import Tree, sides
+from solvers.drivers.tree.earlier import Earlier
 from solvers.drivers.tree.incumbents import TIGHT, IncumbentSearch
 from solvers.drivers.tree.level_bundle import Root, solve_relaxation
 from solvers.drivers.tree.master import MasterOptimum
 from solvers.drivers.tree.node_bounds import NodeBounds
+from solvers.drivers.tree.parts import Fixing
 from solvers.facts.structure import SubAnswer
 from solvers.lp.highs import LpStatus
 from solvers.result import SolutionStatus, StopReason
@@ -35,9 +37,11 @@ class RootSearch:
         *,
         fractional: bool,
         limit: int,
+        dropped: str = "",
     ) -> None:
         self.driver, self.incumbents, self.bounds, self.tree = driver, incumbents, bounds, tree
         self.lp, self._fractional, self._limit = incumbents.lp, fractional, limit
+        self.earlier = Earlier(driver, incumbents, tree, dropped)
         self.centre: np.ndarray = np.zeros(0)
         self.relaxed: MasterOptimum | None = None
 
@@ -61,10 +65,12 @@ class RootSearch:
         if self.relaxed is None:  # without a cut that bounds eta the tree begins with nothing
             self.relaxed = MasterOptimum(-np.inf, self.centre, -np.inf, np.zeros(lp.size), lp.lower, lp.upper)
         incumbents.round(self.centre)
+        self.earlier.recall()
         incumbents.recall(self.centre)
-        incumbents.exchange()
-        self.fix()
-        self.tree.add(self.relaxed.bound)
+        if not self.earlier.closes():
+            incumbents.exchange()
+            self.fix()
+        self.earlier.open(self.relaxed)
         incumbents.row("root")
 
     def _relaxed_at_once(self) -> bool:
@@ -79,7 +85,7 @@ class RootSearch:
         eta = answer.bound - lp.value(answer.point)
         self.centre = answer.point
         self.relaxed = MasterOptimum(
-            answer.bound, answer.point, eta, answer.reduced_costs, lp.lower.copy(), lp.upper.copy()
+            answer.bound, answer.point, eta, answer.reduced_costs, lp.lower.copy(), lp.upper.copy(), answer.cut
         )
         for choice in answer.choices:
             self.incumbents.evaluate(choice)
@@ -167,7 +173,9 @@ class RootSearch:
         at_upper = costly & (d < 0) & np.isfinite(root.upper)
         changed = at_lower | at_upper
         if np.any(changed):
-            self.tree.leave_out(float(least[changed].min()))
+            for k in np.flatnonzero(changed):
+                away, kept = sides(int(k), root.lower[k], root.upper[k], down=bool(at_lower[k]))
+                self.tree.fix(Fixing(away, kept, float(least[k]), root.cut))
             lp.upper[at_lower] = root.lower[at_lower]
             lp.lower[at_upper] = root.upper[at_upper]
             lp.drop_fixed()

@@ -1,0 +1,182 @@
+"""A run that begins with the tree of an earlier one, after edits of the master: against every support."""
+
+import os
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import fsmodels as fs
+from solvers import Memory, SolutionStatus
+
+SOAK = int(os.environ.get("FSMODELS_SOAK", "1"))
+
+
+class Session:
+    """A model that is edited and solved again and again with one memory, and what every support costs."""
+
+    def __init__(self, data, values, seed, *, by_cuts=False):
+        self.rng, self.data, self.values = np.random.default_rng(seed), data, values
+        self.model = fs.fsp.fsp_lambda(data, penalty=0.0)
+        if by_cuts:
+            self.model.structure.relaxation = None
+        self.memory, self.rows = Memory(), {}
+        self.most(int(self.rng.integers(1, len(data.features) + 1)))
+
+    def most(self, limit):
+        self.state("most", np.ones(len(self.data.features)), limit)
+
+    def state(self, name, weights, limit):
+        self.rows[name] = (weights, limit)
+        self.model.del_component(name)
+        row = sum(float(w) * s for w, s in zip(weights, self.model.sigma.values(), strict=True))
+        self.model.add_component(name, pyo.Constraint(expr=row <= float(limit)))
+
+    def edit(self):
+        rng, sigma, n = self.rng, list(self.model.sigma.values()), len(self.data.features)
+        kind = rng.integers(6)
+        if kind == 0:
+            self.most(int(rng.integers(1, n + 1)))
+        elif kind == 1:
+            self.state(f"row{rng.integers(2)}", rng.integers(-2, 6, n), int(rng.integers(1, 9)))
+        elif kind == 2 and len(self.rows) > 1:
+            name = list(self.rows)[-1]
+            self.model.del_component(name)
+            del self.rows[name]
+        elif kind == 3:
+            sigma[rng.integers(n)].fix(int(rng.integers(2)))
+        elif kind == 4:
+            self.model.sigma.unfix()
+        else:
+            for price in self.model.penalty.values():
+                price.set_value(float(rng.choice([0.0, 0.2, 1.0])))
+
+    def allowed(self, s):
+        held = all(not v.fixed or v.value == x for v, x in zip(self.model.sigma.values(), s, strict=True))
+        return held and all(w @ s <= limit for w, limit in self.rows.values())
+
+    def cost(self, s):
+        return self.values[s] + float(np.array([p.value for p in self.model.penalty.values()]) @ s)
+
+    def check(self, **options):
+        """Solve, and compare the answer and the tree that is left with every support."""
+        allowed = [s for s in self.values if self.allowed(np.array(s))]
+        found = fs.solve(self.model, "branch-and-cut", memory=self.memory, **options)
+        if not allowed:
+            assert found.status is SolutionStatus.INFEASIBLE
+            return found
+        best = min(map(self.cost, allowed))
+        assert found.bound <= best * (1 + 1e-9)
+        if not options:
+            assert found.status is SolutionStatus.OPTIMAL
+            assert found.objective == pytest.approx(best, rel=1e-4)
+        leaves = leaves_of(self.memory.parts)
+        for s in self.values:
+            inside = [bound for changes, bound in leaves if all(lo <= s[c] <= up for c, lo, up in changes)]
+            assert inside, "a support that no part holds"
+            assert s not in allowed or min(inside) <= self.cost(s) * (1 + 1e-9)
+        return found
+
+
+def leaves_of(parts):
+    return [(parts.changes_of(k), parts._bounds[k]) for k in range(len(parts)) if not parts._branched[k]]
+
+
+@pytest.fixture(scope="module")
+def instances(make_data, values_of):
+    """Instances of so many features, and the value of each support."""
+    made = {}
+
+    def instance(seed, n=6):
+        if (seed, n) not in made:
+            data = make_data(40, n, seed=seed)
+            made[seed, n] = data, values_of(data)
+        return made[seed, n]
+
+    return instance
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_answer_of_a_session_is_the_enumerated_optimum_and_its_tree_covers_all(instances, seed):
+    session = Session(*instances(seed), seed)
+    session.check()
+    for _ in range(8):
+        session.edit()
+        session.check()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_tree_over_cuts_is_taken_up_too(instances, seed):
+    session = Session(*instances(seed), seed, by_cuts=True)
+    session.check()
+    for _ in range(6):
+        session.edit()
+        session.check()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_run_that_was_stopped_is_gone_on_with(instances, seed):
+    session = Session(*instances(seed), 5)
+    session.check(iteration_limit=1)
+    session.check(iteration_limit=3)
+    session.edit()
+    session.check(iteration_limit=2)
+    session.check()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40 * SOAK))
+def test_long_sessions(instances, seed):
+    session = Session(*instances(seed % 7, 7), seed, by_cuts=seed % 3 == 0)
+    for _ in range(25):
+        limited = {"iteration_limit": 2} if session.rng.random() < 0.2 else {}
+        session.check(**limited)
+        session.edit()
+
+
+def larger(make_data):
+    data = make_data(150, 8, seed=4)
+    model = fs.fsp.fsp_m(data, max_features=4, C=0.1)
+    memory = Memory()
+    return model, memory, fs.solve(model, memory=memory)
+
+
+def test_a_row_that_the_best_meets_takes_no_node(make_data):
+    model, memory, first = larger(make_data)
+    model.budget = pyo.Constraint(expr=sum(model.sigma.values()) <= len(first.selected) + 0.5)
+    again = fs.solve(model, memory=memory)
+    assert again.status is SolutionStatus.OPTIMAL
+    assert again.objective == pytest.approx(first.objective, rel=1e-9)
+    assert "nodes" not in again.details
+    told = again.details["memory"]
+    assert told["open"] == 0 < told["closed"] == told["parts"]
+    assert f"{told['parts']} parts of the tree" in again.message
+
+
+def test_what_is_dropped_is_said(make_data):
+    model, memory, _ = larger(make_data)
+    model.C = 0.2
+    again = fs.solve(model, memory=memory)
+    assert "its parameters are" in again.message
+    assert again.details["memory"]["dropped"] in again.message
+
+
+def test_further_variables_of_the_master_keep_the_tree(make_data, enumerated):
+    model, memory, first = larger(make_data)
+    model.group = pyo.Var(domain=pyo.Binary)
+    model.pays = pyo.Constraint(expr=model.sigma[first.selected[0]] <= model.group)
+    model.objective.set_value(model.objective.expr + 0.01 * model.group)
+    again = fs.solve(model, memory=memory)
+    assert again.details["memory"]["parts"] > 1
+    assert again.objective == pytest.approx(fs.solve(model).objective, rel=1e-4)
+    assert again.status is SolutionStatus.OPTIMAL
+
+
+def test_a_tree_that_has_no_room_is_left_coarse(instances, monkeypatch):
+    monkeypatch.setattr("solvers.drivers.tree.parts.CELLS", 1)
+    monkeypatch.setattr("solvers.drivers.tree.parts.LEAST_KEPT", 12)
+    session = Session(*instances(1), 3)
+    for _ in range(6):
+        session.check()
+        assert len(session.memory.parts) <= 12 + 7  # what widening adds is there at least
+        session.edit()
