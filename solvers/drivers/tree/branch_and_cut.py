@@ -150,7 +150,8 @@ class BranchAndCut(DecompositionDriver):
             self._raise_tree_bound()
             raise
         finally:
-            self.details["nodes"] = self.visits.nodes
+            if self.visits.nodes:
+                self.details["nodes"] = self.visits.nodes
 
     def _now_and_then(self) -> None:
         """Show the tree's progress, and search for incumbents in wider exchanges (3)."""
