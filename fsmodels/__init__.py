@@ -38,6 +38,7 @@ from fsmodels.insight.stability import stability, stability_index
 from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
 from fsmodels.models.multivariate import measures
 from fsmodels.selection.path import path
+from fsmodels.selection.saved import load_selection
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.version import __version__
@@ -74,6 +75,7 @@ __all__ = [
     "kernel",
     "list_datasets",
     "load_dataset",
+    "load_selection",
     "measures",
     "multivariate",
     "necessity",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,16 +11,12 @@ import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from fsmodels.datasets import products, tables
-from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.errors import DataError, ModelError
 from fsmodels.models import fsp
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.kernel.fitted import KernelClassifier
-from fsmodels.models.multivariate import measures
+from fsmodels.selection.deciding import Deciding
 from fsmodels.selection.recipes import find
-from fsmodels.words import listed
 from solvers import Result, SolutionStatus, StopReason
 from solvers.result import relative_gap
 
@@ -30,7 +25,7 @@ FSP_SECONDS = 30.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Outcome:
+class Outcome(Deciding):
     """Features, classifier, and what is proven about them; ``Selection`` explains the fields."""
 
     name: str
@@ -110,59 +105,22 @@ class Outcome:
         """Share of wrong labels on the data that the model was built from."""
         return self.error(self.data) if self.has_solution else None
 
-    def decision(self, data: Dataset | pd.DataFrame) -> FloatArray:
-        """Return w.x + b, or the kernel's sum, for each row: above 0 means class +1.
+    def _none(self) -> str:
+        return f": the solve ended as {self.status.value}. {self.message}".rstrip()
 
-        Parameters
-        ----------
-        data : Dataset or DataFrame
-            A Dataset under any scaling, or a table in original units; columns are found by name.
-
-        Raises
-        ------
-        ModelError
-            If there is no solution.
-        DataError
-            If a feature is missing.
-        """
-        if self.machine is None:
-            raise ModelError(f"There is no classifier: the solve ended as {self.status.value}. {self.message}".strip())
-        if not isinstance(data, Dataset | pd.DataFrame):
-            raise DataError(
-                f"This needs a Dataset or a DataFrame and got {type(data).__name__}: columns are found by name, as in "
-                "pandas.DataFrame(X, columns=found.data.features)."
-            )
-        names = list(self.machine.weights)
-        if not names:
-            return self.machine.scores(np.empty((len(data), 0)))
-        own = self.data.select_features(names)
-        if not isinstance(data, pd.DataFrame):
-            return self.machine.scores(own.apply_scale_to(data).X)
-        there = {str(column) for column in data.columns}
-        needed, missing = products.sources(names, own.products, there)
-        if missing:
-            raise DataError(f"predict: the table lacks columns ({listed(missing)}): give each selected feature.")
-        table = data.set_axis([str(column) for column in data.columns], axis=1)
-        X = tables.feature_matrix(table[needed], needed, tables.FRAME)
-        return self.machine.scores(own.apply_scale_to(Dataset(X, np.ones(len(X)), tuple(needed))).X)
-
-    def predict(self, data: Dataset | pd.DataFrame) -> FloatArray:
-        """Return the class of each row, -1.0 or +1.0; a decision of 0 counts as -1."""
-        return np.where(self.decision(data) > 0, 1.0, -1.0)
-
-    def error(self, data: Dataset) -> float:
-        """Return the share of wrong labels on other data."""
-        return float(np.mean(self.predict(data) != dataset(data).y))
-
-    def measure(self, data: Dataset, names: Sequence[str] = ("error", "balanced-error", "f1", "prbep")) -> pd.Series:
-        """Return measures of the decisions on other data in percent, by names as ``fs.measures.measure`` knows them.
+    def table(self) -> pd.DataFrame:
+        """Return a frame of the selected features, the largest weight first: ``weight`` as scaled, ``weight_original``.
 
         Examples
         --------
         >>> import fsmodels as fs
-        >>> train, _, test = fs.load_dataset("wdbc").split(seed=0)
-        >>> found = fs.select(train.scaled("standard"), "fsmulti", max_features=2, C=100, loss="rec@2p")
-        >>> found.measure(test, ["rec@2p", "f1"]).index.tolist()
-        ['rec@2p', 'f1']
+        >>> fs.select(fs.load_dataset("bupa"), max_features=2).table().round(2).to_dict("index")
+        {'sgot': {'weight': -1.41, 'weight_original': -0.14}, 'sgpt': {'weight': 1.14, 'weight_original': 0.06}}
         """
-        return measures.measure(dataset(data).y, self.decision(data), names)
+        original = self.weights_original or {}
+        weights = {name: self.weights[name] for name in self.selected}
+        frame = pd.DataFrame(
+            {"weight": weights, "weight_original": {name: original.get(name, np.nan) for name in weights}}, dtype=float
+        )
+        order = frame["weight"].abs().sort_values(ascending=False, kind="stable").index
+        return frame.loc[order].rename_axis("feature")

@@ -7,6 +7,7 @@ import math
 import platform
 import shlex
 from collections.abc import Mapping
+from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,7 @@ def contract(found: Outcome) -> dict[str, Any]:
         "chosen_by": found.chosen_by,
         "message": found.message,
         "scale": data.scale.as_dict(data.features, found.weights),
+        "products": {name: asdict(product) for name, product in data.products.items()},
         "iterations": len(result.iterations) if len(result.iterations) else None,
         "seconds": found.seconds,
         "seed": result.options.get("seed", found.parameters.get("seed")),

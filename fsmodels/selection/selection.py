@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from fsmodels.selection import report
+from fsmodels.selection import file, report
 from fsmodels.selection.outcome import Outcome
 
 __all__ = ["Selection"]
@@ -62,6 +63,16 @@ class Selection(Outcome):
         same classifier for the file's units. ``kernel`` holds what decides besides, where there is a kernel.
         """
         return report.contract(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything but the live model to a JSON file, which ``fs.load_selection`` reads.
+
+        Raises
+        ------
+        ParameterError
+            The file cannot be written.
+        """
+        file.write(file.content(self), path)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the live model, which belongs to this process: workers and files get the rest."""

@@ -34,6 +34,7 @@ __all__ = [
     "rows_model",
     "state",
     "state_most",
+    "words_of",
 ]
 
 Sides = list["Side"]
@@ -236,6 +237,17 @@ def state(model: pyo.ConcreteModel, sides: Sides) -> dict[str, Any]:
         else:
             stated.setdefault(side.kind, []).append(side.told)
     return stated
+
+
+def words_of(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the words of ``select`` for side constraints as a report tells them; ``told`` may hold more."""
+    pairs = {"budget": ("costs", "limit"), "at_most": ("features", "k"), "at_least": ("features", "k")}
+    pairs |= {"at_most_of_group": ("groups", "most"), "fair": ("by", "limit")}
+    words: dict[str, Any] = {}
+    for kind in (kind for kind in KINDS if kind in told):
+        one, other = pairs.get(kind, ("", ""))
+        words[kind] = [(part[one], part[other]) for part in told[kind]] if one else told[kind]
+    return words
 
 
 def state_most(model: pyo.ConcreteModel, most: int) -> None:

@@ -1,0 +1,195 @@
+"""Selections from files: what can be done with what ``Selection.save`` and ``--json`` wrote."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyomo.environ as pyo
+
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.products import Interaction
+from fsmodels.datasets.scaling import Scale
+from fsmodels.errors import DataError, ModelError
+from fsmodels.models.classifier import LinearClassifier
+from fsmodels.models.kernel.fitted import KernelClassifier
+from fsmodels.models.kernel.kernels import Polynomial, Rbf
+from fsmodels.selection import report
+from fsmodels.selection.deciding import Deciding
+from fsmodels.selection.rebuilding import rebuilt
+from fsmodels.words import listed
+
+__all__ = ["SavedSelection", "load_selection"]
+
+KERNELS: dict[str, Any] = {"rbf": Rbf, "polynomial": Polynomial}
+NEEDED = ("model", "data", "parameters", "selected", "weights", "bias", "status", "scale")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SavedSelection(Deciding):
+    """A selection from a file: it decides, and knows what was proven of it.
+
+    Attributes
+    ----------
+    content : dict
+        What the file holds.
+    data : Dataset
+        Features, labels and scaling of the data that it was found on, without their samples.
+    machine : LinearClassifier, KernelClassifier or None
+    """
+
+    content: dict[str, Any]
+    data: Dataset
+    machine: LinearClassifier | KernelClassifier | None
+
+    def _none(self) -> str:
+        return f": the solve ended as {self.content['status']}."
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return str(self.content["model"])
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those of the model, and the side constraints."""
+        return dict(self.content["parameters"])
+
+    @property
+    def selected(self) -> tuple[str, ...]:
+        """The selected features, in the order of the data."""
+        return tuple(self.content["selected"] or ())
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Feature -> weight on the data as scaled."""
+        return dict(self.content["weights"] or {})
+
+    @property
+    def bias(self) -> float | None:
+        """The offset on the data as scaled."""
+        return self.content["bias"]
+
+    @property
+    def objective(self) -> float | None:
+        """The formulation's objective."""
+        return self.content.get("objective")
+
+    @property
+    def bound(self) -> float | None:
+        """What was proven of the best objective."""
+        return self.content.get("bound")
+
+    @property
+    def gap(self) -> float | None:
+        """How far the two are apart, relative."""
+        return self.content.get("gap")
+
+    @property
+    def status(self) -> str:
+        """What the run held."""
+        return str(self.content["status"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the file holds."""
+        return self.content
+
+    def table(self) -> pd.DataFrame:
+        """Return a frame of the selected features, the largest weight first: ``weight``, ``weight_original``."""
+        original = self.content.get("weights_original") or {}
+        rows = {name: [self.weights[name], original.get(name, np.nan)] for name in self.selected}
+        frame = pd.DataFrame.from_dict(rows, orient="index", columns=["weight", "weight_original"], dtype=float)
+        order = frame["weight"].abs().sort_values(ascending=False, kind="stable").index
+        return frame.loc[order].rename_axis("feature")
+
+    def rebuild(self, data: Dataset) -> pyo.ConcreteModel | None:
+        """Build the live model again, with its side constraints, from the data that it was made of.
+
+        Samples, features and scaling must be those of then; None for a method that has no model.
+
+        Raises
+        ------
+        DataError
+            The data have other features, or another number of samples.
+        """
+        return rebuilt(self.content, self.data, data)
+
+    def __repr__(self) -> str:
+        gap = "" if self.gap is None else f", proven within {report.percent(self.gap)} of the best"
+        return (
+            f"{self.name} on {self.data.name}: {len(self.selected)} of {self.data.n_features} features, objective "
+            f"{report.number(self.objective)}{gap} ({self.status})\n{self.table().to_string()}"
+        )
+
+
+def load_selection(path: str | Path) -> SavedSelection:
+    """Read a selection that ``Selection.save`` or ``fsmodels select --json`` wrote.
+
+    Raises
+    ------
+    DataError
+        There is no such file, or it is none of these; a kernel's file that has no support vectors.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import fsmodels as fs
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "bupa.json"
+    >>> fs.select(fs.load_dataset("bupa"), max_features=2).save(path)
+    >>> found = fs.load_selection(path)
+    >>> found.selected, found.predict([[90, 70, 30, 25, 30, 4]]).tolist()
+    (('sgpt', 'sgot'), [-1])
+    """
+    try:
+        told = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f'"{path}" cannot be read ({error.strerror}): give the file of a saved selection.') from None
+    except (TypeError, ValueError) as error:
+        raise DataError(f'"{path}" is no JSON file of a selection ({error}).') from None
+    lacking = [key for key in NEEDED if key not in told] if isinstance(told, dict) else list(NEEDED)
+    if lacking:
+        raise DataError(f'"{path}" is no selection ({listed(lacking)} missing): give a file of save or of --json.')
+    try:
+        return _read(told, str(path))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, DataError | ModelError):
+            raise
+        raise DataError(f'"{path}" is no selection that can be read ({error!r}): save it again.') from None
+
+
+def _read(told: dict[str, Any], path: str) -> SavedSelection:
+    scale, about, inside = told["scale"], told["data"], told.get("kernel")
+    features = tuple(scale["shift"])
+    shift, factor = (np.array([scale[key][name] for name in features], dtype=float) for key in ("shift", "factor"))
+    z, chosen = np.array([(told["weights"] or {}).get(name, 0.0) for name in features]), tuple(told["selected"] or ())
+    X, y = np.zeros((0, len(features))), np.zeros(0)
+    if inside is not None:
+        if "vectors" not in inside:
+            raise DataError(f'"{path}" has no support vectors of its kernel: save it in Python, found.save(path).')
+        X = np.zeros((len(inside["coefficients"]), len(features)))
+        X[:, np.flatnonzero(z)] = inside["vectors"]
+        y = np.full(len(X), inside["constant"] or 1.0)  # of which a classifier without weights takes the larger class
+    negative = about["negative_label"]
+    data = Dataset(
+        X, y, features, about["name"], tuple(negative) if isinstance(negative, list) else negative,
+        about["positive_label"], Scale(scale["method"], shift, factor), bool(about.get("positive_guessed")),
+        products={name: _product(part) for name, part in told.get("products", {}).items()},
+    )  # fmt: skip
+    machine: LinearClassifier | KernelClassifier | None = None
+    if told["selected"] is not None and inside is None:
+        machine = LinearClassifier(data, z, float(told["bias"]), chosen)
+    elif told["selected"] is not None and inside is not None:
+        named = {key: value for key, value in inside.items() if key in ("degree", "offset")}
+        kernel = KERNELS[inside["name"]](**named)
+        a = np.array(inside["coefficients"], dtype=float)
+        machine = KernelClassifier(data, kernel, z, np.arange(len(a)), a, float(told["bias"]), chosen)
+    return SavedSelection(told, data, machine)
+
+
+def _product(part: dict[str, Any]) -> Interaction:
+    (one, other), (by_one, by_other) = part["shift"], part["factor"]
+    return Interaction(part["a"], part["b"], (one, other), (by_one, by_other))
