@@ -48,15 +48,17 @@ import scipy.sparse as sp
 
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.models.fsp.oracle import gram, interior_point, newton, relaxation
+from fsmodels.models.fsp.oracle.neighbours import Neighbours, Solved
+from fsmodels.models.fsp.oracle.pricing import Pricing
 from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows, Terms
-from fsmodels.models.fsp.oracle.screening import Screen
+from fsmodels.models.fsp.oracle.screening import Guide, Screen
 from fsmodels.models.proofs.losses import HINGE, loss_of
 from fsmodels.models.proofs.svm import Array, SvmProof, relative
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
 FIRST = 25  # questions that numpy answers
-ATTEMPTS = 3  # at a relaxation, the last on all samples
+ATTEMPTS = 8  # at a relaxation, the last on all samples and columns
 MOST_CELLS = 2_000_000_000  # of a sparse support made dense, 16 GB
 _RELAXATION_WORK = 5e9  # multiplications an iteration, about half a second
 KEPT_CELLS = 20_000_000  # of dense data up to which they are kept feature by feature too, 160 MB
@@ -135,6 +137,8 @@ class SvmOracle:
         self._loss = loss_of(loss, self._C)
         self._terms = Terms.plain(self._y, self._loss, self._X.shape[1])
         self._gram, self._screen = gram.Backoff(), Screen(bounded=not self._loss.squared)
+        self._pricing, self._neighbours = Pricing(), Neighbours(self._X.shape[1])
+        self._large: Guide | None = None  # of the last large support
         self._asked = 0
         self._rows: Array | None = None  # Z' of dense data
         self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel()
@@ -188,7 +192,7 @@ class SvmOracle:
         w = np.zeros(sigma.size)
         w[support] = root * proof.u
         if method == gram.METHOD:  # a large support: the next relaxation may start from here
-            self._screen.learn(self._y * (columns @ (root * proof.u) + proof.b), w, proof.b)
+            self._large = Guide(self._y * (columns @ (root * proof.u) + proof.b), w, proof.b)
         b = proof.b - float(self._mean @ w)
         v = np.asarray(self._X.T @ (self._y * proof.alpha))
         seconds, constant = time.perf_counter() - start, self._loss.gained(proof.alpha)
@@ -230,35 +234,65 @@ class SvmOracle:
         sigma that may be above 0), or did not converge.
         """
         deadline = time.perf_counter() + (math.inf if time_limit is None else time_limit)
-        support = np.flatnonzero(upper[: self._mean.size])
-        samples = self._y.size
-        columns, found, along = None, None, self._along(support)
+        n, samples = self._mean.size, self._y.size
+        support = np.flatnonzero(upper[:n])
+        near, terms = self._neighbours.nearest(lower[:n], upper[:n]), self._terms.of(support)
+        among = self._pricing.part(near, support, lower[support] > 0)
+        start = self._large if near is None else Guide(self._margins(near), near.w, near.offset)
+        columns, found, also = None, None, np.zeros(samples, dtype=bool)
         for attempt in range(ATTEMPTS):
-            part = self._screen.part(self._y, _samples_for(support.size)) if attempt < ATTEMPTS - 1 else None
-            if part is None and samples * support.size * min(samples, support.size) > _RELAXATION_WORK:
+            part = None
+            if attempt == ATTEMPTS - 1:
+                among = np.arange(support.size)
+            elif start is not None:
+                part = self._screen.part(start, self._y, _samples_for(among.size), also)
+            if part is None and samples * among.size * min(samples, among.size) > _RELAXATION_WORK:
                 break  # what a wrong guess has proven is returned
-            terms = self._terms.of(support)
+            along, new = self._along(support, among.size), None
             if along is not None:
-                found = relaxation.at_once(
+                new = relaxation.at_once(
                     along, support, terms, cost, rows, lower, upper,
-                    accuracy=accuracy, enough=enough, deadline=deadline, part=part,
+                    accuracy=accuracy, enough=enough, deadline=deadline, part=part, among=among,
                 )  # fmt: skip
-            if along is None or found is None:
-                along, columns = None, self._columns(support) if columns is None else columns
-                found = relaxation.minimise(
+            if new is None:
+                columns = self._columns(support) if columns is None else columns
+                new = relaxation.minimise(
                     columns, support, terms, cost, rows, lower, upper,
-                    accuracy=accuracy, enough=enough, deadline=deadline, part=part,
+                    accuracy=accuracy, enough=enough, deadline=deadline, part=part, among=among,
                 )  # fmt: skip
-            right = found is not None and (part is None or found.bound >= enough or found.gap <= 2 * accuracy)
-            if found is not None:
-                w = np.zeros(self._mean.size)
-                w[support] = found.w
-                self._screen.learn(found.margins, w, found.offset)
-            if right or part is None:
-                self._screen.adapt(right=right)
+            if new is None:  # with all columns, and then with all samples
+                self._screen.adapt(right=False)
+                if part is None and among.size == support.size:
+                    break
+                start, among = start if among.size < support.size else None, np.arange(support.size)
+                continue
+            found = new if found is None or new.bound >= found.bound else found
+            missed, lost = (new.bound < enough and share > accuracy for share in new.left_out)
+            self._screen.adapt(right=not missed)
+            if attempt == 0:
+                self._pricing.adapt(right=not lost)
+            w = np.zeros(n)
+            w[support] = new.w
+            if not missed and not lost:
+                if new.bound < enough:  # else nothing below it is asked
+                    costs, sigma = np.zeros(n), np.zeros(n)
+                    costs[support], sigma[support] = new.reduced_costs[support], new.x[support]
+                    self._neighbours.add(lower[:n], upper[:n], Solved(w, new.offset, sigma, costs))
                 break
-            self._screen.adapt(right=False)
+            if lost:
+                among = self._pricing.joined(among, new.reduced_costs[support])
+            if missed and part is not None:
+                also |= self._screen.wrong(part, new.margins)
+            start = Guide(new.margins, w, new.offset)
         return None if found is None else (found, self._slopes(found.alpha, found.v))
+
+    def _margins(self, near: Solved) -> Array:
+        """Return 1 - d + y (w.x + b) of all samples."""
+        support = np.flatnonzero(near.w)
+        scores = np.asarray(self._X[:, support] @ near.w[support]) + near.offset
+        if sp.issparse(self._X):
+            scores -= float(self._mean @ near.w)
+        return 1 - self._terms.need + self._y * scores
 
     def _slopes(self, alpha: Array, v: Array | None) -> Array:
         """Return X' (y alpha), of all features, where ``v`` is not that."""
@@ -268,23 +302,25 @@ class SvmOracle:
         """Return what the compiled loop says of a hinge; None where it is not asked, or has nothing to say."""
         if not support.size or not left > 0 or gram.worth_trying(self._y.size, support.size, tolerance, left):
             return None
-        along = self._along(support)
+        along = self._along(support, support.size)
         return (
             None
             if along is None
             else relaxation.at_support(along, sigma, self._terms.of(support), 0.5 * tolerance, left)
         )
 
-    def _along(self, support: Array) -> tuple[Array, Array] | None:
+    def _along(self, support: Array, most: int) -> tuple[Array, Array] | None:
         """Return the data feature by feature, times the labels, and a support's places, for the compiled loop.
 
-        None where it would not be asked: the support is too large, or the questions are the first. A process that asks
-        little shall not load a compiler.
+        None where it would not be asked: ``most`` of them at once are too many, or the questions are the first. A
+        process that asks little shall not load a compiler.
         """
         self._asked += 1
-        if self._loss.squared or self._asked <= FIRST or support.size > min(relaxation.COMPILED, self._y.size):
+        if self._loss.squared or self._asked <= FIRST or most > min(relaxation.COMPILED, self._y.size):
             return None
         if sp.issparse(self._X) or self._X.size > KEPT_CELLS:
+            if support.size > relaxation.COMPILED:
+                return None
             return np.ascontiguousarray((self._columns(support) * self._y[:, None]).T), np.arange(support.size)
         if self._rows is None:
             self._rows = np.ascontiguousarray(self._X.T) * self._y

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fsmodels.models.fsp.oracle.boxes import Boxes
-from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows
+from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows, lost
 from fsmodels.models.fsp.oracle.screening import Screened
 from fsmodels.models.fsp.oracle.systems import FeatureSystem, SampleSystem
 from fsmodels.models.proofs.svm import TINY, Array, balanced
@@ -27,7 +27,9 @@ LARGER = 10.0  # than the multipliers that w is made of, those that a run starts
 class Iterates:
     """The iterates of one run."""
 
-    def __init__(self, problem: JointProblem, part: Screened | None) -> None:
+    def __init__(self, whole: JointProblem, part: Screened | None, among: Array) -> None:
+        problem = whole if among.size == whole.where.size else whole.among(among)
+        self.whole, self.among = whole, among
         columns, where, terms, cost = problem.columns, problem.where, problem.terms, problem.cost
         rows, lower, upper = problem.rows, problem.lower, problem.upper
         y, loss = terms.y, terms.loss
@@ -58,12 +60,12 @@ class Iterates:
         most = np.maximum(A, 0.0) @ upper[free] + np.minimum(A, 0.0) @ lower[free]
         kept = beside | np.where(rows.equal, A.any(axis=1) | (np.abs(b) > ROW_TOLERANCE), most > b)
         own = (G[kept], g[kept]) if rows.weights is not None else (None, None)
-        self.all_rows, self.kept_rows = rows, kept
+        self.kept_rows = kept
         self.rows = rows = Rows(rows.matrix[kept], rows.sides[kept], rows.equal[kept], *own)
         self.b, self.A, self.c, self.G, self.on_b = b[kept], A[kept], cost[free], G[kept], g[kept]
         self.on_x = ~beside[kept]
         self.at_fixed = float(cost[fixed] @ lower[fixed])
-        self.all_problem, self.problem = problem, replace(problem, rows=rows)
+        self.problem = replace(problem, rows=rows)
         self.lows, self.ups = np.flatnonzero(np.isfinite(terms.least)), np.flatnonzero(np.isfinite(terms.largest))
         self.least, self.largest = terms.least[self.lows], terms.largest[self.ups]
         self.form: FeatureSystem | SampleSystem = (FeatureSystem if where.size <= self.y.size else SampleSystem)(
@@ -155,7 +157,7 @@ class Iterates:
 
     def proven(self, gap: float, iterations: int) -> Relaxed:
         """Return the bound of the repaired alpha, and x as it is."""
-        alpha, margins = self.alpha, 1 - self.short
+        alpha, margins, missed = self.alpha, 1 - self.short, 0.0
         if self.part is not None:
             terms, at_bound = self.terms, self.part.at_bound
             alpha = np.zeros(terms.y.size)
@@ -163,17 +165,19 @@ class Iterates:
             margins = 1 - terms.need + terms.y * (self.columns @ self.w + self.offset)
             hinge = np.maximum(1 - margins, 0.0)
             hinge[self.part.kept] = 0.0
-            left_out = terms.loss.cost(hinge)
+            missed = terms.loss.cost(hinge)
             along = float((self.fixed_v + terms.slope[:-1]) @ self.w)
-            left_out -= self.fixed_sum - along - (self.fixed_y + float(terms.slope[-1])) * self.offset
-            gap += left_out / max(abs(self.value), TINY)
-        theta = np.zeros(self.kept_rows.size)
+            missed -= self.fixed_sum - along - (self.fixed_y + float(terms.slope[-1])) * self.offset
+        theta, whole, scale = np.zeros(self.kept_rows.size), self.whole, max(abs(self.value), TINY)
         theta[self.kept_rows] = self.theta
-        bound, alpha, theta, reduced_costs = self.all_problem.proven(alpha, theta)
-        x = self.lower.astype(float)
-        x[self.free] = self.x
-        constant = self.terms.gained(alpha)
-        return Relaxed(bound, x, alpha, theta, reduced_costs, gap, iterations, margins, self.w, self.offset, constant)
+        bound, alpha, theta, reduced_costs = whole.proven(alpha, theta)
+        left_out = missed / scale, lost(reduced_costs, whole.upper, whole.where, self.where) / scale
+        x, w = self.lower.astype(float), np.zeros(whole.where.size)
+        x[self.free], w[self.among] = self.x, self.w
+        gap, constant = gap + sum(left_out), self.terms.gained(alpha)
+        return Relaxed(
+            bound, x, alpha, theta, reduced_costs, gap, left_out, iterations, margins, w, self.offset, constant
+        )
 
     def step(self) -> bool:
         """Take one predictor and corrector step; False where the system cannot be factorised."""

@@ -97,6 +97,10 @@ class Rows:
         weights = np.zeros((self.sides.size, columns)) if self.weights is None else self.weights
         return weights, np.zeros(self.sides.size) if self.offset is None else self.offset
 
+    def of(self, which: Array) -> Rows:
+        """Return the rows without the weights of the other columns."""
+        return self if self.weights is None else replace(self, weights=self.weights[:, which])
+
     @cached_property
     def arrays(self) -> tuple[Array, Array, Array]:
         """The three as compiled code takes them."""
@@ -106,14 +110,19 @@ class Rows:
 
 @dataclass(frozen=True)
 class Relaxed:
-    """What is proven: ``bound`` (*) and the reduced costs behind it, by alpha; ``x`` where the run ended."""
+    """What is proven: ``bound`` (*) and the reduced costs behind it, by alpha; ``x`` where the run ended.
+
+    ``gap``: of the run's own numbers, on all samples and columns; ``left_out``: what of it is due to the samples and to
+    the columns that the run was not given.
+    """
 
     bound: float
     x: Array
     alpha: Array
     theta: Array  # of the rows
     reduced_costs: Array
-    gap: float  # of the run's own numbers, on all samples
+    gap: float
+    left_out: tuple[float, float]
     iterations: int
     margins: Array  # 1 - d + y (w.x + b) of every sample
     w: Array  # of the columns
@@ -155,6 +164,13 @@ class JointProblem:
         return (
             v if self.rows.weights is None and not self.terms.slope.any() else v - G.T @ theta - self.terms.slope[:-1]
         )
+
+    def among(self, which: Array) -> JointProblem:
+        """Return the problem of some columns (positions in ``where``), the other sigma being fixed at 0."""
+        stay = self.where[which]
+        upper = narrowed(self.upper, self.where, stay)
+        parts = self.columns[:, which], stay, self.terms.of(which), self.cost, self.rows.of(which)
+        return JointProblem(*parts, self.lower, upper)
 
     @cached_property
     def _sides(self) -> tuple[Array, Array, Array, Array, float]:
@@ -221,3 +237,17 @@ def balance(alpha: Array, theta: Array, terms: Terms, rows: Rows, g: Array) -> t
             return None
         alpha = alpha + left / float(room.sum()) * room
     return alpha, theta
+
+
+def narrowed(upper: Array, where: Array, stay: Array) -> Array:
+    """Return upper bounds of 0 for the sigma at ``where`` but for those that stay, also places of x."""
+    bounds = upper.copy()
+    bounds[where] = 0.0
+    bounds[stay] = upper[stay]
+    return bounds
+
+
+def lost(reduced_costs: Array, upper: Array, where: Array, stay: Array) -> float:
+    """Return by how much (*) is lower than without the columns at ``where`` that do not stay, their lower bounds 0."""
+    left_out = np.minimum(reduced_costs[where], 0.0) @ upper[where]
+    return float(np.minimum(reduced_costs[stay], 0.0) @ upper[stay] - left_out)

@@ -29,29 +29,44 @@ class Screened:
     offset: float
 
 
+@dataclass(frozen=True)
+class Guide:
+    """A neighbouring solution: margins y (w.x + b) of all samples, the weights over all features, the offset."""
+
+    margins: Array  # (l,)
+    w: Array  # (n,)
+    offset: float
+
+
 class Screen:
-    """The margins y (w.x + b) of the last relaxation, and the share of samples near to 1 that has to stay."""
+    """The share of samples, of those nearest to a margin of 1, that has to stay."""
 
     def __init__(self, *, bounded: bool = True) -> None:
         self._bounded = bounded  # whether multipliers have an upper bound
-        self._margins: Array | None = None
         self._share = 0.4
 
-    def part(self, y: Array, at_most: int) -> Screened | None:
-        """Return a guess of at most so many samples; None where nothing is known to guess from, or nothing to gain."""
-        most = min(max(LEAST, int(self._share * y.size)), at_most)
-        whole = at_most >= y.size and (self._share > MOST or most >= y.size)
-        if self._margins is None or whole:
-            return None
-        order = np.argpartition(np.abs(1 - self._margins) if self._bounded else self._margins, most)
-        kept, far = np.sort(order[:most]), order[most:]
-        if np.unique(y[kept]).size < 2 or (not self._bounded and self._margins[far].min() < 1):
-            return None
-        return Screened(kept, far[self._margins[far] < 1], self._w, self._offset)
+    def part(self, start: Guide, y: Array, at_most: int, also: Array) -> Screened | None:
+        """Return a guess of at most so many samples, and those besides; None where there is nothing to gain.
 
-    def learn(self, margins: Array, w: Array, offset: float) -> None:
-        """Remember a solution, or how far one came (w over all features)."""
-        self._margins, self._w, self._offset = margins, w, offset
+        ``also`` (l,): which samples have to stay.
+        """
+        margins = start.margins
+        most = min(max(LEAST, int(self._share * y.size)), at_most)
+        if at_most >= y.size and (self._share > MOST or most >= y.size):
+            return None
+        stays = also.copy()
+        stays[np.argpartition(np.abs(1 - margins) if self._bounded else margins, most)[:most]] = True
+        kept, far = np.flatnonzero(stays), np.flatnonzero(~stays)
+        if np.unique(y[kept]).size < 2 or not far.size or (not self._bounded and margins[far].min() < 1):
+            return None
+        return Screened(kept, far[margins[far] < 1], start.w, start.offset)
+
+    def wrong(self, part: Screened, margins: Array) -> Array:
+        """Return which samples (l,) a part left out at the wrong end of alpha, or had; all to stay from now on."""
+        wrong = margins < 1
+        wrong[part.at_bound] = margins[part.at_bound] > 1
+        wrong[part.kept] = True
+        return wrong
 
     def adapt(self, *, right: bool) -> None:
         """Keep fewer samples after a right guess, or a solution without one, and more after a wrong one."""

@@ -12,6 +12,7 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.fsp import oracle
 from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.fsp.oracle.relaxation import Rows
+from fsmodels.models.fsp.oracle.screening import Guide
 from fsmodels.models.proofs.losses import SquaredHinge
 
 SQUARED = "squared-hinge"
@@ -121,8 +122,11 @@ def test_samples_far_outside_may_be_left_out(monkeypatch):
     svm, rows = SvmOracle(data.X, data.y, 10.0, SQUARED), Rows(np.ones((1, 30)), np.array([5.0]), np.array([False]))
     upper = np.ones(30)
     whole = svm.relax(np.zeros(30), rows, np.zeros(30), upper, accuracy=1e-6)[0]
-    assert svm._screen.part(data.y, len(data.y)) is not None
-    assert not svm._screen.part(data.y, len(data.y)).at_bound.size
+    guide = Guide(whole.margins, np.zeros(30), 0.0)
+    part = svm._screen.part(guide, data.y, len(data.y), np.zeros(len(data.y), dtype=bool))
+    assert part is not None
+    assert part.kept.size < len(data.y)
+    assert not part.at_bound.size
     again = svm.relax(np.zeros(30), rows, np.zeros(30), upper, accuracy=1e-6)[0]
     assert again.bound == pytest.approx(whole.bound, rel=3e-6)
 
