@@ -43,9 +43,11 @@ from solvers.drivers.tree.dealt import Job
 from solvers.drivers.tree.incumbents import IncumbentSearch
 from solvers.drivers.tree.master import MasterLP
 from solvers.drivers.tree.memory import Memory
+from solvers.drivers.tree.near import NearSearch
 from solvers.drivers.tree.node_bounds import NodeBounds
 from solvers.drivers.tree.root import RootSearch
 from solvers.drivers.tree.visits import SEARCHES, Visits
+from solvers.errors import ModelError, OptionError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -70,13 +72,33 @@ class BranchAndCutConfig(DecompositionConfig):
     memory : Memory, optional
         What earlier runs of this model learnt, under other rows, costs and bounds of the complicating variables, or
         other values of its mutable parameters; this run begins with the parts of their tree that it cannot close
-        without a solve, and leaves its own.
+        without a solve, and leaves its own; what other processes explore (``threads``) stays open in it.
+    cutoff : float, optional
+        An objective: what is not better is not sought. The run ends once it is proven that nothing is.
+    within : float, optional
+        Go on until every choice of the complicating variables within this share of the best objective is found:
+        ``result.details["near"]``, ``NearChoices``. They must be integers.
+    most_choices : int
+        Of these, the best that are kept.
     """
 
     root_limit: int = 300
     lp_solver: str | SolverObject = "highs"
     lp_options: Mapping[str, Any] | None = None
     memory: Memory | None = None
+    cutoff: float | None = None
+    within: float | None = None
+    most_choices: int = 1000
+
+    def check_own(self) -> None:
+        """Refuse shares and numbers that mean nothing. Raises OptionError."""
+        super().check_own()
+        if self.within is not None and not 0 <= self.within < np.inf:
+            raise OptionError(f"within={self.within!r} is not allowed: give a share of the objective, 0.01 for 1%.")
+        if self.most_choices < 1:
+            raise OptionError(f"most_choices={self.most_choices!r} is not allowed: give at least 1.")
+        if self.within is not None and (self.threads or 1) > 1:
+            raise OptionError(f"threads={self.threads} is not allowed with within=: one process lists the choices.")
 
 
 class BranchAndCut(DecompositionDriver):
@@ -93,7 +115,7 @@ class BranchAndCut(DecompositionDriver):
 
     def prepare_master(self, floor: float | None) -> None:
         """Build the relaxed master as an LP, and what searches over it."""
-        c, inside = self.config, self._subproblem
+        c, inside, self._begun = self.config, self._subproblem, False
         self._lp = MasterLP(self.parts, floor, words=lp_words(c), lp_solver=c.lp_solver)
         # An edited subproblem has other values; where any point will do, the objective is another one.
         given = c.memory if self.parts.as_built and not self._any_point else None
@@ -101,7 +123,8 @@ class BranchAndCut(DecompositionDriver):
         names = [v.name for v in self._lp.variables]
         dropped = memory.prepare(self.structure, names, tree=given is not None)
         self._tree = Tree(memory.parts)
-        self.incumbents = IncumbentSearch(self, self._lp, memory)
+        below = np.inf if c.cutoff is None or self._any_point else self.sign * c.cutoff
+        self.incumbents = IncumbentSearch(self, self._lp, memory, near=self._near(), below=below)
         relaxation = self.structure.relaxation if isinstance(inside, OracleSubproblem) else None
         self.node_bounds = NodeBounds(self, self.incumbents, relaxation)
         self.root = RootSearch(
@@ -112,10 +135,42 @@ class BranchAndCut(DecompositionDriver):
         self.incumbents.improved = self.root.fix
         self._dealer: Dealer | None = None
 
+    def _near(self) -> NearSearch | None:
+        """Return what collects choices near to the best, where that is asked for. Raises ModelError."""
+        if self.config.within is None or self._any_point:
+            return None
+        broken = [v.name for v, whole in zip(self._lp.variables, self._lp.integer, strict=True) if not whole]
+        inside = {v.name for v in self.structure.complicating}
+        if inside & set(broken):
+            raise ModelError(
+                f'within= lists choices, and "{min(inside & set(broken))}" is continuous: only integers can be listed. '
+                "Leave within= out, or make it an integer."
+            )
+        return NearSearch(self.config.within, self.config.most_choices)
+
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
+        """Run, and say what is known of the choices near to the best, or of the cutoff."""
+        try:
+            return self._run()
+        finally:
+            self._tell()
+
+    def _tell(self) -> None:
+        near, limit = self.incumbents.near, self.config.cutoff
+        dealt = np.inf if self._dealer is None else self._dealer.bound
+        bound = min(self._tree.bound, dealt) if self._begun else -np.inf
+        if near is not None:
+            self.details["near"] = near.result(self.best, bound, len(self._tree) if self._begun else 1, self.sign)
+        if limit is None or self._any_point or bound < self.incumbents.cutoff:
+            return
+        if self.best is None or self.best >= self.sign * limit:
+            self._say(f"Proven: nothing is better than the cutoff, {limit:.9g}.")
+
+    def _run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
         try:
             self.root.solve()  # 0
+            self._begun = True
             self.visits.centre = self.root.centre
             self._raise_tree_bound()
             self._dealer = self._dealing()
@@ -123,7 +178,7 @@ class BranchAndCut(DecompositionDriver):
                 if not self._step():  # 1, 2, 3
                     break
                 self._raise_tree_bound()
-                if self.closed(self.config.gap):
+                if self.incumbents.near is None and self.closed(self.config.gap):
                     break
                 if self.stopped() is None and not (self._dealer is not None and self._dealer.takes()):
                     self._now_and_then()
@@ -197,7 +252,7 @@ class BranchAndCut(DecompositionDriver):
         assert oracle is not None
         memory, centre = self.incumbents.memory, self.root.centre
         whole, portable = c.validation is not None, detached is not None
-        return Job(oracle, relaxation, self._lp, memory, centre, c.gap, whole, portable)
+        return Job(oracle, relaxation, self._lp, memory, centre, c.gap, self.incumbents.below, whole, portable)
 
     def _stop_dealing(self) -> None:
         dealer = self._dealer

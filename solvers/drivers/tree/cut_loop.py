@@ -109,7 +109,9 @@ class CutLoop:
         key = point[: lp.n].tobytes()
         # Compared at the rounded point: where coefficients are huge, 1e-8 off it the cut says nothing.
         solved = objective is not None and relaxed.eta >= answer.bound - 1e-7 * max(1e-10, abs(answer.bound))
-        if answer.cut is None or solved:
+        if solved and len(open_columns) and self.incumbents.near is not None:  # other points may be near
+            self._split(visit, relaxed, point, open_columns)
+        elif answer.cut is None or solved:
             tree.leave_out(visit.bound, visit.node, relaxed.cut)
         elif not len(open_columns) and lp.integer[: lp.n].all():
             # Nothing is left to choose: the answer bounds the node, whatever the LP can resolve of it.

@@ -34,7 +34,8 @@ SLACK = 2e-7  # relative: another process may find the same point worth so much 
 class Job:
     """The tree's problem without the user's model.
 
-    ``whole``: whether points that are no better count too. ``portable``: whether it can be pickled.
+    ``below``: what is not better than it is not sought. ``whole``: whether points that are no better count too.
+    ``portable``: whether it can be pickled.
     """
 
     oracle: Oracle
@@ -43,6 +44,7 @@ class Job:
     memory: Memory
     centre: np.ndarray
     gap: float
+    below: float
     whole: bool
     portable: bool
 
@@ -136,7 +138,7 @@ class Explorer:
         self._oracle, self._best = job.oracle, np.inf
         self._until, self._most = np.inf, np.inf
         self.tree = Tree()
-        self.incumbents = IncumbentSearch(self, copy(job.lp), job.memory)
+        self.incumbents = IncumbentSearch(self, copy(job.lp), job.memory, below=job.below)
         bounds = NodeBounds(self, self.incumbents, job.relaxation)
         self.visits = Visits(self.incumbents, bounds, self.tree, fractional=True)
         self.visits.centre = job.centre

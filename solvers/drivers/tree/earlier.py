@@ -37,18 +37,21 @@ class Earlier:
                 self.incumbents.evaluate(choice)
 
     def _best_known(self) -> Iterator[np.ndarray]:
-        """Yield the best points that the rows allow, as far as the complicating variables alone can tell."""
-        lp = self.lp
+        """Yield the best points that the rows allow, as far as the complicating variables alone can tell.
+
+        One where that is all there is to tell; all that are near enough where those are asked for.
+        """
+        lp, near = self.lp, self.incumbents.near
         known = [(key, a.value) for key, a in self.incumbents.memory.answers.items() if a.value is not None]
         points = np.array([np.frombuffer(key) for key, _ in known])
         cost = points @ lp.cost[: lp.n] + np.array([value for _, value in known])
-        tried = 0
+        most = len(known) if near is not None else TRIED if lp.size > lp.n else 1
         for k in np.argsort(cost, kind="stable"):
+            if most == 0 or cost[k] + lp.constant >= self.incumbents.cutoff:
+                return
             if lp.size > lp.n or lp.satisfies(points[k]):
                 yield points[k].copy()
-                tried += 1
-            if tried == TRIED or (lp.size == lp.n and tried == 1):
-                return
+                most -= 1
 
     def closes(self) -> bool:
         """Prove the earlier tree's bounds anew; tell whether nothing of it is open."""

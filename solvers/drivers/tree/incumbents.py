@@ -10,6 +10,7 @@ from solvers.drivers.tree.exchange import ENDS, Incumbent, exchange, exchange_bl
 from solvers.drivers.tree.host import Host
 from solvers.drivers.tree.master import MasterLP
 from solvers.drivers.tree.memory import Memory
+from solvers.drivers.tree.near import NearSearch
 from solvers.facts.structure import Cut, SubAnswer
 
 TIGHT = 1e-7  # relative gap of answers at 0/1 points
@@ -23,11 +24,14 @@ class IncumbentSearch:
 
     ``improved``: called after each better incumbent. ``choice``: the incumbent's complicating part. ``least``: of what
     is proven of the choices that were evaluated. ``pool``: cuts of all answers. ``asks``: questions to the structure so
-    far, ``searched`` of them for wider exchanges.
+    far, ``searched`` of them for wider exchanges. ``near``: collects choices near to the best. ``below``: what is not
+    better than it is not sought.
     """
 
-    def __init__(self, driver: Host, lp: MasterLP, memory: Memory) -> None:
-        self.driver, self.lp, self.memory = driver, lp, memory
+    def __init__(
+        self, driver: Host, lp: MasterLP, memory: Memory, *, near: NearSearch | None = None, below: float = np.inf
+    ) -> None:
+        self.driver, self.lp, self.memory, self.near, self.below = driver, lp, memory, near, below
         self.pool, self._asked = self.memory.cuts, self.memory.answers
         self._earlier = self.memory.choices[-EARLIER:]
         self.improved: Callable[[], None] = lambda: None
@@ -38,9 +42,12 @@ class IncumbentSearch:
 
     @property
     def cutoff(self) -> float:
-        """Nodes from this bound on hold nothing that is better by more than the gap."""
+        """Nodes from this bound on hold nothing that is better by more than the gap, or that is near to the best."""
         best = self.driver.best
-        return np.inf if best is None else best - self.driver.config.gap * abs(best)
+        if best is None:
+            return self.below
+        known = best - self.driver.config.gap * abs(best) if self.near is None else self.near.cutoff(best)
+        return min(known, self.below)
 
     def ask(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
         """Ask the subproblem; integral points are remembered."""
@@ -65,6 +72,9 @@ class IncumbentSearch:
             return None
         objective = self.lp.value(point) + answer.value
         self.least = min(self.least, self.lp.value(point) + answer.bound)
+        if self.near is not None:
+            best = objective if self.driver.best is None else min(objective, self.driver.best)
+            self.near.add(point[: self.lp.n], objective, self.lp.value(point) + answer.bound, best)
         improves = self.driver.best is None or objective < self.driver.best
         if not improves and self.driver.config.validation is None:
             return objective

@@ -37,6 +37,7 @@ class Leaves:
         bounds = at + np.maximum(known, pool.along(lower, free))
         if np.count_nonzero(bounds < incumbents.cutoff) > MOST:
             return None
+        collected = np.inf
         while (k := int(np.argmin(bounds))) >= 0 and bounds[k] < incumbents.cutoff:
             choice = lower.copy()
             if steps[k] >= 0:
@@ -49,14 +50,16 @@ class Leaves:
                 return None
             incumbents.offer(choice, answer)
             proven = np.inf if answer.value is None else at[k] + answer.bound
-            if proven < incumbents.cutoff:  # asked, and yet not settled
-                return None
+            if proven < incumbents.cutoff:
+                if incumbents.near is None or not incumbents.near.holds(choice):  # asked, and yet not settled
+                    return None
+                collected, proven = min(collected, proven), np.inf
             if answer.cut is not None and answer.value is not None:
                 c = answer.cut
                 further = np.append(c.coefficients[free], 0.0) + c.constant + float(c.coefficients @ lower)
                 bounds = np.maximum(bounds, at + further)
             bounds[k] = proven
-        return float(bounds.min())
+        return min(collected, float(bounds.min()))
 
     def _one_at_most(self, lower: np.ndarray, free: np.ndarray) -> bool:
         """Tell whether some row leaves no room for two more of the free choices."""

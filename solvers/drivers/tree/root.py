@@ -164,7 +164,7 @@ class RootSearch:
     def fix(self) -> None:
         """Fix variables whose other value would cost more than the incumbent allows, by the root's reduced costs."""
         root, lp = self.relaxed, self.lp
-        if root is None or self.driver.best is None:
+        if root is None or not np.isfinite(self.incumbents.cutoff):
             return
         d = root.reduced_costs
         least = root.bound + np.abs(d)  # for a move by one, the least an integer variable can make

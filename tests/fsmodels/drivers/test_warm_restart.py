@@ -147,7 +147,7 @@ def test_a_row_that_the_best_meets_takes_no_node(make_data):
     again = fs.solve(model, memory=memory)
     assert again.status is SolutionStatus.OPTIMAL
     assert again.objective == pytest.approx(first.objective, rel=1e-9)
-    assert "nodes" not in again.details
+    assert again.details["nodes"] == 0
     told = again.details["memory"]
     assert told["open"] == 0 < told["closed"] == told["parts"]
     assert f"{told['parts']} parts of the tree" in again.message
@@ -180,3 +180,14 @@ def test_a_tree_that_has_no_room_is_left_coarse(instances, monkeypatch):
         session.check()
         assert len(session.memory.parts) <= 12 + 7  # what widening adds is there at least
         session.edit()
+
+
+def test_a_tree_that_other_processes_explored_in_part_covers_all(instances, monkeypatch):
+    monkeypatch.setattr("solvers.drivers.tree.dealer.AFTER", 0.0)
+    monkeypatch.setattr("solvers.drivers.tree.dealer.ENOUGH", 1)
+    session = Session(*instances(3), 8)
+    for _ in range(3):
+        session.most(3)
+        session.check(threads=2)
+        session.edit()
+        session.check()
