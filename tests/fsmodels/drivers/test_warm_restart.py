@@ -147,7 +147,7 @@ def test_a_row_that_the_best_meets_takes_no_node(make_data):
     again = fs.solve(model, memory=memory)
     assert again.status is SolutionStatus.OPTIMAL
     assert again.objective == pytest.approx(first.objective, rel=1e-9)
-    assert again.details["nodes"] == 0
+    assert "nodes" not in again.details
     told = again.details["memory"]
     assert told["open"] == 0 < told["closed"] == told["parts"]
     assert f"{told['parts']} parts of the tree" in again.message
