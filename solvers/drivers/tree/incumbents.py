@@ -66,6 +66,10 @@ class IncumbentSearch:
             self.pool.add(answer.cut)
         return answer
 
+    def knows(self, choice: np.ndarray) -> bool:
+        """Tell whether the answer at a choice is remembered."""
+        return choice.tobytes() in self._asked
+
     def offer(self, point: np.ndarray, answer: SubAnswer) -> float | None:
         """Offer an integral point of the master as incumbent; return its objective."""
         if answer.value is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.drivers.tree.incumbents import TIGHT, IncumbentSearch
-from solvers.drivers.tree.master import MasterLP
+from solvers.drivers.tree.node_bounds import NodeBounds
 from solvers.facts.structure import Cut
 
 MOST = 30  # choices to ask; where more are left, branching rules several out at once
@@ -18,11 +18,14 @@ MOST = 30  # choices to ask; where more are left, branching rules several out at
 class Leaves:
     """Closes such nodes of a master whose variables are all binary and complicating."""
 
-    def __init__(self, incumbents: IncumbentSearch, lp: MasterLP) -> None:
-        self.incumbents, self.lp = incumbents, lp
+    def __init__(self, incumbents: IncumbentSearch, bounds: NodeBounds) -> None:
+        self.incumbents, self.bounds, self.lp = incumbents, bounds, incumbents.lp
+        lp = self.lp
         whole = lp.size == lp.n and bool(lp.integer.all())
         self._able = whole and bool(np.all((lp.lower >= 0) & (lp.upper <= 1)))
-        self._matrix = lp.linear.matrix.toarray() if self._able else np.empty((0, lp.size))
+        finite = np.isfinite(lp.linear.upper)
+        self._matrix = lp.linear.matrix[finite].toarray() if self._able else np.empty((0, lp.size))
+        self._sides, self._most = lp.linear.upper[finite], 2.0 * np.abs(self._matrix).max(axis=1, initial=0.0)
 
     def bound(self, cut: Cut, lower: np.ndarray, upper: np.ndarray) -> float | None:
         """Return a proven bound on all choices of a node, not below what prunes it; None where it is not closed."""
@@ -45,29 +48,46 @@ class Leaves:
             if not lp.satisfies(choice):
                 bounds[k] = np.inf
                 continue
-            answer = incumbents.ask(choice, TIGHT)
-            if answer is None or (answer.value is not None and answer.cut is None):
+            proven, further = self._settled(choice)
+            if proven == -np.inf:
                 return None
-            incumbents.offer(choice, answer)
-            proven = np.inf if answer.value is None else at[k] + answer.bound
             if proven < incumbents.cutoff:
                 if incumbents.near is None or not incumbents.near.holds(choice):  # asked, and yet not settled
                     return None
                 collected, proven = min(collected, proven), np.inf
-            if answer.cut is not None and answer.value is not None:
-                c = answer.cut
-                further = np.append(c.coefficients[free], 0.0) + c.constant + float(c.coefficients @ lower)
-                bounds = np.maximum(bounds, at + further)
+            if further is not None:
+                known = np.append(further.coefficients[free], 0.0) + further.constant + further.coefficients @ lower
+                bounds = np.maximum(bounds, at + known)
             bounds[k] = proven
         return min(collected, float(bounds.min()))
+
+    def _settled(self, choice: np.ndarray) -> tuple[float, Cut | None]:
+        """Return what is proven of a choice, -inf where nothing is, and a cut near to it; it may become the incumbent.
+
+        Its value is only asked for where its bound does not rule it out, at half the price or less.
+        """
+        incumbents = self.incumbents
+        if not incumbents.knows(choice):
+            below = self.bounds.at(choice, incumbents.cutoff)
+            if below is not None and below.bound >= incumbents.cutoff:
+                return below.bound, below.cut
+        answer = incumbents.ask(choice, TIGHT)
+        if answer is None or (answer.value is not None and answer.cut is None):
+            return -np.inf, None
+        incumbents.offer(choice, answer)
+        if answer.value is None:
+            return np.inf, None
+        return self.lp.value(choice) + answer.bound, answer.cut
 
     def _one_at_most(self, lower: np.ndarray, free: np.ndarray) -> bool:
         """Tell whether some row leaves no room for two more of the free choices."""
         if len(free) == 1:
             return True
-        rows = self.lp.linear
-        left, steps = rows.upper - self._matrix @ lower, self._matrix[:, free]
-        positive = np.all(steps > 0, axis=1) & np.isfinite(left)
+        left = self._sides - self._matrix @ lower
+        if np.all(self._most <= left):  # most nodes: there is room for any two
+            return False
+        steps = self._matrix[:, free]
+        positive = np.all(steps > 0, axis=1)
         if not positive.any():
             return False
         two = np.partition(steps[positive], 1, axis=1)[:, :2].sum(axis=1)

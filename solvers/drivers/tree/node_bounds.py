@@ -13,6 +13,7 @@ from solvers.lp.highs import LpStatus
 from solvers.result import SolutionStatus
 
 ROWS = 400  # cuts kept in the LP besides one for each column
+ACCURATE = 1e-6  # relative gap of bounds at points
 
 
 class NodeBounds:
@@ -23,7 +24,14 @@ class NodeBounds:
 
     def relax(self, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float) -> RelaxedAnswer | None:
         """Ask the structure for the relaxation within bounds; None where it has none or cannot."""
-        if self._relaxation is None or not np.any(lower < upper):
+        return self._ask(lower, upper, accuracy, enough) if np.any(lower < upper) else None
+
+    def at(self, choice: np.ndarray, enough: float) -> RelaxedAnswer | None:
+        """Bound the master's value at one point, to 1e-6 or until the bound is enough; None as in ``relax``."""
+        return self._ask(choice, choice, ACCURATE, enough)
+
+    def _ask(self, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float) -> RelaxedAnswer | None:
+        if self._relaxation is None:
             return None
         driver = self.driver
         with driver.timing("subproblem"):

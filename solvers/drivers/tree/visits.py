@@ -29,7 +29,7 @@ class Visits:
         self.incumbents, self.bounds, self.tree = incumbents, bounds, tree
         self.lp, self.costs = incumbents.lp, incumbents.memory.costs
         self.cut_loop = CutLoop(incumbents, bounds, tree, self.costs, fractional=fractional)
-        self._leaves = Leaves(incumbents, self.lp)
+        self._leaves = Leaves(incumbents, bounds)
         self.nodes = 0
         self.centre = np.zeros(0)
 

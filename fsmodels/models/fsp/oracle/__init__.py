@@ -136,7 +136,9 @@ class SvmOracle:
             raise ParameterError(f"C={C} is not allowed: give finite numbers above 0.")
         self._loss = loss_of(loss, self._C)
         self._terms = Terms.plain(self._y, self._loss, self._X.shape[1])
-        self._gram, self._screen = gram.Backoff(), Screen(bounded=not self._loss.squared)
+        self._gram = gram.Backoff()
+        # For relaxations, and for points: how many samples have to stay differs between them.
+        self._screen, self._screen_at_points = (Screen(bounded=not self._loss.squared) for _ in range(2))
         self._pricing, self._neighbours = Pricing(), Neighbours(self._X.shape[1])
         self._large: Guide | None = None  # of the last large support
         self._asked = 0
@@ -239,13 +241,14 @@ class SvmOracle:
         near, terms = self._neighbours.nearest(lower[:n], upper[:n]), self._terms.of(support)
         among = self._pricing.part(near, support, lower[support] > 0)
         start = self._large if near is None else Guide(self._margins(near), near.w, near.offset)
+        screen = self._screen if (lower < upper).any() else self._screen_at_points
         columns, found, also = None, None, np.zeros(samples, dtype=bool)
         for attempt in range(ATTEMPTS):
             part = None
             if attempt == ATTEMPTS - 1:
                 among = np.arange(support.size)
             elif start is not None:
-                part = self._screen.part(start, self._y, _samples_for(among.size), also)
+                part = screen.part(start, self._y, _samples_for(among.size), also)
             if part is None and samples * among.size * min(samples, among.size) > _RELAXATION_WORK:
                 break  # what a wrong guess has proven is returned
             along, new = self._along(support, among.size), None
@@ -261,14 +264,14 @@ class SvmOracle:
                     accuracy=accuracy, enough=enough, deadline=deadline, part=part, among=among,
                 )  # fmt: skip
             if new is None:  # with all columns, and then with all samples
-                self._screen.adapt(right=False)
+                screen.adapt(right=False)
                 if part is None and among.size == support.size:
                     break
                 start, among = start if among.size < support.size else None, np.arange(support.size)
                 continue
             found = new if found is None or new.bound >= found.bound else found
             missed, lost = (new.bound < enough and share > accuracy for share in new.left_out)
-            self._screen.adapt(right=not missed)
+            screen.adapt(right=not missed)
             if attempt == 0:
                 self._pricing.adapt(right=not lost)
             w = np.zeros(n)
@@ -282,7 +285,7 @@ class SvmOracle:
             if lost:
                 among = self._pricing.joined(among, new.reduced_costs[support])
             if missed and part is not None:
-                also |= self._screen.wrong(part, new.margins)
+                also |= screen.wrong(part, new.margins)
             start = Guide(new.margins, w, new.offset)
         return None if found is None else (found, self._slopes(found.alpha, found.v))
 
