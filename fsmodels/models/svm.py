@@ -77,7 +77,7 @@ from fsmodels.models.plane import (
 from fsmodels.models.proofs.bounds import one_norm_bound, svm_bound
 from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, weights, write
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.proofs.losses import HINGE, LOSSES, SQUARED
+from fsmodels.models.proofs.losses import HINGE, LOSSES, PLAIN, SQUARED, LossKind
 from fsmodels.models.rows import index_sets, keep_rows, rows_of, signed, slack_rounding
 from solvers.facts import Facts, Structure
 
@@ -118,7 +118,8 @@ def l2_svm(data: Dataset, *, C: float = 1.0, loss: str = HINGE) -> pyo.ConcreteM
     model = soft_margin("L2-SVM", data, C, loss)
     w = list(model.w.values())
     model.objective = pyo.Objective(expr=half_squares(w) + model.C * model.loss, doc="(1) margin and slacks")
-    return with_proof(model, data, put, partial(least_cost, loss), [(1.0, w)], lambda price: price**0.5, loss=loss)
+    kind = LossKind(loss)
+    return with_proof(model, data, put, partial(least_cost, kind), [(1.0, w)], lambda price: price**0.5, kind=kind)
 
 
 def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
@@ -293,15 +294,15 @@ def add_margins(
     model.loss = pyo.Expression(expr=total, doc="(1), (ONSVM) sum of slacks")
 
 
-def resolution(largest: np.ndarray, y: np.ndarray, loss: str, model: pyo.ConcreteModel) -> float:
+def resolution(largest: np.ndarray, y: np.ndarray, kind: LossKind, model: pyo.ConcreteModel) -> float:
     """Return what rounding leaves of C times the sum of slacks, or of squared slacks.
 
     Slacks that are off by d change the sum of squares by at most 2 d e'xi + l d^2, and e'xi <= sqrt(l xi'xi), where
-    xi'xi is at most that of w = 0, 4 l+ l- / l.
+    xi'xi is at most that of w = 0.
     """
     C, d = float(pyo.value(model.C)), slack_rounding(largest, model)
-    if loss == SQUARED:
-        return C * d * (4.0 * float(np.sum(y > 0) * np.sum(y < 0)) ** 0.5 + len(y) * d)
+    if kind.squared:
+        return C * d * (2.0 * (len(y) * cost_of_nothing(y, 1.0, kind)) ** 0.5 + len(y) * d)
     return C * len(y) * d
 
 
@@ -312,7 +313,7 @@ def with_proof(
     lower: Any,
     parts: list[tuple[float, list[Any]]],
     most: Callable[[float], float] = float,
-    loss: str = HINGE,
+    kind: LossKind = PLAIN,
     **facts: Any,
 ) -> pyo.ConcreteModel:
     """Attach what proves the answers of a model with C, w, b and xi; ``facts`` are further ones.
@@ -321,15 +322,15 @@ def with_proof(
     is small, these are the sizes of all numbers, and w and the objective are measured in them.
     """
     columns, samples = Columns.of(data.X), len(data.y)
-    cost = cost_of_nothing(data.y, model.C, loss)
+    cost = cost_of_nothing(data.y, model.C, kind)
     price = float(pyo.value(cost))
     change = columns.change(parts, (1.0, model.b), most(price))
     if change is not None:
         change.most = cost
     shares = partial(equal_shares, samples)
-    proof = Classified(columns, data.y, shares, weights, put, lower, squared=loss == SQUARED)
+    proof = Classified(columns, data.y, shares, weights, put, lower, squared=kind.squared)
     Facts(
-        resolution=partial(resolution, columns.largest, data.y, loss),
+        resolution=partial(resolution, columns.largest, data.y, kind),
         certificate=proof.certificate([model.margin]),
         change=change,
         **facts,
@@ -337,10 +338,12 @@ def with_proof(
     return model
 
 
-def cost_of_nothing(y: np.ndarray, C: Any, loss: str = HINGE) -> Any:
+def cost_of_nothing(y: np.ndarray, C: Any, kind: LossKind = PLAIN) -> Any:
     """Return what w = 0 costs, with its best offset (``proofs.losses``); an expression of C where it is a parameter."""
     plus, minus = float(np.sum(y > 0)), float(np.sum(y < 0))
-    return (4.0 * plus * minus / len(y) if loss == SQUARED else 2.0 * min(plus, minus)) * C
+    if not kind.free_b:
+        return len(y) * C
+    return (4.0 * plus * minus / len(y) if kind.squared else 2.0 * min(plus, minus)) * C
 
 
 def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[float, list[Any]]]) -> pyo.ConcreteModel:
@@ -364,7 +367,7 @@ def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[floa
         only_as_built="the bound p_j + q_j <= 2 C min(l+, l-)",
         instead="State rows on sigma only, or build it with sigma=False and edit that.",
         selected=by_sigma,
-        resolution=partial(resolution, columns.largest, data.y, HINGE),
+        resolution=partial(resolution, columns.largest, data.y, PLAIN),
         certificate=proof.certificate([]),
         change=change,
         default_solver="highs",
@@ -396,9 +399,11 @@ def _put_parts(model: pyo.ConcreteModel, point: Point) -> None:
     write(model.xi, point.xi)
 
 
-def least_cost(loss: str, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
+def least_cost(
+    kind: LossKind, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None
+) -> float:
     """Return a lower bound of (1), which is one on any selection too."""
-    return svm_bound(columns, y, float(pyo.value(model.C)), alpha, loss)
+    return svm_bound(columns, y, float(pyo.value(model.C)), alpha, kind)
 
 
 def _one_norm_bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:

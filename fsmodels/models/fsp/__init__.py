@@ -33,6 +33,9 @@ The bound W
     C xi'xi = alpha'alpha / (4C) give w'w = e'alpha - alpha'alpha / (2C). Over alpha >= 0 with y'alpha = 0 that is
     largest where alpha is s / l+ on class +1 and s / l- on class -1 (it is concave, and symmetric in the samples of a
     class): 2 s - s^2 l / (2 C l+ l-), at s = 2 C l+ l- / l. So |w_j| <= W = sqrt(2 C l+ l- / l).
+
+    Without an offset (``intercept=False`` fixes b at 0) y'alpha = 0 is not asked for: e'alpha <= C l, W = sqrt(C l);
+    with the squared hinge alpha = C is best, W = sqrt(C l / 2).
 SUB and its cut
     q(sigma) = min of the above for fixed sigma, lambda aside. Its Lagrangian dual (the paper's (7)-(9)), with
     v_j = sum_i alpha_i y_i x_ij: the best w_j for multipliers alpha is v_j where sigma_j = 1, so
@@ -90,7 +93,7 @@ from fsmodels.models.fsp.forms import FORMS, RMP, selecting_svm, svm_cost, weigh
 from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.proofs.losses import HINGE, LOSSES, loss_of
+from fsmodels.models.proofs.losses import HINGE, LOSSES, LossKind
 from fsmodels.models.proofs.svm import repaired
 from fsmodels.models.svm import C_MEANING, cost_of_nothing, least_cost, put, soft_margin, with_proof
 from fsmodels.words import check_known_features
@@ -103,7 +106,13 @@ __dir__ = __all__.copy  # what <TAB> offers
 
 
 def fsp_m(
-    data: Dataset, *, max_features: int, C: float = 1.0, form: str = "perspective", loss: str = HINGE
+    data: Dataset,
+    *,
+    max_features: int,
+    C: float = 1.0,
+    form: str = "perspective",
+    loss: str = HINGE,
+    intercept: bool = True,
 ) -> pyo.ConcreteModel:
     """Build FSP-M: the best soft-margin SVM on at most M features.
 
@@ -118,6 +127,8 @@ def fsp_m(
         How "w_j = 0 unless sigma_j = 1" is written; all have the same optimum. "rmp" is for large data and drivers.
     loss : {"hinge", "squared-hinge"}
         Whether C multiplies the sum of slacks or of their squares.
+    intercept : bool
+        Whether there is an offset b; False fixes it at 0, for data whose classes the origin shall separate.
 
     Returns
     -------
@@ -140,12 +151,13 @@ def fsp_m(
     n_features = len(dataset(data).features)
     most = partial(feature_count, n_features=n_features, instead=", or a penalty instead (fsp_lambda)")
     most(max_features)  # before a large model is built
-    model = selecting_svm("FSP-M", data, C, form, loss)
+    kind = LossKind(loss, intercept)
+    model = selecting_svm("FSP-M", data, C, form, kind)
     model.max_features = changeable(most, max_features, "(11) M, most features")
     sigma = list(model.sigma.values())
     model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="(11) at most M features")
     model.objective = pyo.Objective(expr=svm_cost(model), doc="(FSP-M) margin and slacks")
-    return with_structure(model, data, form, loss)
+    return with_structure(model, data, form, kind)
 
 
 def fsp_lambda(
@@ -155,12 +167,13 @@ def fsp_lambda(
     C: float = 1.0,
     form: str = "perspective",
     loss: str = HINGE,
+    intercept: bool = True,
 ) -> pyo.ConcreteModel:
     """Build FSP-lambda: a soft-margin SVM that pays for each feature it uses, (15).
 
     Parameters
     ----------
-    data, C, form, loss
+    data, C, form, loss, intercept
         As for ``fsp_m``.
     penalty : float or mapping feature -> float
         lambda_j, at least 0, in units of the objective; a feature that a mapping leaves out costs nothing.
@@ -184,14 +197,14 @@ def fsp_lambda(
     >>> fs.solve(model).status.value
     'optimal'
     """
-    prices = penalties(dataset(data), penalty)
-    model = selecting_svm("FSP-lambda", data, C, form, loss)
+    prices, kind = penalties(dataset(data), penalty), LossKind(loss, intercept)
+    model = selecting_svm("FSP-lambda", data, C, form, kind)
     model.penalty = changeable(_price, prices, "(15) lambda_j, price of feature j", model.features)
     model.objective = pyo.Objective(
         expr=svm_cost(model) + pyo.quicksum(model.penalty[j] * model.sigma[j] for j in model.features),
         doc="(FSP-lambda) margin, slacks and price of the features",
     )
-    return with_structure(model, data, form, loss)
+    return with_structure(model, data, form, kind)
 
 
 def sub(
@@ -238,15 +251,16 @@ def sub(
     model.objective = pyo.Objective(expr=model.norm + model.C * model.loss, doc="(5) margin and slacks")
     shares = np.sqrt([values.get(j, 0.0) for j in model.features])
     X = sparse.csr_array(data.X * shares) if sparse.issparse(data.X) else data.X * shares
-    lower = partial(_sub_bound, Columns.of(X), loss)
-    return with_proof(model, data, put, lower, [(1.0, list(model.w.values()))], lambda price: price**0.5, loss=loss)
+    kind = LossKind(loss)
+    lower = partial(_sub_bound, Columns.of(X), kind)
+    return with_proof(model, data, put, lower, [(1.0, list(model.w.values()))], lambda price: price**0.5, kind=kind)
 
 
 def _sub_bound(
-    shared: Columns, loss: str, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None
+    shared: Columns, kind: LossKind, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None
 ) -> float:
     """Return a lower bound of SUB: it is the SVM on columns times sqrt(sigma)."""
-    return least_cost(loss, model, shared, y, alpha)
+    return least_cost(kind, model, shared, y, alpha)
 
 
 def rmp(
@@ -305,7 +319,8 @@ def rmp(
         raise ParameterError(
             f"alpha has shape {points.shape} for {len(data.y)} samples: give one entry a sample, and at least one row."
         )
-    priced = loss_of(loss, np.full(len(data.y), C))
+    choice("loss", loss, list(LOSSES))
+    priced = LossKind(loss).priced(C, len(data.y))
     outside = float(np.maximum(-points, points - priced.most).max())
     if not outside <= MULTIPLIERS_MISS * C:
         allowed = "no entry below 0" if priced.squared else f"0 to C = {C:g}. Give the C that alpha belongs to"
@@ -361,7 +376,7 @@ def value(
     price, names = positive("C", C, C_MEANING), list(selected)
     choice("loss", loss, list(LOSSES))
     if not names:
-        return float(cost_of_nothing(dataset(data).y, price, loss))
+        return float(cost_of_nothing(dataset(data).y, price, LossKind(loss)))
     try:
         answer = SvmOracle(data.select_features(names).X, data.y, price, loss).solve(
             np.ones(len(names)), tolerance=VALUE, time_limit=time_limit

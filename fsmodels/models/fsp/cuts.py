@@ -17,6 +17,7 @@ import pyomo.environ as pyo
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.fsp.oracle import SvmOracle, SvmSolution
 from fsmodels.models.fsp.oracle.relaxation import Rows
+from fsmodels.models.proofs.losses import LossKind
 from solvers.facts import Cut, LinearRows, RelaxedAnswer, SubAnswer
 
 BORDER = 200  # rows of the master beside which the joint relaxation is still fast
@@ -26,12 +27,12 @@ NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its suppo
 class FastSub:
     """SUB by the interior-point oracle, with its answer put on the model's variables; valid as built only."""
 
-    def __init__(self, model: pyo.ConcreteModel, data: Dataset, form: str, loss: str) -> None:
+    def __init__(self, model: pyo.ConcreteModel, data: Dataset, form: str, kind: LossKind) -> None:
         self._model: Any = model
-        self._form, self._loss = form, loss
+        self._form, self._kind = form, kind
         self._X, self._y = data.X, data.y
-        self._svm = SvmOracle(data.X, data.y, float(pyo.value(model.C)), loss)
         self._made_for = float(pyo.value(model.C))
+        self._svm = self._made(self._made_for)
         self._rows: tuple[LinearRows, Rows | None] | None = None  # of the master asked about last
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FastSub:
@@ -87,8 +88,11 @@ class FastSub:
         """Return the oracle for the C that the model has now."""
         C = float(pyo.value(self._model.C))
         if self._made_for != C:
-            self._svm, self._made_for = SvmOracle(self._X, self._y, C, self._loss), C
+            self._svm, self._made_for = self._made(C), C
         return self._svm
+
+    def _made(self, C: float) -> SvmOracle:
+        return SvmOracle(self._X, self._y, C, self._kind.loss, free_b=self._kind.free_b)
 
     def _load(self, sigma: np.ndarray, answer: SvmSolution) -> None:
         model, w, b = self._model, answer.w, answer.b

@@ -16,12 +16,12 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 
-from fsmodels.checks import choice
+from fsmodels.checks import choice, switch
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.fsp.cuts import FastSub, Reweighting, error_rate
 from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, write
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.proofs.losses import HINGE, LOSSES, SQUARED, loss_of
+from fsmodels.models.proofs.losses import HINGE, LOSSES, SQUARED, LossKind
 from fsmodels.models.svm import (
     cost_of_nothing,
     equal_shares,
@@ -37,22 +37,36 @@ NORM, OR = "(FSP) 1/2 sum w_j^2", "(FSP) feature j is selected or w_j = 0"
 FORMS = ["perspective", "bilinear", "big-m", "indicator"]
 RMP = "rmp"
 SELECTED = "(FSP) 1 if feature j is selected"
-BOUNDS = {HINGE: "sqrt(2 C min(l+, l-))", SQUARED: "sqrt(2 C l+ l- / l)"}  # W
+BOUNDS = {  # W
+    LossKind(HINGE, True): "sqrt(2 C min(l+, l-))",
+    LossKind(HINGE, False): "sqrt(C l)",
+    LossKind(SQUARED, True): "sqrt(2 C l+ l- / l)",
+    LossKind(SQUARED, False): "sqrt(C l / 2)",
+}
 
 
-def selecting_svm(name: str, data: Dataset, C: float, form: str, loss: str) -> pyo.ConcreteModel:
+def selecting_svm(name: str, data: Dataset, C: float, form: str, kind: LossKind) -> pyo.ConcreteModel:
     """Return the rows and variables that FSP-M and FSP-lambda share, in the form asked for; ``svm_cost`` is theirs."""
-    choice("loss", loss, list(LOSSES))
+    choice("loss", kind.loss, list(LOSSES))
+    switch("intercept", kind.free_b, "an offset b")
     if choice("form", form, [*FORMS, RMP]) == RMP:
         model = feature_weights(name, data, C)
+        fix_offset(model, kind)
         model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
         model.eta = pyo.Var(domain=pyo.NonNegativeReals, doc="(10) -sigma_0, value of SUB at least")
         return model
-    model = soft_margin(name, data, C, loss)
-    W = weight_bound(data, model.C, loss)
+    model = soft_margin(name, data, C, kind.loss)
+    fix_offset(model, kind)
+    W = weight_bound(data, model.C, kind.loss, intercept=kind.free_b)
     model.W = pyo.Expression(expr=W, doc="(FSP) |w_j| <= W at the optimum of every sigma")
     WRITE[form](model, W)
     return model
+
+
+def fix_offset(model: pyo.ConcreteModel, kind: LossKind) -> None:
+    """Fix b at 0 where the model has no offset."""
+    if not kind.free_b:
+        model.b.fix(0.0)
 
 
 def svm_cost(model: pyo.ConcreteModel) -> Any:
@@ -60,13 +74,15 @@ def svm_cost(model: pyo.ConcreteModel) -> Any:
     return model.norm + model.C * model.loss if hasattr(model, "norm") else model.eta
 
 
-def weight_bound(data: Dataset, C: Any, loss: str = HINGE) -> Any:
+def weight_bound(data: Dataset, C: Any, loss: str = HINGE, *, intercept: bool = True) -> Any:
     """Return W with |w_j| <= W in the SVM's optimum on any features (proof in the module's text).
 
     ``C`` is a number or a mutable parameter; the result follows it.
     """
-    plus, minus = float(np.sum(data.y > 0)), float(np.sum(data.y < 0))
-    return (2.0 * (plus * minus / len(data.y) if loss == SQUARED else min(plus, minus)) * C) ** 0.5
+    plus, minus, squared = float(np.sum(data.y > 0)), float(np.sum(data.y < 0)), LossKind(loss).squared
+    if intercept:
+        return (2.0 * (plus * minus / len(data.y) if squared else min(plus, minus)) * C) ** 0.5
+    return (len(data.y) * (0.5 if squared else 1.0) * C) ** 0.5
 
 
 def _perspective(model: pyo.ConcreteModel, W: Any) -> None:
@@ -122,13 +138,13 @@ _AUXILIARY = {"perspective": ["t"], "bilinear": ["u"], "big-m": [], "indicator":
 _COUPLING = {form: ["only_selected"] for form in FORMS} | {"big-m": ["only_selected", "only_selected_below"]}
 
 
-def _put(form: str, loss: str, model: pyo.ConcreteModel, point: Point) -> None:
+def _put(form: str, kind: LossKind, model: pyo.ConcreteModel, point: Point) -> None:
     """Write a point on the components of a form; others of these names are the user's."""
     write(model.w, point.w)
     model.b.set_value(point.b)
     write(model.sigma, point.used)
     if form == RMP:
-        cost = loss_of(loss, np.full(point.xi.size, float(pyo.value(model.C)))).cost(point.xi)
+        cost = kind.priced(float(pyo.value(model.C)), point.xi.size).cost(point.xi)
         model.eta.set_value(0.5 * float(point.w @ point.w) + cost)
         return
     write(model.xi, point.xi)
@@ -164,11 +180,11 @@ def _change(model: pyo.ConcreteModel, columns: Columns, form: str, most: Any) ->
     return change
 
 
-def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, loss: str) -> pyo.ConcreteModel:
+def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, kind: LossKind) -> pyo.ConcreteModel:
     """Attach what drivers may use, and remember the model as built."""
     columns = Columns.of(data.X)
     sigma, w = list(model.sigma.values()), list(model.w.values())
-    fast = FastSub(model, data, form, loss)
+    fast = FastSub(model, data, form, kind)
     structure = Structure(
         complicating=sigma,
         subproblem=[],
@@ -180,13 +196,13 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, loss: str
         selected=by_sigma,
         suggest=Reweighting(model),
         floor=0.0,
-        resolution=partial(resolution, columns.largest, data.y, loss),
+        resolution=partial(resolution, columns.largest, data.y, kind),
         parameters=fast.parameters,
         starts=[np.ones(len(sigma))],
         default_solver="branch-and-cut",
     )
-    shares, lower = partial(equal_shares, len(data.y)), partial(least_cost, loss)
-    proof = Classified(columns, data.y, shares, chosen, partial(_put, form, loss), lower, squared=loss == SQUARED)
+    shares, lower = partial(equal_shares, len(data.y)), partial(least_cost, kind)
+    proof = Classified(columns, data.y, shares, chosen, partial(_put, form, kind), lower, squared=kind.squared)
     structure.certificate = proof.certificate([])
     if form == RMP:
         structure.subproblem = [model.w, model.b, model.eta]
@@ -199,8 +215,8 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, loss: str
     structure.coupling = [getattr(model, name) for name in _COUPLING[form]]
     own = [v for component in auxiliary for v in component.values()]
     structure.cut = RowCut(w, squares=own) if form == "perspective" else RowCut(w, auxiliary=own)
-    structure.change = _change(model, columns, form, cost_of_nothing(data.y, model.C, loss))
+    structure.change = _change(model, columns, form, cost_of_nothing(data.y, model.C, kind))
     if form != "perspective":
-        structure.only_as_built = f'the bound |w_j| <= {BOUNDS[loss]} of form="{form}"'
+        structure.only_as_built = f'the bound |w_j| <= {BOUNDS[kind]} of form="{form}"'
     structure.seal(model)
     return model

@@ -41,7 +41,7 @@ from scipy import linalg, sparse
 from scipy.optimize import linprog
 
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.proofs.losses import HINGE, loss_of, squared_offset
+from fsmodels.models.proofs.losses import PLAIN, LossKind, squared_offset
 from fsmodels.models.proofs.svm import balanced, repaired
 
 __all__ = ["best_offset", "one_norm_bound", "robust_bound", "slacks", "svm_bound", "unsquared_bound"]
@@ -53,13 +53,19 @@ MOVES = (0.0, 1e-9, 1e-7, 1e-5)  # of the way to a point with room
 ALMOST = 1e-6  # a largest slack of up to this is a solver's tolerance, if a longer w has none
 
 
-def svm_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None, loss: str = HINGE) -> float:
-    """Return a lower bound of the soft-margin SVM from any multipliers (l,); without them, from those of w = 0."""
-    priced = loss_of(loss, np.full(len(y), C))
+def svm_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None, kind: LossKind = PLAIN) -> float:
+    """Return a lower bound of the soft-margin SVM from any multipliers (l,); without them, from those of w = 0.
+
+    Centred columns are for y'alpha = 0, which nothing asks for where there is no offset.
+    """
+    priced = kind.priced(C, len(y))
     if alpha is None or not np.isfinite(alpha).all():
         alpha = priced.at_zero(y)
-    alpha = repaired(alpha, y, priced.most)
-    v = np.asarray(columns.z.T @ (y * alpha)).ravel() / columns.factor
+    alpha = priced.repaired(alpha, y)
+    if kind.free_b:
+        v = np.asarray(columns.z.T @ (y * alpha)).ravel() / columns.factor
+    else:
+        v = np.asarray(columns.X.T @ (y * alpha)).ravel()
     square = float(v @ v)
     if not np.isfinite(square) or not alpha.any():
         return 0.0

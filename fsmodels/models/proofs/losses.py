@@ -19,6 +19,9 @@ Multipliers
     .. math:: g(\alpha) - \tfrac12 \|v\|^2 \quad \text{for any } \alpha \ge 0,\ y^\top \alpha = 0\ (\alpha \le C)
 
     is a lower bound, and with v_j^2 weighed by sigma_j one at every sigma: the cut.
+Without an offset
+    Where b is 0 (``free_b`` is False) nothing asks for y'alpha = 0: any alpha >= 0 (alpha <= C) proves its bound, w = 0
+    has slacks of 1, alpha_i = C_i or 2 C_i, and the bound on the weights is another (``fsmodels.models.fsp``).
 The best multiple
     Of t alpha, t >= 0: t e'alpha - t^2/2 ||v||^2 is largest at e'alpha / ||v||^2, with t alpha <= C; for the squared
     hinge at e'alpha / (||v||^2 + sum alpha_i^2 / (2 C_i)).
@@ -39,23 +42,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from fsmodels.checks import choice
-from fsmodels.models.proofs.svm import Array, SlackLoss, balanced, hinges
+from fsmodels.models.proofs.svm import Array, SlackLoss, balanced, hinges, repaired
 
-__all__ = ["HINGE", "LOSSES", "SQUARED", "Hinge", "SquaredHinge", "loss_of", "squared_offset"]
+__all__ = ["HINGE", "LOSSES", "PLAIN", "SQUARED", "Hinge", "LossKind", "SquaredHinge", "loss_of", "squared_offset"]
 
 HINGE, SQUARED = "hinge", "squared-hinge"
 
 
 @dataclass(frozen=True, eq=False)
 class Hinge:
-    """C (l,) times slacks."""
+    """C (l,) times slacks; ``free_b``: whether there is an offset, else it is 0."""
 
     C: Array
+    free_b: bool = True
     squared: ClassVar[bool] = False
 
     @property
@@ -65,7 +69,11 @@ class Hinge:
 
     def of(self, samples: Array) -> Hinge:
         """Return the loss of some samples, by their positions."""
-        return Hinge(self.C[samples])
+        return Hinge(self.C[samples], self.free_b)
+
+    def repaired(self, alpha: Array, y: Array) -> Array:
+        """Return multipliers that are feasible: within [0, C], and balanced where there is an offset."""
+        return repaired(alpha, y, self.C) if self.free_b else np.clip(alpha, 0.0, self.C)
 
     def cost(self, slacks: Array) -> float:
         """Return what slacks of at least 0 cost."""
@@ -82,24 +90,31 @@ class Hinge:
 
     def at_zero(self, y: Array) -> Array:
         """Return multipliers of w = 0."""
-        return balanced(y, self.C)
+        return balanced(y, self.C) if self.free_b else self.C.copy()
 
     def offset(self, scores: Array, y: Array) -> tuple[float, float]:
         """Return the least cost over b, and the b."""
+        if not self.free_b:
+            return self.cost(np.maximum(1 - y * scores, 0.0)), 0.0
         return hinges(scores, y, self.C)
 
 
 @dataclass(frozen=True, eq=False)
 class SquaredHinge:
-    """C (l,) times squared slacks; multipliers have no upper bound."""
+    """C (l,) times squared slacks; multipliers have no upper bound. ``free_b``: as of ``Hinge``."""
 
     C: Array
+    free_b: bool = True
     squared: ClassVar[bool] = True
     most: ClassVar[float] = math.inf
 
     def of(self, samples: Array) -> SquaredHinge:
         """Return the loss of some samples, by their positions."""
-        return SquaredHinge(self.C[samples])
+        return SquaredHinge(self.C[samples], self.free_b)
+
+    def repaired(self, alpha: Array, y: Array) -> Array:
+        """Return multipliers that are feasible: at least 0, and balanced where there is an offset."""
+        return repaired(alpha, y, math.inf) if self.free_b else np.maximum(alpha, 0.0)
 
     def cost(self, slacks: Array) -> float:
         """Return what slacks of at least 0 cost."""
@@ -116,21 +131,42 @@ class SquaredHinge:
 
     def at_zero(self, y: Array) -> Array:
         """Return multipliers of w = 0."""
+        if not self.free_b:
+            return 2.0 * self.C
         plus, minus = float(self.C[y > 0].sum()), float(self.C[y < 0].sum())
         return 4.0 * self.C * np.where(y > 0, minus, plus) / (plus + minus)
 
     def offset(self, scores: Array, y: Array) -> tuple[float, float]:
         """Return the least cost over b, and the b."""
-        b = squared_offset(scores, y, self.C)
+        b = squared_offset(scores, y, self.C) if self.free_b else 0.0
         return self.cost(np.maximum(1 - y * (scores + b), 0.0)), b
 
 
 LOSSES: dict[str, type[Hinge] | type[SquaredHinge]] = {HINGE: Hinge, SQUARED: SquaredHinge}
 
 
-def loss_of(name: str, C: Array) -> SlackLoss:
+def loss_of(name: str, C: Array, *, free_b: bool = True) -> SlackLoss:
     """Return the loss of a name with prices of shape (l,). Raises ParameterError, with the names."""
-    return LOSSES[choice("loss", name, list(LOSSES))](C)
+    return LOSSES[choice("loss", name, list(LOSSES))](C, free_b)
+
+
+class LossKind(NamedTuple):
+    """What a model was built with: the name of its loss, and whether it has an offset."""
+
+    loss: str = HINGE
+    free_b: bool = True
+
+    @property
+    def squared(self) -> bool:
+        """Whether squares of slacks are paid for."""
+        return self.loss == SQUARED
+
+    def priced(self, C: float, samples: int) -> SlackLoss:
+        """Return the loss with one price for all samples."""
+        return loss_of(self.loss, np.full(samples, C), free_b=self.free_b)
+
+
+PLAIN = LossKind()
 
 
 def squared_offset(scores: Array, y: Array, C: Array) -> float:

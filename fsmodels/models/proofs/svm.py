@@ -48,12 +48,21 @@ class SlackLoss(Protocol):
         ...
 
     @property
+    def free_b(self) -> bool:
+        """Whether there is an offset; else it is 0."""
+        ...
+
+    @property
     def most(self) -> float | Array:
         """Return the upper bounds of the multipliers."""
         ...
 
     def of(self, samples: Array) -> SlackLoss:
         """Return the loss of some samples, by their positions."""
+        ...
+
+    def repaired(self, alpha: Array, y: Array) -> Array:
+        """Return multipliers that are feasible."""
         ...
 
     def cost(self, slacks: Array) -> float:
@@ -131,7 +140,7 @@ class SvmProof:
 
     def try_alpha(self, alpha: Array) -> Array:
         """Take the bound of alpha, repaired, and return the u that belongs to it."""
-        alpha = repaired(alpha, self.y, self.loss.most)
+        alpha = self.loss.repaired(alpha, self.y)
         u = self._root * (self._columns.T @ (self.y * alpha))
         square = float(u @ u)
         t = self.loss.multiple(alpha, square)

@@ -106,6 +106,7 @@ class SvmOracle:
     slack, > 0, of each sample (l,) or of all; it multiplies the unscaled sum of slacks, or of squared slacks
     (``loss="squared-hinge"``). Raises DataError: shapes that do not match, NaN or inf, labels other than -1 and +1, or
     one class only. Raises ParameterError: C that is not positive numbers, one or as many as samples, or another loss.
+    ``free_b``: whether there is an offset b; else b = 0.
 
     >>> X = [[0.0, 5.0], [2.0, 5.0], [1.0, 4.0], [3.0, 6.0]]
     >>> oracle = SvmOracle(X, [-1, 1, -1, 1], C=10.0)
@@ -116,7 +117,7 @@ class SvmOracle:
     True
     """
 
-    def __init__(self, X: Any, y: Any, C: float | Array, loss: str = HINGE) -> None:
+    def __init__(self, X: Any, y: Any, C: float | Array, loss: str = HINGE, *, free_b: bool = True) -> None:
         sparse = sp.issparse(X)
         # Fortran order: gathering the columns of a support is then a plain memory copy.
         self._X: Any = sp.csc_array(X, dtype=float) if sparse else np.array(X, dtype=float, order="F")
@@ -134,7 +135,7 @@ class SvmOracle:
             raise ParameterError(f"C has shape {self._C.shape}: give one number, or one per sample, {self._y.size}.")
         if not (np.isfinite(self._C) & (self._C > 0)).all():
             raise ParameterError(f"C={C} is not allowed: give finite numbers above 0.")
-        self._loss = loss_of(loss, self._C)
+        self._loss = loss_of(loss, self._C, free_b=free_b)
         self._terms = Terms.plain(self._y, self._loss, self._X.shape[1])
         self._gram = gram.Backoff()
         # For relaxations, and for points: how many samples have to stay differs between them.
@@ -143,8 +144,9 @@ class SvmOracle:
         self._large: Guide | None = None  # of the last large support
         self._asked = 0
         self._rows: Array | None = None  # Z' of dense data
-        self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel()
-        if not sparse:
+        # b absorbs the shift where there is one
+        self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel() if free_b else np.zeros(self._X.shape[1])
+        if not sparse and free_b:
             self._X -= self._mean
 
     def solve(self, sigma: Any, tolerance: float = 1e-7, time_limit: float | None = None) -> SvmSolution:
@@ -176,7 +178,7 @@ class SvmOracle:
             w[support] = found.w
             return SvmSolution(
                 found.value, found.bound, relative(found.value, found.bound), found.alpha, w,
-                found.b - float(self._mean @ w), self._slopes(found.alpha, found.v), float(found.alpha.sum()),
+                found.b - float(self._mean @ w), self._slopes(found.alpha, found.v), self._loss.gained(found.alpha),
                 found.iterations, time.perf_counter() - start, "compiled",
             )  # fmt: skip
         root = np.sqrt(sigma[support])
@@ -208,7 +210,7 @@ class SvmOracle:
         """Improve the proof of a hinge at a support that is not empty; return the iterations and the method's name."""
         iterations, method = 0, "closed-form"
         left = deadline - time.perf_counter()
-        if gram.worth_trying(self._y.size, root.size, tolerance, left) and self._gram.due():
+        if self._for_libsvm(root.size, tolerance, left) and self._gram.due():
             method = gram.METHOD
             iterations = gram.improve(proof, columns, root, tolerance)
             self._gram.learn(proof.gap <= tolerance)
@@ -302,8 +304,8 @@ class SvmOracle:
         return v if v is not None and v.size == self._mean.size else np.asarray(self._X.T @ (self._y * alpha))
 
     def _at_once(self, support: Array, sigma: Array, tolerance: float, left: float) -> relaxation.AtSupport | None:
-        """Return what the compiled loop says of a hinge; None where it is not asked, or has nothing to say."""
-        if not support.size or not left > 0 or gram.worth_trying(self._y.size, support.size, tolerance, left):
+        """Return what the compiled loop says of SUB; None where it is not asked, or has nothing to say."""
+        if not support.size or not left > 0 or self._for_libsvm(support.size, tolerance, left):
             return None
         along = self._along(support, support.size)
         return (
@@ -312,6 +314,11 @@ class SvmOracle:
             else relaxation.at_support(along, sigma, self._terms.of(support), 0.5 * tolerance, left)
         )
 
+    def _for_libsvm(self, features: int, tolerance: float, left: float) -> bool:
+        """Tell whether libsvm is likely the faster way; it has an offset and the hinge only."""
+        can = self._loss.free_b and not self._loss.squared
+        return can and gram.worth_trying(self._y.size, features, tolerance, left)
+
     def _along(self, support: Array, most: int) -> tuple[Array, Array] | None:
         """Return the data feature by feature, times the labels, and a support's places, for the compiled loop.
 
@@ -319,7 +326,7 @@ class SvmOracle:
         process that asks little shall not load a compiler.
         """
         self._asked += 1
-        if self._loss.squared or self._asked <= FIRST or most > min(relaxation.COMPILED, self._y.size):
+        if self._asked <= FIRST or most > min(relaxation.COMPILED, self._y.size):
             return None
         if sp.issparse(self._X) or self._X.size > KEPT_CELLS:
             if support.size > relaxation.COMPILED:

@@ -18,39 +18,44 @@ FAST = {"cache": True, "fastmath": SUMS, "error_model": "numpy"}
 
 
 @njit(**FAST)
-def _repaired(rows, y, C, alpha):
-    """Return alpha within [0, C] and with y'alpha = 0, its sum, and v of all rows."""
+def _repaired(rows, y, C, alpha, squared, free_b):
+    """Return alpha within [0, C] (squared loss: at least 0), with y'alpha = 0 if b is free; its sum, v of all rows.
+
+    And sum alpha^2 / (4 C) with the squared loss, else 0: ``proofs.losses``.
+    """
     alpha, plus, minus = alpha.copy(), 0.0, 0.0
     for i in range(y.size):
-        alpha[i] = min(max(alpha[i], 0.0), C[i])
+        alpha[i] = max(alpha[i], 0.0) if squared else min(max(alpha[i], 0.0), C[i])
         if y[i] > 0:
             plus += alpha[i]
         else:
             minus += alpha[i]
-    share, total = min(plus, minus) / (max(plus, minus) or 1.0), 0.0
+    share, total, curved = min(plus, minus) / (max(plus, minus) or 1.0) if free_b else 1.0, 0.0, 0.0
     for i in range(y.size):
         if (y[i] > 0) == (plus > minus):
             alpha[i] *= share
         total += alpha[i]
+        if squared:
+            curved += 0.25 * alpha[i] * alpha[i] / C[i]
     v = np.empty(rows.shape[0])
     for j in range(v.size):
         row, t = rows[j], 0.0
         for i in range(y.size):
             t += row[i] * alpha[i]
         v[j] = t
-    return alpha, total, v
+    return alpha, total, curved, v
 
 
 @njit(**FAST)
-def relaxed(rows, which, where, y, C, cost, matrix, sides, equal, lower, upper, alpha, theta):
+def relaxed(rows, which, where, y, C, cost, matrix, sides, equal, lower, upper, alpha, theta, squared, free_b):
     """Return the bound of ``JointProblem.proven``, alpha as it is used, the reduced costs, and v of all ``rows``."""
     m, R = cost.size, sides.size
-    alpha, total, v = _repaired(rows, y, C, alpha)
+    alpha, total, curved, v = _repaired(rows, y, C, alpha, squared, free_b)
     rounding = EPSILON * (10 + R)
     half, reduced = np.zeros(m), np.empty(m)
     for j in range(which.size):
         half[where[j]] = 0.5 * v[which[j]] ** 2
-    bound, lost = total, abs(total)
+    bound, lost = total - curved, total + curved
     for a in range(R):
         side, size, whole = sides[a], abs(sides[a]), sides[a] == round(sides[a])
         t = theta[a] if equal[a] else max(theta[a], 0.0)
@@ -80,34 +85,37 @@ def relaxed(rows, which, where, y, C, cost, matrix, sides, equal, lower, upper, 
 
 
 @njit(**FAST)
-def supported(rows, which, sigma, y, C, alpha, w):
+def supported(rows, which, sigma, y, C, alpha, w, squared, free_b):
     """Return of SUB at sigma > 0 (k,): value at w and its best b, that b, bound, alpha as it is used, v of all rows.
 
     As ``proofs.svm.SvmProof`` has it.
     """
-    alpha, total, v = _repaired(rows, y, C, alpha)
+    alpha, total, curved, v = _repaired(rows, y, C, alpha, squared, free_b)
     square, most = 0.0, math.inf
     for j in range(which.size):
         square += sigma[j] * v[which[j]] ** 2
     for i in range(y.size):
-        if alpha[i] > 0:
+        if alpha[i] > 0 and not squared:
             most = min(most, C[i] / alpha[i])
-    t = min(most, total / square) if square > 0 else most
+    t = min(most, total / (square + 2.0 * curved)) if square + curved > 0 else most
     if not math.isfinite(t):
         t = 1.0
     for i in range(y.size):
-        alpha[i] = min(t * alpha[i], C[i])
+        alpha[i] = t * alpha[i] if squared else min(t * alpha[i], C[i])
     v *= t
-    bound = t * total - 0.5 * t * t * square
+    bound = t * total - t * t * (0.5 * square + curved)
     value, images = 0.0, np.zeros(y.size)
     for j in range(which.size):
         value += 0.5 * w[j] * w[j] / sigma[j]
         row, x = rows[which[j]], w[j]
         for i in range(y.size):
             images[i] += x * row[i]
-    b = _best_b(y, C, images)
+    b = 0.0
+    if free_b:
+        b = _best_squared_b(y, C, images) if squared else _best_b(y, C, images)
     for i in range(y.size):
-        value += C[i] * max(1.0 - images[i] - y[i] * b, 0.0)
+        slack = max(1.0 - images[i] - y[i] * b, 0.0)
+        value += C[i] * (slack * slack if squared else slack)
     return value, b, bound, alpha, v
 
 
@@ -141,3 +149,36 @@ def _best_b(y, C, images):
         else:
             right = min(right, kinks[i])
     return left if below > rank + close else 0.5 * (left + right)
+
+
+@njit(**FAST)
+def _best_squared_b(y, C, images):
+    """Return the best b with the squared loss: the mean kink of those with a slack there, by Newton within brackets."""
+    low, high = -math.inf, math.inf  # the kinks of class +1 end, those of class -1 begin
+    first, last = math.inf, -math.inf
+    for i in range(y.size):
+        kink = y[i] * (1.0 - images[i])
+        first, last = min(first, kink), max(last, kink)
+        if y[i] > 0:
+            low = max(low, kink)
+        else:
+            high = min(high, kink)
+    if low <= high:
+        return 0.5 * (low + high)
+    low, high, b = first, last, 0.5 * (first + last)
+    for _ in range(HALVINGS):
+        slope, curvature = 0.0, 0.0
+        for i in range(y.size):
+            slack = 1.0 - images[i] - y[i] * b
+            if slack > 0:
+                slope -= C[i] * y[i] * slack
+                curvature += C[i]
+        if slope > 0:
+            high = b
+        else:
+            low = b
+        to = b - slope / curvature if curvature > 0 else 0.5 * (low + high)
+        if abs(to - b) <= 4 * EPSILON * (abs(b) + 1.0):
+            return to
+        b = to if low < to < high else 0.5 * (low + high)
+    return b

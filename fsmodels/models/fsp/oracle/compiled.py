@@ -25,6 +25,7 @@ ROW_TOLERANCE = 1e-7
 TINY = 1e-300
 
 HALVINGS = 40  # for the offset of a start
+LARGER = 10.0  # as in ``iterates``
 
 LOOPS = 20_000_000  # multiplications up to which the product below is faster than BLAS, twice and more
 
@@ -164,10 +165,12 @@ def _square(S, N):
 @njit(**FAST)
 def advance(
     Z, y, need, C, A, G, on_b, b, inequalities, cost, low, up, of, sigmas, held, fixed_v, constants, least, largest,
-    lows, ups, P, Q, sigma, w, v_all, short, numbers, accuracy, enough, most,
+    lows, ups, squared, P, Q, sigma, w, v_all, short, numbers, accuracy, enough, most,
 ):  # fmt: skip
     """Take up to ``most`` steps; return how it ended.
 
+    ``y``: the coefficients of b in the margins, 0 where there is no offset. ``squared``: whether squares of slacks cost
+    C; then beta and xi are no pairs.
     ``held`` (k,): the lower bound of columns whose sigma is fixed, 0 for the others. ``lows``, ``ups``: the columns
     with a finite bound ``least``, ``largest`` on the weight. ``constants``: what samples with alpha = C, and linear
     costs of b, add to y'alpha, what they add to the sum of alpha, and the cost of what is fixed. ``numbers``: offset,
@@ -175,7 +178,8 @@ def advance(
     """
     k, l = Z.shape
     f, R = low.size, b.size
-    at_x, at_up, at_least, at_largest = 2 * l, 2 * l + f, 2 * l + 2 * f, 2 * l + 2 * f + lows.size
+    at_x = l if squared else 2 * l
+    at_up, at_least, at_largest = at_x + f, at_x + 2 * f, at_x + 2 * f + lows.size
     at_rows = at_largest + ups.size
     size, pairs = at_rows + R, at_rows + inequalities
     alpha, above, theta = P[:l], P[at_x:at_up], P[at_rows:]
@@ -197,6 +201,10 @@ def advance(
     for a in range(R):
         for j in range(k):
             beside = beside or G[a, j] != 0.0
+    slack, alone = np.empty(l), 1.0
+    for i in range(l):
+        if y[i] != 0.0:
+            alone = 0.0
     for step in range(most + 1):
         # the gap of the iterate's own numbers
         _into(Z, alpha, v_all)
@@ -206,10 +214,17 @@ def advance(
         bound = at_fixed
         for i in range(l):
             short[i] = need[i] - image[i] - y[i] * offset
-            loss += C[i] * max(short[i], 0.0)
-            summed += need[i] * alpha[i]
             balance += y[i] * alpha[i]
             held_up += alpha[i]
+        if squared:
+            for i in range(l):
+                t = max(short[i], 0.0)
+                loss += C[i] * t * t
+                summed += (need[i] - 0.25 * alpha[i] / C[i]) * alpha[i]
+        else:
+            for i in range(l):
+                loss += C[i] * max(short[i], 0.0)
+                summed += need[i] * alpha[i]
         for j in range(k):
             v_all[j] += fixed_v[j]
             if sigma[j] > 0:
@@ -285,8 +300,15 @@ def advance(
             T[p] = -P[p] * Q[p]
             mu -= T[p]
         mu /= pairs
+        if squared:
+            for i in range(l):
+                slack[i] = 0.5 * alpha[i] / C[i]
+                inverse[i] = 1.0 / (s[i] * per_P[i] + 0.5 / C[i])
+        else:
+            for i in range(l):
+                slack[i] = xi[i]
+                inverse[i] = 1.0 / (s[i] * per_P[i] + xi[i] * per_P[l + i])
         for i in range(l):
-            inverse[i] = 1.0 / (s[i] * per_P[i] + xi[i] * per_P[l + i])
             weight[i] = math.sqrt(inverse[i])
         for i in range(f):
             h[i] = 1.0 / (r[i] * per_P[at_x + i] + zeta[i] * per_P[at_up + i])
@@ -330,6 +352,7 @@ def advance(
         _square(scaled, N)
         for j in range(k):
             N[j, j] += 1.0
+        N[k, k] += alone
         if not _factor(N):
             return STUCK
         for a in range(R):
@@ -361,7 +384,12 @@ def advance(
         for corrector in range(2):
             # the direction that moves each product by T
             for i in range(l):
-                da[i] = inverse[i] * (short[i] - xi[i] + s[i] + T[i] * per_P[i] - T[l + i] * per_P[l + i])
+                da[i] = short[i] - slack[i] + s[i] + T[i] * per_P[i]
+            if not squared:
+                for i in range(l):
+                    da[i] -= T[l + i] * per_P[l + i]
+            for i in range(l):
+                da[i] *= inverse[i]
             _into(Z, da, right)
             tail = balance
             for i in range(l):
@@ -417,7 +445,9 @@ def advance(
             _back(Z, right, image)
             for i in range(l):
                 da[i] -= inverse[i] * (image[i] + y[i] * right[k])
-                dP[l + i] = -da[i]
+            if not squared:
+                for i in range(l):
+                    dP[l + i] = -da[i]
             for i in range(f):
                 t = 0.0
                 for a in range(R):
@@ -492,7 +522,7 @@ def _offset(scores, y, C):
 
 def node(
     all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start,
-    accuracy, goals, most, all_need, weights, offsets, prices, least, largest,
+    accuracy, goals, most, all_need, weights, offsets, prices, least, largest, shift, squared,
 ):  # fmt: skip
     """Solve the relaxation within bounds; yield (end, numbers, alpha, x, w, theta, margins) for each goal in turn.
 
@@ -501,20 +531,21 @@ def node(
     whether ``start`` (k + 1,), the weights and offset of a neighbour, is where to start. ``goals``: bounds at which to
     stop. ``all_need`` (l,): what margins should be at least. ``weights`` (R, k), ``offsets`` (R,): what the rows hold
     of w and b. ``prices`` (k + 1,): linear costs of w and b. ``least``, ``largest`` (k,): bounds of w, times sigma.
+    ``shift`` (l,): coefficients of b in the margins, the labels or 0. ``squared``: whether squares of slacks cost C.
     ``numbers``: as in ``advance``; the gap is on all samples. Arrays are contiguous, of float64, int64 and bool: others
     would be compiled anew.
     """
     # Three compiled functions: numba would optimise the loop a second time inside a caller of its own.
     problem, iterates, numbers, free, stays = _prepared(
         all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start,
-        all_need, weights, offsets, prices, least, largest,
+        all_need, weights, offsets, prices, least, largest, shift, squared,
     )  # fmt: skip
     for goal in goals:
         end = advance(*problem, *iterates, numbers, accuracy, goal, most)
         own = float(numbers[1])
         found = _finished(
-            all_Z, which, all_y, all_C, all_need, prices, sides.size, lower, kept, at_bound, free, stays, problem,
-            iterates, numbers,
+            all_Z, which, shift, all_C, all_need, prices, sides.size, lower, kept, at_bound, free, stays, problem,
+            iterates, numbers, squared,
         )  # fmt: skip
         yield (end, numbers, *found)
         numbers[1] = own
@@ -523,15 +554,17 @@ def node(
 @njit(**FAST)
 def _prepared(
     all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start,
-    all_need, weights, offsets, prices, least, largest,
+    all_need, weights, offsets, prices, least, largest, all_shift, squared,
 ):  # fmt: skip
     """Return the problem, the first iterates and the numbers as ``advance`` takes them, what is free and what stays."""
     k, l, m, R0 = which.size, kept.size, cost.size, sides.size
-    y, C, need = np.empty(l), np.empty(l), np.empty(l)
+    y, C, need, shift = np.empty(l), np.empty(l), np.empty(l), np.empty(l)
+    free_b = False
     Z = np.empty((k, l))
     biggest = 0.0  # of C
     for i in range(l):
-        y[i], C[i], need[i] = all_y[kept[i]], all_C[kept[i]], all_need[kept[i]]
+        y[i], C[i], need[i], shift[i] = all_y[kept[i]], all_C[kept[i]], all_need[kept[i]], all_shift[kept[i]]
+        free_b = free_b or shift[i] != 0.0
         biggest = max(biggest, C[i])
     for j in range(k):
         row, to = all_Z[which[j]], Z[j]
@@ -539,7 +572,7 @@ def _prepared(
             to[i] = row[kept[i]]
     fixed_v, fixed_y, fixed_sum = np.zeros(k), -prices[k], 0.0
     for i in range(at_bound.size):
-        fixed_y += all_C[at_bound[i]] * all_y[at_bound[i]]
+        fixed_y += all_C[at_bound[i]] * all_shift[at_bound[i]]
         fixed_sum += all_C[at_bound[i]] * all_need[at_bound[i]]
     for j in range(k):
         row, t = all_Z[which[j]], 0.0
@@ -622,9 +655,10 @@ def _prepared(
     for p in range(of.size):
         sigma[of[p]] = x[sigmas[p]]
     lows, ups = np.flatnonzero(least > -math.inf), np.flatnonzero(largest < math.inf)
-    at_least, at_largest, at_rows = 2 * l + 2 * f, 2 * l + 2 * f + lows.size, 2 * l + 2 * f + lows.size + ups.size
+    at_x = l if squared else 2 * l
+    at_least, at_largest, at_rows = at_x + 2 * f, at_x + 2 * f + lows.size, at_x + 2 * f + lows.size + ups.size
     P, Q = np.zeros(at_rows + R), np.zeros(at_rows + R)
-    alpha, beta, theta, s, xi, kappa = P[:l], P[l : 2 * l], P[at_rows:], Q[:l], Q[l : 2 * l], Q[at_rows:]
+    alpha, beta, theta, s, xi, kappa = P[:l], P[l:at_x], P[at_rows:], Q[:l], Q[l:at_x], Q[at_rows:]
     v, image, short = np.empty(k), np.empty(l), np.empty(l)
     if guess:
         for j in range(k):
@@ -640,22 +674,30 @@ def _prepared(
                 plus += C[i] / biggest
             else:
                 minus += C[i] / biggest
+        curved = 0.0
         for i in range(l):
-            alpha[i] = (min(1.0, minus / plus) if y[i] > 0 else min(1.0, plus / minus)) * C[i] / biggest
+            alpha[i] = C[i] / biggest
+            if free_b:
+                less, more = (minus, plus) if y[i] > 0 else (plus, minus)
+                alpha[i] *= 2.0 * less / (less + more) if squared else min(1.0, less / more)
             summed += alpha[i]
+            if squared:
+                curved += 0.5 * alpha[i] * alpha[i] / C[i]
         _into(Z, alpha, v)
-        square = 0.0
+        square = curved
         for j in range(k):
             square += sigma[j] * v[j] * v[j]
-        scale = min(0.5 * biggest, summed / square) if square > 0 else 0.5 * biggest
+        scale = summed / square if square > 0 else math.inf
+        if not squared:
+            scale = min(0.5 * biggest, scale)
         for j in range(k):
             w[j] = scale * sigma[j] * v[j]
         for i in range(l):
-            alpha[i] *= min(0.5 * biggest, max(50 * scale, 0.05 * biggest))
+            alpha[i] *= scale if squared else min(0.5 * biggest, max(50 * scale, 0.05 * biggest))
         _back(Z, w, image)
         for i in range(l):
             short[i] = y[i] * (image[i] + 1.0 - need[i])  # kinks where y (image + b) is as needed
-        offset = _offset(short, y, C)
+        offset = _offset(short, y, C) if free_b else 0.0
     if lows.size + ups.size > 0:
         size = 1e-8
         for j in range(k):
@@ -668,15 +710,19 @@ def _prepared(
             if hi < math.inf:
                 w[j] = min(w[j], sigma[j] * hi - room)
         _back(Z, w, image)
-    mean = 0.0
+    mean, typical = 0.0, 0.0
     for i in range(l):
-        beta[i] = C[i] - alpha[i]
-        short[i] = need[i] - image[i] - y[i] * offset
+        short[i] = need[i] - image[i] - shift[i] * offset
         mean += abs(short[i])
-    mean = max(1.0, mean / l)
+        typical += alpha[i]
+    mean = max(1e-6 if squared else 1.0, mean / l)
     for i in range(l):
         spread = math.hypot(short[i], mean)
-        s[i], xi[i] = 0.5 * (spread - short[i]), 0.5 * (spread + short[i])
+        s[i], slack = 0.5 * (spread - short[i]), 0.5 * (spread + short[i])
+        if squared:  # as in ``iterates``
+            alpha[i] = min(2.0 * C[i], LARGER * typical / l) * slack
+        else:
+            beta[i], xi[i] = C[i] - alpha[i], slack
     _into(Z, alpha, v)
     typical = 0.0
     for j in range(k):
@@ -708,30 +754,32 @@ def _prepared(
         t = sigma[j] * largest[j] - w[j]
         P[at_largest + q], Q[at_largest + q] = t, min(0.3 * typical / t, size) + max(v[j] - w[j] / sigma[j], 0.0)
     for i in range(f):
-        P[2 * l + i], P[2 * l + f + i] = x[i] - low[i], up[i] - x[i]
-        Q[2 * l + i] = Q[2 * l + f + i] = typical
+        P[at_x + i], P[at_x + f + i] = x[i] - low[i], up[i] - x[i]
+        Q[at_x + i] = Q[at_x + f + i] = typical
     numbers = np.array([offset, 0.0, 0.0, 0.0, math.inf, PATIENCE, 0.0])
     constants = fixed_y, fixed_sum, at_fixed
     problem = (
-        Z, y, need, C, A, G, on_b, b, inequalities, c, low, up, of, sigmas, held, fixed_v, constants, least, largest,
-        lows, ups,
+        Z, shift, need, C, A, G, on_b, b, inequalities, c, low, up, of, sigmas, held, fixed_v, constants, least,
+        largest, lows, ups, squared,
     )  # fmt: skip
     return problem, (P, Q, sigma, w, v, short), numbers, free, stays
 
 
 @njit(**FAST)
 def _finished(
-    all_Z, which, all_y, all_C, all_need, prices, rows, lower, kept, at_bound, free, stays, problem, iterates, numbers
-):
+    all_Z, which, shift, all_C, all_need, prices, rows, lower, kept, at_bound, free, stays, problem, iterates, numbers,
+    squared,
+):  # fmt: skip
     """Return alpha of all samples, all x, w, all theta and all margins; the gap in ``numbers`` becomes that on them."""
     low, up, fixed_v, (fixed_y, fixed_sum, _) = problem[10], problem[11], problem[15], problem[16]
     P, _, _, w, _, _ = iterates
     k, l, f = which.size, kept.size, free.size
-    alpha, above, theta = P[:l], P[2 * l : 2 * l + f], P[P.size - stays.size :]
-    full_alpha, full_x, full_theta = np.zeros(all_y.size), lower.copy(), np.zeros(rows)
-    margins = np.empty(all_y.size)
-    for i in range(all_y.size):
-        margins[i] = 1.0 - all_need[i] + all_y[i] * numbers[0]
+    at_x = l if squared else 2 * l
+    alpha, above, theta = P[:l], P[at_x : at_x + f], P[P.size - stays.size :]
+    full_alpha, full_x, full_theta = np.zeros(all_C.size), lower.copy(), np.zeros(rows)
+    margins = np.empty(all_C.size)
+    for i in range(all_C.size):
+        margins[i] = 1.0 - all_need[i] + shift[i] * numbers[0]
     for i in range(at_bound.size):
         full_alpha[at_bound[i]] = all_C[at_bound[i]]
     for i in range(l):
@@ -742,14 +790,16 @@ def _finished(
         full_theta[stays[a]] = theta[a]
     for j in range(k):
         t, row = w[j], all_Z[which[j]]
-        for i in range(all_y.size):
+        for i in range(all_C.size):
             margins[i] += t * row[i]
-    if l < all_y.size:
+    if l < all_C.size:
         left_out = 0.0
-        for i in range(all_y.size):
-            left_out += all_C[i] * max(1.0 - margins[i], 0.0)
+        for i in range(all_C.size):
+            t = max(1.0 - margins[i], 0.0)
+            left_out += all_C[i] * (t * t if squared else t)
         for i in range(l):
-            left_out -= all_C[kept[i]] * max(1.0 - margins[kept[i]], 0.0)
+            t = max(1.0 - margins[kept[i]], 0.0)
+            left_out -= all_C[kept[i]] * (t * t if squared else t)
         left_out -= fixed_sum - (fixed_y + prices[k]) * numbers[0]
         for j in range(k):
             left_out += (fixed_v[j] + prices[j]) * w[j]

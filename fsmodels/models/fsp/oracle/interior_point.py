@@ -36,7 +36,7 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrs
 
 from fsmodels.models.fsp.oracle.systems import cholesky
-from fsmodels.models.proofs.svm import Array, PrimalDual, SvmProof, balanced, hinges
+from fsmodels.models.proofs.svm import Array, PrimalDual, SlackLoss, SvmProof
 
 ITERATION_LIMIT = 200  # measured: 5-35 on all data tried, badly scaled and degenerate ones included
 PATIENCE = 15  # iterations without a better gap before a run counts as stalled
@@ -56,6 +56,7 @@ class Features:
         self._A = np.empty((y.size, Z.shape[1] + 1), order="F")  # [Z, y]
         self._A[:, :-1], self._A[:, -1] = Z, y
         self._scaled = np.empty_like(self._A)
+        self._alone = 0.0 if y.any() else 1.0  # y is 0 where there is no offset: db is 0 then
 
     def lift(self, alpha: Array) -> Array:
         """Represent Z' alpha."""
@@ -79,6 +80,7 @@ class Features:
         np.multiply(self._A, np.sqrt(self._inverse)[:, None], out=self._scaled)
         H = dsyrk(1.0, self._scaled, trans=1, lower=1)
         np.einsum("ii->i", H)[:-1] += 1.0
+        H[-1, -1] += self._alone
         self._factor = cholesky(H)
         return self._factor is not None
 
@@ -141,7 +143,7 @@ class Samples:
     def step(self, r: Array, r_u: Array, r_e: float) -> tuple[Array, float, Array]:
         """Solve for the step of alpha, b and u."""
         p = dpotrs(self._factor, r - self._K @ r_u, lower=1)[0]
-        db = float(self._y @ p - r_e) / float(self._y @ self._along_y)
+        db = float(self._y @ p - r_e) / (float(self._y @ self._along_y) or 1.0)
         da = p - db * self._along_y
         return da + r_u, db, da
 
@@ -161,14 +163,16 @@ def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float, dead
         if time.perf_counter() >= deadline or proof.gap <= tolerance:
             break
         method = form.method
-        iterations += _run(proof, form(Z, proof.y), tolerance, deadline)
+        iterations += _run(
+            proof, form(Z, proof.y if proof.loss.free_b else np.zeros(proof.y.size)), tolerance, deadline
+        )
     return iterations, method
 
 
 def _run(proof: SvmProof, system: System, tolerance: float, deadline: float) -> int:
     """Run the interior point until the proof is good enough or a limit strikes; return the iterations."""
     smallest, patience, iterations = math.inf, PATIENCE, 0
-    for point in _interior_point(system, proof.y, proof.loss.C):
+    for point in _interior_point(system, proof.y, proof.loss):
         gap, own = proof.offer(point), point.value - point.bound
         patience = PATIENCE if own < 0.9 * smallest else patience - 1
         smallest = min(own, smallest)
@@ -202,27 +206,28 @@ def _within_neighbourhood(move: tuple[Any, ...], alpha: Array, beta: Array, s: A
     return t
 
 
-def _interior_point(system: System, y: Array, C: Array) -> Iterator[PrimalDual]:
+def _interior_point(system: System, y: Array, loss: SlackLoss) -> Iterator[PrimalDual]:
     """Yield iterates until rounding ends the run; the caller decides when they are good enough.
 
     The start takes for u the best multiple of the difference of the class centroids, s and xi of order 1 around its
     margins, and alpha well inside the box. Tying alpha to u instead cost 10-25 iterations on badly scaled columns.
     """
+    C, shift = loss.C, y if loss.free_b else np.zeros(y.size)
     most = float(C.max())
-    share = balanced(y, C / most)
+    share = loss.at_zero(y) / most
     u = system.lift(share)
     square = 2 * system.half_square(u)
     scale = min(0.5 * most, float(share.sum()) / square) if square > 0 else 0.5 * most
     u, alpha = scale * u, share * min(0.5 * most, max(50 * scale, 0.05 * most))
     image, beta = system.image(u), C - alpha
-    b = hinges(y * image, y, C)[1]
-    short = 1 - image - y * b
+    b = loss.offset(y * image, y)[1]
+    short = 1 - image - shift * b
     spread = np.hypot(short, max(1.0, float(np.abs(short).mean())))
     s, xi = 0.5 * (spread - short), 0.5 * (spread + short)  # xi - s = short
     smallest, rises = math.inf, 0
 
     while True:
-        short = 1 - system.image(u) - y * b  # afresh, like lift: updates along the steps drift on badly scaled data
+        short = 1 - system.image(u) - shift * b  # afresh, like lift: updates along the steps drift on badly scaled data
         value = system.half_square(u) + float(C @ np.maximum(short, 0.0))
         lifted = system.lift(alpha)
         yield PrimalDual(value, float(alpha.sum()) - system.half_square(lifted), u, alpha)
@@ -234,7 +239,7 @@ def _interior_point(system: System, y: Array, C: Array) -> Iterator[PrimalDual]:
             return  # below rounding, not a number, or singular
         rises = 0 if mu < 0.9 * smallest else rises + 1
         smallest = min(mu, smallest)
-        at = short - xi + s, lifted - u, -float(y @ alpha), s, xi, *inverses
+        at = short - xi + s, lifted - u, -float(shift @ alpha), s, xi, *inverses
         if rises >= CYCLE:  # correctors that overshoot have been seen to repeat the same four points for ever
             move = _direction(system, at, SHORT * mu - alpha_s, SHORT * mu - beta_xi)
             t = _within_neighbourhood(move, alpha, beta, s, xi, mu)

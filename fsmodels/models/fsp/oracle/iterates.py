@@ -15,7 +15,7 @@ from fsmodels.models.fsp.oracle.boxes import Boxes
 from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows, lost
 from fsmodels.models.fsp.oracle.screening import Screened
 from fsmodels.models.fsp.oracle.systems import FeatureSystem, SampleSystem
-from fsmodels.models.proofs.svm import TINY, Array, balanced
+from fsmodels.models.proofs.svm import TINY, Array
 
 TO_BOUNDARY = 0.995
 STARTS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)  # share of the way from lower to upper
@@ -32,19 +32,21 @@ class Iterates:
         self.whole, self.among = whole, among
         columns, where, terms, cost = problem.columns, problem.where, problem.terms, problem.cost
         rows, lower, upper = problem.rows, problem.lower, problem.upper
-        y, loss = terms.y, terms.loss
+        y, loss, shift = terms.y, terms.loss, terms.shift
         self.terms, self.cost, self.lower, self.upper = terms, cost, lower, upper
         self.columns, self.part, self.where = columns, part, where
         self.fixed_v, self.fixed_y, self.fixed_sum = -terms.slope[:-1], -float(terms.slope[-1]), 0.0
         if part is None:
             self.y, self.loss, self.need, self.Z = y, loss, terms.need, np.multiply(columns, y[:, None], order="F")
+            self.shift = shift
         else:  # alpha = C contributes constants
             self.y, self.loss, self.need = y[part.kept], loss.of(part.kept), terms.need[part.kept]
+            self.shift = shift[part.kept]
             self.Z = np.multiply(columns[part.kept], self.y[:, None], order="F")
             at_bound = np.zeros(y.size)
             at_bound[part.at_bound] = loss.C[part.at_bound]
             self.fixed_v = self.fixed_v + columns.T @ (y * at_bound)
-            self.fixed_y += float(y @ at_bound)
+            self.fixed_y += float(shift @ at_bound)
             self.fixed_sum = float(terms.need @ at_bound)
         self.ridge = 0.5 / self.loss.C  # of the diagonal, with the squared hinge, in place of the pair beta, xi
         free = self.free = np.flatnonzero(lower < upper)
@@ -69,7 +71,7 @@ class Iterates:
         self.lows, self.ups = np.flatnonzero(np.isfinite(terms.least)), np.flatnonzero(np.isfinite(terms.largest))
         self.least, self.largest = terms.least[self.lows], terms.largest[self.ups]
         self.form: FeatureSystem | SampleSystem = (FeatureSystem if where.size <= self.y.size else SampleSystem)(
-            self.Z, self.y
+            self.Z, self.shift
         )
         self._start()
 
@@ -85,7 +87,7 @@ class Iterates:
         self.sigma[self.of] = self.x[self.sigmas]
         if self.part is None:
             most = float(C.max())
-            shares = loss.at_zero(y) if loss.squared else balanced(y, C / most)
+            shares = loss.at_zero(y) if loss.squared else loss.at_zero(y) / most
             v = self.Z.T @ shares
             square = float(self.sigma @ v**2)
             if loss.squared:
@@ -108,7 +110,7 @@ class Iterates:
         self.under = sigma[self.ups] * self.largest - self.w[self.ups]
         if self.over.size or self.under.size:
             image = self.Z @ self.w
-        short = self.need - image - y * self.offset
+        short = self.need - image - self.shift * self.offset
         mean = float(np.abs(short).mean())
         spread = np.hypot(short, max(1e-6 if loss.squared else 1.0, mean))
         self.s, self.xi = 0.5 * (spread - short), 0.5 * (spread + short)
@@ -136,7 +138,7 @@ class Iterates:
     def gap(self) -> float:
         """Return the relative gap of the iterate's own numbers, infeasibilities included."""
         self.v = self.fixed_v + self.Z.T @ self.alpha - self.G.T @ self.theta
-        self.short = self.need - self.Z @ self.w - self.y * self.offset
+        self.short = self.need - self.Z @ self.w - self.shift * self.offset
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             norms = np.where(self.sigma > 0, self.w**2 / self.sigma, 0.0)
             value = float(self.c @ self.x) + self.at_fixed + 0.5 * float(norms.sum())
@@ -149,7 +151,7 @@ class Iterates:
         scale = max(abs(value), TINY)
         left = self.A @ self.x + self.G @ self.w + self.on_b * self.offset - self.b
         miss = np.where(self.rows.equal, np.abs(left), np.maximum(left, 0.0)) / np.maximum(1.0, np.abs(self.b))
-        self.balance = self.fixed_y + float(self.y @ self.alpha - self.on_b @ self.theta)
+        self.balance = self.fixed_y + float(self.shift @ self.alpha - self.on_b @ self.theta)
         unbalanced = abs(self.balance) > ROW_TOLERANCE * float(self.alpha.sum())
         if float(miss.max(initial=0.0)) > ROW_TOLERANCE or unbalanced:
             return max((value - self.bound_estimate) / scale, 1.0)
@@ -162,7 +164,7 @@ class Iterates:
             terms, at_bound = self.terms, self.part.at_bound
             alpha = np.zeros(terms.y.size)
             alpha[at_bound], alpha[self.part.kept] = terms.loss.C[at_bound], self.alpha
-            margins = 1 - terms.need + terms.y * (self.columns @ self.w + self.offset)
+            margins = 1 - terms.need + terms.y * (self.columns @ self.w) + terms.shift * self.offset
             hinge = np.maximum(1 - margins, 0.0)
             hinge[self.part.kept] = 0.0
             missed = terms.loss.cost(hinge)

@@ -14,7 +14,8 @@ at the optimum, whose A is its own, after finitely many steps: 3 to 10 are usual
 
 * k > \|A\|: (Z_A Z_A' + D^-1) alpha = e - y_A b, y_A'alpha = 0, u = Z_A'alpha.
 
-At the optimum alpha_i = 2 C_i max(0, m_i) are the multipliers: y'alpha = 0 is the equation of b, and u = Z'alpha.
+Without an offset b is 0, and its column and equation are left out. At the optimum alpha_i = 2 C_i max(0, m_i) are the
+multipliers: y'alpha = 0 is the equation of b, and u = Z'alpha.
 
 Mangasarian 2002, "A finite Newton method for classification"; Keerthi and DeCoste 2005, "A modified finite Newton
 method for fast solution of large scale linear SVMs".
@@ -41,26 +42,25 @@ def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float, dead
 
     ``columns``: array (l, k). ``root`` (k,): square roots of sigma. ``deadline``: in ``time.perf_counter``'s seconds.
     """
-    y, C = proof.y, proof.loss.C
+    y, C, free_b = proof.y, proof.loss.C, proof.loss.free_b
     Z = np.multiply(columns, root)
     Z *= y[:, None]
-    u, b = proof.u.copy(), proof.b
-    image = Z @ u
-    missing = 1 - image - y * b
+    u, b, shift = proof.u.copy(), proof.b, y if free_b else np.zeros(y.size)
+    missing = 1 - Z @ u - shift * b
     for iteration in range(1, ITERATION_LIMIT + 1):
         if time.perf_counter() >= deadline:
             return iteration - 1
         active = np.flatnonzero(missing > 0)
-        to = _optimum(Z[active], y[active], C[active])
+        to = _optimum(Z[active], y[active], C[active], free_b=free_b) if active.size else (np.zeros(u.size), b)
         if to is None:
             return iteration - 1
         du, db = to[0] - u, to[1] - b
-        moved = Z @ du + y * db
+        moved = Z @ du + shift * db
         t = _line_search(u, du, missing, moved, C)
         u, b, missing = u + t * du, b + t * db, missing - t * moved
         settled = t == 1.0 and bool(np.all((missing > 0)[active])) and np.count_nonzero(missing > 0) == active.size
         if settled or iteration % 5 == 0 or t == 0.0:
-            missing = 1 - Z @ u - y * b  # afresh
+            missing = 1 - Z @ u - shift * b  # afresh
             proof.try_u(u)
             proof.try_alpha(2 * C * np.maximum(missing, 0.0))
             if proof.gap <= tolerance or settled or t == 0.0:
@@ -68,10 +68,8 @@ def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float, dead
     return ITERATION_LIMIT
 
 
-def _optimum(Z: Array, y: Array, C: Array) -> tuple[Array, float] | None:
+def _optimum(Z: Array, y: Array, C: Array, *, free_b: bool) -> tuple[Array, float] | None:
     """Return the optimum of the least-squares problem on samples; None where it cannot be computed."""
-    if not y.size:
-        return None
     if Z.shape[1] > y.size:
         K = dsyrk(1.0, Z, lower=1)
         np.einsum("ii->i", K)[:] += 0.5 / C
@@ -79,12 +77,12 @@ def _optimum(Z: Array, y: Array, C: Array) -> tuple[Array, float] | None:
         if info:
             return None
         along_e, along_y = dpotrs(factor, np.column_stack([np.ones(y.size), y]), lower=1)[0].T
-        b = float(y @ along_e) / float(y @ along_y)
+        b = float(y @ along_e) / float(y @ along_y) if free_b else 0.0
         return Z.T @ (along_e - b * along_y), b
     root = np.sqrt(2.0 * C)
-    A = np.column_stack([Z, y]) * root[:, None]
+    A = np.column_stack([Z, y if free_b else np.zeros(y.size)]) * root[:, None]
     H = dsyrk(1.0, A, trans=1, lower=1)
-    np.einsum("ii->i", H)[:-1] += 1.0
+    np.einsum("ii->i", H)[: None if not free_b else -1] += 1.0
     factor, info = dpotrf(H, lower=1)
     if info:
         return None

@@ -36,7 +36,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fsmodels.models.proofs.svm import EPSILON, Array, SlackLoss, repaired
+from fsmodels.models.proofs.svm import EPSILON, Array, SlackLoss
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,11 @@ class Terms:
         """Return those of a SUB as built."""
         free = np.full(features, np.inf)
         return cls(y, loss, np.ones(y.size), np.zeros(features + 1), -free, free, edited=False)
+
+    @property
+    def shift(self) -> Array:
+        """The coefficients of b in the margins: y, or 0 where there is no offset."""
+        return self.y if self.loss.free_b else np.zeros(self.y.size)
 
     def of(self, support: Array) -> Terms:
         """Return those of some of the features."""
@@ -152,7 +157,7 @@ class JointProblem:
                 return -np.inf, np.zeros(alpha.size), np.zeros(theta.size), np.zeros(self.cost.size)
             alpha, theta = found
         else:
-            alpha = repaired(alpha, terms.y, terms.loss.most)
+            alpha = terms.loss.repaired(alpha, terms.y)
             theta = np.where(self.rows.equal, theta, np.maximum(theta, 0.0))
         total = float(np.abs(terms.need) @ alpha)
         bound, reduced_costs = self.bound(total, terms.gained(alpha), self.v(alpha, theta, G), theta)
@@ -215,7 +220,7 @@ def balance(alpha: Array, theta: Array, terms: Terms, rows: Rows, g: Array) -> t
     """Return multipliers within their boxes with y'alpha - g'theta = c_b; None where they cannot be had."""
     alpha = np.clip(alpha, 0.0, terms.loss.most)
     theta = np.where(rows.equal, theta, np.maximum(theta, 0.0))
-    push = terms.y * alpha
+    push = terms.shift * alpha
     equations = np.flatnonzero(rows.equal & (g != 0.0))
     if equations.size:
         r = equations[int(np.argmax(np.abs(g[equations])))]
@@ -231,7 +236,7 @@ def balance(alpha: Array, theta: Array, terms: Terms, rows: Rows, g: Array) -> t
     alpha, theta = np.where(pushes, (1 - share) * alpha, alpha), np.where(pulls, (1 - share) * theta, theta)
     left = abs(over) - share * total
     if left > 0:  # with a price of b: the other side has to push more
-        others = sign * terms.y < 0
+        others = sign * terms.shift < 0
         room = np.where(others, np.minimum(terms.loss.most, 2 * alpha + left) - alpha, 0.0)
         if left > float(room.sum()):
             return None

@@ -153,12 +153,14 @@ def at_support(
             *along, np.arange(k), y, C, np.zeros(k), np.empty((0, k)), np.empty(0), np.empty(0, dtype=bool), sigma,
             sigma, np.arange(y.size), nothing, False, np.zeros(k + 1), tolerance, (math.inf,),
             _iterations(y.size, k, left), terms.need, np.empty((0, k)), np.empty(0), terms.slope, terms.least,
-            terms.largest,
+            terms.largest, terms.shift, terms.loss.squared,
         )
     )  # fmt: skip
     if end != kernel.DONE:
         return None
-    value, b, bound, alpha, v = kernel.certified.supported(*along, sigma, y, C, alpha, w)
+    value, b, bound, alpha, v = kernel.certified.supported(
+        *along, sigma, y, C, alpha, w, terms.loss.squared, terms.loss.free_b
+    )
     return AtSupport(value, b, bound, alpha, v, w, int(numbers[6]))
 
 
@@ -182,7 +184,7 @@ def at_once(
     part: Screened | None = None,
     among: Array | None = None,
 ) -> Relaxed | None:
-    """Do what ``minimise`` does by the compiled loop, with the hinge; None where it cannot, or would not be in time.
+    """Do what ``minimise`` does by the compiled loop; None where it cannot, or would not be in time.
 
     ``along``: diag(y) times centred columns, transposed, and which of its rows belong to ``where``.
     """
@@ -205,7 +207,7 @@ def at_once(
         kernel.node(
             along[0], which, stay, y, C, cost, *rows.arrays, lower, narrowed(upper, where, stay), kept, far,
             part is not None, start, accuracy, goals, _iterations(kept.size, stay.size, left), own.need,
-            *own_rows.beside(stay.size), own.slope, own.least, own.largest,
+            *own_rows.beside(stay.size), own.slope, own.least, own.largest, own.shift, own.loss.squared,
         ),
         strict=False,
     ):  # fmt: skip
@@ -213,8 +215,9 @@ def at_once(
             return None
         if plain:
             bound, alpha, reduced_costs, v = kernel.certified.relaxed(
-                *along, where, y, C, cost, *rows.arrays, lower, upper, alpha, theta
-            )
+                *along, where, y, C, cost, *rows.arrays, lower, upper, alpha, theta, terms.loss.squared,
+                terms.loss.free_b,
+            )  # fmt: skip
         else:
             columns = (along[0][along[1]] * y).T
             problem, v = JointProblem(columns, where, terms, cost, rows, lower, upper), None

@@ -21,13 +21,17 @@ def cholesky(H: Array) -> Array | None:
 
 
 class FeatureSystem:
-    """Solves ``D da + Z dw + y db = r``, ``Z' da - E^-1 dw = -E^-1 c``, ``y' da = e`` with k + 1 normal equations."""
+    """Solves ``D da + Z dw + y db = r``, ``Z' da - E^-1 dw = -E^-1 c``, ``y' da = e`` with k + 1 normal equations.
+
+    Where y is 0, and e, so is db.
+    """
 
     def __init__(self, Z: Array, y: Array) -> None:
         self._Z, self._y = Z, y
         self._scaled = np.empty((y.size, Z.shape[1] + 1), order="F")
         self._rows = np.empty_like(self._scaled)
         self._scaled[:, -1] = y
+        self._alone = 0.0 if y.any() else 1.0
 
     def factor(self, D: Array, E: Array) -> bool:
         """Factor the system of these diagonals; whether it could be."""
@@ -36,6 +40,7 @@ class FeatureSystem:
         np.multiply(self._scaled, np.sqrt(self._inverse)[:, None], out=self._rows)
         N = dsyrk(1.0, self._rows, trans=1, lower=1)
         np.einsum("ii->i", N)[:-1] += 1.0
+        N[-1, -1] += self._alone
         self._factor = cholesky(N)
         return self._factor is not None
 
@@ -71,6 +76,6 @@ class SampleSystem:
         """Return (da, dw, db); no ``r`` counts as 0."""
         right = -(self._Z @ c) if r is None else r - self._Z @ c
         p = dpotrs(self._factor, right, lower=1)[0]
-        db = (float(self._y @ p) - e) / float(self._y @ self._along_y)
+        db = (float(self._y @ p) - e) / (float(self._y @ self._along_y) or 1.0)
         da = p - db * self._along_y
         return da, self._E * (self._Z.T @ da) + c, db

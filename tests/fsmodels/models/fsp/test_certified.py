@@ -5,7 +5,7 @@ import pytest
 
 from fsmodels.models.fsp.oracle import certified
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
-from fsmodels.models.proofs.losses import Hinge
+from fsmodels.models.proofs.losses import Hinge, SquaredHinge
 from fsmodels.models.proofs.svm import SvmProof
 
 
@@ -22,6 +22,11 @@ def data(rng, *, one_price):
 
 def multipliers(rng, C):
     return rng.uniform(-0.1, 1.1, C.size) * C * (rng.random(C.size) < 0.7)
+
+
+def priced(seed, C):
+    """Return the hinge or the squared hinge, with an offset or without."""
+    return (SquaredHinge if seed // 2 % 2 else Hinge)(C, seed // 4 % 2 == 0)
 
 
 def a_node(rng, n):
@@ -44,10 +49,13 @@ def test_the_bound_of_a_relaxation(seed):
     lower, upper, cost, rows = a_node(rng, X.shape[1])
     where = np.flatnonzero(upper[: X.shape[1]])
     alpha, theta = multipliers(rng, C), rng.uniform(0, 3, rows.sides.size) * 10.0 ** rng.uniform(-3, 8)
-    problem = JointProblem(X[:, where], where, Terms.plain(y, Hinge(C), where.size), cost, rows, lower, upper)
+    loss = priced(seed, C)
+    problem = JointProblem(X[:, where], where, Terms.plain(y, loss, where.size), cost, rows, lower, upper)
     bound, right, _, reduced_costs = problem.proven(alpha, theta)
     Z = np.ascontiguousarray(X.T) * y
-    found = certified.relaxed(Z, where, where, y, C, cost, *rows.arrays, lower, upper, alpha, theta)
+    found = certified.relaxed(
+        Z, where, where, y, C, cost, *rows.arrays, lower, upper, alpha, theta, loss.squared, loss.free_b
+    )
     size = max(abs(bound), right.sum(), 4 * np.abs(theta).sum(), 0.5 * float(found[3] @ found[3]))
     assert found[0] == pytest.approx(bound, abs=1e-12 * size)
     np.testing.assert_allclose(found[1], right, rtol=1e-12)
@@ -60,7 +68,7 @@ def test_a_row_from_below_has_no_negative_multiplier():
     rows = Rows(np.ones((1, 1)), np.ones(1), np.zeros(1, bool))
     words = y, np.ones(4), np.zeros(1), *rows.arrays, np.zeros(1), np.ones(1), np.full(4, 0.1)
     j = np.zeros(1, np.int64)
-    negative, none = (certified.relaxed(X.T * y, j, j, *words, np.array([t]))[0] for t in (-5.0, 0.0))
+    negative, none = (certified.relaxed(X.T * y, j, j, *words, np.array([t]), False, True)[0] for t in (-5.0, 0.0))
     assert negative == none
 
 
@@ -71,11 +79,14 @@ def test_value_and_bound_at_a_support(seed):
     S = np.sort(rng.choice(X.shape[1], int(rng.integers(1, X.shape[1] + 1)), replace=False))
     sigma = rng.uniform(0.1, 1, S.size) if seed % 3 else np.ones(S.size)
     w, alpha = rng.normal(size=S.size) / np.abs(X[:, S]).max(axis=0) * (seed % 7 > 0), multipliers(rng, C)
-    proof = SvmProof(X[:, S], np.sqrt(sigma), y, Hinge(C))
+    loss = priced(seed, C)
+    proof = SvmProof(X[:, S], np.sqrt(sigma), y, loss)
     proof.value, proof.bound = np.inf, -np.inf
     proof.try_u(w / np.sqrt(sigma))
     proof.try_alpha(alpha)
-    value, b, bound, right, v = certified.supported(np.ascontiguousarray(X.T) * y, S, sigma, y, C, alpha, w)
+    value, b, bound, right, v = certified.supported(
+        np.ascontiguousarray(X.T) * y, S, sigma, y, C, alpha, w, loss.squared, loss.free_b
+    )
     assert value == pytest.approx(proof.value, rel=1e-12)
     assert b == pytest.approx(proof.b, rel=1e-9, abs=1e-9)
     assert bound == pytest.approx(proof.bound, rel=1e-11, abs=1e-12 * right.sum())

@@ -18,6 +18,12 @@ from fsmodels.models.proofs.losses import SquaredHinge
 SQUARED = "squared-hinge"
 
 
+@pytest.fixture(autouse=True, params=["numpy", "compiled"])
+def way(request, monkeypatch):
+    """Both ways to the same answers: numpy alone, and the compiled loop from the first question on."""
+    monkeypatch.setattr(oracle, "FIRST", np.inf if request.param == "numpy" else 0)
+
+
 def numbers(seed, samples, n, noise=1.0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(samples, n)) * 10.0 ** rng.uniform(-1, 1, n) + 3 * rng.normal(size=n)
@@ -95,8 +101,7 @@ def test_a_separable_support_needs_almost_no_slack_at_a_large_C():
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-def test_the_joint_relaxation_is_below_every_support_and_near_its_own_point(C, sparse, monkeypatch):
-    monkeypatch.setattr(oracle, "FIRST", np.inf)
+def test_the_joint_relaxation_is_below_every_support_and_near_its_own_point(C, sparse):
     X, y = numbers(3, 60, 7)
     svm, rng = SvmOracle(sp.csr_array(X) if sparse else X, y, C, SQUARED), np.random.default_rng(3)
     value = {s: svm.solve(s, tolerance=1e-9).value for s in itertools.product([0.0, 1.0], repeat=7)}
@@ -116,8 +121,7 @@ def test_the_joint_relaxation_is_below_every_support_and_near_its_own_point(C, s
             assert answer.constant - 0.5 * np.array(s) @ v**2 <= q * (1 + 1e-8)
 
 
-def test_samples_far_outside_may_be_left_out(monkeypatch):
-    monkeypatch.setattr(oracle, "FIRST", np.inf)
+def test_samples_far_outside_may_be_left_out():
     data = fs.load_dataset("wdbc").scaled("standard")
     svm, rows = SvmOracle(data.X, data.y, 10.0, SQUARED), Rows(np.ones((1, 30)), np.array([5.0]), np.array([False]))
     upper = np.ones(30)
