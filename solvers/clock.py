@@ -24,6 +24,16 @@ def one_clock() -> Iterator[None]:
             _start.reset(token)
 
 
+@contextmanager
+def own_clock() -> Iterator[None]:
+    """Let the clocks of the runs inside count from here, whatever began outside: a limit is of each run of several."""
+    token = _start.set(time.perf_counter())
+    try:
+        yield
+    finally:
+        _start.reset(token)
+
+
 class Clock:
     """Seconds since the start of a run, and what is left of its limit."""
 

@@ -86,10 +86,14 @@ def _run(words: list[str]) -> int:
 
 
 def _command(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
-    from fsmodels.cli import listing, questions, select
+    from fsmodels.cli import listing, predict, questions, repeated, select
 
     if asked.command == "list":
         return listing.run()
     if asked.command == "select":
         return select.run(asked, words, caught)
+    if asked.command == "predict":
+        return predict.run(asked)
+    if asked.command in ("path", "stability"):
+        return repeated.run(asked, words, caught)
     return questions.run(asked, words, caught)

@@ -210,6 +210,15 @@ def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, 
     return {name: single.get(name, everywhere or 0.0) for name in features}
 
 
+def penalties(words: Sequence[str], features: Sequence[str]) -> Any:
+    """Read ``penalty``, or several numbers with commas between, for a path."""
+    if len(words) == 1 and "," in words[0]:
+        several = [_number(part) for part in words[0].split(",")]
+        if None not in several:
+            return several
+    return penalty(words, features)
+
+
 def files(budgets: Sequence[str], penalties: Sequence[str]) -> list[Path]:
     """Return the cost files that budgets and penalties name."""
     return [Path(text.rpartition(":")[0]) for text in budgets] + [Path(word) for word in penalties if _is_costs(word)]

@@ -53,7 +53,8 @@ def read(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warn
     if not asked.quiet:
         out.print(describe(data) if embedding is None else repr(embedding), soft_wrap=True)
     parameters = {name: getattr(asked, p.given_as) for name, p in PARAMETERS.items()}
-    parameters["penalty"] = arguments.penalty(parameters["penalty"], data.features)
+    grids = asked.command == "path"
+    parameters["penalty"] = (arguments.penalties if grids else arguments.penalty)(parameters["penalty"], data.features)
     shares = parameters.pop("budget")
     sides = {
         "budget": arguments.budgets(asked.budget, shares, data.features),

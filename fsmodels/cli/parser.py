@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 TIME_LIMIT = 120.0  # s, of a solve for which nobody gave a limit
+EACH_LIMIT = 30.0  # s, of each solve of many
 EXIT_CODES = (
     "Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input, a solver that is not "
     "installed, or output that cannot be written; 3 no solution. "
@@ -34,12 +35,17 @@ def parser() -> argparse.ArgumentParser:
         metavar="S",
         help="of rfe, filters and one-norm-svm: S more seconds to prove how far their selection is from the best",
     )
+    _repeated(commands)
     _questions(commands)
     return whole
 
 
-def a_solve(command: argparse.ArgumentParser, *, model: str | None = None) -> None:
-    """Add what says which model of which data is solved, and how; ``model``: the default, None where one is needed."""
+def a_solve(command: argparse.ArgumentParser, *, model: str | None = None, each: str = "", grids: bool = False) -> None:
+    """Add what says which model of which data is solved, and how.
+
+    ``model``: the default, None where one is needed. ``each``: what the time limit is of, where of no whole run.
+    ``grids``: parameters may have several values.
+    """
     _data(command)
     if model is None:
         command.add_argument(
@@ -50,10 +56,52 @@ def a_solve(command: argparse.ArgumentParser, *, model: str | None = None) -> No
             "--model", default=model, metavar="NAME", help=f"a model from fsmodels list (default {model})"
         )
     _reading(command)
-    _parameters(command)
+    _parameters(command, grids=grids)
     _sides(command)
-    _solver(command)
+    _solver(command, each=each)
     _output(command)
+
+
+def _repeated(commands: Any) -> None:
+    """Add the commands that solve many times, and the one that uses what was found."""
+    path = commands.add_parser(
+        "path",
+        help="one selection for each of several values",
+        description="Solve for each value of a grid, and report objectives, proven intervals and errors as a table.",
+        epilog=f"{EXIT_CODES}Example: fsmodels path wdbc --max-features 1:6 --folds 5 --choose one-se",
+    )
+    path.add_argument("--folds", type=int, metavar="K", help="walk the path on K folds too, for held-out errors")
+    path.add_argument(
+        "--choose", metavar="RULE", help="report one point: one-se or best by held-out error, or knee by the objective"
+    )
+    path.add_argument("--picture", type=Path, metavar="FILE", help="draw the path to a .png, .pdf or .svg file")
+    _workers(path)
+    a_solve(path, model="fsp-m", each="point", grids=True)
+    stability = commands.add_parser(
+        "stability",
+        help="how much a selection depends on the samples",
+        description="Select again on folds or bootstrap samples: how often each feature, and an index of stability.",
+        epilog=f"{EXIT_CODES}Example: fsmodels stability wdbc --max-features 3 --bootstraps 20 --n-jobs 2",
+    )
+    stability.add_argument("--folds", type=int, metavar="K", help="leave out one of K folds at a time")
+    stability.add_argument("--bootstraps", type=int, metavar="N", help="N samples with replacement (default 20)")
+    stability.add_argument("--picture", type=Path, metavar="FILE", help="draw frequencies to a .png, .pdf or .svg file")
+    _workers(stability)
+    a_solve(stability, model="fsp-m", each="run")
+    predict = commands.add_parser(
+        "predict",
+        help="labels of new samples by a saved selection",
+        description="Decide for the rows of a CSV file, by the file of a selection: row, label and score as CSV.",
+        epilog="Exit codes: 0 done; 2 bad input; 3 no classifier. Example: fsmodels predict x.json new.csv",
+    )
+    predict.add_argument("selection", type=Path, metavar="SELECTION", help="file of select --json, or of found.save")
+    predict.add_argument("table", type=Path, metavar="TABLE", help="CSV file with a header and the selected features")
+    predict.add_argument("--target", metavar="COL", help="column of the true labels: report the error")
+    predict.add_argument("--out", type=Path, metavar="FILE", help="write to a file (default: standard output)")
+
+
+def _workers(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="workers (default 1)")
 
 
 def _questions(commands: Any) -> None:
@@ -135,13 +183,17 @@ def _reading(command: argparse.ArgumentParser) -> None:
     group.add_argument("--scale", metavar="HOW", help=f"{scales} (default {DEFAULT}; none for libsvm-format files)")
 
 
-def _parameters(command: argparse.ArgumentParser) -> None:
-    """Add the parameters of the models."""
+def _parameters(command: argparse.ArgumentParser, *, grids: bool = False) -> None:
+    """Add the parameters of the models; ``grids``: several values with commas between, or a range."""
     from fsmodels.selection.parameters import PARAMETERS
 
     group = command.add_argument_group("parameters of the model")
     for parameter in PARAMETERS.values():
-        group.add_argument(parameter.flag, help=parameter.help, **parameter.words)
+        words, told = dict(parameter.words), parameter.help
+        if grids and words.get("type") in (int, float):
+            words = {**words, "type": grid if words["type"] is int else values, "metavar": f"{words['metavar']},.."}
+            told += "; several values: 1:10 or 1,2,5" if words["type"] is grid else "; several values: 0.1,1,10"
+        group.add_argument(parameter.flag, help=told, **words)
     group.add_argument("--strict", action=_Gone, nargs=0, help=argparse.SUPPRESS)
 
 
@@ -195,8 +247,10 @@ def _sides(command: argparse.ArgumentParser) -> None:
     group.add_argument("--keep-fair", action="store_true", help="the columns of --fair are features too")
 
 
-def _solver(command: argparse.ArgumentParser) -> None:
-    """Add the solver, and its limits."""
+def _solver(command: argparse.ArgumentParser, *, each: str = "") -> None:
+    """Add the solver, and its limits; ``each``: what the time limit is of, where not of the whole run."""
+    default = EACH_LIMIT if each else TIME_LIMIT
+    of = f"each {each}" if each else "the whole run, reading included"
     group = command.add_argument_group("solver")
     group.add_argument("--solver", metavar="NAME", help="a solver or driver from fsmodels list")
     group.add_argument(
@@ -206,9 +260,9 @@ def _solver(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--time-limit",
         type=_seconds,
-        default=TIME_LIMIT,
+        default=default,
         metavar="S",
-        help=f'seconds for the whole run, reading included, or "none" (default {TIME_LIMIT:g})',
+        help=f'seconds for {of}, or "none" (default {default:g})',
     )
     group.add_argument("--seed", type=int, metavar="N", help="seed of the solver")
     group.add_argument(
@@ -261,6 +315,26 @@ def share(text: str) -> float:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f'"{text}" is no share: give 5% or 0.05') from None
+
+
+def grid(text: str) -> int | list[int]:
+    """Read a whole number, several with commas between, or a range with both ends, 1:10 or 1:10:3."""
+    try:
+        if ":" in text:
+            first, last, *step = [int(part) for part in text.split(":")]
+            if len(step) > 1:
+                raise ValueError
+            return list(range(first, last + 1, *step))
+        several = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is no list of whole numbers: give 5, 1:10 or 1,2,5') from None
+    return several if "," in text else several[0]
+
+
+def values(text: str) -> float | list[float]:
+    """Read a number, or several with commas between."""
+    several = numbers(text)
+    return several if "," in text else several[0]
 
 
 def numbers(text: str) -> list[float]:

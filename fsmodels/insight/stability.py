@@ -36,13 +36,14 @@ from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.selection.recipes import find
-from fsmodels.selection.report import percent
+from fsmodels.selection.report import as_json, percent
 from fsmodels.selection.resampling import Resample, bootstraps_of, folds_of, many
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside
 from fsmodels.words import listed
 from solvers import SolutionStatus
+from solvers.clock import own_clock
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,8 +112,9 @@ class Stability:
 
         return draw_frequencies(self.table(), len(self.weights), ax)
 
-    def __str__(self) -> str:
-        """Say in a few sentences what came out."""
+    @property
+    def sentence(self) -> str:
+        """What came out, in a few sentences."""
         runs, frequency = len(self.weights), self.frequency
         always = [name for name, share in frequency.items() if share == 1.0]
         never = int((frequency == 0).sum())
@@ -126,6 +128,18 @@ class Stability:
             low, high = self.interval
             said += f"Stability {self.index:.2f} ({100 * self.level:g}% interval {low:.2f} to {high:.2f}): {grade}."
         return said + self._reservations()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a JSON file: the sentence, the index, features, runs, and the selection on all data."""
+        numbers = {"index": self.index, "interval": self.interval, "level": self.level}
+        table = self.table().reset_index()
+        parts = {"features": table.to_dict("records"), "runs": self.runs.to_dict("records")}
+        told = {"question": "stability", "sentence": self.sentence, "way": self.way, **numbers, **parts}
+        plain: dict[str, Any] = as_json({**told, "selection": self.found.to_dict()})
+        return plain
+
+    def __str__(self) -> str:
+        return self.sentence
 
     def _reservations(self) -> str:
         """Say how many runs ended without a proof or a solution."""
@@ -144,11 +158,11 @@ class Stability:
     def __repr__(self) -> str:
         frame = self.table()
         shown = frame[frame["frequency"] > 0]
-        return f"{self}\n{shown.round(3).to_string()}"
+        return f"{self.sentence}\n{shown.round(3).to_string()}"
 
     def _repr_html_(self) -> str:
         frame = self.table()
-        return f"<p>{escape(str(self))}</p>{frame[frame['frequency'] > 0].round(3).to_html()}"
+        return f"<p>{escape(self.sentence)}</p>{frame[frame['frequency'] > 0].round(3).to_html()}"
 
 
 def stability(
@@ -218,7 +232,8 @@ def stability(
     else:
         parts, way = bootstraps_of(data, BOOTSTRAPS if bootstraps is None else bootstraps, seed), "bootstrap samples"
     words = {"fair": fair, "scale": scale, **words}
-    found = select(data, model, **words)
+    with own_clock():
+        found = select(data, model, **words)
     rows = many(partial(_run, model, words), parts, n_jobs)
     solved = [row.pop("weights") for row in rows]
     weights = pd.DataFrame([w for w in solved if w is not None], columns=list(data.features), dtype=float)
@@ -263,7 +278,8 @@ def stability_index(chosen: ArrayLike, level: float = 0.95) -> tuple[float | Non
 
 def _run(model: str, words: dict[str, Any], part: Resample) -> dict[str, Any]:
     """Return what a run says, in plain numbers, so that a worker can send it."""
-    found = select(part.train, model, **words)
+    with own_clock():
+        found = select(part.train, model, **words)
     selected = found.has_solution
     return {
         "selected": list(found.selected) if selected else None,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fsmodels.errors import ModelError, ParameterError
+from fsmodels.selection.report import as_json
 from fsmodels.selection.selection import Selection
 from fsmodels.words import listed
 
@@ -31,9 +32,13 @@ class SelectionPath(pd.DataFrame):
         One a row, without the live model, which all share.
     errors : pandas.DataFrame or None
         With ``folds``: held-out errors, a row a point and a column a fold.
+    intervals : pandas.DataFrame
+        ``lower`` and ``upper``: what is certified of the optimum of each point.
+    title : str
+        What it is a path of.
     """
 
-    _metadata: ClassVar[list[str]] = ["points", "errors", "intervals", "_title"]
+    _metadata: ClassVar[list[str]] = ["points", "errors", "intervals", "title"]
 
     @property
     def _constructor(self) -> Any:
@@ -60,12 +65,21 @@ class SelectionPath(pd.DataFrame):
             spread = made.errors.std(axis=1, ddof=1, skipna=False) / np.sqrt(made.errors.shape[1])
             made.insert(made.columns.get_loc("seconds"), "cv_se", spread)
         first = points[0]
-        made._title = f"{first.name} on {first.data.name}, {len(rows)} points by {listed(grid)}"
+        made.title = f"{first.name} on {first.data.name}, {len(rows)} points by {listed(grid)}"
         return made
 
     def table(self) -> pd.DataFrame:
         """Return the points as a plain frame, with the certified interval of each optimum (``intervals``)."""
         return pd.DataFrame(self).assign(lower=self.intervals["lower"], upper=self.intervals["upper"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a JSON file: a row a point, with its parameters and its interval."""
+        rows = self.table().reset_index().astype(object)
+        told = {"path": self.title, "parameters": list(self.index.names), "points": rows.to_dict("records")}
+        if self.errors is not None:
+            told["held_out_errors"] = self.errors.to_numpy().tolist()
+        plain: dict[str, Any] = as_json(told)
+        return plain
 
     def choose(self, rule: str = "one-se") -> Selection:
         """Return the selection of one point, by error on data that it has not seen.
@@ -178,12 +192,12 @@ class SelectionPath(pd.DataFrame):
         return draw_path(self, y, ax)
 
     def __repr__(self) -> str:
-        return f"{self._title}\n{self._short().to_string()}" if hasattr(self, "points") else super().__repr__()
+        return f"{self.title}\n{self.short().to_string()}" if hasattr(self, "points") else super().__repr__()
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self._title)}</p>{self._short().to_html()}"
+        return f"<p>{escape(self.title)}</p>{self.short().to_html()}"
 
-    def _short(self) -> pd.DataFrame:
+    def short(self) -> pd.DataFrame:
         """Return a frame that fits on a page."""
         frame = self.table()
         lists = [", ".join(names) for names in frame["selected"]]

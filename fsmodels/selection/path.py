@@ -24,6 +24,7 @@ from fsmodels.selection.select import Groups, Pairs, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside, prices
 from solvers import Memory, SolutionStatus, StopReason, interrupt
+from solvers.clock import own_clock
 from solvers.result import relative_gap, verdict
 
 __all__ = ["path"]
@@ -176,7 +177,8 @@ class _Walk:
                     for name, value in point.items():
                         _change(task.model, name, value, data)
                     task.parameters = task.parameters | point
-                found.append(task.run(validation))
+                with own_clock():
+                    found.append(task.run(validation))
                 if found[-1].stop_reason is StopReason.INTERRUPTED or interrupt.pressed():
                     break
         return found

@@ -67,7 +67,7 @@ def contract(found: Outcome) -> dict[str, Any]:
         "seed": result.options.get("seed", found.parameters.get("seed")),
         "versions": versions(found),
     }
-    plain: dict[str, Any] = _plain(content)
+    plain: dict[str, Any] = as_json(content)
     return plain
 
 
@@ -94,18 +94,18 @@ def versions(found: Outcome) -> dict[str, str | None]:
     return known
 
 
-def _plain(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """Turn a value into what JSON holds; numbers that are not finite become null."""
     if value is None or isinstance(value, bool | str | int):
         return value
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return as_json(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | np.ndarray):
-        return [_plain(item) for item in value]
+        return [as_json(item) for item in value]
     return str(value)
 
 

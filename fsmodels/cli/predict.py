@@ -1,0 +1,56 @@
+"""``fsmodels predict``: labels of new samples by the file of a selection."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+import pandas as pd
+
+from fsmodels.cli.codes import NO_SOLUTION, SOLVED, complain
+from fsmodels.datasets import tables
+from fsmodels.errors import DataError, ParameterError
+from fsmodels.selection.saved import SavedSelection, load_selection
+from fsmodels.words import listed
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Decide for each row, write row, label and score, and return the exit code."""
+    found = load_selection(asked.selection)
+    table, _ = tables.read_table(asked.table)
+    if found.machine is None:
+        complain("Error", f'"{asked.selection}" has no classifier: its run ended as {found.status}.')
+        return NO_SOLUTION
+    if asked.target is not None and asked.target not in table.columns:
+        raise DataError(
+            f'There is no column "{asked.target}" in "{asked.table}": its columns are {listed(table.columns)}.'
+        )
+    scores = found.decision(table)
+    rows = pd.DataFrame({"row": np.arange(1, len(table) + 1), "label": found.predict(table), "score": scores})
+    text = rows.to_csv(index=False, lineterminator="\n")
+    if asked.out is None:
+        print(text, end="")
+    else:
+        try:
+            asked.out.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ParameterError(
+                f'--out "{asked.out}" cannot be written ({error.strerror}): give a file in a folder.'
+            ) from None
+    if asked.target is not None:
+        complain("Error of the labels", _error(found, table[asked.target], rows["label"]))
+    return SOLVED
+
+
+def _error(found: SavedSelection, truth: pd.Series, labels: pd.Series) -> str:
+    """Say how many labels are wrong; all that are not the positive one count as the other."""
+    positive = str(found.data.positive_label)
+    wrong = int(((truth.str.strip().map(_same) == _same(positive)) != (labels.astype(str) == positive)).sum())
+    return f"{100 * wrong / len(labels):.3g}% ({wrong} of {len(labels)} samples)"
+
+
+def _same(text: str) -> str:
+    """Return a label as the data set has it: numbers without a point where they are whole."""
+    number = tables.number(text)
+    whole = number is not None and np.isfinite(number) and number == int(number)
+    return str(int(number)) if whole and number is not None else text

@@ -1,0 +1,145 @@
+"""``fsmodels path`` and ``stability``: many solves, told as a table, a sentence and a picture."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import Any
+
+from fsmodels.cli import asked as questions
+from fsmodels.cli.asked import Task
+from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain
+from fsmodels.cli.select import show
+from fsmodels.errors import ParameterError
+from fsmodels.insight.stability import Stability, stability
+from fsmodels.selection import report
+from fsmodels.selection.curve import SelectionPath
+from fsmodels.selection.path import path
+
+PICTURES = (".png", ".pdf", ".svg")
+RULES = ("one-se", "best", "knee")
+WIDTH = 140  # of a printed table
+
+
+def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
+    """Solve, report, draw and write; return the exit code."""
+    _check(asked)
+    task = questions.read(asked, words, caught)
+    return (_path if asked.command == "path" else _stability)(task, caught)
+
+
+def _check(asked: argparse.Namespace) -> None:
+    """Refuse before the run what could not be done after it."""
+    file = asked.picture
+    if file is not None and (file.suffix.lower() not in PICTURES or not file.absolute().parent.is_dir()):
+        raise ParameterError(f'--picture "{file}" cannot be drawn: give a {", ".join(PICTURES)} file in a folder.')
+    rule = getattr(asked, "choose", None)
+    if rule is not None and rule not in RULES:
+        raise ParameterError(f'--choose "{rule}" is not known: use one of {", ".join(RULES)}.')
+    if rule in ("one-se", "best") and asked.folds is None:
+        raise ParameterError(f"--choose {rule} goes by held-out errors: give --folds 5 with it.")
+
+
+def _path(task: Task, caught: list[warnings.WarningMessage]) -> int:
+    asked = task.asked
+    _announce(task, "each point")
+    found = path(task.data, asked.model, folds=asked.folds, n_jobs=asked.n_jobs, **task.given)
+    questions.show_warnings(caught)
+    solved = any(point.has_solution for point in found.points)
+    chosen = None
+    if solved and asked.choose is not None:
+        chosen = found.knee() if asked.choose == "knee" else found.choose(asked.choose)
+    content = found.to_dict()
+    if chosen is not None:
+        content["chosen"] = {"rule": asked.choose, **chosen.to_dict()}
+    if trouble := _written(task, content, found if solved else None, solved):
+        return trouble
+    if not solved:
+        complain("Error", "no point has a solution: give more time, or relax the side constraints.")
+        return NO_SOLUTION
+    if asked.quiet:
+        line = report.one_line(chosen) if chosen is not None else _ends(found)
+        task.console.print(line, soft_wrap=True)
+        return SOLVED
+    task.console.print(f"\n{found.title}")
+    task.console.print(found.short().to_string(line_width=WIDTH), soft_wrap=True)
+    if chosen is not None:
+        told = " ".join(f"{name}={chosen.parameters[name]:g}" for name in found.index.names)
+        show(task.console, [f"\nChosen by {asked.choose}: {told}", *report.report(chosen)])
+    _tell_files(task)
+    return SOLVED
+
+
+def _ends(found: SelectionPath) -> str:
+    """Return a line about a path."""
+    return f"{found.title}: objective {report.number(found['objective'].iloc[0])} to " + report.number(
+        found["objective"].iloc[-1]
+    )
+
+
+def _stability(task: Task, caught: list[warnings.WarningMessage]) -> int:
+    asked, given = task.asked, dict(task.given)
+    _announce(task, "each run")
+    seed = given.pop("seed", None)
+    found = stability(
+        task.data, asked.model, folds=asked.folds, bootstraps=asked.bootstraps, n_jobs=asked.n_jobs,
+        seed=0 if seed is None else seed, **given,
+    )  # fmt: skip
+    questions.show_warnings(caught)
+    if trouble := _written(task, found.to_dict(), found, solved=True):
+        return trouble
+    task.console.print(found.sentence, soft_wrap=True)
+    if not asked.quiet:
+        table = found.table()
+        text = table[table["frequency"] > 0].to_string(line_width=WIDTH, float_format=lambda x: f"{x:.3g}")
+        task.console.print(f"\n{text}", soft_wrap=True)
+        _tell_files(task)
+    return SOLVED
+
+
+def _announce(task: Task, each: str) -> None:
+    if not task.asked.quiet and task.runs_solver:
+        limit = task.given.get("time_limit")
+        words = "" if limit is None else f", at most {limit:g} s for {each}"
+        task.console.print(f"Solving {task.asked.model}{words}; Ctrl-C stops and keeps what is done")
+
+
+def _written(task: Task, content: dict[str, Any], drawn: SelectionPath | Stability | None, solved: bool) -> int:
+    """Write the file and the picture; return the exit code of a failure, else 0."""
+    if task.file is not None:
+        content["data_file"] = task.facts
+        if trouble := task.file.write(content, has_solution=solved):
+            complain("Error" if solved else "Note", trouble)
+            if solved:
+                return BAD_INPUT
+    if task.asked.picture is not None and drawn is not None:
+        try:
+            _draw(drawn, task.asked.picture)
+        except OSError as error:
+            complain(
+                "Error", f'--picture "{task.asked.picture}" cannot be written ({error.strerror}): give another file.'
+            )
+            return BAD_INPUT
+    return 0
+
+
+def _draw(found: Any, file: Path) -> None:
+    """Draw a path's objective beside its errors, or frequencies, without a window."""
+    from matplotlib.figure import Figure
+
+    if isinstance(found, Stability):
+        shown = int((found.frequency > 0).sum())
+        figure = Figure(figsize=(6, max(1.6, 0.22 * min(shown, 40) + 0.9)), layout="constrained")
+        found.plot(figure.subplots())
+    else:
+        figure = Figure(figsize=(10, 3.6), layout="constrained")
+        for y, ax in zip(("objective", "error"), figure.subplots(1, 2), strict=True):
+            found.plot(y, ax)
+    figure.savefig(file)
+
+
+def _tell_files(task: Task) -> None:
+    for file in (task.asked.json, task.asked.picture):
+        if file is not None:
+            task.console.print(f"\nWritten to {file}", soft_wrap=True)
