@@ -32,6 +32,7 @@ from fsmodels.errors import (
 )
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.insight.explore import Session, explore
+from fsmodels.insight.near_optimal import NearOptimal, near_optimal
 from fsmodels.insight.necessity import Necessity, necessity
 from fsmodels.insight.price import Price, Prices, price_of
 from fsmodels.insight.stability import stability, stability_index
@@ -51,6 +52,7 @@ __all__ = [
     "Dataset",
     "InfeasibleParameter",
     "ModelError",
+    "NearOptimal",
     "Necessity",
     "NoSelection",
     "OptionError",
@@ -78,6 +80,7 @@ __all__ = [
     "load_selection",
     "measures",
     "multivariate",
+    "near_optimal",
     "necessity",
     "obd",
     "path",

@@ -117,6 +117,15 @@ def _questions(commands: Any) -> None:
         "--within", type=share, metavar="X", help="stop once it is settled whether it is within X (5%%, 0.05)"
     )
     a_solve(certify, model="fsp-m")
+    near = commands.add_parser(
+        "near-optimal",
+        help="every selection that is about as good as the best",
+        description="List every selection within a share of the best, with proof that there is no other.",
+        epilog=f"{EXIT_CODES}Example: fsmodels near-optimal cleveland --max-features 5 --within 2%%",
+    )
+    near.add_argument("--within", type=share, default=0.01, metavar="X", help="the share (default 1%%)")
+    near.add_argument("--limit", type=int, default=1000, metavar="N", help="most selections to keep (default 1000)")
+    a_solve(near, model="fsp-m")
     necessity = commands.add_parser(
         "necessity",
         help="which features every good model needs",

@@ -1,4 +1,4 @@
-"""``fsmodels certify, necessity, price, verify``: questions beyond one answer, each told in a sentence and a table."""
+"""``fsmodels certify, near-optimal, necessity, price, verify``: questions beyond one answer, told in a sentence."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain
 from fsmodels.cli.result_file import ResultFile
 from fsmodels.cli.select import announce
 from fsmodels.insight.certify import certify
+from fsmodels.insight.near_optimal import near_optimal
 from fsmodels.insight.necessity import necessity
 from fsmodels.insight.price import price_of
 from fsmodels.selection.report import number, percent
@@ -57,6 +58,10 @@ def _necessity(task: Task) -> Any:
     return necessity(task.data, task.asked.model, within=task.asked.within, **task.given)
 
 
+def _near_optimal(task: Task) -> Any:
+    return near_optimal(task.data, task.asked.model, within=task.asked.within, limit=task.asked.limit, **task.given)
+
+
 def _price(task: Task) -> Any:
     options = dict(task.given)
     limit = options.pop("time_limit", None)
@@ -66,7 +71,12 @@ def _price(task: Task) -> Any:
     )
 
 
-ASK: dict[str, Callable[[Task], Any]] = {"certify": _certify, "necessity": _necessity, "price": _price}
+ASK: dict[str, Callable[[Task], Any]] = {
+    "certify": _certify,
+    "near-optimal": _near_optimal,
+    "necessity": _necessity,
+    "price": _price,
+}
 
 
 def _verify(asked: argparse.Namespace, caught: list[warnings.WarningMessage]) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +80,8 @@ class IncumbentSearch:
         self.least = min(self.least, self.lp.value(point) + answer.bound)
         if self.near is not None:
             best = objective if self.driver.best is None else min(objective, self.driver.best)
-            self.near.add(point[: self.lp.n], objective, self.lp.value(point) + answer.bound, best)
+            load = partial(_load, self.lp.variables, point.copy(), answer)
+            self.near.add(point[: self.lp.n], objective, self.lp.value(point) + answer.bound, load, best)
         improves = self.driver.best is None or objective < self.driver.best
         if not improves and self.driver.config.validation is None:
             return objective
@@ -183,3 +186,9 @@ class IncumbentSearch:
         """Return which choices may be switched, and the master's cost of each."""
         lp = self.lp
         return (lp.lower[: lp.n] == 0) & (lp.upper[: lp.n] == 1) & lp.integer[: lp.n], lp.cost[: lp.n]
+
+
+def _load(variables: list[Any], point: np.ndarray, answer: SubAnswer) -> None:
+    for v, x in zip(variables, point.tolist(), strict=True):
+        v.set_value(x, skip_validation=True)
+    answer.load()

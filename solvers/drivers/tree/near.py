@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +10,15 @@ import numpy as np
 
 @dataclass(frozen=True)
 class NearChoice:
-    """A choice of the complicating variables (n,), its objective, and the bound that is proven of it."""
+    """A choice of the complicating variables (n,), its objective, and the bound that is proven of it.
+
+    ``load`` puts it on the model, with the subproblem's answer.
+    """
 
     choice: np.ndarray
     objective: float
     bound: float
+    load: Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class NearSearch:
 
     def __init__(self, within: float, most: int) -> None:
         self.within, self.most = within, most
-        self._found: dict[bytes, tuple[float, float]] = {}
+        self._found: dict[bytes, tuple[float, float, Callable[[], None]]] = {}
         self._worst_kept = np.inf  # once there were too many
 
     def limit(self, best: float) -> float:
@@ -56,11 +61,11 @@ class NearSearch:
         """Return the least bound that rules choices out."""
         return float(np.nextafter(self.limit(best), np.inf))
 
-    def add(self, choice: np.ndarray, objective: float, bound: float, best: float) -> None:
+    def add(self, choice: np.ndarray, objective: float, bound: float, load: Callable[[], None], best: float) -> None:
         """Keep a choice that is near enough; of several completions of one, the best."""
         key = (np.round(choice) + 0.0).tobytes()
         if objective <= self.limit(best) and objective < self._found.get(key, (np.inf,))[0]:
-            self._found[key] = objective, bound
+            self._found[key] = objective, bound, load
         if len(self._found) > self.most:
             worst = max(self._found, key=lambda k: self._found[k][0])
             self._worst_kept = self._found.pop(worst)[0]
@@ -74,7 +79,7 @@ class NearSearch:
         if best is None:
             return NearChoices((), -sign * np.inf, False, n_open)
         limit = self.limit(best)
-        near = sorted((value for value in self._found.items() if value[1][0] <= limit), key=lambda item: item[1][0])
-        choices = tuple(NearChoice(np.frombuffer(k), sign * value, sign * bound) for k, (value, bound) in near)
+        near = sorted((item for item in self._found.items() if item[1][0] <= limit), key=lambda item: item[1][0])
+        choices = tuple(NearChoice(np.frombuffer(k), sign * v, sign * bound, load) for k, (v, bound, load) in near)
         complete = open_bound > limit and self._share(best) < self._worst_kept
         return NearChoices(choices, sign * min(open_bound, limit), complete, 0 if open_bound > limit else n_open)

@@ -36,6 +36,18 @@ def test_necessity_shows_a_table(tmp_path, capsys):
     assert quiet[1].count("\n") == 1
 
 
+def test_near_optimal_selections_are_listed(tmp_path, capsys):
+    file = tmp_path / "o.json"
+    words = ["near-optimal", "bupa", "--max-features", "3", "--within", "5%", "--limit", "50"]
+    code, out, _ = said(capsys, *words, "--json", file)
+    assert code == 0
+    content = json.loads(file.read_text("utf-8"))
+    assert content["complete"]
+    assert "there is no other" in content["sentence"]
+    assert content["sentence"] in out
+    assert all(", ".join(model["features"]) in out for model in content["models"])
+
+
 def test_price_of_rows_given_by_options(tmp_path, capsys):
     file = tmp_path / "p.json"
     words = ["price", "bupa", "--max-features", "3", "--excludes", "sgpt:sgot", "--gap", "1e-8"]

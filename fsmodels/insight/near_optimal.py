@@ -1,0 +1,294 @@
+"""The near-optimal set: every selection within a share of the best, and proof that there is no other.
+
+One tree finds them: it goes on past the best, and gives a part up only where nothing in it is near enough
+(``within`` of ``branch-and-cut``).
+
+A selection stands for a model under all its features: one that contains another is listed beside it, as long as its own
+classifier uses every feature. With a weight of 0 it is the smaller one's model, and is left out where that is listed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fsmodels.checks import positive
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import on_one_footing
+from fsmodels.errors import ModelError, ParameterError
+from fsmodels.insight.exact import about, bounded, plain, share_of
+from fsmodels.selection.pictures import axes
+from fsmodels.selection.report import number
+from fsmodels.selection.select import Prepared, prepared
+from fsmodels.selection.selection import Selection
+from fsmodels.weights import column_sizes, used
+from fsmodels.words import listed
+from solvers import interrupt
+from solvers.clock import one_clock
+
+__all__ = ["NearModel", "NearOptimal", "near_optimal"]
+
+MOST_DRAWN = 60  # models in a picture
+
+
+@dataclass(frozen=True)
+class NearModel:
+    """One selection near to the best: features, objective and proven bound, and its classifier on the scaled data."""
+
+    features: tuple[str, ...]
+    objective: float
+    bound: float
+    weights: dict[str, float]
+    bias: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NearOptimal:
+    """The selections within a share of the best, the best first.
+
+    Attributes
+    ----------
+    best : Selection
+    within : float
+    models : tuple of NearModel
+    complete : bool
+        Whether there is no other. Else all whose objective is below ``below`` are there.
+    below : float
+    open : int
+        Parts of the search that were left, in which there may be more.
+    idle : int
+        Selections left out because a smaller one that is listed has the same classifier.
+    seconds : float
+    """
+
+    best: Selection
+    within: float
+    models: tuple[NearModel, ...]
+    complete: bool
+    below: float
+    open: int
+    idle: int
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def __iter__(self) -> Iterator[NearModel]:
+        return iter(self.models)
+
+    def __getitem__(self, k: int) -> NearModel:
+        return self.models[k]
+
+    def table(self) -> pd.DataFrame:
+        """Return one line a model: objective, by what share it is above the best, and its features."""
+        base = self.models[0].objective
+        lines = [
+            {
+                "objective": m.objective,
+                "bound": m.bound,
+                "above": share_of(m.objective, base),
+                "n_features": len(m.features),
+                "features": ", ".join(m.features),
+            }
+            for m in self.models
+        ]
+        return pd.DataFrame(lines, index=pd.RangeIndex(1, len(lines) + 1, name="model"))
+
+    def importance(self) -> pd.DataFrame:
+        r"""Return one line a feature that is in some model: in how many, and from what to what its weight goes there.
+
+        ``share``: of the models. ``least``, ``most``: of \|w_j\| on the scaled data, over the models that have it.
+        ``sign``: of w_j where all agree, 0 where they do not.
+        """
+        count = len(self.models)
+        lines = {}
+        for name in self.best.data.features:
+            weights = [m.weights[name] for m in self.models if name in m.weights]
+            if weights:
+                signs = {int(np.sign(w)) for w in weights}
+                size = np.abs(weights)
+                lines[name] = {
+                    "models": len(weights),
+                    "share": len(weights) / count,
+                    "least": float(size.min()),
+                    "most": float(size.max()),
+                    "sign": signs.pop() if len(signs) == 1 else 0,
+                }
+        columns = ["models", "share", "least", "most", "sign"]
+        frame = pd.DataFrame.from_dict(lines, orient="index", columns=columns).rename_axis("feature")
+        return frame.sort_values(["models", "most"], ascending=False, kind="stable")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw features against models, the best on the left: the colour is the weight. Return the Axes."""
+        models, names = self.models[:MOST_DRAWN], list(self.importance().index)
+        weights = np.array([[m.weights.get(name, math.nan) for m in models] for name in names])
+        ax = axes(ax, height=max(1.8, 0.22 * len(names) + 0.9))
+        largest = float(np.nanmax(np.abs(weights), initial=0.0)) or 1.0
+        drawn = ax.imshow(weights, aspect="auto", cmap="RdBu", vmin=-largest, vmax=largest, interpolation="nearest")
+        ax.set_yticks(range(len(names)), names, fontsize="small")
+        ax.set_xlabel(f"models within {about(self.within)} of the best" + (" (the best of them)" if self._cut else ""))
+        ax.figure.colorbar(drawn, ax=ax, label="weight")
+        return ax
+
+    @property
+    def _cut(self) -> bool:
+        return len(self.models) > MOST_DRAWN
+
+    @property
+    def sentence(self) -> str:
+        """The answer for somebody who does not know duality."""
+        most = self.best.parameters.get("max_features")
+        count, share = len(self.models), about(self.within)
+        what = "model" if count == 1 else "models"
+        of = "" if most is None else f" of at most {most} features"
+        lie = "lies" if count == 1 else "lie"
+        words = f"{count} {what}{of} {lie} within {share} of the best ({number(self.models[0].objective)})"
+        if self.complete:
+            words += "; there is no other."
+        elif self.open:
+            words += f" so far; from {number(self.below)} on there may be more, in {self.open} parts of the search."
+        else:
+            words += f"; there are more, from {number(self.below)} on."
+        roles = self.importance()
+        every = [name for name in roles.index if roles.loc[name, "models"] == count]
+        if every and count > 1:
+            words += f" {listed(every)} {'is' if len(every) == 1 else 'are'} in all of them"
+            words += f", {len(roles) - len(every)} more in some." if len(roles) > len(every) else "."
+        return words
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a JSON file."""
+        return {
+            "question": "near-optimal",
+            "model": self.best.name,
+            "data": self.best.data.name,
+            "within": self.within,
+            "complete": self.complete,
+            "below": plain(self.below),
+            "open": self.open,
+            "idle": self.idle,
+            "models": [
+                {
+                    "features": list(m.features),
+                    "objective": plain(m.objective),
+                    "bound": plain(m.bound),
+                    "weights": {name: plain(w) for name, w in m.weights.items()},
+                    "bias": plain(m.bias),
+                }
+                for m in self.models
+            ],
+            "importance": self.importance().reset_index().to_dict(orient="records"),
+            "parameters": self.best.to_dict()["parameters"],
+            "seconds": self.seconds,
+            "sentence": self.sentence,
+        }
+
+    def __repr__(self) -> str:
+        return f"{self.best.name} on {self.best.data.name}. {self.sentence}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.table().to_html()}"
+
+
+def near_optimal(
+    data: Dataset,
+    model: str = "fsp-m",
+    *,
+    within: float = 0.01,
+    limit: int = 1000,
+    scale: str | None = None,
+    **given: Any,
+) -> NearOptimal:
+    """Find every selection within a share of the best, with proof that there is no other.
+
+    Parameters
+    ----------
+    data : Dataset
+        Scaled here as by ``select``.
+    model : str
+        One that ``branch-and-cut`` solves: fsp-m, fsp-lambda, fs.
+    within : float
+        The share, 0.01 for 1%.
+    limit : int
+        Most selections to keep, the best.
+    scale, **given
+        As in ``select``: parameters of the model, side constraints, ``time_limit``, options. At the limit of time the
+        selections found until then are returned, and from which objective on there may be more.
+
+    Returns
+    -------
+    NearOptimal
+
+    Raises
+    ------
+    ParameterError
+        Another model or solver; ``within`` is not above 0.
+    ModelError
+        No selection is possible, or none was found in time.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> near = fs.near_optimal(fs.load_dataset("cleveland"), max_features=5)
+    >>> print(len(near), near.complete, [len(m.features) for m in near])
+    2 True [5, 5]
+    >>> sorted(set(near[0].features) & set(near[1].features))
+    ['ca', 'cp', 'exang', 'thal']
+    """
+    name, within = bounded(model), positive("within", within, "a share of the objective, 0.01 for 1%")
+    with interrupt.run(), one_clock():
+        data = on_one_footing(data, scale)
+        task = prepared(data, name, within=within, most_choices=limit, **given)
+        if not task.takes("within"):
+            raise ParameterError(
+                f'Near-optimal sets are listed by "branch-and-cut", which does not solve {name} here: leave solver= '
+                "out, and use fsp-m, fsp-lambda or fs."
+            )
+        best = task.run()
+        if best.objective is None:
+            raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
+        with interrupt.finishing():
+            return _read(task, best, within)
+
+
+def _read(task: Prepared, best: Selection, within: float) -> NearOptimal:
+    """Read the classifier of each choice, and leave the best on the model."""
+    near = best.result.details["near"]
+    found: list[NearModel] = []
+    for choice in near.choices:
+        choice.load()
+        found.append(_model(task, best, choice))
+    if near.choices:
+        near.choices[0].load()
+    kept, known, sizes = [], {frozenset(m.features) for m in found}, column_sizes(task.data.X)
+    for m in found:
+        weights = np.array([m.weights.get(name, 0.0) for name in task.data.features])
+        names = frozenset(
+            name for name, is_used in zip(task.data.features, used(weights, sizes), strict=True) if is_used
+        )
+        if names == frozenset(m.features) or names not in known:
+            kept.append(m)
+    return NearOptimal(
+        best, within, tuple(kept), near.complete, near.below, near.open, len(found) - len(kept), best.seconds
+    )
+
+
+def _model(task: Prepared, best: Selection, choice: Any) -> NearModel:
+    """Return what the model now holds."""
+    assert task.model is not None
+    features = [name for name, x in zip(task.data.features, choice.choice, strict=True) if x > 0.5]
+    held = replace(best.result, objective=choice.objective, bound=choice.bound, selected=features)
+    reading = task.recipe.read(task.model, task.data, {**task.parameters, **task.recipe.settings(task.model)}, held)
+    machine = reading.classifier
+    weights = dict(zip(task.data.features, np.asarray(machine.w).tolist(), strict=True))
+    objective = choice.objective if reading.objective is None else reading.objective
+    return NearModel(
+        tuple(features), objective, min(choice.bound, objective), {name: weights[name] for name in features},
+        float(machine.b),
+    )  # fmt: skip
