@@ -72,7 +72,7 @@ class BranchAndCutConfig(DecompositionConfig):
     memory : Memory, optional
         What earlier runs of this model learnt, under other rows, costs and bounds of the complicating variables, or
         other values of its mutable parameters; this run begins with the parts of their tree that it cannot close
-        without a solve, and leaves its own; what other processes explore (``threads``) stays open in it.
+        without a solve, and leaves its own; what a cluster's processes explore (``threads``) stays open in it.
     cutoff : float, optional
         An objective: what is not better is not sought. The run ends once it is proven that nothing is.
     within : float, optional
@@ -252,11 +252,15 @@ class BranchAndCut(DecompositionDriver):
         assert oracle is not None
         memory, centre = self.incumbents.memory, self.root.centre
         whole, portable = c.validation is not None, detached is not None
-        return Job(oracle, relaxation, self._lp, memory, centre, c.gap, self.incumbents.below, whole, portable)
+        names = None if memory.parts is None else memory.parts.names
+        below = self.incumbents.below
+        return Job(oracle, relaxation, self._lp, memory, centre, c.gap, below, whole, portable, names)
 
     def _stop_dealing(self) -> None:
         dealer = self._dealer
         if dealer is not None:
+            if self.structure.oracle is not None:
+                dealer.remember(self.structure.oracle)
             dealer.end()
             if dealer.started:
                 self.details["processes"] = dealer.threads

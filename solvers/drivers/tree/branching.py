@@ -34,6 +34,7 @@ class Node:
     up: bool = field(compare=False, default=False)
     distance: float = field(compare=False, default=0.0)  # by which the branching moved the variable
     part: int = field(compare=False, default=-1)  # of the tree that is kept for later runs; -1: none is, or no room
+    origin: tuple[int, int, int] = field(compare=False, default=(-1, -1, 0))  # where it is kept: ``grafts.Origin``
 
 
 Given = tuple[Change, Change, float]  # what is given up of a subtree, what is kept, and the bound of what is given up

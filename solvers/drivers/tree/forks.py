@@ -26,10 +26,12 @@ from threadpoolctl import threadpool_limits
 
 from solvers import interrupt
 from solvers.drivers.tree.dealt import Board, Explorer, Job, Report, Slice
+from solvers.drivers.tree.grafts import Learnt
 from solvers.errors import Error, SolverFailure
 
 BEST, HALT = 0, 1  # places in the shared memory
 POLL = 0.05  # s, between looks at limits and Ctrl-C
+GATHERING = 10.0  # s for a process to hand over what it has learnt
 PATIENCE = 2.0  # s that processes have to report once they were told to halt
 
 
@@ -100,13 +102,14 @@ class Forks:
         self.board = Shared()
         self._handles: list[Any] = []
         self._pipes: list[Connection] = []
+        self._busy: set[int] = set()  # those that have not reported in time
         for _ in range(size):
             here, there = multiprocessing.Pipe()
             inherited = [*self._pipes, here]
             with warnings.catch_warnings():  # threads of BLAS or of a display do not come along: none is needed
                 warnings.simplefilter("ignore", DeprecationWarning)
                 handle = multiprocessing.get_context("fork").Process(
-                    target=_serve, args=(job, self.board, there, inherited), daemon=True
+                    target=_serve, args=(job, self.board, len(self._pipes), there, inherited), daemon=True
                 )
                 try:
                     handle.start()
@@ -133,8 +136,7 @@ class Forks:
         waiting: dict[Any, int] = {}  # by pipe
         self.board.halt(False)
         for k, part in parts.items():
-            with suppress(OSError):  # it is dead
-                self._pipes[k].send(part)
+            if _sent(self._pipes[k], part):
                 waiting[self._pipes[k]] = k
         until = math.inf
         with interrupt.noticing():
@@ -158,7 +160,18 @@ class Forks:
                 if until == math.inf and stopped():
                     self.board.halt(True)
                     until = time.perf_counter() + PATIENCE
+        self._busy |= set(waiting.values())
         return reports
+
+    def learnt(self) -> dict[int, Learnt]:
+        """Return what those that have nothing to do have learnt for later runs."""
+        found: dict[int, Learnt] = {}
+        with interrupt.noticing():
+            asked = [k for k in range(len(self._pipes)) if k not in self._busy and _sent(self._pipes[k], None)]
+            for k in asked:
+                if self._pipes[k].poll(GATHERING) and isinstance(one := _received(self._pipes[k]), Learnt):
+                    found[k] = one
+        return found
 
     def end(self) -> None:
         """End all processes; what they hold is of no use any more."""
@@ -174,6 +187,15 @@ def possible() -> bool:
     return sys.platform == "linux" and not multiprocessing.current_process().daemon
 
 
+def _sent(pipe: Any, what: Any) -> bool:
+    """Send something; tell whether there is anybody at the other end."""
+    try:
+        pipe.send(what)
+    except OSError:
+        return False
+    return True
+
+
 def _received(pipe: Any) -> Any:
     """Return what came, None where the other end is dead."""
     try:
@@ -182,7 +204,7 @@ def _received(pipe: Any) -> Any:
         return None
 
 
-def _serve(job: Job, board: Shared, home: Connection, inherited: list[Connection]) -> None:
+def _serve(job: Job, board: Shared, number: int, home: Connection, inherited: list[Connection]) -> None:
     """Explore slices until the pipe ends."""
     interrupt.leave_to_parent()
     for pipe in inherited:  # else no pipe would end while another process lives
@@ -191,9 +213,10 @@ def _serve(job: Job, board: Shared, home: Connection, inherited: list[Connection
     with suppress(EOFError, OSError):
         try:
             with threadpool_limits(1):
-                explorer = Explorer(job, board)
+                explorer = Explorer(job, board, number)
                 while True:
-                    home.send(explorer.explore(home.recv()))
+                    part = home.recv()
+                    home.send(explorer.learnt() if part is None else explorer.explore(part))
         except (EOFError, OSError):
             raise
         except Exception as error:

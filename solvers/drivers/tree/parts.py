@@ -168,6 +168,39 @@ class Parts:
         self._seen[part] = len(self._fixed)
         return part
 
+    def fixed_since(self, number: int) -> list[Fixing]:
+        """Return what was fixed everywhere, after so many times."""
+        return self._fixed[number:]
+
+    def seen(self, part: int) -> int:
+        """Return by how many of these a part has been split."""
+        return self._seen[part]
+
+    def adopt(self, changes: tuple[Change, ...], bound: float, seen: int) -> int:
+        """Return a part without one above it, for a node that another process had; -1 where there is no room."""
+        if len(self) >= self.most:
+            return -1
+        part = self._add(-1, changes, bound)
+        self._seen[part] = seen
+        return part
+
+    def grow(self, part: int, other: Parts, first: int) -> dict[int, int]:
+        """Take over from another tree, in which this part is the one called ``first``; return what is now what."""
+        below: dict[int, list[int]] = {}
+        for k, above in enumerate(other._above):
+            below.setdefault(above, []).append(k)
+        place, left = {first: part}, [] if self._branched[part] else [first]
+        while left:
+            k = left.pop()
+            cut = other._cut[k]
+            self.visited(place[k], other._bounds[k], other._cuts[cut] if cut >= 0 else None)
+            fresh = below.get(k, [])
+            if fresh and len(self) + len(fresh) <= self.most:
+                self._branched[place[k]] = True
+                place |= {n: self._add(place[k], other._changes[n], other._bounds[n]) for n in fresh}
+                left += fresh
+        return place
+
     def _add(self, above: int, changes: tuple[Change, ...], bound: float, cut: Cut | None = None) -> int:
         self._above.append(above)
         self._changes.append(changes)
