@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.drivers.tree.incumbents import TIGHT, IncumbentSearch
+from solvers.drivers.tree.master import ROWS
 from solvers.drivers.tree.node_bounds import NodeBounds
 from solvers.facts.structure import Cut
 
@@ -23,9 +24,9 @@ class Leaves:
         lp = self.lp
         whole = lp.size == lp.n and bool(lp.integer.all())
         self._able = whole and bool(np.all((lp.lower >= 0) & (lp.upper <= 1)))
-        finite = np.isfinite(lp.linear.upper)
-        self._matrix = lp.linear.matrix[finite].toarray() if self._able else np.empty((0, lp.size))
-        self._sides, self._most = lp.linear.upper[finite], 2.0 * np.abs(self._matrix).max(axis=1, initial=0.0)
+        self._matrix = lp.linear.matrix.toarray() if self._able else np.empty((0, lp.size))
+        self._sizes = np.abs(self._matrix)
+        self._most = 2.0 * self._sizes.max(axis=1, initial=0.0)
 
     def bound(self, cut: Cut, lower: np.ndarray, upper: np.ndarray) -> float | None:
         """Return a proven bound on all choices of a node, not below what prunes it; None where it is not closed."""
@@ -37,7 +38,7 @@ class Leaves:
         steps = np.append(free, -1)  # -1: none of them
         at = lp.value(lower) + np.append(cost[free], 0.0)
         known = np.append(cut.coefficients[free], 0.0) + cut.constant + float(cut.coefficients @ lower)
-        bounds = at + np.maximum(known, pool.along(lower, free))
+        bounds = np.where(self._allowed(lower, free), at + np.maximum(known, pool.along(lower, free)), np.inf)
         if np.count_nonzero(bounds < incumbents.cutoff) > MOST:
             return None
         collected = np.inf
@@ -45,9 +46,6 @@ class Leaves:
             choice = lower.copy()
             if steps[k] >= 0:
                 choice[steps[k]] = 1.0
-            if not lp.satisfies(choice):
-                bounds[k] = np.inf
-                continue
             proven, further = self._settled(choice)
             if proven == -np.inf:
                 return None
@@ -79,15 +77,25 @@ class Leaves:
             return np.inf, None
         return self.lp.value(choice) + answer.bound, answer.cut
 
+    def _allowed(self, lower: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """Tell which of the choices meet the rows, to rounding; the last is none of the free ones."""
+        rows, M = self.lp.linear, self._matrix
+        activity = (M @ lower)[:, None] + np.column_stack([M[:, free], np.zeros(len(M))])
+        slack = ROWS * (
+            1.0 + (self._sizes @ lower)[:, None] + np.column_stack([self._sizes[:, free], np.zeros(len(M))])
+        )
+        above, below = rows.upper[:, None] + slack, rows.lower[:, None] - slack
+        return np.asarray(((activity <= above) & (activity >= below)).all(axis=0))
+
     def _one_at_most(self, lower: np.ndarray, free: np.ndarray) -> bool:
         """Tell whether some row leaves no room for two more of the free choices."""
         if len(free) == 1:
             return True
-        left = self._sides - self._matrix @ lower
+        left = self.lp.linear.upper - self._matrix @ lower
         if np.all(self._most <= left):  # most nodes: there is room for any two
             return False
         steps = self._matrix[:, free]
-        positive = np.all(steps > 0, axis=1)
+        positive = np.all(steps > 0, axis=1) & np.isfinite(left)
         if not positive.any():
             return False
         two = np.partition(steps[positive], 1, axis=1)[:, :2].sum(axis=1)

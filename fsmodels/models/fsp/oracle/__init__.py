@@ -61,6 +61,7 @@ FIRST = 25  # questions that numpy answers
 ATTEMPTS = 8  # at a relaxation, the last on all samples and columns
 MOST_CELLS = 2_000_000_000  # of a sparse support made dense, 16 GB
 _RELAXATION_WORK = 5e9  # multiplications an iteration, about half a second
+KEPT_SAMPLES = 2000  # up to which the margins of all relaxations solved of late are kept
 KEPT_CELLS = 20_000_000  # of dense data up to which they are kept feature by feature too, 160 MB
 _SIGMA_SLACK = 1e-6  # LP solvers return sigma outside [0, 1] by their feasibility tolerance
 
@@ -142,6 +143,7 @@ class SvmOracle:
         self._screen, self._screen_at_points = (Screen(bounded=not self._loss.squared) for _ in range(2))
         self._pricing, self._neighbours = Pricing(), Neighbours(self._X.shape[1])
         self._large: Guide | None = None  # of the last large support
+        self._point: Guide | None = None  # of the last point that was bounded
         self._asked = 0
         self._rows: Array | None = None  # Z' of dense data
         # b absorbs the shift where there is one
@@ -240,17 +242,20 @@ class SvmOracle:
         deadline = time.perf_counter() + (math.inf if time_limit is None else time_limit)
         n, samples = self._mean.size, self._y.size
         support = np.flatnonzero(upper[:n])
+        if not (lower < upper).any():
+            new = self._bounded_at(support, cost, rows, lower, accuracy, enough, deadline)
+            if new is not None:
+                return new, self._slopes(new.alpha, new.v)
         near, terms = self._neighbours.nearest(lower[:n], upper[:n]), self._terms.of(support)
         among = self._pricing.part(near, support, lower[support] > 0)
         start = self._large if near is None else Guide(self._margins(near), near.w, near.offset)
-        screen = self._screen if (lower < upper).any() else self._screen_at_points
         columns, found, also = None, None, np.zeros(samples, dtype=bool)
         for attempt in range(ATTEMPTS):
             part = None
             if attempt == ATTEMPTS - 1:
                 among = np.arange(support.size)
             elif start is not None:
-                part = screen.part(start, self._y, _samples_for(among.size), also)
+                part = self._screen.part(start, self._y, _samples_for(among.size), also)
             if part is None and samples * among.size * min(samples, among.size) > _RELAXATION_WORK:
                 break  # what a wrong guess has proven is returned
             along, new = self._along(support, among.size), None
@@ -266,14 +271,14 @@ class SvmOracle:
                     accuracy=accuracy, enough=enough, deadline=deadline, part=part, among=among,
                 )  # fmt: skip
             if new is None:  # with all columns, and then with all samples
-                screen.adapt(right=False)
+                self._screen.adapt(right=False)
                 if part is None and among.size == support.size:
                     break
                 start, among = start if among.size < support.size else None, np.arange(support.size)
                 continue
             found = new if found is None or new.bound >= found.bound else found
             missed, lost = (new.bound < enough and share > accuracy for share in new.left_out)
-            screen.adapt(right=not missed)
+            self._screen.adapt(right=not missed)
             if attempt == 0:
                 self._pricing.adapt(right=not lost)
             w = np.zeros(n)
@@ -282,17 +287,45 @@ class SvmOracle:
                 if new.bound < enough:  # else nothing below it is asked
                     costs, sigma = np.zeros(n), np.zeros(n)
                     costs[support], sigma[support] = new.reduced_costs[support], new.x[support]
-                    self._neighbours.add(lower[:n], upper[:n], Solved(w, new.offset, sigma, costs))
+                    margins = new.margins if samples <= KEPT_SAMPLES else None
+                    self._neighbours.add(lower[:n], upper[:n], Solved(w, new.offset, sigma, costs, margins))
                 break
             if lost:
                 among = self._pricing.joined(among, new.reduced_costs[support])
             if missed and part is not None:
-                also |= screen.wrong(part, new.margins)
+                also |= self._screen.wrong(part, new.margins)
             start = Guide(new.margins, w, new.offset)
         return None if found is None else (found, self._slopes(found.alpha, found.v))
 
+    def _bounded_at(
+        self, support: Array, cost: Array, rows: Rows, point: Array, accuracy: float, enough: float, deadline: float
+    ) -> Relaxed | None:
+        """Do what ``relax`` does where all is fixed by the compiled loop alone, from the last such point's margins."""
+        along = self._along(support, support.size)
+        if along is None:
+            return None
+        terms, nobody = self._terms.of(support), np.zeros(self._y.size, dtype=bool)
+        part = None if self._point is None else self._screen_at_points.part(self._point, self._y, self._y.size, nobody)
+        while True:
+            new = relaxation.at_once(
+                along, support, terms, cost, rows, point, point,
+                accuracy=accuracy, enough=enough, deadline=deadline, part=part,
+            )  # fmt: skip
+            if new is None:
+                return None
+            w = np.zeros(self._mean.size)
+            w[support] = new.w
+            self._point = Guide(new.margins, w, new.offset)
+            missed = new.bound < enough and new.left_out[0] > accuracy
+            self._screen_at_points.adapt(right=not missed)
+            if not missed or part is None:
+                return new
+            part = None
+
     def _margins(self, near: Solved) -> Array:
         """Return 1 - d + y (w.x + b) of all samples."""
+        if near.margins is not None:
+            return near.margins
         support = np.flatnonzero(near.w)
         scores = np.asarray(self._X[:, support] @ near.w[support]) + near.offset
         if sp.issparse(self._X):

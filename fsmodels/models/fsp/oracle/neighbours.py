@@ -16,12 +16,13 @@ MOST, CELLS = 400, 2_000_000  # relaxations kept, and numbers of each kind
 
 @dataclass(frozen=True)
 class Solved:
-    """A relaxation's weights (n,), offset, sigma (n,) and its reduced costs (n,)."""
+    """A relaxation's weights (n,), offset, sigma (n,), its reduced costs (n,), and the margins (l,) where kept."""
 
     w: Array
     offset: float
     sigma: Array
     costs: Array
+    margins: Array | None = None
 
 
 class Neighbours:

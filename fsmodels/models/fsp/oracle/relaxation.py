@@ -193,19 +193,24 @@ def at_once(
     if kernel is None:
         return None
     y, C, plain = terms.y, terms.loss.C, not terms.edited and rows.weights is None
+    whole = among is None or among.size == where.size
     among = np.arange(where.size) if among is None else among
-    which, stay, own, own_rows = along[1][among], where[among], terms.of(among), rows.of(among)
+    which, stay = along[1], where
+    own, own_rows, most = terms, rows, upper
+    if not whole:
+        which, stay, own, own_rows = which[among], where[among], terms.of(among), rows.of(among)
+        most = narrowed(upper, where, stay)
     if part is None:
         kept, far, start = np.arange(y.size), np.empty(0, dtype=np.int64), np.zeros(stay.size + 1)
     else:
         kept, far, start = part.kept, part.at_bound, np.append(part.w[stay], part.offset)
-    cost, lower, upper = (np.ascontiguousarray(a, dtype=float) for a in (cost, lower, upper))
+    cost, lower, upper, most = (np.ascontiguousarray(a, dtype=float) for a in (cost, lower, upper, most))
     # The second goal is for where what was enough by its own numbers is not by the proof.
     goals = (enough + AIM * abs(enough), math.inf) if math.isfinite(enough) else (math.inf,)
     for goal, (end, numbers, alpha, x, own_w, theta, margins) in zip(
         goals,
         kernel.node(
-            along[0], which, stay, y, C, cost, *rows.arrays, lower, narrowed(upper, where, stay), kept, far,
+            along[0], which, stay, y, C, cost, *rows.arrays, lower, most, kept, far,
             part is not None, start, accuracy, goals, _iterations(kept.size, stay.size, left), own.need,
             *own_rows.beside(stay.size), own.slope, own.least, own.largest, own.shift, own.loss.squared,
         ),
@@ -224,7 +229,7 @@ def at_once(
             bound, alpha, theta, reduced_costs = problem.proven(alpha, theta)
         offset, gap, value, own_bound, _, _, iterations = numbers.tolist()
         scale = max(abs(value), TINY)
-        left_out = gap - (value - own_bound) / scale, lost(reduced_costs, upper, where, stay) / scale
+        left_out = gap - (value - own_bound) / scale, 0.0 if whole else lost(reduced_costs, upper, where, stay) / scale
         if bound >= enough or not math.isfinite(goal) or own_bound < goal or max(left_out) > accuracy:
             w = np.zeros(where.size)
             w[among] = own_w

@@ -57,7 +57,7 @@ class Screen:
         stays = also.copy()
         stays[np.argpartition(np.abs(1 - margins) if self._bounded else margins, most)[:most]] = True
         kept, far = np.flatnonzero(stays), np.flatnonzero(~stays)
-        if np.unique(y[kept]).size < 2 or not far.size or (not self._bounded and margins[far].min() < 1):
+        if abs(float(y[kept].sum())) == kept.size or not far.size or (not self._bounded and margins[far].min() < 1):
             return None
         return Screened(kept, far[margins[far] < 1], start.w, start.offset)
 
