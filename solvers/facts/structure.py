@@ -181,6 +181,12 @@ class Structure(Facts):
         A bound below the subproblem's value at every point, for the model as built.
     parameters : callable, optional
         The values of the subproblem's mutable parameters now; while they stay, cuts of one run hold in the next.
+    identity : callable, optional
+        What else the subproblem's value depends on, as a value to be compared: two models with the same identity and
+        parameters, of which neither is edited, have the same subproblem, and what is learnt of one holds of the other.
+    carry : callable, optional
+        (cut, its value where it was tight, parameters then, parameters now) -> a cut for the subproblem with the
+        parameters of now, or None.
     starts : list of arrays
         Points at which a first cut is worth having; they need not satisfy the master's rows.
     only_as_built : str
@@ -209,6 +215,8 @@ class Structure(Facts):
     relaxation: Relaxation | None = None
     floor: float | None = None
     parameters: Callable[[], Hashable] | None = None
+    identity: Callable[[], Hashable] | None = field(default=None, kw_only=True)
+    carry: Callable[[Cut, float, Any, Any], Cut | None] | None = field(default=None, kw_only=True)
     starts: list[np.ndarray] = field(default_factory=list)
     only_as_built: str = ""
     instead: str = 'Build it with form="perspective" and edit that.'

@@ -7,12 +7,14 @@ hinge the minimum over xi_i is -alpha_i^2 / (4C), and ``row_cut``'s tangent at x
 
 from __future__ import annotations
 
+import hashlib
 from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from scipy import sparse
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.fsp.oracle import SvmOracle, SvmSolution
@@ -33,6 +35,7 @@ class FastSub:
         self._X, self._y = data.X, data.y
         self._made_for = float(pyo.value(model.C))
         self._svm = self._made(self._made_for)
+        self._hash: str | None = None
         self._rows: tuple[LinearRows, Rows | None] | None = None  # of the master asked about last
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FastSub:
@@ -84,6 +87,17 @@ class FastSub:
         """Return what SUB's value depends on besides sigma."""
         return (float(pyo.value(self._model.C)),)
 
+    def identity(self) -> str:
+        """Return what tells SUB on these data from SUB on others."""
+        if self._hash is None:
+            X = self._X
+            parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [np.asarray(X)]
+            told = hashlib.sha256(repr((X.shape, self._kind)).encode())
+            for part in [*parts, self._y]:
+                told.update(np.ascontiguousarray(part).tobytes())
+            self._hash = told.hexdigest()
+        return self._hash
+
     def _oracle(self) -> SvmOracle:
         """Return the oracle for the C that the model has now."""
         C = float(pyo.value(self._model.C))
@@ -106,6 +120,21 @@ class FastSub:
             _set(model.t, np.divide(w**2, sigma, out=np.zeros_like(w), where=sigma > 0))
         elif self._form == "bilinear":
             _set(model.u, w)
+
+
+def carry(cut: Cut, value: float, then: tuple[Any, ...], now: tuple[Any, ...]) -> Cut | None:
+    r"""Return what a cut of alpha is for another C: that of t alpha, t at most C'/C, which keeps 0 <= alpha <= C.
+
+    .. math:: q'(\sigma) \ge t\, e^\top \alpha - \tfrac12 t^2 \sum_j \sigma_j v_j^2
+
+    With the squared hinge, -sum alpha_i^2 / (4C) becomes -t^2 sum alpha_i^2 / (4C'), at least t times as much. The best
+    t at a point where the cut said ``value`` is a / (2 (a - value)), a its constant.
+    """
+    if then[1:] != now[1:]:
+        return None
+    most, at = now[0] / then[0], cut.constant - value
+    t = min(most, cut.constant / (2.0 * at)) if 0.0 < at < np.inf else most
+    return Cut(t * cut.constant, t * t * cut.coefficients) if t > 0.0 else None
 
 
 def _one_sided(master: LinearRows) -> Rows | None:

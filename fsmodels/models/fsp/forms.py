@@ -18,7 +18,7 @@ from pyomo.gdp import Disjunct, Disjunction
 
 from fsmodels.checks import choice, switch
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.models.fsp.cuts import FastSub, Reweighting, error_rate
+from fsmodels.models.fsp.cuts import FastSub, Reweighting, carry, error_rate
 from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.losses import HINGE, LOSSES, SQUARED, LossKind
@@ -198,6 +198,8 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, kind: Los
         floor=0.0,
         resolution=partial(resolution, columns.largest, data.y, kind),
         parameters=fast.parameters,
+        identity=fast.identity,
+        carry=carry,
         starts=[np.ones(len(sigma))],
         default_solver="branch-and-cut",
     )

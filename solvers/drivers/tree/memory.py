@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +19,17 @@ class CutPool:
     """Optimality cuts of one subproblem; the oldest make room once there are 2000."""
 
     def __init__(self, size: int) -> None:
+        self.size = size
         self._constants = np.empty(16)
         self._coefficients = np.empty((16, size))
         self._count = self._next = 0
 
     def __len__(self) -> int:
         return self._count
+
+    def __iter__(self) -> Iterator[Cut]:
+        for constant, row in zip(self._constants[: self._count], self._coefficients, strict=False):
+            yield Cut(float(constant), row.copy())
 
     def add(self, cut: Cut) -> None:
         """Keep a cut."""
@@ -65,7 +71,8 @@ class CutPool:
 class Memory:
     """What runs of one subproblem have learnt: cuts, answers at 0/1 points, pseudo-costs, the tree, best choices.
 
-    All but the last belong to one subproblem, whose parameters a structure tells; a good choice stays worth a try.
+    All but the last belong to one subproblem, whose parameters and identity a structure tells; a good choice stays
+    worth a try. It can be pickled; a model built anew of the same data goes on from it, except for the answers.
 
     Attributes
     ----------
@@ -88,18 +95,30 @@ class Memory:
     parts: Parts | None = None
     _subproblem: Hashable = None
     _structure: Structure | None = None
+    _identity: Hashable = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process can use: all but the answers, which belong to a model."""
+        return self.__dict__ | {"answers": {}, "_structure": None}
 
     def prepare(self, structure: Structure, names: Sequence[str], *, tree: bool) -> str:
         """Make ready for a run over a master of these columns; tell what was dropped for it, and why.
 
         ``tree``: whether the run shall leave its tree.
         """
-        now = structure.parameters() if structure.parameters else None
-        known = self._structure is structure and structure.parameters is not None
-        dropped = ""
-        if not known or self._subproblem != now:
-            had = len(self.cuts) > 0 or self.parts is not None
-            why = f"its parameters are {now}, and were {self._subproblem}" if known else "it is another model's"
+        now, then = structure.parameters() if structure.parameters else None, self._subproblem
+        identity = structure.identity() if tree and structure.identity is not None else None
+        same = self._structure is structure
+        known = structure.parameters is not None and (same or (identity is not None and identity == self._identity))
+        dropped, had = "", len(self.cuts) > 0 or self.parts is not None
+        if not same:
+            self.answers = {}
+        if known and then != now and structure.carry is not None:
+            self._carry(structure.carry, then, now)
+            dropped = f"answers of earlier runs, because the subproblem's parameters are {now}, and were {then}"
+            dropped = f"{dropped}; cuts and tree are as strong as that leaves them" if had else ""
+        elif not known or then != now:
+            why = f"its parameters are {now}, and were {then}" if known else "it is another model's"
             dropped = f"cuts, answers and tree of earlier runs, because the subproblem is not theirs: {why}"
             dropped = dropped if had else ""
             self.cuts, self.answers, self.parts = CutPool(len(structure.complicating)), {}, None
@@ -112,10 +131,19 @@ class Memory:
             self.parts = Parts(names)
         if self.parts is not None:
             self.parts.start()
-        if self._structure is not structure:
+        if not same and not known:
             self.choices = []
-        self._structure, self._subproblem = structure, now
+        self._structure, self._subproblem, self._identity = structure, now, identity
         return dropped
+
+    def _carry(self, carry: Callable[[Cut, float, Any, Any], Cut | None], then: Any, now: Any) -> None:
+        """Keep what is left of cuts and tree for other parameters of the subproblem."""
+        old, self.cuts, self.answers = self.cuts, CutPool(self.cuts.size), {}
+        for cut in old:
+            if (left := carry(cut, -np.inf, then, now)) is not None:
+                self.cuts.add(left)
+        if self.parts is not None:
+            self.parts.carry(lambda cut, value: carry(cut, value, then, now))
 
     def remember(self, choice: np.ndarray, *, first: bool) -> None:
         """Keep a choice: a run's first adds to the list, and each better one takes its place."""

@@ -225,11 +225,14 @@ class Parts:
             part = self._above[part]
         return tuple(change for changes in reversed(found) for change in changes)
 
-    def carry(self, carried: Callable[[Sequence[Cut]], list[Cut]]) -> None:
+    def carry(self, carried: Callable[[Cut, float], Cut | None]) -> None:
         """Replace the cuts by what is left of them for another subproblem, of which no bound is known."""
-        self._cuts = carried(self._cuts)
-        self._bounds = [-np.inf] * len(self)
-        self.master = None
+        value = dict(zip(reversed(self._cut), reversed(self._bounds), strict=True))
+        found = [carried(cut, value.get(k, -np.inf)) for k, cut in enumerate(self._cuts)]
+        place = np.cumsum([cut is not None for cut in found]) - 1
+        self._cut = [-1 if k < 0 or found[k] is None else int(place[k]) for k in self._cut]
+        self._cuts = [cut for cut in found if cut is not None]
+        self._bounds, self.master = [-np.inf] * len(self), None
 
     def moved(self, names: Sequence[str]) -> Parts | None:
         """Return the parts over other columns; None where one that is branched on is not among them."""

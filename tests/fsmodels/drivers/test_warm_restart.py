@@ -1,6 +1,7 @@
 """A run that begins with the tree of an earlier one, after edits of the master: against every support."""
 
 import os
+import pickle
 
 import numpy as np
 import pyomo.environ as pyo
@@ -157,8 +158,44 @@ def test_what_is_dropped_is_said(make_data):
     model, memory, _ = larger(make_data)
     model.C = 0.2
     again = fs.solve(model, memory=memory)
-    assert "its parameters are" in again.message
+    assert "the subproblem's parameters are (0.2,), and were (0.1,)" in again.message
     assert again.details["memory"]["dropped"] in again.message
+    assert again.details["memory"]["answers"] == 0 < again.details["memory"]["cuts"]
+    other = fs.solve(fs.fsp.fsp_m(make_data(150, 8, seed=5), max_features=4, C=0.2), memory=memory)
+    assert "it is another model's" in other.message
+    assert other.details["memory"]["parts"] == 0
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
+def test_cuts_hold_under_another_C(instances, every_support, loss):
+    data, _ = instances(2)
+    for old, new in ((1.0, 3.0), (1.0, 1.05), (1.0, 0.2)):
+        model, memory = fs.fsp.fsp_m(data, max_features=3, C=old, loss=loss), Memory()
+        fs.solve(model, memory=memory)
+        model.C = new
+        memory.prepare(model.structure, memory.parts.names, tree=True)
+        assert len(memory.cuts) > 0
+        oracle = model.structure.oracle
+        values = {tuple(s): oracle.solve(s, 1e-9, None).value for s in every_support(6)}
+        for cut in [*memory.cuts, *memory.parts._cuts]:
+            assert all(cut.at(np.array(s)) <= value * (1 + 1e-9) for s, value in values.items())
+        found = fs.solve(model, memory=memory)
+        assert found.status is SolutionStatus.OPTIMAL
+        assert found.objective == pytest.approx(min(v for s, v in values.items() if sum(s) <= 3), rel=1e-4)
+
+
+def test_a_model_built_anew_goes_on_from_a_pickled_memory(make_data):
+    _, memory, first = larger(make_data)
+    kept = pickle.loads(pickle.dumps(memory))
+    assert len(kept.parts) == len(memory.parts)
+    anew = fs.fsp.fsp_m(make_data(150, 8, seed=4), max_features=4, C=0.1)
+    again = fs.solve(anew, memory=kept)
+    assert again.details["memory"]["open"] == 0
+    assert again.objective == pytest.approx(first.objective, rel=1e-9)
+    assert again.selected == first.selected
+    assert fs.solve(anew).selected == first.selected
+    others = fs.solve(fs.fsp.fsp_m(make_data(150, 8, seed=6), max_features=4, C=0.1), memory=kept)
+    assert "it is another model's" in others.message
 
 
 def test_further_variables_of_the_master_keep_the_tree(make_data, enumerated):
