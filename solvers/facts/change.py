@@ -38,6 +38,7 @@ class Change:
     - ``centre``: list of (c, variable), the terms of that sum.
     - ``rows``: list of (row, f), rows to be multiplied by f, a power of two.
     - ``most``: what the optimum is not above. Where that is small, the objective is multiplied by a power of two.
+    - ``times``: a power of two by which it is multiplied besides.
     """
 
     factors: list[tuple[Any, float]]
@@ -45,6 +46,7 @@ class Change:
     centre: list[tuple[float, Any]] = field(default_factory=list)
     rows: list[tuple[Any, float]] = field(default_factory=list)
     most: Any = 1.0
+    times: float = 1.0
 
     def moved(self, copies: dict[int, Any], rows: dict[int, Any]) -> Change:
         """Return the change of a copy, whose variables and rows stand by the id of this one's."""
@@ -54,6 +56,7 @@ class Change:
             [(c, copies[id(v)]) for c, v in self.centre],
             [(rows[id(row)], f) for row, f in self.rows if id(row) in rows],
             self.most,  # of the model's parameters, which the copy shares for its time
+            self.times,
         )
 
 
@@ -69,7 +72,7 @@ class Changed:
             self._factor.setdefault(id(v), (v, 1.0))
         self._row_factor = {id(row): f for row, f in change.rows}
         most = max(float(pyo.value(change.most)), LEAST)
-        self._times = float(2.0 ** -np.frexp(most)[1]) if most < 1 / LEVEL else 1.0
+        self._times = change.times * (float(2.0 ** -np.frexp(most)[1]) if most < 1 / LEVEL else 1.0)
         self.model = pyo.ConcreteModel(name=model.name)
         self._new: dict[int, Any] = {}
         self.steepest = 0.0  # the largest coefficient of an integer variable beside a continuous one of 1

@@ -205,6 +205,10 @@ class Scip(ScipDirect):
     SCIP runs in a thread of its own without the interpreter's lock, and silent: its log goes to a file, from which it
     is shown on request (its messages to Python crash without that lock). Its own handler of Ctrl-C, which prints and
     is the whole process's, is off: ``noticed`` is what stops it.
+
+    Linear programs with cuts of curved rows it may end as soon as their dual objective passes the incumbent; where that
+    was dual infeasible by a tolerance, optima were cut off (on 7 of 120 random convex models with rows in units of 1e5,
+    on 2 of 370 in units near 1): with such rows every program is solved to its end.
     """
 
     noticed: threading.Event | None = None
@@ -224,6 +228,8 @@ class Scip(ScipDirect):
         scip.hideOutput()
         given = {"lp/threads": config.threads, "limits/time": clock.left}  # SCIP's own counts from here
         given |= {"limits/gap": config.rel_gap, "limits/absgap": config.abs_gap}
+        if any(row.isNonlinear() for row in scip.getConss()):
+            given["lp/disablecutoff"] = 1  # see the class
         for name, value in {**given, "misc/catchctrlc": False, **config.solver_options}.items():
             if value is not None:
                 scip.setParam(name, value)

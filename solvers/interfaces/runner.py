@@ -8,6 +8,7 @@ that prove nothing, limits reported as failures. What is particular to one solve
 
 from __future__ import annotations
 
+import math
 import subprocess
 import threading
 import time
@@ -197,10 +198,14 @@ class Runner:
         except Exception as error:  # a foreign program: whatever it raises becomes one kind of error with its words
             _held.pop(self.solver, None)
             raise self._explained(error) from error
+        endless = native.has_point and any(not math.isfinite(v.value or 0.0) for v in reading.variables)
+        if endless:  # of Gurobi, where the objective has no end
+            native.has_point = False
         if native.has_point:
             put_on_bounds(reading.variables)
         late = end is not None and time.perf_counter() >= end
-        return self._answer(native, late=late, pressed=attempt.pressed.is_set(), integer=integer, reading=reading)
+        answer = self._answer(native, late=late, pressed=attempt.pressed.is_set(), integer=integer, reading=reading)
+        return replace(answer, bound=None, message="gives a point with infinite values") if endless else answer
 
     def _explained(self, error: Exception) -> Error:
         text = str(error).strip() or type(error).__name__

@@ -29,7 +29,6 @@ from solvers.drivers.benders.split import SplitModel, is_declared
 from solvers.drivers.benders.subproblem import OracleSubproblem
 from solvers.drivers.benders.switched import SwitchedSubproblem, may_be_zero
 from solvers.errors import ModelError, SolverError
-from solvers.facts.base import facts_of
 from solvers.facts.change import Changed
 from solvers.facts.structure import Cut
 from solvers.interfaces.registry import Capability as C
@@ -41,6 +40,7 @@ from solvers.model.unseen import others, unseen
 from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.values import fixed, put_back, without_domains
+from solvers.whole.units import change_of
 
 CHOICES = 100  # without a point, before the solver is no longer asked for another
 WHOLE = 1e-3  # how far from whole the integers may be to say what is chosen
@@ -95,7 +95,8 @@ def settle(reading: ModelReading, seen: Visible, parts: SplitModel | None, spec:
     """
     if parts is None or not parts.structure.switches:
         chosen = _free_integers(seen.reading)
-        if all(v.value == round(v.value) for v in chosen):
+        whole = all(v.value == round(v.value) for v in chosen)
+        if whole and (spec.local or not chosen or violation(seen.reading) <= FEASIBLE):
             return EXACT
         return _not_whole(chosen) or _by_rest(seen, chosen, [], spec, clock)
     chosen = [v for v in parts.structure.complicating if not v.fixed]
@@ -203,8 +204,8 @@ def _solve(reading: ModelReading, spec: SolverSpec, clock: Clock) -> Answer | No
     In the units of the model's change of variables, as the whole was: in others a column may be below tolerances.
     """
     model = reading.model
-    needed, facts = needs(reading), facts_of(model)
-    view = None if facts is None or facts.change is None else Changed(model, facts.change)
+    needed, change = needs(reading), change_of(reading)
+    view = None if change is None else Changed(model, change)
     target = reading if view is None else read(view.model)
     easy = [default_solver(needed)] if any(n & _EASY for n in needed) and not unseen(reading) else []
     for candidate in [*easy, spec]:

@@ -49,6 +49,7 @@ from solvers.values import kept, plain_domains, put_back
 from solvers.whole.ordered_products import products_as_sets
 from solvers.whole.settling import CHOICES, Settled, cut_off, never_off, settle
 from solvers.whole.twin_proof import Proof, prove
+from solvers.whole.units import change_of
 
 ALMOST_INTEGER = 1e-4
 SMALL = 1e-3  # an objective, as a solver sees it, of which its absolute tolerances are no longer a small part
@@ -104,8 +105,7 @@ class _Whole:
         """Solve what the solver sees, which may have rows for cuts, all on integers."""
         model, integer = self.seen.model, any(s.cut for s in self.cuts) or has_integers(self.seen.reading)
         rows = self._asked()
-        facts = facts_of(model)  # a clone's hold its own variables
-        change = None if facts is None else facts.change
+        change = change_of(self.seen.reading)  # a clone's facts hold its own variables
         if self.most is not None:
             change = replace(change or Change([]), most=self.most)
         view = None if change is None else Changed(model, change)
