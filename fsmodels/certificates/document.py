@@ -1,9 +1,9 @@
-"""The file of a certificate: JSON that names data, model, incumbent, and every closed leaf with its multipliers.
+"""The file of a certificate: JSON that names data, model, incumbent, and the tree with its multipliers.
 
 ``problem``: prices, C, ridge and bounds by feature or sample, one number where all are equal; rows on sigma.
-``multipliers``: a list of ``[at_C, positions, values]``; all other multipliers are 0. ``leaves``: a list of
-``[selected, left_out, k, theta]``: positions of the features that the leaf fixes at 1 and at 0, the place of its
-multipliers in the list, null where the rows leave it empty, and pairs ``[row, value]``. Positions count from 0.
+``multipliers``: a list of ``[at_C, positions, values]``; all other multipliers are 0. ``tree``: entries as
+``certificates.verify`` reads them, ``[0]``, ``[1, k, theta]``, ``[2, k, theta, columns]``, ``[3, column]``, with theta
+as pairs ``[row, value]``, and ``columns`` that are given up at 1 as j + 1, at 0 as -(j + 1). Positions count from 0.
 """
 
 from __future__ import annotations
@@ -17,45 +17,38 @@ from typing import Any
 
 import numpy as np
 
-from fsmodels.certificates.verify import Checked, Claim, Leaf, check
+from fsmodels.certificates.verify import BRANCH, CLOSED, EMPTY, GIVEN_UP, Checked, Claim, Entry, check
 from fsmodels.datasets.dataset import Dataset, Scale
 from fsmodels.errors import DataError
 from fsmodels.words import listed
 
-__all__ = ["FORMAT", "CertificateFile", "Closed", "verify"]
+__all__ = ["FORMAT", "CertificateFile", "verify", "write"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 FORMAT, VERSION = "fsmodels-certificate", 1
-DIGITS = 10  # of a multiplier: its rounding costs the bound next to nothing, as it is repaired before it is used
+DIGITS = 7  # of a multiplier: its rounding costs the bound next to nothing, as it is repaired before it is used
 SAME = 1e-9  # relative: columns of the same data, scaled in one step or in several
 LOSSES = ("hinge", "squared-hinge")
 
 
 @dataclass(frozen=True)
-class Closed:
-    """A closed leaf as a search met it: bounds on sigma, multipliers; no alpha where the rows leave it empty."""
-
-    lower: Array
-    upper: Array
-    alpha: Array | None
-    theta: Array
-
-
-@dataclass(frozen=True)
 class CertificateFile:
-    """What is proven about one selection, as the content of a file."""
+    """What is proven about one selection, as the content of a file; ``intact``: whether it is as it was written."""
 
     content: dict[str, Any]
+    intact: bool = True
 
     def save(self, path: str | Path) -> None:
-        """Write the file, which ``fsmodels verify FILE DATA`` checks."""
-        Path(path).write_text(json.dumps(self.content, allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8")
+        """Write the file, which ``fsmodels verify FILE DATA`` checks; its last line is a checksum of what is above."""
+        text = json.dumps(self.content, allow_nan=False, separators=(",", ":"))[:-1]
+        Path(path).write_text(f'{text},\n"checksum":"{_checksum(text)}"}}\n', encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> CertificateFile:
         """Read a file. Raises DataError: none there, or no certificate."""
         try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            text = Path(path).read_text(encoding="utf-8")
+            content = json.loads(text)
         except OSError as error:
             raise DataError(f'Certificate "{path}" cannot be read ({error.strerror}): give its path.') from None
         except ValueError as error:
@@ -66,7 +59,8 @@ class CertificateFile:
             raise DataError(
                 f'Certificate "{path}" has version {content.get("version")}; this package checks version {VERSION}.'
             )
-        return cls(content)
+        summed = content.pop("checksum", "")
+        return cls(content, intact=_checksum(text[: text.rfind(",")]) == summed)
 
     @property
     def objective(self) -> float:
@@ -84,7 +78,7 @@ class CertificateFile:
             f"{c['model']} on {c['data']['name']}",
             f"objective {self.objective:.6g}, bound {self.bound:.6g}",
         )
-        return f"CertificateFile({what}: {numbers}, {len(c['leaves'])} leaves)"
+        return f"CertificateFile({what}: {numbers}, {len(c['tree'])} entries)"
 
 
 def write(
@@ -96,28 +90,15 @@ def write(
     objective: float,
     bound: float,
     gap: float,
-    leaves: list[Closed],
+    tree: list[Entry],
+    alphas: list[Array],
 ) -> CertificateFile:
-    """Return the certificate of closed leaves.
+    """Return the certificate of a tree whose entries name multipliers among ``alphas``.
 
     ``problem``: ``price``, ``C``, ``loss``, ``ridge``, ``least``, ``most``, ``intercept`` and ``rows``, as in the file.
     ``incumbent``: ``selected`` names, ``weights`` by name, ``bias``, on the data as scaled.
     """
-    places: dict[bytes, int] = {}
-    multipliers: list[Any] = []
-    told: list[Any] = []
     C = np.broadcast_to(np.asarray(problem["C"], dtype=float), data.y.shape)
-    for leaf in leaves:
-        place = None
-        if leaf.alpha is not None:
-            key = leaf.alpha.tobytes()
-            place = places.setdefault(key, len(multipliers))
-            if place == len(multipliers):
-                multipliers.append(_packed(leaf.alpha, C))
-        fixed = leaf.lower == leaf.upper
-        theta = [[int(k), float(leaf.theta[k])] for k in np.flatnonzero(leaf.theta)]
-        on, off = (np.flatnonzero(fixed & (leaf.lower == value)).tolist() for value in (1.0, 0.0))
-        told.append([on, off, place, theta])
     content: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -128,20 +109,53 @@ def write(
         "objective": objective,
         "bound": bound,
         "gap": gap,
-        "multipliers": multipliers,
-        "leaves": told,
+        "multipliers": [_packed(alpha, C) for alpha in alphas],
+        "tree": [_listed(entry) for entry in tree],
     }
-    return CertificateFile(content | {"checksum": checksum(content)})
+    return CertificateFile(content)
 
 
-def checksum(content: Mapping[str, Any]) -> str:
-    """Return the hash of everything besides itself: it finds what was changed by chance, the check finds the rest."""
-    rest = {name: value for name, value in content.items() if name != "checksum"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+def _checksum(text: str) -> str:
+    """Return the hash that finds what was changed by chance; the check finds the rest."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _listed(entry: Entry) -> list[Any]:
+    if entry.kind == BRANCH:
+        return [entry.kind, *entry.columns]
+    if entry.kind == EMPTY:
+        return [entry.kind]
+    theta = np.zeros(0) if entry.theta is None else entry.theta
+    told = [entry.kind, entry.multipliers, [[int(k), float(theta[k])] for k in np.flatnonzero(theta)]]
+    return [*told, list(entry.columns)] if entry.kind == GIVEN_UP else told
+
+
+def _entry(told: list[Any], alphas: int, rows: int, columns: int) -> Entry:
+    """Read an entry. Raises ValueError, IndexError, TypeError: it is none, or speaks of what is not there."""
+    kind = told[0]
+    if kind == EMPTY and len(told) == 1:
+        return Entry(EMPTY)
+    if kind == BRANCH and len(told) == 2:
+        return Entry(BRANCH, columns=(_position(told[1], columns),))
+    if kind not in (CLOSED, GIVEN_UP) or len(told) != 2 + kind:
+        raise ValueError(f"the tree has an entry {str(told)[:60]}")
+    theta = np.zeros(rows)
+    for row, value in told[2]:
+        theta[_position(row, rows)] = value
+    given = tuple(told[3]) if kind == GIVEN_UP else ()
+    if not all(isinstance(j, int) and 1 <= abs(j) <= columns for j in given):
+        raise ValueError("the tree gives up what is no feature")
+    return Entry(kind, _position(told[1], alphas), theta, given)
+
+
+def _position(given: Any, size: int) -> int:
+    if not isinstance(given, int) or not 0 <= given < size:
+        raise ValueError(f"position {given!r} is outside 0..{size - 1}")
+    return given
 
 
 def _packed(alpha: Array, C: Array) -> list[Any]:
-    full = np.isfinite(C) & (alpha >= C * (1 - 1e-12))
+    full = np.abs(alpha - C) <= 1e-12 * C  # a squared loss lets multipliers pass C
     between = np.flatnonzero((alpha > 0) & ~full)
     return [np.flatnonzero(full).tolist(), between.tolist(), [float(f"{alpha[i]:.{DIGITS}g}") for i in between]]
 
@@ -182,7 +196,7 @@ def verify(certificate: CertificateFile | str | Path, data: Dataset) -> Checked:
     Returns
     -------
     Checked
-        ``holds``, ``objective`` and ``bound`` as recomputed, ``leaves``, and ``why`` it does not hold.
+        ``holds``, ``objective`` and ``bound`` as recomputed, ``parts`` that were closed, and ``why`` it does not hold.
 
     Raises
     ------
@@ -204,7 +218,7 @@ def verify(certificate: CertificateFile | str | Path, data: Dataset) -> Checked:
             raise
         raise DataError(f"The certificate is damaged ({type(error).__name__}: {error}): ask for it again.") from None
     found = check(claim, data.X, data.y)
-    if found.holds and content.get("checksum") != checksum(content):
+    if found.holds and not certificate.intact:
         return _failed(found, "The file is not as it was written: its checksum differs.")
     if found.holds and found.objective is not None:
         stated, size = certificate.objective, max(abs(found.objective), 1e-300)
@@ -216,7 +230,7 @@ def verify(certificate: CertificateFile | str | Path, data: Dataset) -> Checked:
 
 
 def _failed(found: Checked, why: str) -> Checked:
-    return Checked(False, found.objective, found.bound, found.leaves, why)
+    return Checked(False, found.objective, found.bound, found.parts, why)
 
 
 def _as_described(told: Mapping[str, Any], data: Dataset) -> Dataset:
@@ -286,21 +300,14 @@ def _claim(content: Mapping[str, Any], data: Dataset) -> Claim:
         alpha[_positions(full, samples)] = C[_positions(full, samples)]
         alpha[_positions(between, samples)] = values
         alphas.append(alpha)
-    leaves = []
-    for on, off, k, theta in content["leaves"]:
-        fixed = {int(j): 1 for j in _positions(on, n)} | {int(j): 0 for j in _positions(off, n)}
-        if len(fixed) < len(on) + len(off):
-            raise ValueError("a leaf fixes a feature twice")
-        multipliers = np.zeros(len(rows))
-        for row, value in theta:
-            multipliers[_positions([row], len(rows))] = value
-        leaves.append(Leaf(fixed, multipliers, None if k is None else alphas[_positions([k], len(alphas))[0]]))
+    tree = [_entry(told, len(alphas), len(rows), n) for told in content["tree"]]
     intercept = problem.get("intercept")
     return Claim(
         price=each("price", n, 0.0), C=C, loss=problem["loss"], ridge=each("ridge", n, 1.0),
         least=each("least", n, -np.inf), most=each("most", n, np.inf),
         intercept=None if intercept is None else float(intercept), matrix=matrix, lower=lower, upper=upper,
-        chosen=chosen, w=w, b=float(incumbent["bias"]), gap=float(content["gap"]), leaves=leaves,
+        chosen=chosen, w=w, b=float(incumbent["bias"]), gap=float(content["gap"]),
+        alphas=np.array(alphas).reshape(-1, samples), tree=tree,
     )  # fmt: skip
 
 

@@ -8,26 +8,33 @@ Problem
             + \min_{w, b} \{ \tfrac12 \sum_j r_j w_j^2 + \sum_i C_i \max(0, 1 - y_i (w^\top x_i + b)) :
                             \sigma_j a_j \le w_j \le \sigma_j z_j \}
 
-    with r = 1 and no a, z unless the model says so. The certificate gives an incumbent (sigma*, w, b), and leaves:
-    boxes of sigma, each with multipliers.
+    with r = 1 and no a, z unless the model says so. The certificate gives an incumbent (sigma*, w, b), and a tree that
+    divides {0, 1}^n until multipliers close each part.
 Check
     1. The incumbent meets the rows and the bounds, w is 0 off its support, and its objective is recomputed.
-    2. For a leaf with alpha, clipped to [0, C] and balanced here until y'alpha = 0, and theta (at least 0 on upper
-       sides, at most 0 on lower sides), with v = X'(y alpha), weak duality bounds f on the leaf's box:
+    2. The tree is walked from the whole box, first entry first; each entry speaks of the next open box, after what the
+       rows leave no choice of has been fixed there (``narrow``):
+
+       - ``EMPTY``: the rows leave it nothing; ``CLOSED`` (k, theta): multipliers k and theta prove it;
+       - ``GIVEN_UP`` (k, theta, columns): for each of these columns in turn the part with the value that costs more is
+         proven so, and the other value is what is left, of which the next entry speaks;
+       - ``BRANCH`` (column): the part with 0 is spoken of first, then that with 1.
+
+       Every selection is in some part, because nothing but these steps divides the box.
+    3. Multipliers alpha are clipped to [0, C] and balanced here until y'alpha = 0; theta is at least 0 on upper sides
+       and at most 0 on lower sides. With v = X'(y alpha), weak duality bounds f on a box:
 
        .. math::
            f \ge e^\top \alpha - \theta_+^\top up + \theta_-^\top lo
              + \sum_j \min_{\sigma_j \in box_j} (p_j + (A^\top \theta)_j - g_j(v_j)) \sigma_j, \quad
            g_j(v) = \max_{a_j \le t \le z_j} v t - \tfrac12 r_j t^2 \; (= \tfrac12 v^2)
 
-       Rounding of all terms is taken off. A leaf without alpha says that the rows leave it empty: the same sum without
-       alpha and p is then above 0 (Farkas).
-    3. The boxes cover {0, 1}^n: split on a feature that most boxes fix, until one box holds all that is left.
-    4. The least bound of a leaf is the proven bound; it must reach objective - gap |objective|.
+       Rounding of all terms is taken off.
+    4. The least of these bounds is the proven bound; it must reach objective - gap |objective|.
 
     With ``loss`` "squared-hinge" the loss is max(0, .)^2, alpha has no upper end and e'alpha loses
-    sum alpha_i^2 / (4 C_i).
-    Without an intercept (``intercept`` a number) alpha need not balance, and e'alpha loses b y'alpha.
+    sum alpha_i^2 / (4 C_i). Without an intercept (``intercept`` a number) alpha need not balance, and e'alpha loses
+    b y'alpha.
 """
 
 from __future__ import annotations
@@ -37,21 +44,23 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Checked", "Claim", "Leaf", "check"]
+__all__ = ["BRANCH", "CLOSED", "EMPTY", "GIVEN_UP", "Checked", "Claim", "Entry", "OneSided", "check", "narrow"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 EPSILON = float(np.finfo(float).eps)
 ROWS = 1e-9  # of a row's size: what a selection may miss it by
-TOGETHER = 256  # leaves whose v are computed at once
+TOGETHER = 4096  # multipliers whose v are computed at once
+EMPTY, CLOSED, GIVEN_UP, BRANCH = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
-class Leaf:
-    """A box of sigma, closed: feature -> 0 or 1, and the multipliers that close it; no alpha where the rows do."""
+class Entry:
+    """One step of the tree: its kind, the place of its multipliers, and the columns that it gives up or branches on."""
 
-    fixed: dict[int, int]
-    theta: Array
-    alpha: Array | None = None
+    kind: int
+    multipliers: int = -1
+    theta: Array | None = None
+    columns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ class Claim:
     - ``intercept``: the value of b where it is fixed, None where it is free.
     - ``matrix`` (r, n), ``lower``, ``upper`` (r,): the rows; infinite where there is no side.
     - ``chosen`` (n,), ``w`` (n,), ``b``: the incumbent, on the scaled data.
-    - ``gap``: what is claimed.
+    - ``gap``: what is claimed. ``alphas`` (K, l), ``tree``: the proof.
     """
 
     price: Array
@@ -81,17 +90,18 @@ class Claim:
     w: Array
     b: float
     gap: float
-    leaves: list[Leaf]
+    alphas: Array
+    tree: list[Entry]
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What came out: ``holds``, the recomputed objective and bound, and the sentence that says where it fails."""
+    """What came out: ``holds``, the recomputed objective and bound, the parts that were closed, and where it fails."""
 
     holds: bool
     objective: float | None
     bound: float | None
-    leaves: int
+    parts: int
     why: str
 
     @property
@@ -104,29 +114,27 @@ class Checked:
 
 def check(claim: Claim, X: Any, y: Array) -> Checked:
     """Check a claim against the scaled data ``X`` (l, n), dense or sparse, and labels ``y`` (l,) of -1 and +1."""
-    count = len(claim.leaves)
     objective, why = _objective(claim, X, y)
     if why:
-        return Checked(False, objective, None, count, why)
-    open_box = uncovered([leaf.fixed for leaf in claim.leaves])
-    if open_box is not None:
-        return Checked(
-            False, objective, None, count, f"The leaves do not cover every selection: none holds {_told(open_box)}."
-        )
-    bounds = leaf_bounds(claim, X, y)
-    worst = int(np.argmin(bounds))
-    bound = min(float(bounds[worst]), objective)
+        return Checked(False, objective, None, 0, why)
+    walk = _walked(claim)
+    if walk.why:
+        return Checked(False, objective, None, len(walk.multipliers), walk.why)
+    bounds = _bounds(claim, walk, X, y)
+    worst = int(np.argmin(bounds)) if bounds.size else -1
+    bound = min(float(bounds[worst]), objective) if bounds.size else objective
     if not objective - bound <= claim.gap * abs(objective):
         return Checked(
-            False, objective, bound, count,
-            f"Leaf {worst + 1} of {count} ({_told(claim.leaves[worst].fixed)}) proves {bounds[worst]:.9g} only, and "
-            f"{objective - claim.gap * abs(objective):.9g} is claimed.",
+            False, objective, bound, bounds.size,
+            f"Part {worst + 1} of {bounds.size} ({_told(walk.lower[worst], walk.upper[worst])}) is proven down to "
+            f"{bounds[worst]:.9g} only, and {objective - claim.gap * abs(objective):.9g} is claimed.",
         )  # fmt: skip
-    return Checked(True, objective, bound, count, "")
+    return Checked(True, objective, bound, bounds.size, "")
 
 
-def _told(box: dict[int, int]) -> str:
-    return ", ".join(f"sigma[{j}] = {value}" for j, value in sorted(box.items())[:12]) or "any selection"
+def _told(lower: Array, upper: Array) -> str:
+    fixed = np.flatnonzero(lower == upper)
+    return ", ".join(f"sigma[{j}] = {lower[j]:g}" for j in fixed[:12]) or "any selection"
 
 
 def _objective(claim: Claim, X: Any, y: Array) -> tuple[float, str]:
@@ -154,74 +162,146 @@ def _objective(claim: Claim, X: Any, y: Array) -> tuple[float, str]:
     return objective, ""
 
 
-def leaf_bounds(claim: Claim, X: Any, y: Array) -> Array:
-    """Return the proven bound of each leaf; infinite where the rows leave it empty, -inf where it proves nothing."""
-    bounds = np.empty(len(claim.leaves))
-    for start in range(0, len(claim.leaves), TOGETHER):
-        part = claim.leaves[start : start + TOGETHER]
-        alphas = np.array([np.zeros(y.size) if leaf.alpha is None else feasible(leaf.alpha, claim, y) for leaf in part])
-        v, size = np.asarray((alphas * y) @ X), np.asarray(alphas @ abs(X))
-        for k, leaf in enumerate(part):
-            bounds[start + k] = _bound(claim, leaf, alphas[k], v[k], size[k], y)
-    return bounds
+@dataclass
+class _Walk:
+    """Parts that multipliers are said to close: bounds on sigma, multipliers, and theta of each; ``why`` it broke."""
+
+    lower: list[Array]
+    upper: list[Array]
+    multipliers: list[int]
+    theta: list[Array]
+    why: str = ""
 
 
-def feasible(alpha: Array, claim: Claim, y: Array) -> Array:
-    """Return multipliers that the dual allows: within the box, and balanced where there is an intercept to choose."""
-    alpha = np.clip(np.nan_to_num(alpha), 0.0, np.inf if claim.loss == "squared-hinge" else claim.C)
-    if claim.intercept is None:
-        plus, minus = float(alpha[y > 0].sum()), float(alpha[y < 0].sum())
-        alpha[(y > 0) if plus > minus else (y < 0)] *= min(plus, minus) / (max(plus, minus) or 1.0)
-    return alpha
+def _walked(claim: Claim) -> _Walk:
+    """Divide the box as the tree says; each part is empty, or among those returned."""
+    n, walk = claim.price.size, _Walk([], [], [], [])
+    todo, entries = [(np.zeros(n), np.ones(n))], iter(claim.tree)
+    rows = OneSided.of(claim.matrix, claim.lower, claim.upper)
+    while todo:
+        lower, upper = todo.pop()
+        entry = next(entries, None)
+        if entry is None:
+            walk.why = f"The tree ends before every part is closed: {_told(lower, upper)} is open."
+            return walk
+        something = narrow(lower, upper, rows)
+        if entry.kind == EMPTY:
+            if something:
+                walk.why = f"The rows are said to leave a part empty, and do not: {_told(lower, upper)}."
+                return walk
+        elif entry.kind == CLOSED:
+            _add(walk, claim, entry, lower, upper)
+        elif entry.kind == GIVEN_UP:
+            todo.append(_given_up(walk, claim, entry, lower, upper))
+        else:
+            (j,) = entry.columns
+            down, up = upper.copy(), lower.copy()
+            down[j], up[j] = min(upper[j], 0.0), max(lower[j], 1.0)
+            todo += [(up, upper), (lower.copy(), down)]
+    if next(entries, None) is not None:
+        walk.why = "The tree goes on after every part is closed."
+    return walk
 
 
-def _bound(claim: Claim, leaf: Leaf, alpha: Array, v: Array, summed: Array, y: Array) -> float:
-    """Return the bound of one leaf, less what rounding may have added to it; ``summed``: what v's terms sum to."""
-    n, empty = claim.price.size, leaf.alpha is None
-    theta = np.nan_to_num(leaf.theta)
+def _add(walk: _Walk, claim: Claim, entry: Entry, lower: Array, upper: Array) -> None:
+    walk.lower.append(lower)
+    walk.upper.append(upper)
+    walk.multipliers.append(entry.multipliers)
+    walk.theta.append(np.zeros(claim.lower.size) if entry.theta is None else entry.theta)
+
+
+def _given_up(walk: _Walk, claim: Claim, entry: Entry, lower: Array, upper: Array) -> tuple[Array, Array]:
+    """Add the parts that are given up: j + 1 for sigma_j = 1, -(j + 1) for 0; return what is left."""
+    for signed in entry.columns:
+        j, value = abs(signed) - 1, 1.0 if signed > 0 else 0.0
+        low, high = lower.copy(), upper.copy()
+        low[j] = high[j] = value
+        if lower[j] <= value <= upper[j]:
+            _add(walk, claim, entry, low, high)
+        lower[j], upper[j] = max(lower[j], 1.0 - value), min(upper[j], 1.0 - value)
+    return lower, upper
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """Rows as ``matrix sigma <= side``, with what each may be missed by."""
+
+    matrix: Array
+    size: Array
+    side: Array
+
+    @classmethod
+    def of(cls, matrix: Array, lower: Array, upper: Array) -> OneSided:
+        """Return those of the sides that are finite."""
+        above, below = np.isfinite(upper), np.isfinite(lower)
+        one = np.vstack([matrix[above], -matrix[below]])
+        side = np.append(upper[above], -lower[below])
+        return cls(one, np.abs(one), side + ROWS * (1.0 + np.abs(one).sum(axis=1) + np.abs(side)))
+
+
+def narrow(lower: Array, upper: Array, rows: OneSided) -> bool:
+    """Fix in place what some row leaves no choice of; tell whether every row leaves something."""
+    if (lower > upper).any():
+        return False
+    while rows.side.size:
+        room = rows.side - np.minimum(rows.matrix * lower, rows.matrix * upper).sum(axis=1)
+        if room.min() < 0.0:
+            return False
+        held = (rows.size > room[:, None]) & (lower < upper)
+        if not held.any():
+            break
+        ones, zeros = (held & (rows.matrix < 0)).any(axis=0), (held & (rows.matrix > 0)).any(axis=0)
+        if (ones & zeros).any():
+            return False
+        lower[ones], upper[zeros] = 1.0, 0.0
+    return True
+
+
+def _bounds(claim: Claim, walk: _Walk, X: Any, y: Array) -> Array:
+    """Return the proven bound of each part, less what rounding may have added to it; -inf where nothing is proven."""
+    if not walk.multipliers:
+        return np.zeros(0)
+    gained, g, sizes = _proven(claim, feasible(claim, y), X, y)
+    rows, which = claim.matrix.shape[0], np.array(walk.multipliers)
+    theta = np.nan_to_num(np.array(walk.theta)).reshape(-1, rows)
     theta = np.where(np.isfinite(claim.upper), theta, np.minimum(theta, 0.0))
     theta = np.where(np.isfinite(claim.lower), theta, np.maximum(theta, 0.0))
     sides = np.where(theta > 0, claim.upper, np.where(theta < 0, claim.lower, 0.0))
-    low, high = np.zeros(n), np.ones(n)
-    for j, value in leaf.fixed.items():
-        low[j] = high[j] = value
-    price = np.zeros(n) if empty else claim.price
-    t = np.zeros(n) if empty else np.clip(v / claim.ridge, claim.least, claim.most)
-    d = price + claim.matrix.T @ theta - (v * t - 0.5 * claim.ridge * t**2)
-    size = np.abs(price) + np.abs(claim.matrix).T @ np.abs(theta) + np.abs(t) * summed + 0.5 * claim.ridge * t**2
-    terms = [float(alpha.sum()), -float(theta @ sides)]
+    low, high = np.array(walk.lower), np.array(walk.upper)
+    d = claim.price + theta @ claim.matrix - g[which]
+    size = np.abs(claim.price) + np.abs(theta) @ np.abs(claim.matrix) + sizes[which, :-1]
+    rounding = EPSILON * (20 + rows + np.sqrt(y.size))
+    lost = rounding * (sizes[which, -1] + np.abs(theta * sides).sum(axis=1) + (size * high).sum(axis=1))
+    bounds = gained[which] - (theta * sides).sum(axis=1) + np.minimum(d * low, d * high).sum(axis=1) - lost
+    return np.where(np.isfinite(bounds), bounds, -np.inf)
+
+
+def feasible(claim: Claim, y: Array) -> Array:
+    """Return multipliers that the dual allows: within the box, and balanced where there is an intercept to choose."""
+    alphas = np.clip(np.nan_to_num(claim.alphas), 0.0, np.inf if claim.loss == "squared-hinge" else claim.C)
+    if claim.intercept is None:
+        plus, minus = alphas[:, y > 0].sum(axis=1), alphas[:, y < 0].sum(axis=1)
+        share = np.minimum(plus, minus) / np.where(np.maximum(plus, minus) > 0, np.maximum(plus, minus), 1.0)
+        alphas[:, y > 0] *= np.where(plus > minus, share, 1.0)[:, None]
+        alphas[:, y < 0] *= np.where(plus > minus, 1.0, share)[:, None]
+    return alphas
+
+
+def _proven(claim: Claim, alphas: Array, X: Any, y: Array) -> tuple[Array, Array, Array]:
+    """Return e'alpha less the squares and b's share (K,), g(v) (K, n), and the sizes of terms (K, n + 1)."""
+    gained, size = alphas.sum(axis=1), alphas.sum(axis=1)
     if claim.loss == "squared-hinge":
-        terms.append(-float(alpha**2 @ (0.25 / claim.C)))
+        squares = (alphas**2) @ (0.25 / claim.C)
+        gained, size = gained - squares, size + squares
     if claim.intercept is not None:
-        terms.append(-claim.intercept * float(y @ alpha))
-    terms.append(float(np.minimum(d * low, d * high).sum()))
-    rounding = EPSILON * (20 + theta.size + np.sqrt(y.size))
-    lost = rounding * (float(np.abs(terms).sum()) + float(np.abs(theta) @ np.abs(sides)) + float(size @ high))
-    if claim.intercept is not None:
-        lost += rounding * abs(claim.intercept) * float(alpha.sum())
-    bound = float(sum(terms)) - lost
-    if empty:
-        return float("inf") if bound > 0 else -float("inf")
-    return bound if np.isfinite(bound) else -float("inf")
-
-
-def uncovered(boxes: list[dict[int, int]]) -> dict[int, int] | None:
-    """Return a box that none of ``boxes`` holds entirely; None where they cover {0, 1}^n."""
-    todo: list[tuple[list[dict[int, int]], dict[int, int]]] = [(boxes, {})]
-    while todo:
-        left, at = todo.pop()
-        if any(not box for box in left):
-            continue
-        if not left:
-            return at
-        single = next((j for box in left if len(box) == 1 for j in box), None)
-        if single is None:
-            counts: dict[int, int] = {}
-            for box in left:
-                for j in box:
-                    counts[j] = counts.get(j, 0) + 1
-            single = max(counts, key=lambda j: counts[j])
-        for value in (0, 1):
-            inside = [{j: x for j, x in box.items() if j != single} for box in left if box.get(single, value) == value]
-            todo.append((inside, {**at, single: value}))
-    return None
+        gained, size = gained - claim.intercept * (alphas @ y), size + abs(claim.intercept) * alphas.sum(axis=1)
+    absolute, n = abs(X), claim.price.size
+    g, sizes = np.empty((len(alphas), n)), np.empty((len(alphas), n + 1))
+    for start in range(0, len(alphas), TOGETHER):
+        part = slice(start, start + TOGETHER)
+        v = np.asarray((alphas[part] * y) @ X)
+        t = np.clip(v / claim.ridge, claim.least, claim.most)
+        g[part] = v * t - 0.5 * claim.ridge * t**2
+        sizes[part, :-1] = np.abs(t) * np.asarray(alphas[part] @ absolute) + 0.5 * claim.ridge * t**2
+    sizes[:, -1] = size
+    return gained, g, sizes

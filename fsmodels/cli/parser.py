@@ -35,6 +35,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="S",
         help="of rfe, filters and one-norm-svm: S more seconds to prove how far their selection is from the best",
     )
+    select.add_argument(
+        "--certificate",
+        type=Path,
+        metavar="FILE",
+        help="write a proof that fsmodels verify FILE DATA checks (fsp-m, fsp-lambda)",
+    )
     _repeated(commands)
     _questions(commands)
     return whole

@@ -86,11 +86,11 @@ def _verify(asked: argparse.Namespace, caught: list[warnings.WarningMessage]) ->
     data, _, _, notes = loading.load(asked)
     questions.tell(data, notes, caught, signs=False)
     found = verify(asked.certificate, data)
-    words = f"objective {number(found.objective)}, proven within {percent(found.gap)} by {found.leaves} leaves"
+    words = f"objective {number(found.objective)}, proven within {percent(found.gap)} by {found.parts} parts"
     told = f"The certificate holds: {words}." if found.holds else f"The certificate does not hold. {found.why}"
     if file is not None:
         content = {
-            "holds": found.holds, "objective": found.objective, "bound": found.bound, "leaves": found.leaves,
+            "holds": found.holds, "objective": found.objective, "bound": found.bound, "parts": found.parts,
             "why": found.why,
         }  # fmt: skip
         if trouble := file.write(content, has_solution=True):

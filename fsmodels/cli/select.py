@@ -51,6 +51,9 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
     if not found.has_solution:
         complain("Error", report.headline(found))
         return NO_SOLUTION
+    if asked.certificate is not None and (trouble := _save_certificate(found, asked)):
+        complain("Error", trouble)
+        return BAD_INPUT
     if asked.quiet:
         console.print(report.one_line(found), soft_wrap=True)
         if against is not None:
@@ -78,6 +81,15 @@ def _check_certify(asked: argparse.Namespace) -> None:
         )
     if not asked.certify > 0:
         raise ParameterError(f"--certify {asked.certify:g} is no time: give seconds above 0.")
+
+
+def _save_certificate(found: Selection, asked: argparse.Namespace) -> str:
+    """Write the proof; return what to tell the user where that failed."""
+    try:
+        found.certificate.save(asked.certificate)
+    except OSError as error:
+        return f'--certificate "{asked.certificate}" cannot be written ({error.strerror}): give another file.'
+    return ""
 
 
 def _certified(task: questions.Task, found: Selection) -> Certified:

@@ -88,6 +88,16 @@ def test_select_certifies_a_heuristic(tmp_path, capsys):
     assert json.loads(file.read_text("utf-8"))["certified"]["model"] == "fsp-m"
 
 
+def test_select_writes_a_certificate_that_verify_confirms(tmp_path, capsys):
+    file = tmp_path / "c.json"
+    assert said(capsys, "select", "bupa", "--model", "fsp-m", "--max-features", "2", "--certificate", file)[0] == 0
+    assert said(capsys, "verify", file, "bupa", "--quiet")[0] == 0
+    nowhere = tmp_path / "no" / "c.json"
+    code, _, err = said(capsys, "select", "bupa", "--model", "fsp-m", "--max-features", "2", "--certificate", nowhere)
+    assert code == 2
+    assert "cannot be written" in err
+
+
 def test_verify_reads_a_certificate_and_says_whether_it_holds(tmp_path, capsys):
     from tests.fsmodels.certificates.test_verify import enumerated
 

@@ -1,0 +1,277 @@
+r"""The certificate of an exact selection: a tree of its own, closed against the objective that was found.
+
+Problem
+    f(sigma) = p.sigma + q(sigma) over A sigma <= b and boxes of {0, 1}^n, as in ``certificates.verify``; the objective
+    v is known, and every leaf is to prove v - gap |v|.
+Method
+    Depth first, each entry as ``certificates.verify`` reads it. Of each box, once rows have fixed what they can:
+
+    1. The pool: if the multipliers of one of the last parts prove enough here, they close it.
+    2. The joint relaxation gives alpha and theta. They close the box, or give up the choices whose reduced cost is too
+       large.
+    3. Branch on the choice with the largest min(sigma_j, 1 - sigma_j) v_j^2. With nothing left to choose SUB gives
+       alpha.
+
+    Independent of the driver's tree: whatever ended that run with this objective and gap, what is written here is
+    proven here, and again by ``certificates.verify``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.visitor import identify_variables
+
+from fsmodels.certificates.document import CertificateFile, write
+from fsmodels.certificates.verify import BRANCH, CLOSED, EMPTY, GIVEN_UP, Entry, OneSided, narrow
+from fsmodels.errors import ModelError
+from fsmodels.models.fsp.oracle import SvmOracle
+from fsmodels.models.fsp.oracle.relaxation import Rows
+from fsmodels.selection.outcome import Outcome
+from fsmodels.words import listed
+from solvers.facts import LinearRows, facts_of
+from solvers.facts.base import built_of
+from solvers.result import DEFAULT_GAP, is_closed
+
+__all__ = ["FAMILIES", "prove"]
+
+FAMILIES = ("fsp-m", "fsp-lambda")
+USED = 0.9  # of the gap: what the file's digits and the check's rounding may take of a bound is left to them
+POOL = 64  # multipliers of the last leaves
+WHOLE = 1e-6  # nearer to 0 or 1 a choice is not branched on
+TIGHT = 1e-8  # relative gap of SUB
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def prove(found: Outcome) -> CertificateFile:
+    """Return the certificate of a selection by fsp-m or fsp-lambda with rows on sigma.
+
+    Raises ModelError: another model, an edit of its subproblem or costs, no selection, or none that is proven.
+    """
+    model, data = found.model, found.data
+    if found.name not in FAMILIES or model is None:
+        raise ModelError(f'A certificate is written for {listed(FAMILIES)}, and this is "{found.name}".')
+    if found.machine is None or found.objective is None:
+        raise ModelError("There is no selection to write a certificate of.")
+    gap = found.result.options.get("gap")
+    gap = DEFAULT_GAP if gap is None else float(gap)
+    if not is_closed(found.objective, found.bound, gap + 1e-6, found.result.resolution):
+        raise ModelError(
+            f"The selection is not proven (gap {found.gap}): a certificate can be written once the gap is closed."
+        )
+    rows = _rows_on_sigma(model)
+    chosen = np.isin(data.features, found.selected).astype(float)
+    if not narrow(chosen.copy(), chosen.copy(), OneSided.of(rows.matrix, rows.lower, rows.upper)):
+        raise ModelError("The model's rows have changed since: the selection breaks them. Solve it again.")
+    price = np.zeros(data.n_features)
+    if found.name == "fsp-lambda":
+        price = np.array([pyo.value(model.penalty[j]) for j in model.features])
+    loss = found.parameters.get("loss", "hinge")
+    C = float(found.parameters["C"])
+    proof = _Proof(SvmOracle(data.X, data.y, C, loss), price, rows, found.objective - USED * gap * abs(found.objective))
+    proof.close()
+    proven = min([found.objective, *proof.bounds])
+    named = [
+        {
+            "name": name,
+            "coefficients": {data.features[j]: float(a[j]) for j in np.flatnonzero(a)},
+            "lower": None if math.isinf(low) else float(low),
+            "upper": None if math.isinf(high) else float(high),
+        }
+        for name, a, low, high in zip(rows.names, rows.matrix, rows.lower, rows.upper, strict=True)
+    ]
+    taken = set(found.selected)
+    return write(
+        data,
+        model=found.name,
+        problem={"price": price.tolist(), "C": C, "loss": loss, "rows": named},
+        incumbent={
+            "selected": [name for name in data.features if name in taken],
+            "weights": {name: w for name, w in found.weights.items() if name in taken and w},
+            "bias": found.bias,
+        },
+        objective=found.objective,
+        bound=proven,
+        gap=gap,
+        tree=proof.tree,
+        alphas=proof.alphas,
+    )
+
+
+@dataclass(frozen=True)
+class _SigmaRows:
+    names: list[str]
+    matrix: Array
+    lower: Array
+    upper: Array
+
+
+def _rows_on_sigma(model: pyo.ConcreteModel) -> _SigmaRows:
+    """Return the rows and bounds on sigma. Raises ModelError where anything else was edited."""
+    facts, sigma = facts_of(model), list(model.sigma.values())
+    assert facts is not None
+    built, own = built_of(model), {id(v) for v in sigma}
+    said = built.said_by_rows()
+    on_sigma, edits = [], [v.name for v in built.changed_variables() if id(v) not in own]
+    for row in model.component_data_objects(pyo.Constraint, active=True):
+        if all(id(v) in own for v in identify_variables(row.body)):
+            on_sigma.append(row)
+        elif said.pop(id(row), None) is not row.expr:
+            edits.append(row.name)
+    edits += [row.name for row in built.rows if id(row) in said and any(id(v) not in own for v in _of(row))]
+    if edits or not built.same_cost() or len(built.same_named()) < len(built.named):
+        what = listed(edits) or "the objective"
+        raise ModelError(f"A certificate is written for rows on sigma, and {what} was added, changed or switched off.")
+    linear = LinearRows.of(on_sigma, sigma, [], 1.0)
+    names, matrix = [row.name for row in on_sigma], linear.matrix.toarray()
+    lower, upper = linear.lower, linear.upper
+    fixed = np.flatnonzero((linear.x_lower > 0) | (linear.x_upper < 1))
+    unit = np.eye(len(sigma))[fixed]
+    return _SigmaRows(
+        [*names, *(f"bounds of {sigma[j].name}" for j in fixed)],
+        np.vstack([matrix, unit]),
+        np.append(lower, np.ceil(linear.x_lower[fixed] - WHOLE)),
+        np.append(upper, np.floor(linear.x_upper[fixed] + WHOLE)),
+    )
+
+
+def _of(row: Any) -> Any:
+    return identify_variables(row.expr)
+
+
+@dataclass
+class _Proof:
+    """Closes boxes against ``cutoff``; ``tree`` and ``alphas`` are what is written, ``bounds`` of the parts closed."""
+
+    oracle: SvmOracle
+    price: Array
+    rows: _SigmaRows
+    cutoff: float
+    tree: list[Entry] = field(default_factory=list)
+    alphas: list[Array] = field(default_factory=list)
+    bounds: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        rows = self.rows
+        self._sided = OneSided.of(rows.matrix, rows.lower, rows.upper)
+        equal = rows.lower == rows.upper
+        above, below = np.isfinite(rows.upper), np.isfinite(rows.lower) & ~equal
+        self._owner = np.append(np.flatnonzero(above), np.flatnonzero(below))
+        self._sign = np.append(np.ones(above.sum()), -np.ones(below.sum()))
+        matrix = self._sign[:, None] * rows.matrix[self._owner]
+        sides = np.append(rows.upper[above], -rows.lower[below])
+        self._rows = Rows(matrix, sides, np.append(equal[above], np.zeros(below.sum(), dtype=bool)))
+        self._counts = len(sides) == 1 and not self._rows.equal[0] and bool((matrix[0] == 1.0).all())
+        n = self.price.size
+        self._number = np.zeros(POOL, dtype=int)
+        self._constant, self._slopes = np.full(POOL, -np.inf), np.zeros((POOL, n))
+        self._theta, self._kept = np.zeros((POOL, len(sides))), 0
+
+    def close(self) -> None:
+        """Close all boxes. Raises ModelError where one cannot be."""
+        n = self.price.size
+        todo = [(np.zeros(n), np.ones(n))]
+        while todo:
+            lower, upper = todo.pop()
+            if not narrow(lower, upper, self._sided):
+                self.tree.append(Entry(EMPTY))
+            elif not self._by_pool(lower, upper):
+                todo += self._visited(lower, upper)
+
+    def _least(self, constant: float, slopes: Array, theta: Array, lower: Array, upper: Array) -> tuple[float, Array]:
+        """Return the bound of multipliers on a box, and the reduced costs."""
+        d = self.price + slopes + self._rows.matrix.T @ theta
+        return constant - float(self._rows.sides @ theta) + float(np.minimum(d * lower, d * upper).sum()), d
+
+    def _by_pool(self, lower: Array, upper: Array) -> bool:
+        """Close a box by multipliers that closed another."""
+        d, theta = self.price + self._slopes, self._theta
+        if self._counts:
+            # The best theta for the only row, at most M: it takes the M - |lower| least of what may be chosen.
+            free = np.flatnonzero(lower < upper)
+            left = min(math.floor(float(self._rows.sides[0] - lower.sum()) + WHOLE), free.size)
+            ordered = np.sort(d[:, free], axis=1)
+            bounds = self._constant + d @ lower + np.minimum(ordered[:, :left], 0.0).sum(axis=1)
+            theta = np.maximum(-ordered[:, left : left + 1], 0.0) if left < free.size else np.zeros((POOL, 1))
+        else:
+            d = d + theta @ self._rows.matrix
+            bounds = self._constant - theta @ self._rows.sides + np.minimum(d * lower, d * upper).sum(axis=1)
+        k = int(np.argmax(bounds))
+        if bounds[k] >= self.cutoff:
+            self._enter(CLOSED, int(self._number[k]), theta[k], float(bounds[k]))
+        return bool(bounds[k] >= self.cutoff)
+
+    def _enter(self, kind: int, number: int, theta: Array, bound: float, columns: tuple[int, ...] = ()) -> None:
+        told = np.zeros(self.rows.lower.size)
+        np.add.at(told, self._owner, self._sign * theta)
+        self.bounds.append(bound)
+        self.tree.append(Entry(kind, number, told, columns))
+
+    def _learn(self, alpha: Array, constant: float, slopes: Array, theta: Array) -> int:
+        """Keep multipliers; return their number."""
+        k = self._kept % POOL
+        self._kept += 1
+        self._number[k], self._constant[k] = len(self.alphas), constant
+        self._slopes[k], self._theta[k] = slopes, theta
+        self.alphas.append(alpha)
+        return len(self.alphas) - 1
+
+    def _visited(self, lower: Array, upper: Array) -> list[tuple[Array, Array]]:
+        """Close a box, give choices up, or branch; return the boxes that are left, the next last."""
+        free = lower < upper
+        if not free.any():
+            self._close_point(lower)
+            return []
+        enough = self.cutoff + 1e-6 * abs(self.cutoff)
+        relaxed = self.oracle.relax(self.price, self._rows, lower, upper, accuracy=1e-4, enough=enough)
+        if relaxed is None:
+            return self._branched(lower, upper, int(np.flatnonzero(free)[0]))
+        answer, v = relaxed
+        slopes, theta = -0.5 * v**2, answer.theta
+        bound, d = self._least(answer.constant, slopes, theta, lower, upper)
+        costly = np.flatnonzero(free & (bound + np.abs(d) >= self.cutoff))
+        if bound >= self.cutoff:
+            self._enter(CLOSED, self._learn(answer.alpha, answer.constant, slopes, theta), theta, bound)
+            return []
+        if costly.size:
+            number = self._learn(answer.alpha, answer.constant, slopes, theta)
+            signed = tuple(int(j) + 1 if d[j] > 0 else -int(j) - 1 for j in costly)
+            self._enter(GIVEN_UP, number, theta, bound + float(np.abs(d[costly]).min()), signed)
+            lower[costly] = upper[costly] = np.where(d[costly] > 0, 0.0, 1.0)
+            if not narrow(lower, upper, self._sided):
+                self.tree.append(Entry(EMPTY))
+                return []
+            free = lower < upper
+            if not free.any():
+                self._close_point(lower)
+                return []
+        return self._branched(lower, upper, int(np.argmax(np.where(free, _score(answer.x, v), -1.0))))
+
+    def _close_point(self, chosen: Array) -> None:
+        """Close a single selection by SUB's multipliers."""
+        answer = self.oracle.solve(chosen, TIGHT)
+        slopes, none = -0.5 * answer.v**2, np.zeros(self._rows.sides.size)
+        constant = answer.bound - float(slopes @ chosen)
+        bound, _ = self._least(constant, slopes, none, chosen, chosen)
+        if bound < self.cutoff:
+            raise ModelError(
+                f"Features {np.flatnonzero(chosen).tolist()} have {answer.value:.9g}, which is better than what was "
+                "found by more than the gap: solve again with a smaller gap."
+            )
+        self._enter(CLOSED, self._learn(answer.alpha, constant, slopes, none), none, bound)
+
+    def _branched(self, lower: Array, upper: Array, j: int) -> list[tuple[Array, Array]]:
+        self.tree.append(Entry(BRANCH, columns=(j,)))
+        down, up = upper.copy(), lower.copy()
+        down[j], up[j] = 0.0, 1.0
+        return [(up, upper), (lower.copy(), down)]
+
+
+def _score(x: Array, v: Array) -> Array:
+    """Return how undecided choices are, and how much they weigh."""
+    scored: Array = np.minimum(x, 1.0 - x) * v**2
+    return scored
