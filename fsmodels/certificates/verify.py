@@ -163,7 +163,7 @@ def _objective(claim: Claim, X: Any, y: Array) -> tuple[float, str]:
 
 
 @dataclass
-class _Walk:
+class _Division:
     """Parts that multipliers are said to close: bounds on sigma, multipliers, and theta of each; ``why`` it broke."""
 
     lower: list[Array]
@@ -173,9 +173,9 @@ class _Walk:
     why: str = ""
 
 
-def _walked(claim: Claim) -> _Walk:
+def _walked(claim: Claim) -> _Division:
     """Divide the box as the tree says; each part is empty, or among those returned."""
-    n, walk = claim.price.size, _Walk([], [], [], [])
+    n, walk = claim.price.size, _Division([], [], [], [])
     todo, entries = [(np.zeros(n), np.ones(n))], iter(claim.tree)
     rows = OneSided.of(claim.matrix, claim.lower, claim.upper)
     while todo:
@@ -203,14 +203,14 @@ def _walked(claim: Claim) -> _Walk:
     return walk
 
 
-def _add(walk: _Walk, claim: Claim, entry: Entry, lower: Array, upper: Array) -> None:
+def _add(walk: _Division, claim: Claim, entry: Entry, lower: Array, upper: Array) -> None:
     walk.lower.append(lower)
     walk.upper.append(upper)
     walk.multipliers.append(entry.multipliers)
     walk.theta.append(np.zeros(claim.lower.size) if entry.theta is None else entry.theta)
 
 
-def _given_up(walk: _Walk, claim: Claim, entry: Entry, lower: Array, upper: Array) -> tuple[Array, Array]:
+def _given_up(walk: _Division, claim: Claim, entry: Entry, lower: Array, upper: Array) -> tuple[Array, Array]:
     """Add the parts that are given up: j + 1 for sigma_j = 1, -(j + 1) for 0; return what is left."""
     for signed in entry.columns:
         j, value = abs(signed) - 1, 1.0 if signed > 0 else 0.0
@@ -257,7 +257,7 @@ def narrow(lower: Array, upper: Array, rows: OneSided) -> bool:
     return True
 
 
-def _bounds(claim: Claim, walk: _Walk, X: Any, y: Array) -> Array:
+def _bounds(claim: Claim, walk: _Division, X: Any, y: Array) -> Array:
     """Return the proven bound of each part, less what rounding may have added to it; -inf where nothing is proven."""
     if not walk.multipliers:
         return np.zeros(0)
