@@ -143,7 +143,7 @@ class SvmOracle:
         self._screen, self._screen_at_points = (Screen(bounded=not self._loss.squared) for _ in range(2))
         self._pricing, self._neighbours = Pricing(), Neighbours(self._X.shape[1])
         self._large: Guide | None = None  # of the last large support
-        self._point: Guide | None = None  # of the last point that was bounded
+        self._near: Guide | None = None  # of the last relaxation or point: points are asked for at nodes
         self._asked = 0
         self._rows: Array | None = None  # Z' of dense data
         # b absorbs the shift where there is one
@@ -283,6 +283,7 @@ class SvmOracle:
                 self._pricing.adapt(right=not lost)
             w = np.zeros(n)
             w[support] = new.w
+            self._near = Guide(new.margins, w, new.offset)
             if not missed and not lost:
                 if new.bound < enough:  # else nothing below it is asked
                     costs, sigma = np.zeros(n), np.zeros(n)
@@ -300,24 +301,23 @@ class SvmOracle:
     def _bounded_at(
         self, support: Array, cost: Array, rows: Rows, point: Array, accuracy: float, enough: float, deadline: float
     ) -> Relaxed | None:
-        """Do what ``relax`` does where all is fixed by the compiled loop alone, from the last such point's margins."""
+        """Do what ``relax`` does where all is fixed by the compiled loop alone, from the last margins."""
         along = self._along(support, support.size)
         if along is None:
             return None
         terms, nobody = self._terms.of(support), np.zeros(self._y.size, dtype=bool)
-        part = None if self._point is None else self._screen_at_points.part(self._point, self._y, self._y.size, nobody)
+        part = None if self._near is None else self._screen_at_points.part(self._near, self._y, self._y.size, nobody)
         while True:
             new = relaxation.at_once(
                 along, support, terms, cost, rows, point, point,
                 accuracy=accuracy, enough=enough, deadline=deadline, part=part,
             )  # fmt: skip
-            if new is None:
-                return None
-            w = np.zeros(self._mean.size)
-            w[support] = new.w
-            self._point = Guide(new.margins, w, new.offset)
-            missed = new.bound < enough and new.left_out[0] > accuracy
+            missed = new is None or (new.bound < enough and new.left_out[0] > accuracy)
             self._screen_at_points.adapt(right=not missed)
+            if new is not None:
+                w = np.zeros(self._mean.size)
+                w[support] = new.w
+                self._near = Guide(new.margins, w, new.offset)
             if not missed or part is None:
                 return new
             part = None

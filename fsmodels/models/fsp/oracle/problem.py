@@ -71,11 +71,19 @@ class Terms:
         """Return those of some of the features."""
         if support.size == self.least.size:
             return self
-        if not self.edited:
+        if not self.edited:  # the same for all features
             k = support.size
-            return replace(self, slope=self.slope[: k + 1], least=self.least[:k], largest=self.largest[:k])
+            if k not in self._of_size:
+                self._of_size[k] = replace(
+                    self, slope=self.slope[: k + 1], least=self.least[:k], largest=self.largest[:k]
+                )
+            return self._of_size[k]
         slope = np.append(self.slope[support], self.slope[-1])
         return Terms(self.y, self.loss, self.need, slope, self.least[support], self.largest[support])
+
+    @cached_property
+    def _of_size(self) -> dict[int, Terms]:
+        return {}
 
     def gained(self, alpha: Array) -> float:
         """Return d'alpha, less what a squared loss takes of it: what alpha proves besides the weights and rows."""
