@@ -51,6 +51,8 @@ def named_pairs(
             f"{len(among)} features have {len(among) * (len(among) - 1) // 2} pairs: name the features or pairs to "
             'multiply, with_interactions("age", "dose").'
         )
+    if pairs is not None and (isinstance(pairs, str) or not isinstance(pairs, Iterable)):
+        raise DataError(f'with_interactions: pairs got {type(pairs).__name__}: give pairs=[("age", "dose")].')
     found = list(itertools.combinations(among, 2))
     for pair in () if pairs is None else pairs:
         if isinstance(pair, str) or not isinstance(pair, tuple | list) or len(pair) != 2:

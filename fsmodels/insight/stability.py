@@ -72,6 +72,10 @@ class Stability:
         Nogueira's; None where it is not defined.
     interval : (float, float) or None
         That of the index, at ``level``.
+    way : str
+        What runs are.
+    planned : int
+        How many were asked for; after Ctrl-C there are fewer.
     """
 
     found: Selection
@@ -81,6 +85,7 @@ class Stability:
     interval: tuple[float, float] | None
     level: float
     way: str
+    planned: int
 
     @property
     def frequency(self) -> pd.Series:
@@ -143,7 +148,8 @@ class Stability:
 
     def _reservations(self) -> str:
         """Say how many runs ended without a proof or a solution."""
-        said = ""
+        runs, planned = len(self.runs), self.planned
+        said = f" Stopped by Ctrl-C after {runs} of {planned} runs." if runs < planned else ""
         lost = len(self.runs) - len(self.weights)
         if lost:
             said += f" {lost} runs ended without a solution and do not count."
@@ -221,8 +227,7 @@ def stability(
     """
     if folds is not None and bootstraps is not None:
         raise ParameterError("stability: give folds or bootstraps, not both.")
-    if isinstance(level, bool) or not isinstance(level, float | int) or not 0 < level < 1:
-        raise ParameterError(f"stability: level={level!r} is not allowed: give a number between 0 and 1, such as 0.95.")
+    _check_level(level)
     for word in ("validation", "choose_by", "progress"):
         if word in words:
             raise ParameterError(f"stability does not take {word}: what a run leaves out is its held-out data.")
@@ -243,7 +248,7 @@ def stability(
             "(time_limit=)."
         )
     index, interval = stability_index(weights.notna(), level)
-    return Stability(found, pd.DataFrame(rows), weights, index, interval, level, way)
+    return Stability(found, pd.DataFrame(rows), weights, index, interval, level, way, len(parts))
 
 
 def stability_index(chosen: ArrayLike, level: float = 0.95) -> tuple[float | None, tuple[float, float] | None]:
@@ -256,6 +261,7 @@ def stability_index(chosen: ArrayLike, level: float = 0.95) -> tuple[float | Non
     >>> round(stability_index([[1, 1, 0], [1, 0, 1]])[0], 12)
     -0.5
     """
+    _check_level(level)
     try:
         Z = np.asarray(chosen, dtype=float)
     except (TypeError, ValueError):
@@ -276,6 +282,11 @@ def stability_index(chosen: ArrayLike, level: float = 0.95) -> tuple[float | Non
     return index, (index - reach, index + reach)
 
 
+def _check_level(level: Any) -> None:
+    if isinstance(level, bool) or not isinstance(level, float | int) or not 0 < level < 1:
+        raise ParameterError(f"level={level!r} is not allowed: give a number between 0 and 1, such as 0.95.")
+
+
 def _run(model: str, words: dict[str, Any], part: Resample) -> dict[str, Any]:
     """Return what a run says, in plain numbers, so that a worker can send it."""
     with own_clock():
@@ -291,5 +302,5 @@ def _run(model: str, words: dict[str, Any], part: Resample) -> dict[str, Any]:
         "training_error": found.training_error,
         "held_out_error": found.error(part.held_out) if selected and part.held_out is not None else None,
         "seconds": found.seconds,
-        "weights": {name: found.weights[name] for name in found.selected} if selected else None,
+        "weights": {name: found.weights.get(name, 0.0) for name in found.selected} if selected else None,
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from fsmodels.checks import choice
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.selection.report import as_json
 from fsmodels.selection.selection import Selection
@@ -105,8 +106,7 @@ class SelectionPath(pd.DataFrame):
         >>> len(path.choose("one-se").selected) <= len(path.choose("best").selected)
         True
         """
-        if rule not in ("best", "one-se"):
-            raise ParameterError(f'choose: rule={rule!r} is not known: use "one-se" or "best".')
+        choice("rule", rule, ["one-se", "best"])
         by_folds = self.errors is not None
         if not by_folds and (rule == "one-se" or "validation_error" not in self.columns):
             also = ", or validation= for its error on other data" if rule == "best" else ""
@@ -187,8 +187,7 @@ class SelectionPath(pd.DataFrame):
         """
         from fsmodels.selection.pictures import draw_path
 
-        if y not in ("objective", "error"):
-            raise ParameterError(f'plot: y={y!r} is not known: use "objective" or "error".')
+        choice("y", y, ["objective", "error"])
         return draw_path(self, y, ax)
 
     def __repr__(self) -> str:

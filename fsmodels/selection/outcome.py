@@ -118,7 +118,7 @@ class Outcome(Deciding):
         {'sgot': {'weight': -1.41, 'weight_original': -0.14}, 'sgpt': {'weight': 1.14, 'weight_original': 0.06}}
         """
         original = self.weights_original or {}
-        weights = {name: self.weights[name] for name in self.selected}
+        weights = {name: self.weights.get(name, 0.0) for name in self.selected}  # a kernel's may lack one that is 0
         frame = pd.DataFrame(
             {"weight": weights, "weight_original": {name: original.get(name, np.nan) for name in weights}}, dtype=float
         )

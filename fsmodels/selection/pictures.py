@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fsmodels.errors import ParameterError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -18,6 +20,8 @@ NAMES = {"max_features": "features allowed", "budget": "sum of shares", "C": "C"
 
 def axes(ax: Axes | None, height: float = 3.4) -> Axes:
     """Return the axes to draw on, a new figure's where none are given."""
+    if ax is not None and not hasattr(ax, "errorbar"):
+        raise ParameterError(f"ax is {type(ax).__name__}: give matplotlib's Axes, as in ax=plt.subplots()[1].")
     if ax is not None:
         return ax
     from matplotlib.figure import Figure

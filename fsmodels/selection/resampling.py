@@ -55,7 +55,14 @@ def folds_of(data: Dataset, folds: Any, seed: int) -> list[Resample]:
             f"folds got {type(folds).__name__}: give a number such as 5, a splitter of scikit-learn, or pairs of rows."
         )
     raw, methods = _raw(data)
-    parts = [_part(raw, learn, held, methods, k) for k, (learn, held) in enumerate(pairs, start=1)]
+    try:
+        found = [(np.asarray(learn), np.asarray(held)) for learn, held in pairs]
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "folds gives what are no pairs of rows to learn from and rows held out: give a number such as 5, or a "
+            "splitter of scikit-learn."
+        ) from None
+    parts = [_part(raw, learn, held, methods, k) for k, (learn, held) in enumerate(found, start=1)]
     if len(parts) < 2:
         raise ParameterError(f"folds gives {len(parts)} part: give 2 or more.")
     return parts
@@ -94,19 +101,22 @@ def many(function: Callable[[Resample], Any], parts: list[Resample], n_jobs: int
     """
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise ParameterError(f"n_jobs={n_jobs!r} is not allowed: give a number of workers, or -1 for one a core.")
-    if n_jobs != 1:
-        import joblib
-
-        return list(joblib.Parallel(n_jobs=int(n_jobs))(joblib.delayed(function)(part) for part in parts))
     done: list[Any] = []
     with interrupt.run():
-        for part in parts:
-            if interrupt.pressed():
-                break
-            try:
-                done.append(function(part))
-            except KeyboardInterrupt:
-                if not done:
-                    raise
-                break
+        try:
+            if n_jobs == 1:
+                for part in parts:
+                    if interrupt.pressed():
+                        break
+                    done.append(function(part))
+            else:
+                import joblib
+
+                workers = joblib.Parallel(n_jobs=int(n_jobs), return_as="generator")
+                with interrupt.raising():
+                    for one in workers(joblib.delayed(function)(part) for part in parts):
+                        done.append(one)  # one by one, so that Ctrl-C keeps them
+        except KeyboardInterrupt:
+            if not done:
+                raise
     return done

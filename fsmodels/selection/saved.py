@@ -101,7 +101,7 @@ class SavedSelection(Deciding):
     def table(self) -> pd.DataFrame:
         """Return a frame of the selected features, the largest weight first: ``weight``, ``weight_original``."""
         original = self.content.get("weights_original") or {}
-        rows = {name: [self.weights[name], original.get(name, np.nan)] for name in self.selected}
+        rows = {name: [self.weights.get(name, 0.0), original.get(name, np.nan)] for name in self.selected}
         frame = pd.DataFrame.from_dict(rows, orient="index", columns=["weight", "weight_original"], dtype=float)
         order = frame["weight"].abs().sort_values(ascending=False, kind="stable").index
         return frame.loc[order].rename_axis("feature")

@@ -176,7 +176,9 @@ def read_sides(recipe: Recipe, given: Mapping[str, Any], data: Dataset) -> Sides
             sides += [Side(kind, kind, tuple(names), list(names))] if names else []
             continue
         if kind == "signs":
-            sides += [_signs(given[kind])] if given.get(kind) else []
+            directions = given.get(kind)
+            nothing = directions is None or (isinstance(directions, Mapping | list | tuple) and not directions)
+            sides += [] if nothing else [_signs(directions)]
             continue
         if kind == "hierarchy":
             wanted = given.get(kind)

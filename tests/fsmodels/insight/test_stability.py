@@ -6,9 +6,11 @@ import pickle
 import matplotlib as mpl
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
 import fsmodels as fs
+from fsmodels.selection.resampling import bootstraps_of, many
 
 mpl.use("Agg")
 
@@ -169,3 +171,39 @@ def test_runs_that_stopped_early_are_said_to_be_open(data):
 def test_bad_words_are_refused(data, words, message):
     with pytest.raises(fs.errors.Error, match=message):
         fs.stability(data, **{"max_features": 2, **words})
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_keeps_what_is_done(data, monkeypatch, n_jobs):
+    done = []
+
+    def slow(part):
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(part)
+        return len(done)
+
+    if n_jobs == 2:  # in this process, so that its workers see ``done``
+        import joblib
+
+        with joblib.parallel_config("sequential"):
+            assert many(slow, bootstraps_of(data, 6, 0), n_jobs) == [1, 2, 3]
+    else:
+        assert many(slow, bootstraps_of(data, 6, 0), n_jobs) == [1, 2, 3]
+    done[:] = [0, 0, 0]
+    with pytest.raises(KeyboardInterrupt):
+        many(slow, bootstraps_of(data, 6, 0), 1)
+
+
+def test_runs_that_ctrl_c_left_out_are_told(data, monkeypatch):
+    monkeypatch.setattr("fsmodels.insight.stability.many", lambda run, parts, n_jobs: [run(part) for part in parts[:3]])
+    assert "Stopped by Ctrl-C after 3 of 5 runs." in fs.stability(data, "rfe", max_features=2, bootstraps=5).sentence
+
+
+def test_sparse_data_stay_sparse(data):
+    dense = fs.Dataset.from_arrays(np.where(abs(data.X) > 1, data.X, 0.0), data.y)
+    held = fs.Dataset.from_arrays(sparse.csr_array(dense.X), data.y)
+    found = fs.stability(held.scaled("unit-ball"), max_features=2, bootstraps=3)
+    by_dense = fs.stability(dense.scaled("unit-ball"), max_features=2, bootstraps=3)
+    assert found.frequency.equals(by_dense.frequency)
+    assert found.found.data.is_sparse

@@ -50,6 +50,9 @@ SIDES = {
     "at_least": (["a"], 1),
     "force_in": ("a",),
     "force_out": ("a",),
+    "at_most_of_group": ({"a": "x", "b": "x"}, 1),
+    "hierarchy": ({"a": ("b", "c")}, "weak"),
+    "signs": ({"a": "+"},),
 }
 
 
@@ -65,17 +68,29 @@ def calls(data):
     found, kernel = fs.select(data, "svm"), fs.select(data, "ao-simple", C=1, penalty=0.01)
     model = fs.fsp.fsp_m(data, max_features=2)
     frame = data.to_frame()
-    for name in ("decision", "predict", "error", "measure"):
+    for name in ("decision", "predict", "error", "measure", "save"):
         yield f"found.{name}", getattr(found, name)
         yield f"kernel.{name}", getattr(kernel, name)
     yield "found.measure(names)", lambda x: found.measure(data, x)
     for p in ("data", "model", "max_features", "C", "penalty", "budget", "requires", "excludes", "force_in", "solver",
-              "validation", "choose_by", "scale", "progress", "time_limit"):  # fmt: skip
+              "validation", "choose_by", "scale", "progress", "time_limit", "at_most_of_group", "hierarchy", "signs",
+              "fair"):  # fmt: skip
         given = {"data": data, "model": "fsp-m", "max_features": 2}
         yield f"select({p})", lambda x, p=p, given=given: fs.select(**{**given, p: x})
-    for p in ("data", "model", "max_features", "C", "penalty", "validation"):
-        given = {"data": data, "model": "fsp-m", "max_features": [1]}
+    for p in ("data", "model", "max_features", "C", "penalty", "validation", "folds", "n_jobs", "fair"):
+        given = {"data": data, "model": "fsp-m", "max_features": [1], **({"folds": 2} if p == "n_jobs" else {})}
         yield f"path({p})", lambda x, p=p, given=given: fs.path(**{**given, p: x})
+    for p in ("data", "model", "folds", "bootstraps", "seed", "n_jobs", "level", "scale", "fair"):
+        given = {"data": data, "model": "relief", "max_features": 1, **({} if p == "folds" else {"bootstraps": 2})}
+        yield f"stability({p})", lambda x, p=p, given=given: fs.stability(**{**given, p: x})
+    path = fs.path(data, "relief", max_features=[1, 2, 3], folds=2)
+    for name in ("choose", "plot"):
+        yield f"path.{name}", getattr(path, name)
+    yield "path.knee", lambda x: path.knee(C=x)
+    yield "path.plot(ax)", lambda x: path.plot("objective", x)
+    yield "stability_index", fs.stability_index
+    yield "stability_index(level)", lambda x: fs.stability_index([[0, 1], [1, 1]], x)
+    yield "load_selection", fs.load_selection
     yield "solve", fs.solve
     yield "solve(solver)", lambda x: fs.solve(model, x)
     for name, given in BUILDERS.items():
@@ -93,6 +108,16 @@ def calls(data):
                 f"{name}, argument {k + 2}",
                 lambda x, state=state, given=given, k=k: state(model, *given[:k], x, *given[k + 1 :]),
             )
+    for k in range(3):
+        given = (data, [0, 1] * 8, 0.1)
+        yield (
+            f"fair, argument {k + 2}",
+            lambda x, k=k, given=given: fs.side_constraints.fair(model, *given[:k], x, *given[k + 1 :]),
+        )
+    yield "data.with_interactions(pairs)", lambda x: data.with_interactions(pairs=x)
+    yield "data.with_aside", lambda x: data.with_aside(g=x)
+    for name in ("set_aside", "with_interactions", "correlated", "members"):
+        yield f"data.{name}", getattr(data, name)
     for name in ("scaled", "take", "select_features", "folds", "apply_scale_to", "split"):
         yield f"data.{name}", getattr(data, name)
     yield "data.split(seed)", lambda x: data.split(seed=x)
@@ -100,13 +125,14 @@ def calls(data):
     yield "data.original_weights", lambda x: data.original_weights(x, x)
     for name in ("from_csv", "from_frame", "from_svmlight"):
         yield name, getattr(fs.Dataset, name)
-    for p in ("target", "drop", "positive"):
+    for p in ("target", "drop", "positive", "aside"):
         yield f"from_frame({p})", lambda x, p=p: fs.Dataset.from_frame(frame, **{p: x})
     yield "from_arrays", lambda x: fs.Dataset.from_arrays(x, [0, 1])
     yield "from_arrays(y)", lambda x: fs.Dataset.from_arrays([[1.0], [2.0]], x)
     yield "from_arrays(features)", lambda x: fs.Dataset.from_arrays([[1.0], [2.0]], [0, 1], features=x)
     yield "load_dataset", fs.load_dataset
     yield "read_costs", fs.read_costs
+    yield "read_groups", fs.read_groups
     yield "load_bags", fs.instances.load_bags
     yield "embed", fs.instances.embed
     for name in ("information_gain", "mutual_information", "relief", "kernel_rfe"):
@@ -128,12 +154,16 @@ def test_wrong_arguments_end_in_errors_of_our_own(data):
                     raw.append(f"{call} with {kind}: {len(str(error))} letters")
             except Exception as error:
                 raw.append(f"{call} with {kind}: {type(error).__name__}: {error}"[:200])
-    assert not raw
+    assert not raw, "\n".join(raw)
     assert refused > 800
 
 
 ROWS = [
-    (lambda d: fs.select(d, "svm").predict([1, 2]), "needs a Dataset or a DataFrame and got list"),
+    (
+        lambda d: fs.select(d, "svm").predict([1, 2]),
+        r"have shape \(2,\): give rows of 3 values, the features in their order",
+    ),
+    (lambda d: fs.select(d, "svm").predict("new"), "needs samples and got str"),
     (lambda d: fs.select(d, "svm").error(d.to_frame()), "needs a Dataset and got DataFrame"),
     (lambda d: fs.select(d, "svm", validation=d.to_frame()), "needs a Dataset and got DataFrame"),
     (lambda d: fs.solve(d), "needs a Pyomo ConcreteModel and got Dataset"),
