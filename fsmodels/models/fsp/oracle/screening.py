@@ -52,7 +52,7 @@ class Screen:
         """
         margins = start.margins
         most = min(max(LEAST, int(self._share * y.size)), at_most)
-        if at_most >= y.size and (self._share > MOST or most >= y.size):
+        if at_most >= y.size and ((self._share > MOST and not also.any()) or most >= y.size):
             return None
         stays = also.copy()
         stays[np.argpartition(np.abs(1 - margins) if self._bounded else margins, most)[:most]] = True
