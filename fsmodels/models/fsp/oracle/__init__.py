@@ -248,7 +248,7 @@ class SvmOracle:
                 return new, self._slopes(new.alpha, new.v)
         near, terms = self._neighbours.nearest(lower[:n], upper[:n]), self._terms.of(support)
         among = self._pricing.part(near, support, lower[support] > 0)
-        start = self._large if near is None else Guide(self._margins(near), near.w, near.offset)
+        start = self._large if near is None else Guide(self._margins(near[0]), near[0].w, near[0].offset)
         columns, found, also = None, None, np.zeros(samples, dtype=bool)
         for attempt in range(ATTEMPTS):
             part = None

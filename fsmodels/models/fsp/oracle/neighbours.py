@@ -11,6 +11,7 @@ import numpy as np
 
 from fsmodels.models.proofs.svm import Array
 
+NARROW, FEW = 0.1, 10  # what a bound that the other has and this one has not counts for; how many
 MOST, CELLS = 400, 2_000_000  # relaxations kept, and numbers of each kind
 
 
@@ -44,14 +45,18 @@ class Neighbours:
             self._solved[self._at] = solved
         self._in[self._at], self._out[self._at], self._sigma[self._at] = lower > 0, upper <= 0, solved.sigma
 
-    def nearest(self, lower: Array, upper: Array) -> Solved | None:
-        """Return the nearest of those with wider bounds, the latest of several; the latest of all where none has."""
+    def nearest(self, lower: Array, upper: Array) -> tuple[Solved, Array] | None:
+        """Return the nearest of those with wider bounds, and the largest sigma of the nearest few of all.
+
+        The latest of several, and the latest of all where none has wider bounds.
+        """
         count = len(self._solved)
         if not count:
             return None
         inside, outside = (lower > 0).astype(np.float32), (upper <= 0).astype(np.float32)
         narrower = self._in[:count] @ (1 - inside) + self._out[:count] @ (1 - outside)
         moves = self._sigma[:count] @ (outside - inside)
+        near = np.argsort(moves + NARROW * narrower, kind="stable")[:FEW]
         moves[narrower > 0] = np.inf
         best = self._at if moves[self._at] <= moves.min() else int(np.argmin(moves))
-        return self._solved[best]
+        return self._solved[best], np.maximum(self._sigma[near].max(axis=0), self._solved[best].sigma)

@@ -13,10 +13,10 @@ from fsmodels.models.fsp.oracle.neighbours import Solved
 from fsmodels.models.proofs.svm import Array
 
 LEAST = 12  # columns that stay in any case
-SPARE, LOWEST, HIGHEST = 1.3, 1.1, 3.0  # columns that stay for each that is above 0 there: at first, and limits
+SPARE, LOWEST, HIGHEST = 1.3, 1.1, 2.0  # columns that stay for each that is above 0 there: at first, and limits
 NARROWER, WIDER = 0.98, 1.1  # after a right guess and after a wrong one
 ABOVE = 0.01  # sigma from which on a column counts as above 0, which an interior point never leaves quite at 0
-JOINING = 0.5  # of the columns that stayed, as many may join them at once
+JOINING = 1.0  # columns that may join at once for each that stayed
 ALL = 0.7  # of the columns: beyond, all stay
 
 
@@ -26,16 +26,16 @@ class Pricing:
     def __init__(self) -> None:
         self._spare = SPARE
 
-    def part(self, near: Solved | None, support: Array, needed: Array) -> Array:
+    def part(self, near: tuple[Solved, Array] | None, support: Array, needed: Array) -> Array:
         """Return a guess which columns stay, as positions in ``support``; all where nothing is known, or to be gained.
 
         ``support`` (k,): the features whose sigma may be above 0. ``needed`` (k,): which have to stay in any case.
         """
         if near is not None:
-            stays = needed | (near.sigma[support] > ABOVE)
+            stays = needed | (near[1][support] > ABOVE)
             most = int(max(LEAST, self._spare * np.count_nonzero(stays)))
             if most < ALL * support.size:
-                stays[np.argpartition(near.costs[support], most)[:most]] = True
+                stays[np.argpartition(near[0].costs[support], most)[:most]] = True
                 if int(np.count_nonzero(stays)) < ALL * support.size:
                     return np.flatnonzero(stays)
         return np.arange(support.size)

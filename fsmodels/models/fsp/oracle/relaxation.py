@@ -62,7 +62,7 @@ __all__ = ["AtSupport", "Relaxed", "Rows", "Terms", "at_once", "at_support", "mi
 
 ITERATION_LIMIT = 60
 PATIENCE = 12  # iterations without a better gap
-COMPILED = 400  # most columns of the compiled loop
+COMPILED = 200  # most columns of the compiled loop
 PACE = 1e9  # of its multiplications a second, on the slow side
 COMPILING = 60.0  # s left from which on there is time to compile it, which takes 5 to 15 once
 AIM = 1e-9  # by how much more than enough it aims
