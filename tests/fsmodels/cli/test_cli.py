@@ -148,10 +148,13 @@ def test_options_of_the_solver_are_typed_and_reach_it(folder, capsys):
         "0.01",
         "--seed",
         "5",
+        "--threads",
+        "1",
     ]
     assert run(capsys, *words, *more)[0] == 0
     content = json.loads((folder / "out.json").read_text("utf-8"))
-    expected = {"oracle": "pyomo", "iteration_limit": 400, "gap": 0.01, "seed": 5, "time_limit": TIME_LIMIT}
+    expected = {"oracle": "pyomo", "iteration_limit": 400, "gap": 0.01, "seed": 5, "threads": 1}
+    expected["time_limit"] = TIME_LIMIT
     assert content["solver"] == {"name": "benders", "options": expected}
     assert content["seed"] == 5
 

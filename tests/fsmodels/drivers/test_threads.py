@@ -25,6 +25,7 @@ from solvers.errors import SolverFailure
 from solvers.facts.base import facts_of
 
 DRIVER = "branch-and-cut"
+SOAK = int(os.environ.get("FSMODELS_SOAK", "1"))
 needs_fork = pytest.mark.skipif(not forks.possible(), reason="processes are forked on Linux only")
 
 
@@ -125,6 +126,38 @@ def test_two_processes_prove_what_one_does(name, edit):
     assert table["Bound"].dropna().is_monotonic_increasing
     assert table["Incumbent"].dropna().is_monotonic_decreasing
     assert (table["Bound"].dropna() <= one.objective * (1 + 1e-7)).all()
+
+
+@needs_fork
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20 * SOAK))
+def test_random_instances_solved_again_with_a_row_end_where_one_process_does(seed, monkeypatch):
+    monkeypatch.setattr(forks.Forks, "first", 0.01)
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 16))
+    data, weights, side = (
+        alike(int(rng.integers(30, 90)), n, seed=seed),
+        rng.integers(-2, 4, n),
+        int(rng.integers(1, 7)),
+    )
+    C, M, kind = float(10 ** rng.uniform(-1, 1.5)), int(rng.integers(2, 6)), rng.integers(3)
+    found = []
+    for words in ({"threads": 1}, {"threads": int(rng.integers(2, 4)), "memory": solvers.Memory()}):
+        if kind == 0:
+            model = fs.fsp.fsp_m(data, max_features=M, C=C)
+        elif kind == 1:
+            model = fs.fsp.fsp_lambda(data, penalty=0.3 * C, C=C)
+        else:
+            model = fs.concave.fs(data, penalty=0.03, max_features=M)
+        found.append(solved(model, **words))
+        row = sum(int(a) * v for a, v in zip(weights, model.sigma.values(), strict=True))
+        model.row = pyo.Constraint(expr=row <= side)
+        found.append(solved(model, **words))
+    for one, several in zip(found[:2], found[2:], strict=True):
+        assert several.status is one.status
+        if one.objective is not None:
+            assert several.objective == pytest.approx(one.objective, rel=3e-5, abs=1e-9)
+            assert max(one.bound, several.bound) <= min(one.objective, several.objective) * (1 + 1e-7) + 1e-9
 
 
 @pytest.fixture(scope="module")
@@ -423,13 +456,15 @@ def test_what_a_process_of_joblib_meets_ends_the_run_with_what_there_is(some_hun
     assert "no such node" in result.message
 
 
-def test_a_cluster_explores_the_tree(some_hundred_nodes, optimum):
+@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.slow)])  # that import it all
+def test_a_cluster_explores_the_tree(processes, some_hundred_nodes, optimum):
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local,
+        distributed.LocalCluster(2, threads_per_worker=1, processes=processes, dashboard_address=None) as local,
         distributed.Client(local),
         joblib.parallel_config("dask"),
     ):
         result = solved(some_hundred_nodes)
     assert (result.status, result.details["processes"]) == (SolutionStatus.OPTIMAL, 2)
     assert result.objective == pytest.approx(optimum, rel=1e-6)
+    assert not result.message
