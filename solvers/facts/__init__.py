@@ -8,6 +8,7 @@ from solvers.facts.blocks import Block, Blocks, PenaltyValues
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change
 from solvers.facts.composite import CompositeRisk, RiskRow
+from solvers.facts.edited import Adapted, EditedSub, Inexpressible
 from solvers.facts.k_support import half_conjugate, half_norm, vertices
 from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
 from solvers.facts.row_bound import RowBound
@@ -20,6 +21,7 @@ from solvers.model.known_rows import keep
 from solvers.model.linear import LinearRows
 
 __all__ = [
+    "Adapted",
     "Block",
     "Blocks",
     "Certificate",
@@ -27,7 +29,9 @@ __all__ = [
     "CompositeRisk",
     "Cut",
     "Cuts",
+    "EditedSub",
     "Facts",
+    "Inexpressible",
     "Inside",
     "LinearRows",
     "Moved",

@@ -189,6 +189,9 @@ class Structure(Facts):
         parameters of now, or None.
     starts : list of arrays
         Points at which a first cut is worth having; they need not satisfy the master's rows.
+    adapt : callable, optional
+        An edited subproblem in numbers (``edited.EditedSub``) -> what answers for it (``edited.Adapted``); raises
+        ``edited.Inexpressible`` where the oracle cannot take it.
     only_as_built : str
         What else holds for the model as built only (the proven big-M, say). Not empty: no solver may solve the model
         after an edit of its subproblem.
@@ -218,6 +221,7 @@ class Structure(Facts):
     identity: Callable[[], Hashable] | None = field(default=None, kw_only=True)
     carry: Callable[[Cut, float, Any, Any], Cut | None] | None = field(default=None, kw_only=True)
     starts: list[np.ndarray] = field(default_factory=list)
+    adapt: Callable[[Any], Any] | None = None
     only_as_built: str = ""
     instead: str = 'Build it with form="perspective" and edit that.'
     detached: Callable[[], Detached] | None = field(default=None, kw_only=True)

@@ -17,12 +17,13 @@ import pyomo.environ as pyo
 from scipy import sparse
 
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.fsp.edited_sub import EditedFast
 from fsmodels.models.fsp.oracle import SvmOracle, SvmSolution
 from fsmodels.models.fsp.oracle.relaxation import Rows
+from fsmodels.models.fsp.rows import one_sided
 from fsmodels.models.proofs.losses import LossKind
-from solvers.facts import Cut, LinearRows, RelaxedAnswer, SubAnswer
+from solvers.facts import Adapted, Cut, EditedSub, LinearRows, RelaxedAnswer, SubAnswer
 
-BORDER = 200  # rows of the master beside which the joint relaxation is still fast
 NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its support costs
 
 
@@ -63,7 +64,7 @@ class FastSub:
     ) -> RelaxedAnswer | None:
         """Solve the continuous relaxation of the master with SUB: ``facts.structure.Relaxation``."""
         if self._rows is None or self._rows[0] is not master:
-            self._rows = master, _one_sided(master)
+            self._rows = master, one_sided(master)
         rows = self._rows[1]
         if rows is None or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
             return None
@@ -75,6 +76,10 @@ class FastSub:
         answer, v = found
         cut = Cut(answer.constant, -0.5 * v**2)
         return RelaxedAnswer(answer.bound + master.constant, answer.x, answer.reduced_costs, cut)
+
+    def adapt(self, sub: EditedSub) -> Adapted:
+        """Return what answers for an edited SUB. Raises Inexpressible."""
+        return EditedFast(self._model, self._X, self._y, self._form, self._kind, sub).adapted()
 
     def detached(self) -> FastSub:
         """Return what answers as this one now does, and knows no model: for other processes."""
@@ -135,19 +140,6 @@ def carry(cut: Cut, value: float, then: tuple[Any, ...], now: tuple[Any, ...]) -
     most, at = now[0] / then[0], cut.constant - value
     t = min(most, cut.constant / (2.0 * at)) if 0.0 < at < np.inf else most
     return Cut(t * cut.constant, t * t * cut.coefficients) if t > 0.0 else None
-
-
-def _one_sided(master: LinearRows) -> Rows | None:
-    """Return the master's rows as <= and =; None where there are too many to border a system with."""
-    lower, upper = master.lower, master.upper
-    equal = lower == upper
-    below, above = np.isfinite(lower) & ~equal, np.isfinite(upper)
-    if int(below.sum() + above.sum()) > BORDER:
-        return None
-    matrix = np.vstack([master.matrix[above].toarray(), -master.matrix[below].toarray()])
-    return Rows(
-        matrix, np.append(upper[above], -lower[below]), np.append(equal[above], np.zeros(int(below.sum()), bool))
-    )
 
 
 class Reweighting:

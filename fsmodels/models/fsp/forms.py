@@ -192,6 +192,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, kind: Los
         oracle=fast,
         relaxation=fast.relax,
         detached=fast.detached,
+        adapt=fast.adapt,
         score=error_rate,
         selected=by_sigma,
         suggest=Reweighting(model),

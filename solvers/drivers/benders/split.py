@@ -34,7 +34,8 @@ class SplitModel:
     the subproblem, ``coupling_edits`` those of them that change how the complicating variables act on it; where these
     are rows, terms and narrower bounds that were added, and nothing else, it is ``restricted``. ``linking_rows`` are
     linear rows of the user's own on both parts of a structure with switches. ``mixed`` names rows and terms that hold
-    both kinds of variables, and may not. ``structure`` is the model's, with what it has adopted.
+    both kinds of variables, and may not. ``taken``: the structure's oracle takes the edits. ``structure`` is the
+    model's, with what it has adopted.
     """
 
     structure: Structure
@@ -50,6 +51,7 @@ class SplitModel:
     coupling_edits: list[str] = field(default_factory=list)
     mixed: list[str] = field(default_factory=list)
     restricted: bool = False
+    taken: bool = False
     links: Any = None  # holds the rows that stand for disjunctions in the master
     held: dict[int, list[Any]] = field(default_factory=dict)  # of the subproblem's rows and terms that were walked
 

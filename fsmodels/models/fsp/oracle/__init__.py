@@ -241,7 +241,8 @@ class SvmOracle:
         """
         deadline = time.perf_counter() + (math.inf if time_limit is None else time_limit)
         n, samples = self._mean.size, self._y.size
-        support = np.flatnonzero(upper[:n])
+        support = self._support(upper)
+        rows = self._beside(rows, support)
         if not (lower < upper).any():
             new = self._bounded_at(support, cost, rows, lower, accuracy, enough, deadline)
             if new is not None:
@@ -331,6 +332,14 @@ class SvmOracle:
         if sp.issparse(self._X):
             scores -= float(self._mean @ near.w)
         return 1 - self._terms.need + self._y * scores
+
+    def _support(self, most: Array) -> Array:
+        """Return the features whose weights may be other than 0, where sigma is at most so much."""
+        return np.flatnonzero(most[: self._mean.size])
+
+    def _beside(self, rows: Rows, support: Array) -> Rows:
+        """Return the rows of a relaxation with those that SUB has itself."""
+        return rows
 
     def _slopes(self, alpha: Array, v: Array | None) -> Array:
         """Return X' (y alpha), of all features, where ``v`` is not that."""

@@ -742,7 +742,11 @@ def _prepared(
                 t -= G[a, j] * w[j]
                 size = max(size, abs(G[a, j]))
             kappa[a] = max(t, max(0.3 * abs(t), 1e-3 * max(1.0, abs(b[a]))))
-            theta[a] = math.sqrt(2.0 * typical) / size if size > 0.0 else 0.1 * biggest / abs(on_b[a])
+            theta[a] = math.inf
+            if size > 0.0:
+                theta[a] = math.sqrt(2.0 * typical) / size
+            if on_b[a] != 0.0:
+                theta[a] = min(theta[a], 0.1 * biggest / abs(on_b[a]))
     # v~ = w / sigma where a multiplier can make it so, and products of the size of the others, but no larger v~
     size = 0.3 * math.sqrt(2.0 * typical)
     for q in range(lows.size):

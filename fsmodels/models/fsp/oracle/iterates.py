@@ -124,10 +124,11 @@ class Iterates:
         v = self.fixed_v + self.Z.T @ self.alpha
         typical = max(1e-8, 0.5 * float(v @ v) / max(1, v.size), float(np.abs(self.c).max(initial=0.0)))
         reach, on_b = np.abs(self.G).max(axis=1, initial=0.0), np.abs(self.on_b)
-        beside = np.full(on_b.size, typical)
-        np.divide(0.1 * float(C.max()), on_b, out=beside, where=on_b > 0)
-        np.divide(math.sqrt(2 * typical), reach, out=beside, where=reach > 0)
-        self.theta = np.where(inside, beside, 0.0)
+        along = [
+            np.divide(size, held, out=np.full(held.size, np.inf), where=held > 0)
+            for size, held in ((math.sqrt(2 * typical), reach), (0.1 * float(C.max()), on_b))
+        ]
+        self.theta = np.where(inside, np.where(self.on_x, typical, np.minimum(*along)), 0.0)
         # v~ = w / sigma where a multiplier can make it so, and products of the size of the others, but no larger v~
         at = np.divide(self.w, self.sigma, out=np.zeros_like(self.w), where=self.sigma > 0)
         most = 0.3 * math.sqrt(2 * typical)

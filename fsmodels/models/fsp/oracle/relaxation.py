@@ -58,7 +58,17 @@ from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows, Term
 from fsmodels.models.fsp.oracle.screening import Screened
 from fsmodels.models.proofs.svm import TINY, Array
 
-__all__ = ["AtSupport", "Relaxed", "Rows", "Terms", "at_once", "at_support", "minimise"]
+__all__ = [
+    "AtSupport",
+    "Relaxed",
+    "Rows",
+    "Terms",
+    "at_once",
+    "at_support",
+    "compiled_loop",
+    "most_iterations",
+    "minimise",
+]
 
 ITERATION_LIMIT = 60
 PATIENCE = 12  # iterations without a better gap
@@ -152,7 +162,7 @@ def at_support(
         kernel.node(
             *along, np.arange(k), y, C, np.zeros(k), np.empty((0, k)), np.empty(0), np.empty(0, dtype=bool), sigma,
             sigma, np.arange(y.size), nothing, False, np.zeros(k + 1), tolerance, (math.inf,),
-            _iterations(y.size, k, left), terms.need, np.empty((0, k)), np.empty(0), terms.slope, terms.least,
+            most_iterations(y.size, k, left), terms.need, np.empty((0, k)), np.empty(0), terms.slope, terms.least,
             terms.largest, terms.shift, terms.loss.squared,
         )
     )  # fmt: skip
@@ -164,7 +174,7 @@ def at_support(
     return AtSupport(value, b, bound, alpha, v, w, int(numbers[6]))
 
 
-def _iterations(samples: int, columns: int, left: float) -> int:
+def most_iterations(samples: int, columns: int, left: float) -> int:
     """Return how many iterations may be run that nothing can break off."""
     return int(max(0, min(ITERATION_LIMIT, left * PACE / (samples * (columns + 10) ** 2))))
 
@@ -211,7 +221,7 @@ def at_once(
         goals,
         kernel.node(
             along[0], which, stay, y, C, cost, *rows.arrays, lower, most, kept, far,
-            part is not None, start, accuracy, goals, _iterations(kept.size, stay.size, left), own.need,
+            part is not None, start, accuracy, goals, most_iterations(kept.size, stay.size, left), own.need,
             *own_rows.beside(stay.size), own.slope, own.least, own.largest, own.shift, own.loss.squared,
         ),
         strict=False,

@@ -1,0 +1,231 @@
+r"""An edited SUB at one sigma: the terms of ``problem`` with all of x fixed, its best point, and points that clash.
+
+The bound is that of ``problem``. The value is that of weights within their bounds and rows: an interior point's are
+strictly within the bounds; what they miss of rows by rounding is given back by the least change of (w, b), and the rest
+by going a little towards a point that the rows allow, which a linear program finds. For given w the best b is that of
+the hinges, moved into the interval that the rows leave it, as the sum of hinges is convex in b.
+
+Where the rows have no point at sigma, the linear program that minimises the sum of what they are missed by has
+multipliers r, 0 <= r <= 1 (between -1 and 1 where they are equations), with g'r = 0, and
+
+.. math:: r^\top S \sigma - r^\top h + \sum_j \sigma_j \min_{l_j \le t \le u_j} (G^\top r)_j t
+
+is above 0 there and at most 0 wherever there is a point. A minimum of -inf allows everything with sigma_j = 1: over
+binaries a coefficient that takes away all that the rest can add up to says the same.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from fsmodels.models.fsp.oracle.iterates import Iterates
+from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
+from fsmodels.models.proofs.svm import Array, relative
+
+ITERATION_LIMIT, PATIENCE = 150, 15
+HELD = 1e-10  # what rows may be missed by, relative to the sizes of their terms
+CLASHING = 1e-9  # and by how much in sum where they surely clash
+CANCELLED = 1e-12  # of multipliers that cancel
+
+
+@dataclass(frozen=True)
+class Clash:
+    """No point at a sigma: ``constant + coefficients.x`` is above 0 there, and at most 0 wherever there is one."""
+
+    constant: float
+    coefficients: Array
+
+
+@dataclass
+class Best:
+    """The best point and the best bound so far."""
+
+    value: float = math.inf
+    bound: float = -math.inf
+    w: Array | None = None
+    b: float = 0.0
+    alpha: Array | None = None
+    theta: Array | None = None
+
+    @property
+    def gap(self) -> float:
+        """Certified relative gap."""
+        return relative(self.value, self.bound) if math.isfinite(self.value) else math.inf
+
+
+class EditedQuestion:
+    """One question: ``columns`` (l, k) of a support, its ``sigma``, and ``rows`` on w and b alone."""
+
+    def __init__(self, columns: Array, sigma: Array, terms: Terms, rows: Rows) -> None:
+        self._columns, self._sigma, self._terms, self._rows = columns, sigma, terms, rows
+        self._G, self._g = rows.beside(sigma.size)
+        self.low, self.up = sigma * terms.least, sigma * terms.largest
+        nothing = np.zeros((rows.sides.size, sigma.size))
+        self.problem = JointProblem(
+            columns, np.arange(sigma.size), terms, np.zeros(sigma.size), replace(rows, matrix=nothing), sigma, sigma
+        )
+        self.best = Best()
+        self._allowed: tuple[Array, float] | None = None
+        self.try_multipliers(np.zeros(terms.y.size), np.zeros(rows.sides.size))
+
+    def find_allowed(self) -> Array | None:
+        """Find a point that the rows allow; return None where there is one, else the multipliers of their clash."""
+        if self._allowed is not None or not self._rows.sides.size:
+            return None
+        rows, k, count = self._rows, self._sigma.size, self._rows.sides.size
+        matrix = np.column_stack([self._G, self._g])
+        equal, one = rows.equal, np.eye(count)
+        answer = linprog(
+            np.concatenate([np.zeros(k + 1), np.ones(2 * count)]),
+            A_ub=np.hstack([matrix, -one, one * 0.0])[~equal] if (~equal).any() else None,
+            b_ub=rows.sides[~equal] if (~equal).any() else None,
+            A_eq=np.hstack([matrix, -one, one])[equal] if equal.any() else None,
+            b_eq=rows.sides[equal] if equal.any() else None,
+            bounds=[*zip(self.low, self.up, strict=True), (None, None), *[(0, None)] * (2 * count)],
+            method="highs",
+        )
+        if answer.x is None:
+            return None
+        if answer.fun <= CLASHING * max(1.0, float(np.abs(rows.sides).max())):
+            self._allowed = np.clip(answer.x[:k], self.low, self.up), float(answer.x[k])
+            return None
+        r = np.zeros(count)
+        if (~equal).any():
+            r[~equal] = np.maximum(-answer.ineqlin.marginals, 0.0)
+        if equal.any():
+            r[equal] = -answer.eqlin.marginals
+        return r
+
+    def missed(self, w: Array, b: float) -> Array:
+        """Return what rows are missed by, relative to their terms."""
+        rows = self._rows
+        off = self._G @ w + self._g * b - rows.sides
+        size = 1.0 + np.abs(rows.sides) + np.abs(self._G) @ np.abs(w) + np.abs(self._g * b)
+        return np.where(rows.equal, np.abs(off), np.maximum(off, 0.0)) / size
+
+    def try_point(self, w: Array, b: float) -> None:
+        """Take the value of weights, put within their bounds and rows, with the best b that the rows leave."""
+        w = np.clip(w, self.low, self.up)
+        if self._rows.sides.size:
+            found = self._within_rows(w, b)
+            if found is None:
+                return
+            w, b = found
+        terms = self._terms
+        scores = np.asarray(self._columns @ w)
+        least, most = self._interval(w)
+        b = min(max(self._best_b(scores, b), least), most) if least <= most else b
+        slacks = np.maximum(terms.need - terms.y * (scores + b), 0.0)
+        value = 0.5 * float((w**2 / self._sigma).sum()) + float(terms.slope[:-1] @ w) + float(terms.slope[-1]) * b
+        value += terms.loss.cost(slacks)
+        if value < self.best.value:
+            self.best.value, self.best.w, self.best.b = value, w, b
+
+    def try_multipliers(self, alpha: Array, theta: Array) -> None:
+        """Take the bound of multipliers, repaired."""
+        bound, alpha, theta, _ = self.problem.proven(alpha, theta)
+        if bound > self.best.bound:
+            self.best.bound, self.best.alpha, self.best.theta = bound, alpha, theta
+
+    def improve(self, tolerance: float, deadline: float) -> int:
+        """Run the interior point in numpy until the best is good enough or a limit strikes; return the iterations."""
+        run = Iterates(self.problem, None)
+        smallest, patience = math.inf, PATIENCE
+        for iteration in range(ITERATION_LIMIT):
+            gap = run.gap()
+            patience = PATIENCE if gap < 0.9 * smallest else patience - 1
+            smallest = min(gap, smallest)
+            last = not math.isfinite(gap) or patience == 0 or time.perf_counter() >= deadline
+            if gap <= tolerance or last:
+                self._take(run)
+                if last or self.best.gap <= tolerance or gap <= 0.01 * tolerance:
+                    return iteration
+            if not run.step():
+                self._take(run)
+                return iteration
+        return ITERATION_LIMIT
+
+    def _take(self, run: Iterates) -> None:
+        if np.isfinite(run.alpha).all() and np.isfinite(run.w).all() and np.isfinite(run.theta).all():
+            found = run.proven(0.0, 0)
+            self.try_multipliers(found.alpha, found.theta)
+            self.try_point(run.w, float(run.offset))
+
+    def _within_rows(self, w: Array, b: float) -> tuple[Array, float] | None:
+        """Return the nearest point that the rows allow, or one on the way to ``find_allowed``'s; None without one."""
+        both, size = np.column_stack([self._G, self._g]), self._sigma.size
+        for _ in range(4):
+            missed = self.missed(w, b)
+            if float(missed.max()) <= HELD:
+                return w, b
+            active = self._rows.equal | (missed > 0)
+            off = (both @ np.append(w, b) - self._rows.sides)[active]
+            move = np.linalg.lstsq(both[active], -off, rcond=None)[0]
+            w, b = np.clip(w + move[:size], self.low, self.up), b + float(move[size])
+        if self.find_allowed() is not None or self._allowed is None:
+            return None
+        for t in (1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.3, 1.0):
+            there = (1 - t) * w + t * self._allowed[0], (1 - t) * b + t * self._allowed[1]
+            if float(self.missed(*there).max()) <= max(HELD, 2 * float(self.missed(*self._allowed).max())):
+                return there
+        return None
+
+    def _interval(self, w: Array) -> tuple[float, float]:
+        """Return the ends between which the rows leave b."""
+        g, rest = self._g, self._rows.sides - self._G @ w
+        ends = np.divide(rest, g, out=np.zeros_like(rest), where=g != 0)
+        above, below = (g > 0) | ((g != 0) & self._rows.equal), (g < 0) | ((g != 0) & self._rows.equal)
+        return float(ends[below].max(initial=-math.inf)), float(ends[above].min(initial=math.inf))
+
+    def _best_b(self, scores: Array, b: float) -> float:
+        """Return the best b for scores, rows aside; the one at hand where it has a price in a squared loss."""
+        terms = self._terms
+        moved, price = scores + terms.y * (1.0 - terms.need), float(terms.slope[-1])
+        if not price:
+            return float(terms.loss.offset(moved, terms.y)[1])
+        if terms.loss.squared:
+            return b
+        kinks = terms.y - moved
+        order = np.argsort(kinks)
+        rises = np.cumsum(terms.loss.C[order]) - float(terms.loss.C[terms.y > 0].sum()) + price
+        return float(kinks[order[min(int(np.searchsorted(rises, 0.0)), kinks.size - 1)]])
+
+
+def clash_cut(r: Array, own: Rows, terms: Terms) -> Clash | None:
+    """Return the cut of the multipliers of a clash, over all of x; None where rounding leaves none."""
+    G, g = own.beside(terms.least.size)
+    slopes, along_b = G.T @ r, float(g @ r)
+    if abs(along_b) > CANCELLED * max(1.0, float(np.abs(g) @ np.abs(r))):
+        return None
+    small = np.abs(slopes) <= CANCELLED * np.maximum(1.0, np.abs(G).T @ np.abs(r))
+    end = np.where(slopes > 0, terms.least, terms.largest)
+    least = np.where(small, 0.0, slopes * np.where(small, 0.0, end))
+    coefficients, constant = own.matrix.T @ r, -float(r @ own.sides)
+    finite = np.where(np.isfinite(least), least, 0.0)
+    coefficients[: least.size] += finite
+    top = constant + float(np.maximum(coefficients, 0.0).sum())
+    coefficients[: least.size] = np.where(np.isfinite(least), coefficients[: least.size], -max(top, 1.0))
+    return Clash(constant, coefficients)
+
+
+def asked(loop: Any, along: tuple[Array, Array], sub: EditedQuestion, tolerance: float, iterations: int) -> int:
+    """Offer what the compiled loop finds; return its iterations."""
+    p, terms = sub.problem, sub.problem.terms
+    k, nothing = p.where.size, np.empty(0, dtype=np.int64)
+    _, numbers, alpha, _, w, theta, _ = next(
+        loop.node(
+            *along, p.where, terms.y, terms.loss.C, p.cost, *p.rows.arrays, p.lower, p.upper, np.arange(terms.y.size),
+            nothing, False, np.zeros(k + 1), 0.5 * tolerance, (math.inf,), iterations, terms.need, *p.rows.beside(k),
+            terms.slope, terms.least, terms.largest, terms.shift, terms.loss.squared,
+        )
+    )  # fmt: skip
+    if np.isfinite(alpha).all() and np.isfinite(w).all() and np.isfinite(theta).all():
+        sub.try_multipliers(alpha, theta)
+        sub.try_point(w, float(numbers[0]))
+    return int(numbers[6])
