@@ -135,7 +135,7 @@ class EditedQuestion:
 
     def improve(self, tolerance: float, deadline: float) -> int:
         """Run the interior point in numpy until the best is good enough or a limit strikes; return the iterations."""
-        run = Iterates(self.problem, None)
+        run = Iterates(self.problem, None, np.arange(self._sigma.size))
         smallest, patience = math.inf, PATIENCE
         for iteration in range(ITERATION_LIMIT):
             gap = run.gap()

@@ -66,8 +66,8 @@ __all__ = [
     "at_once",
     "at_support",
     "compiled_loop",
-    "most_iterations",
     "minimise",
+    "most_iterations",
 ]
 
 ITERATION_LIMIT = 60
