@@ -37,6 +37,7 @@ class IncumbentSearch:
         self.pool, self._asked = self.memory.cuts, self.memory.answers
         self._earlier = self.memory.choices[-EARLIER:]
         self.improved: Callable[[], None] = lambda: None
+        self._offered: set[bytes] = set()
         self.choice: np.ndarray | None = None
         self.least = np.inf
         self.asks = 0
@@ -72,10 +73,15 @@ class IncumbentSearch:
         """Tell whether the answer at a choice is remembered."""
         return choice.tobytes() in self._asked
 
+    def has_offered(self, choice: np.ndarray) -> bool:
+        """Tell whether a choice was offered in this run, and says all of its point."""
+        return self.lp.size == self.lp.n and choice.tobytes() in self._offered
+
     def offer(self, point: np.ndarray, answer: SubAnswer) -> float | None:
         """Offer an integral point of the master as incumbent; return its objective."""
         if answer.value is None:
             return None
+        self._offered.add(point.tobytes())
         objective = self.lp.value(point) + answer.value
         self.least = min(self.least, self.lp.value(point) + answer.bound)
         if self.near is not None:

@@ -90,7 +90,9 @@ class Visits:
         open_columns = lp.integer & (lower < upper)
         fractional = np.flatnonzero(open_columns & (np.abs(answer.point - np.round(answer.point)) > SETTLED))
         if not len(fractional):
-            self.incumbents.evaluate(np.where(lp.integer, np.round(answer.point), answer.point)[: lp.n])
+            choice = np.where(lp.integer, np.round(answer.point), answer.point)[: lp.n]
+            if not self.incumbents.has_offered(choice):
+                self.incumbents.evaluate(choice)
         if bound >= self.incumbents.cutoff:
             self.tree.leave_out(bound, node, answer.cut)
             return True

@@ -87,7 +87,7 @@ class Terms:
 
     def gained(self, alpha: Array) -> float:
         """Return d'alpha, less what a squared loss takes of it: what alpha proves besides the weights and rows."""
-        return self.loss.gained(alpha) + float((self.need - 1.0) @ alpha)
+        return self.loss.gained(alpha) + (float((self.need - 1.0) @ alpha) if self.edited else 0.0)
 
     def curb(self, v: Array) -> tuple[Array, Array]:
         """Return g(v) and where it is attained."""
