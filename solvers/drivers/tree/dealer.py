@@ -125,8 +125,11 @@ class Dealer:
 
     def _start(self) -> bool:
         """Start the processes; False where there can be none."""
-        kind = cluster.Cluster if cluster.configured() or not forks.possible() else forks.Forks
+        elsewhere = cluster.configured()
+        kind = cluster.Cluster if elsewhere or not forks.possible() else forks.Forks
         try:
+            if not elsewhere:
+                forks.check_allowed()
             found: Processes = kind(self._job(), self.threads)
         except forks.Unavailable as error:
             self._alone, self._why = True, str(error)

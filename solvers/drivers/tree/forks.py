@@ -183,8 +183,14 @@ class Forks:
 
 
 def possible() -> bool:
-    """Tell whether this process may fork others."""
-    return sys.platform == "linux" and not multiprocessing.current_process().daemon
+    """Tell whether processes are forked here."""
+    return sys.platform == "linux"
+
+
+def check_allowed() -> None:
+    """Raise Unavailable where this process may start no other: it is one of a ``multiprocessing.Pool``, say."""
+    if multiprocessing.current_process().daemon:
+        raise Unavailable("a daemonic process may start no other")
 
 
 def _sent(pipe: Any, what: Any) -> bool:

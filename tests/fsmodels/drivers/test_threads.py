@@ -444,6 +444,21 @@ def test_a_system_that_starts_no_process_leaves_the_tree_to_one(monkeypatch):
     assert "threads=2 were not used: the system starts no other (no memory)." in result.message
 
 
+def in_a_pool(_):
+    result = solved(fsp_m(alike()))
+    return result.status, result.message
+
+
+@needs_fork
+def test_a_process_of_a_pool_explores_alone_and_says_so():
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        [(status, message)] = pool.map(in_a_pool, [0])
+        pool.close()
+        pool.join()
+    assert status is SolutionStatus.OPTIMAL
+    assert message == "threads=2 were not used: a daemonic process may start no other."
+
+
 @needs_fork
 def test_what_a_process_of_joblib_meets_ends_the_run_with_what_there_is(some_hundred_nodes, monkeypatch):
     def fail(self, part):
