@@ -366,7 +366,7 @@ def explore(
     >>> import fsmodels as fs
     >>> session = fs.explore(fs.load_dataset("bupa"), max_features=3)
     >>> session.found.selected
-    ('gammagt', 'sgpt', 'sgot')
+    ('sgpt', 'sgot', 'gammagt')
     >>> answer = session.ask(excludes=[("mcv", "drinks")])
     >>> answer.how
     'Nothing was solved: the bound is that of "to begin with", and the selection is allowed and as good.'

@@ -226,7 +226,7 @@ def necessity(
     >>> import fsmodels as fs
     >>> asked = fs.necessity(fs.load_dataset("bupa"), max_features=3, within=0.01)
     >>> asked.features("in every")
-    ['gammagt', 'sgpt', 'sgot']
+    ['sgpt', 'sgot']
     """
     name, within = bounded(model), positive("within", within, "a share of the objective, 0.01 for 1%")
     if "callback" in given:

@@ -145,7 +145,7 @@ class SelectionPath(pd.DataFrame):
         --------
         >>> import fsmodels as fs
         >>> fs.path(fs.load_dataset("wdbc"), max_features=range(1, 6)).knee().selected
-        ('worst_texture', 'worst_perimeter')
+        ('worst_texture', 'worst_perimeter', 'worst_smoothness')
         """
         size = next((name for name in self.index.names if name in SIZES), None)
         if size is None:

@@ -90,6 +90,15 @@ class Selection(Outcome):
         ------
         ParameterError
             The file cannot be written.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import fsmodels as fs
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "bupa.json"
+        >>> fs.select(fs.load_dataset("bupa"), max_features=2).save(path)
+        >>> fs.load_selection(path).table().index.tolist()
+        ['sgot', 'sgpt']
         """
         file.write(file.content(self), path)
 
