@@ -6,8 +6,10 @@ With v the best objective met, b <= optimum <= v, and a share eps:
 * a model with j at most (1 + eps) b was met: j is in some;
 * the bound with j is above (1 + eps) v: j is in none.
 
-Without a feature that the best model does not have, and with one that it has, the best stays what it is. Each other
-solve stops once its question is settled, and goes on from what the driver remembers of all earlier ones.
+Without a feature that the best model does not have, and with one that it has, the best stays what it is. Where the
+driver can list all selections within eps of the best (``near_optimal``), the list settles all roles at once; what is
+left, each on its own: a solve stops once its question is settled, and goes on from what the driver remembers of all
+earlier ones.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from fsmodels.selection.selection import Selection
 from fsmodels.words import as_names, check_known_features, listed
 from solvers import Memory, SolutionStatus, StopReason, interrupt
 from solvers.clock import Clock, one_clock
+from solvers.drivers.tree.near import NearChoices
 
 __all__ = ["Necessity", "Role", "necessity"]
 
@@ -239,11 +242,16 @@ def necessity(
         task = prepared(data, name, **given)
         if task.takes("memory"):
             task.options = {"memory": Memory(), **task.options}
+        lists = task.takes("within") and (task.options.get("threads") or 1) == 1
+        rest = task.options
+        task.options = {**rest, "within": within} if lists else rest
         best = _solve(task, clock.left, _never)
+        task.options = rest
         if best.objective is None:
             raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
         low, high = (-math.inf if best.bound is None else best.bound), best.objective
-        search = _Search(task, best, (low, high), (low + within * abs(low), high + within * abs(high)), clock, prices)
+        limits = low + within * abs(low), high + within * abs(high)
+        search = _Search(task, best, (low, high), limits, clock, prices, best.result.details.get("near"))
         roles: dict[str, Role] = {}
         try:
             # First those that the best has: what is met without them has others.
@@ -270,10 +278,28 @@ class _Search:
     limits: tuple[float, float]
     clock: Clock
     prices: bool
+    near: NearChoices | None = None
     met: list[Selection] = field(default_factory=list)
+
+    def listed(self, feature: str) -> Role | None:
+        """Settle one feature by the list of the selections within the share; None where that says too little."""
+        if self.near is None:
+            return None
+        selected, j = feature in self.best.selected, self.task.data.features.index(feature)
+        others = [c for c in self.near.choices if (c.choice[j] > 0.5) != selected]
+        bound = max(self.known[0], min([self.near.below, *(c.bound for c in others)]))
+        if others and others[0].objective <= self.limits[0]:
+            role, other = SOME, (bound, others[0].objective)
+        elif others or not self.near.complete or (selected and self.prices):
+            return None
+        else:
+            role, other = EVERY if selected else NONE, (bound, math.inf)
+        return Role(feature, role, selected, *((other, self.known) if selected else (self.known, other)))
 
     def role(self, feature: str) -> Role:
         """Settle one feature: without it where the best model has it, else with it."""
+        if (known := self.listed(feature)) is not None:
+            return known
         selected = feature in self.best.selected
         near, far = self.limits
         has = next((f for f in self.met if feature in f.selected and _objective(f) <= near), None)

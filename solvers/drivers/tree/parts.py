@@ -26,6 +26,7 @@ CELLS = 5_000_000  # most parts times columns
 LEAST_KEPT = 1000  # parts that are kept whatever their columns
 WORTH = 0.2  # share of the leaves below a part that must be closed for it to be begun in pieces
 ROUNDS = 3  # of looking for a cut of the pool that proves more
+TOPS = 4  # most parts without one above that wider bounds may part: each time they may be twice as many
 SAME = 1e-12  # relative: sides that rounding alone tells apart
 
 Change = tuple[int, float, float]  # column, least, most
@@ -285,10 +286,14 @@ class Parts:
         return self._frontier(bounds, cutoff)
 
     def _widen(self, integer: np.ndarray, old: MasterData, new: MasterData) -> None:
-        """Part what is new between wider bounds from what is known between the old ones."""
+        """Part what is new between wider bounds from what is known between the old ones, while the parts are few.
+
+        Where they are not parted, their old bounds do not hold, and are found anew from the cuts.
+        """
         for column in np.flatnonzero(integer & ((new.lower < old.lower) | (new.upper > old.upper))).tolist():
             low, high = float(old.lower[column]), float(old.upper[column])
-            for part in [part for part, above in enumerate(self._above) if above < 0]:
+            tops = [part for part, above in enumerate(self._above) if above < 0 and self._branched[part]]
+            for part in tops if len(tops) <= TOPS else []:
                 among = [(lo, up) for c, lo, up in self._changes[part] if c == column]
                 lo, up = max([-np.inf, *(a for a, _ in among)]), min([np.inf, *(b for _, b in among)])
                 inside, outside = (column, low, high), [(column, -np.inf, low - 1.0), (column, high + 1.0, np.inf)]
@@ -322,12 +327,15 @@ class Parts:
         return lo[which], up[which]
 
     def _shallow(self, count: int) -> np.ndarray:
-        """Return which parts are above the depth at which half the room is taken; all where there is room."""
+        """Return which parts are above the depth at which half the room is taken; all where there is room.
+
+        Those without a part above stay in any case: nothing else covers their points.
+        """
         if count <= 0.75 * self.most:
             return np.ones(len(self), dtype=bool)
         depth = self._depths()
         ranked = np.sort(depth)
-        return depth < ranked[self.most // 2]
+        return depth < max(1, ranked[self.most // 2])
 
     def _depths(self) -> np.ndarray:
         depth = [0] * len(self)

@@ -125,6 +125,22 @@ def test_a_run_that_was_stopped_is_gone_on_with(instances, seed):
     session.check()
 
 
+@pytest.mark.parametrize("room", [20, 100_000])
+def test_features_forced_in_and_out_by_turns_never_uncover_anything(instances, monkeypatch, room):
+    monkeypatch.setattr("solvers.drivers.tree.parts.CELLS", 1)
+    monkeypatch.setattr("solvers.drivers.tree.parts.LEAST_KEPT", room)
+    session = Session(*instances(1, 7), 2)
+    session.most(3)
+    for j in range(7):
+        for value in (1, 0):
+            session.model.sigma.unfix()
+            list(session.model.sigma.values())[(3 * j) % 7].fix(value)
+            session.check()
+            assert len(session.memory.parts) < 500
+    session.model.sigma.unfix()
+    session.check()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40 * SOAK))
 def test_long_sessions(instances, seed):
