@@ -14,6 +14,7 @@ from solvers.drivers.row_generation import RowGeneration
 from solvers.drivers.sla import SuccessiveLinearization
 from solvers.drivers.tree.branch_and_cut import BranchAndCut
 from solvers.drivers.tree.memory import Memory
+from solvers.drivers.tree.near import NearChoice, NearChoices
 from solvers.drivers.two_layer.driver import TwoLayer
 from solvers.drivers.two_layer.row_pool import RowPool
 from solvers.drivers.two_layer.selection import SelectionOracle
@@ -51,6 +52,8 @@ __all__ = [
     "Memory",
     "ModelError",
     "MultiStart",
+    "NearChoice",
+    "NearChoices",
     "OptionError",
     "OracleBlock",
     "OracleBlocks",

@@ -32,9 +32,8 @@ from fsmodels.selection.report import number
 from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.words import as_names, check_known_features, listed
-from solvers import Memory, SolutionStatus, StopReason, interrupt
+from solvers import Memory, NearChoices, SolutionStatus, StopReason, interrupt
 from solvers.clock import Clock, one_clock
-from solvers.drivers.tree.near import NearChoices
 
 __all__ = ["Necessity", "Role", "necessity"]
 
