@@ -10,9 +10,9 @@ objectives of both answers are held against each other on El0ps's support. beta 
 what w = 0 costs. Relative gap 1e-4 for both, objectives in our units.
 
 Part 2: the generator without noise, correlation 0.3, p = 1000; hinge, no intercept, at most k features, the paper's
-C_0; ours with form="rmp". SCIP solves the big-M form as a whole. abess (its logistic regression of k features) and l1 (liblinear, the first C
-of a path with k features) propose a support, whose cost is the hinge's, by the oracle: heuristics, without a bound.
-Gurobi's restricted licence takes 200 variables of a quadratic model, and is left out.
+C_0; ours with form="rmp". SCIP solves the big-M form as a whole. abess (its logistic regression of k features) and l1
+(liblinear, the first C of a path with k features) propose a support, whose cost is the hinge's, by the oracle:
+heuristics, without a bound. Gurobi's restricted licence takes 200 variables of a quadratic model, and is left out.
 
 Seconds are CPU seconds of the process, building left out. El0ps compiles anew in each process (its first solve, of 30
 samples, is timed apart); ours is on disk before the first cell. Limits are of wall-clock time, which on a busy machine
