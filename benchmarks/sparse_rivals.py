@@ -22,6 +22,7 @@ is fewer CPU seconds. "gap": between the bound and the best objective known of t
 import argparse
 import json
 import math
+import os
 import sys
 import time
 import warnings
@@ -212,7 +213,7 @@ def table(runs, keys, contenders):
     return report.table([*keys, *contenders], rows)
 
 
-def page(runs, first, limit):
+def page(runs, first, limit, load):
     """Return the Markdown."""
     one, two = ([r for r in runs if r["part"] == part] for part in (1, 2))
     by = {(r["data"], r["share"], r["contender"]): r for r in one}
@@ -227,6 +228,9 @@ def page(runs, first, limit):
         "\n".join(__doc__.strip().splitlines()[2:]),
         f"CPU seconds where proven within {limit:g} s, else seconds @ gap; (+) by how much the answer is above the "
         "best known.",
+        f"The machine was shared: load average {load:g} on {os.cpu_count()} cores. CPU seconds bear it, limits do not."
+        if load is not None and load > os.cpu_count()
+        else "The machine was idle but for this run.",
         "## Beside El0ps",
         words,
         table(one, ["data", "share"], list(PRICED)),
@@ -252,7 +256,7 @@ def main():
     runs = judged(report.read_log(log))
     facts = report.about(*PACKAGES, **{"time limit (s)": limit, "gap": GAP, "load average when it began": load})
     report.write(
-        path, "Beside El0ps, and on generated sparse classification", page(runs, first, limit), facts, runs=runs
+        path, "Beside El0ps, and on generated sparse classification", page(runs, first, limit, load), facts, runs=runs
     )
 
 

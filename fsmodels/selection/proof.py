@@ -72,7 +72,9 @@ def prove(found: Outcome) -> CertificateFile:
         price = np.array([pyo.value(model.penalty[j]) for j in model.features])
     loss = found.parameters.get("loss", "hinge")
     C = float(found.parameters["C"])
-    proof = _Proof(SvmOracle(data.X, data.y, C, loss), price, rows, found.objective - USED * gap * abs(found.objective))
+    free_b = bool(found.parameters.get("intercept", True))
+    svm = SvmOracle(data.X, data.y, C, loss, free_b=free_b)
+    proof = _Proof(svm, price, rows, found.objective - USED * gap * abs(found.objective))
     proof.close()
     proven = min([found.objective, *proof.bounds])
     named = [
@@ -88,7 +90,7 @@ def prove(found: Outcome) -> CertificateFile:
     return write(
         data,
         model=found.name,
-        problem={"price": price.tolist(), "C": C, "loss": loss, "rows": named},
+        problem={"price": price.tolist(), "C": C, "loss": loss, "rows": named} | ({} if free_b else {"intercept": 0.0}),
         incumbent={
             "selected": [name for name in data.features if name in taken],
             "weights": {name: w for name, w in found.weights.items() if name in taken and w},

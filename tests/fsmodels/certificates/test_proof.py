@@ -47,6 +47,14 @@ def test_a_certificate_of_real_data_is_saved_and_verified(tmp_path):
     assert found.certificate is found.certificate
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
+def test_a_selection_without_an_offset_says_so(loss):
+    data = fs.load_dataset("bupa")
+    certificate = fs.select(data, max_features=2, loss=loss, intercept=False).certificate
+    assert certificate.content["problem"]["intercept"] == 0.0
+    assert fs.verify(certificate, data).holds
+
+
 def test_bounds_on_sigma_are_rows_too():
     data = fs.load_dataset("bupa").scaled("standard")
     found = fs.select(data, max_features=2)
