@@ -15,6 +15,7 @@ import pyomo.environ as pyo
 
 from solvers import interrupt
 from solvers.clock import Clock
+from solvers.drivers.benders.edited import adapted
 from solvers.drivers.benders.split import SplitModel, split
 from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import ModelError, OptionError, SolverError, SolverFailure
@@ -290,7 +291,8 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     if structure is not None:
         structure.check_stated(f'solver="{spec.name}" takes whole models')
     if isinstance(structure, Structure):
-        parts = split(reading, structure)  # refuses a big-M that no longer holds
+        parts, _ = adapted(split(reading, structure))
+        parts.check_facts()  # refuses a big-M that no longer holds
     words = _words(spec, options, polished=parts is not None)
     before = [(v, v.value) for v in reading.variables]
     unseen_yet = _Whole(reading, spec, options, clock, Visible.of(reading), [], structure, parts, None)

@@ -104,6 +104,7 @@ class DecompositionDriver(Driver):
             raise OptionError("validation= needs a model that can score data; this one has no structure that does.")
         self.parts = with_linear_products(split(self.reading, structure))
         self.parts, why_slow = adapted(self.parts)
+        self.parts.check_facts()
         self.structure, self.sign = self.parts.structure, self.parts.sign
         self.parts.check_separable(either(C.MIQCP))
         self._note_edits(why_slow)

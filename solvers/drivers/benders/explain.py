@@ -13,6 +13,7 @@ import pyomo.environ as pyo
 from solvers.drivers.benders.blocks import SubBlock, blocks_of
 from solvers.drivers.benders.curves import Curves
 from solvers.drivers.benders.declared import structure_of
+from solvers.drivers.benders.edited import adapted
 from solvers.drivers.benders.integer_blocks import has_integers
 from solvers.drivers.benders.refusals import refusals
 from solvers.drivers.benders.split import SplitModel, is_declared, split
@@ -155,7 +156,8 @@ def explain_split(
             f"{name} is not seen: write it as rows, or deactivate it"
             for name in others(reading, lambda c: sees(c) or any(c is part for part in mine))
         ]
-        parts = split(reading, structure)
+        parts, _ = adapted(split(reading, structure))
+        parts.check_facts()
     except ModelError as error:
         return ExplainedSplit(model.name, structure.told_by, refused=[*refused, str(error)])
     found, unsure = _blocks(parts)
@@ -205,7 +207,7 @@ def _part(parts: SplitModel, block: SubBlock) -> SplitPart:
 
 def _cuts(parts: SplitModel, block: SubBlock) -> str:
     structure = parts.structure
-    if structure.oracle is not None and parts.as_built:
+    if structure.oracle is not None and (parts.as_built or parts.taken):
         return "the builder's oracle"
     if structure.switches:
         return "the builder's, from multipliers"

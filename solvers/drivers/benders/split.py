@@ -60,6 +60,18 @@ class SplitModel:
         """Whether the subproblem is exactly what the builder made."""
         return self.structure.built is not None and not self.edits and not self.mixed
 
+    def check_facts(self) -> None:
+        """Refuse edits of a model where a fact that holds only as built is in use, and no oracle vouches for them.
+
+        Raises ModelError.
+        """
+        edits, fact = [*self.edits, *self.mixed], self.structure.only_as_built
+        if fact and edits and not self.taken:
+            raise ModelError(
+                f"{edits[0]} edits the subproblem, but {fact} holds only for the model as it was built. "
+                f"{self.structure.instead}"
+            )
+
     def variables_of(self, part: Any) -> list[Any]:
         """Return the variables of a row or term of the subproblem."""
         if id(part) not in self.held:
@@ -98,7 +110,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
     """Sort the active rows and objective terms of a model.
 
     Rows that are still the builder's own objects are not walked, however dense. Raises ModelError if the model has no
-    single active objective, or was edited where a fact that holds only as built is in use.
+    single active objective.
     """
     model = read(model)
     objective = single_objective(model)
@@ -186,11 +198,6 @@ def split(model: Any, structure: Structure) -> SplitModel:
         parts.restricted = same and there and own <= set(map(id, parts.subproblem_terms)) and built.narrowed()
         if not (same and sorted(map(id, parts.subproblem_terms)) == sorted(own)):
             parts.edits.append("objective")
-    if structure.only_as_built and (parts.edits or parts.mixed):
-        raise ModelError(
-            f"{[*parts.edits, *parts.mixed][0]} edits the subproblem, but {structure.only_as_built} holds only for the "
-            f"model as it was built. {structure.instead}"
-        )
     parts.links = _links([d for d in choices if d.active])
     for row in parts.links.disjunction.values():
         parts.master_rows.append(row)

@@ -215,10 +215,10 @@ def test_a_fact_that_holds_only_as_built():
     m.structure.only_as_built = "the bound 9"
     assert split(m, m.structure).as_built
     m.x[0].fix(1)
-    split(m, m.structure)
+    split(m, m.structure).check_facts()
     m.z.setub(3)
     with pytest.raises(ModelError, match=r'variable "z".*the bound 9'):
-        split(m, m.structure)
+        Benders(m)
 
 
 @pytest.mark.parametrize("count", [0, 2])
