@@ -1,5 +1,7 @@
 """The errors that ``fsmodels`` raises on purpose, over those of ``solvers``."""
 
+from typing import Any
+
 from solvers.errors import Error, ModelError, OptionError, SolverError
 
 __all__ = [
@@ -27,4 +29,9 @@ class InfeasibleParameter(ParameterError):
 
 
 class NoSelection(InfeasibleParameter):
-    """Rows on the selection that each may stand, and that no selection satisfies together."""
+    """Rows on the selection that each may stand, and that no selection satisfies together.
+
+    ``selection``: of ``fs.select``, what is known of the run: an empty ``Selection`` with its parameters, else None.
+    """
+
+    selection: Any = None

@@ -12,7 +12,7 @@ from rich.console import Console
 from fsmodels.cli import asked as questions
 from fsmodels.cli import hints
 from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain
-from fsmodels.errors import ParameterError
+from fsmodels.errors import NoSelection, ParameterError
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.selection import report
 from fsmodels.selection.recipes import MODELS, find
@@ -32,7 +32,15 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
     task = questions.read(asked, words, caught)
     data, console, file, embedding = task.data, task.console, task.file, task.embedding
     announce(task)
-    found = select(data, asked.model, **task.given, progress=not asked.quiet)
+    try:
+        found = select(data, asked.model, **task.given, progress=not asked.quiet)
+    except NoSelection as error:
+        if file is not None and error.selection is not None:
+            content = error.selection.to_dict()
+            trouble = file.write({**content, "data": {**task.facts, **content["data"]}}, has_solution=False)
+            if trouble:
+                complain("Note", trouble)
+        raise
     questions.show_warnings(caught)
     against = _certified(task, found) if asked.certify is not None and found.has_solution else None
 

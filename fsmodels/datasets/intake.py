@@ -24,7 +24,7 @@ LOOKED_AT = 1000  # columns, for what may be the labels
 
 @dataclass(frozen=True, eq=False)
 class Intake:
-    """Checked data; ``remarks`` are sentences on constant and equal columns, ``guessed`` tells of class +1.
+    """Checked data; ``remarks`` are sentences on columns that tell nothing, ``guessed`` tells of class +1.
 
     ``aside``: columns that are no features.
     """
@@ -136,6 +136,8 @@ def _checked(
     X = tables.feature_matrix(X, features, origin)
     y, negative, chosen = signed_labels(labels, positive, target, origin)
     remarks = repeats.uninformative(X, features)
+    if origin is not tables.ARRAYS:  # whoever makes arrays has chosen their columns
+        remarks += repeats.numbering(X, features)
     return Intake(X, y, tuple(features), negative, chosen, remarks, is_guess(positive, negative, chosen))
 
 

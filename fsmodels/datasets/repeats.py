@@ -1,8 +1,9 @@
-"""Columns without information: which are constant, and which equal an earlier one, or nearly."""
+"""Columns without information: which are constant, equal an earlier one, or nearly, or only number the rows."""
 
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,10 @@ from scipy import sparse
 
 from fsmodels.datasets.tables import FloatArray, quoted
 from fsmodels.errors import ParameterError
+
+ROWS = 10  # fewer tell nothing of a column that numbers them
+NAMES = r"(^|[\W_])(id|ids|idx|index|uid|uuid|key|nr|row|rownum|record|unnamed)([\W_]|$)|(?-i:[a-z]I[dD])$"
+NUMBERING = re.compile(NAMES, re.IGNORECASE)
 
 
 def uninformative(X: Any, features: Sequence[str], limit: int = 20) -> list[str]:
@@ -28,6 +33,28 @@ def uninformative(X: Any, features: Sequence[str], limit: int = 20) -> list[str]
         shown = [_some([quoted(features[j]) for j in js[:few]], " = ", len(js)) for js in equal[:limit]]
         sentences.append(f"Equal columns, of which one is enough: {_some(shown, ', ', len(equal))}.")
     return sentences
+
+
+def numbering(X: Any, features: Sequence[str], limit: int = 5) -> list[str]:
+    """Say in a sentence which columns look like names of the rows: whole numbers, no two of them the same.
+
+    They are named so (id, index, "Unnamed: 0"), or count the rows one by one; none is looked for in sparse data, nor
+    among few rows, where a measurement may be all that.
+    """
+    if sparse.issparse(X) or len(X) < ROWS:
+        return []
+    found = []
+    for j, name in enumerate(features):
+        values = X[:, j]
+        if (values != np.floor(values)).any():
+            continue
+        ordered = np.sort(values)
+        steps = np.diff(ordered)
+        if (steps > 0).all() and (NUMBERING.search(name) or (np.diff(values) == 1).all()):
+            found.append(quoted(name))
+    if not found:
+        return []
+    return [f"Numbers of the rows and no features, by their look: {_some(found[:limit], ', ', len(found))}."]
 
 
 def correlated(X: FloatArray, features: Sequence[str], least: float) -> dict[str, str]:

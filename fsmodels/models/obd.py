@@ -47,9 +47,10 @@ from fsmodels.checks import choosing, positive, share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, NoSelection
 from fsmodels.models.plane import by_ordered_sets, plane_rows
+from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.svm import robust_lp
 from fsmodels.words import listed
-from solvers import Result, solve
+from solvers import Result, facts_of, solve
 from solvers.clock import one_clock
 from solvers.result import reread
 from solvers.values import put_back
@@ -137,6 +138,7 @@ def _suppressed(
         put_back(values)
         first.message = f"Without the dropped features there is no solution: {second.message}".strip()
         first.stop_reason, first.details = second.stop_reason, first.details | details | {"suppressed": []}
+        first.selected = [j for j in data.features if model.w[j].value]
         return first
     second.details |= details
     if not second.has_solution:
@@ -205,6 +207,8 @@ def build(data: Dataset, *, penalty: float, delta: float = 0.01, sigma: bool = F
     model = robust_lp(data)
     if choosing(sigma):
         by_ordered_sets(model, model.w)
+        if (facts := facts_of(model)) is not None:
+            facts.selected = by_sigma
     return model
 
 

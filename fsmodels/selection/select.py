@@ -13,14 +13,14 @@ from fsmodels.checks import choice, feature_count
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
-from fsmodels.errors import ParameterError
+from fsmodels.errors import NoSelection, ParameterError
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.parameters import PARAMETERS, flag
 from fsmodels.selection.recipes import find, used_parameters
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import KINDS, able, beside, number_and_rows, read_sides, rows_model, state, state_most
 from fsmodels.words import listed
-from solvers import DRIVERS, StopReason, facts_of, interrupt
+from solvers import DRIVERS, Result, SolutionStatus, StopReason, facts_of, interrupt
 from solvers.clock import Clock, one_clock
 from solvers.garbage import put_off
 
@@ -182,21 +182,30 @@ class Prepared:
         with interrupt.run(), one_clock():
             return self._run(validation, by_error)
 
+    def _selection(self, result: Result) -> Selection:
+        """Return a result with nothing read from it yet."""
+        parameters = self.parameters | self.stated | self.recipe.settings(self.model)
+        if "budget" in self.stated and "budget" in self.parameters:
+            parameters["budget_features"] = self.parameters["budget"]  # the number beside the rows of costs
+        parameters.pop("sigma", None)  # which the side constraints imply
+        return Selection(
+            self.recipe.name, self.data, parameters, (), None, None, result.bound, result.status, result.stop_reason,
+            result, result.message, model=self.model,
+        )  # fmt: skip
+
     def _run(self, validation: Dataset | None, by_error: bool) -> Selection:
         options = self.options
         if validation is not None and self.recipe.runs_solver:
             validation = self.data.apply_scale_to(validation)
         if by_error:
             options = {**options, "choose_by": "validation", "validation": validation}
-        result, reading = self.recipe.answer(self.model, self.data, self.parameters, self.solver, options)
-        parameters = self.parameters | self.stated | self.recipe.settings(self.model)
-        if "budget" in self.stated and "budget" in self.parameters:
-            parameters["budget_features"] = self.parameters["budget"]  # the number beside the rows of costs
-        parameters.pop("sigma", None)  # which the side constraints imply
-        found = Selection(
-            self.recipe.name, self.data, parameters, (), None, None, result.bound, result.status, result.stop_reason,
-            result, result.message, model=self.model,
-        )  # fmt: skip
+        try:
+            result, reading = self.recipe.answer(self.model, self.data, self.parameters, self.solver, options)
+        except NoSelection as error:  # of a baseline: for whoever writes down what became of the run
+            none = Result(SolutionStatus.INFEASIBLE, StopReason.CONVERGED, options=options, message=str(error))
+            error.selection = self._selection(none)
+            raise
+        found = self._selection(result)
         if reading is not None:
             told = {part.name: getattr(reading, part.name) for part in fields(reading) if part.name != "classifier"}
             found = replace(found, selected=reading.classifier.selected, machine=reading.classifier, **told)

@@ -66,11 +66,15 @@ class BlockLP:
     _distance: BlockLP | None = None
     _vertex: BlockLP | None = None
 
-    def solve(self, point: np.ndarray, time_limit: float | None) -> BlockSolution | LpStatus:
-        """Solve at a point of the complicating variables; a status where there is no optimum."""
+    def solve(self, point: np.ndarray, time_limit: float | None, room: float = 0.0) -> BlockSolution | LpStatus:
+        """Solve at a point of the complicating variables; a status where there is no optimum.
+
+        ``room``: how far the point may be from where the rows hold, in its own units. The cuts are of the rows without.
+        """
         rows, moving = self.rows, self._moving
         shift = self._coupling @ point
-        self.lp.set_sides(moving, rows.lower[moving] - shift, rows.upper[moving] - shift)
+        give = room * (1.0 + abs(self._coupling).sum(axis=1)) if room else 0.0
+        self.lp.set_sides(moving, rows.lower[moving] - shift - give, rows.upper[moving] - shift + give)
         answer = self.lp.solve(time_limit)
         if answer.status is not LpStatus.OPTIMAL:
             return answer.status

@@ -44,6 +44,7 @@ from solvers.values import bounds_of, give_values, without_domains
 
 INTEGRAL = 1e-6
 APART = 1e-9  # distance from feasible, in the complicating variables' units, that is none
+NEAR = 1e-8  # room for a point that is no farther off than that
 WORTH = 20_000  # non-zeros of a linear program from which on a thread of its own pays
 
 
@@ -167,10 +168,16 @@ class BlockSubproblem:
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> BlockAnswer | None:
         """Answer at a point of shape (n,); None when the time ran out before."""
-        found = self._each(lambda lp: lp.solve(point, time_limit))
+        return self._within(point, time_limit, 0.0)
+
+    def _within(self, point: np.ndarray, time_limit: float | None, room: float) -> BlockAnswer | None:
+        """Answer at a point that the rows may miss by ``room``."""
+        found = self._each(lambda lp: lp.solve(point, time_limit, room))
         statuses = {s for s in found if isinstance(s, LpStatus)}
         if LpStatus.LIMIT in statuses:
             return None
+        if statuses and room and LpStatus.FAILED not in statuses:  # it has points, so it has no end
+            raise EndlessSubproblem("The subproblem is unbounded below: no cut exists.")
         if statuses:
             return self._apart(point, time_limit, statuses)
         solved = [s for s in found if isinstance(s, BlockSolution)]
@@ -235,8 +242,8 @@ class BlockSubproblem:
                 raise self._failure("did not solve the subproblem")
             else:
                 cuts += [s.cuts.single(k) for k in np.flatnonzero(s.cuts.at(point) > APART).tolist()]
-        if not cuts:
-            raise EndlessSubproblem("The subproblem is unbounded below: no cut exists.")
+        if not cuts:  # it has no end, or no point by a rounding of the master's that is too small for a cut
+            return self._within(point, time_limit, NEAR)
         return BlockAnswer(None, np.inf, cuts[0], lambda: None, infeasible=tuple(cuts))
 
     def _each(self, solve: Callable[[BlockLP], BlockSolution | LpStatus]) -> list[BlockSolution | LpStatus]:

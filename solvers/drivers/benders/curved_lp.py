@@ -53,7 +53,7 @@ class CurvedLP(BlockLP):
         self.tolerance = 1e-7
         self._add_tangents(np.concatenate([np.clip(start, rows.y_lower[: self._y], rows.y_upper[: self._y])]), None)
 
-    def solve(self, point: np.ndarray, time_limit: float | None) -> BlockSolution | LpStatus:
+    def solve(self, point: np.ndarray, time_limit: float | None, room: float = 0.0) -> BlockSolution | LpStatus:
         """Solve at a point; the values are attained within the tolerances, the cuts proven."""
         asked = not self._at_once
         if self._at_once:
@@ -61,7 +61,7 @@ class CurvedLP(BlockLP):
         for k in range(MOST):
             if k == SLOW and asked:
                 self._lead(point, time_limit)
-            found = super().solve(point, time_limit)
+            found = super().solve(point, time_limit, room)
             if found is LpStatus.UNBOUNDED and self._from_boxes(point, time_limit):
                 continue
             if isinstance(found, LpStatus):
@@ -72,8 +72,8 @@ class CurvedLP(BlockLP):
             low = np.array([found.y[self._theta[i]] if i in self._theta else 0.0 for i in range(len(at))])
             values = found.values.copy()
             np.add.at(values, [self._curves[i].block for i in self._objective], (at - low)[self._objective])
-            room = self.tolerance * (1.0 + abs(float(values.sum()))) / max(1, len(self._objective))
-            missed = [i for i in range(len(at)) if at[i] - low[i] > (room if i in self._theta else MISSED)]
+            near = self.tolerance * (1.0 + abs(float(values.sum()))) / max(1, len(self._objective))
+            missed = [i for i in range(len(at)) if at[i] - low[i] > (near if i in self._theta else MISSED)]
             if not missed:
                 return BlockSolution(y, values, found.cuts)
             if self._add_tangents(z, missed) == 0:

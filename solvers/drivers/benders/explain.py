@@ -73,7 +73,8 @@ class ExplainedSplit:
         for block in self.blocks:
             key = (len(block.variables), len(block.rows), len(block.coupling), _components(block.tied_to), block.cuts)
             shapes.setdefault(key, []).append(block)
-        lines.append(f"  {_number(count, 'block'):<10} {'' if count else '(nothing follows the master)'}".rstrip())
+        none = "(not taken apart: see what is refused)" if self.refused else "(nothing follows the master)"
+        lines.append(f"  {_number(count, 'block'):<10} {'' if count else none}".rstrip())
         for alike in list(shapes.values())[:SHOWN]:
             block, times = alike[0], f"{len(alike)} x " if len(alike) > 1 else ""
             rows = f"{len(block.rows) + len(block.coupling)} rows"

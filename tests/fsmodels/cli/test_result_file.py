@@ -210,3 +210,13 @@ def test_processes_with_broken_streams_end_quietly_with_their_result(folder):
         assert run.returncode == cases[name][1], name
         assert json.loads((folder / f"{name}.json").read_text("utf-8"))["selected"], name
     os.close(taken)
+
+
+@pytest.mark.parametrize("model", ["rfe", "relief"])
+def test_a_baseline_with_clashing_rows_writes_what_became_of_it(tmp_path, capsys, model):
+    file = tmp_path / "none.json"
+    rows = ["--force-in", "sgpt", "--force-in", "sgot", "--max-features", "1"]
+    assert cli.main(["select", "bupa", "--model", model, *rows, "--json", str(file)]) == 3
+    content = json.loads(file.read_text())
+    assert (content["status"], content["selected"], content["objective"]) == ("infeasible", None, None)
+    assert "force_in" in capsys.readouterr().err

@@ -360,3 +360,12 @@ def test_what_is_said_of_the_selection_without_a_row_is_named(edit, named, make_
     edit(model)
     with pytest.raises(fs.ModelError, match=named):
         fs.obd.suppress(model, data, nu=0.1)
+
+
+def test_a_model_with_sigma_says_what_is_selected_to_any_solver():
+    data = fs.load_dataset("bupa").scaled("standard")
+    model = fs.obd.build(data, penalty=0.5, sigma=True)
+    model.few = pyo.Constraint(expr=sum(model.sigma.values()) <= 2)
+    result = fs.solve(model)
+    assert result.selected is not None
+    assert len(result.selected) <= 2

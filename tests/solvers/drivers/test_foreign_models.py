@@ -172,6 +172,10 @@ def test_random_models(driver, seed):
     assert_right(lambda: random_model(seed), driver)
 
 
+def test_a_point_off_an_equality_by_rounding_is_not_an_endless_subproblem():
+    assert_right(lambda: random_model(183), "branch-and-cut")
+
+
 OTHERS = [  # whatever solves the parts
     ("benders", {"sub_solver": "clarabel"}),
     ("benders", {"sub_solver": "gurobi", "master_solver": "gurobi"}),
