@@ -26,8 +26,8 @@ Problem
 The bound W
     For fixed sigma, an optimal w and its multipliers satisfy 1/2 w'w + C e'xi = e'alpha - 1/2 w'w, so w'w <= e'alpha.
     As y'alpha = 0 and alpha <= C, e'alpha <= 2 C min(l+, l-): |w_j| <= W = sqrt(2 C min(l+, l-)) at every sigma,
-    whatever rows the user puts on sigma. Any row on w, b or xi invalidates the argument: ``bilinear`` (W bounds u),
-    ``big-m`` and ``indicator`` are then refused.
+    whatever rows the user puts on sigma. After an edit of w, b, xi or their costs ``bilinear`` (W bounds u), ``big-m``
+    and ``indicator`` are refused, but where the same argument still gives W: ``fsp.edits`` has it.
 
     Squared hinge: with xi = alpha / (2C) at the optimum, 1/2 w'w + C xi'xi = e'alpha - alpha'alpha / (4C) - 1/2 w'w and
     C xi'xi = alpha'alpha / (4C) give w'w = e'alpha - alpha'alpha / (2C). Over alpha >= 0 with y'alpha = 0 that is

@@ -1,6 +1,7 @@
 """What FSP's structure offers to drivers: the fast SUB, where its next cut is worth more, and the validation error.
 
-Of an edited SUB the cut is ``solvers.facts.row_cut``'s. Without edits that is Aytug's (10): A'r on w is v, the minimum
+An edited SUB is the same oracle's where that takes the edits (``edits``, ``edited_sub``); else its cut is that of
+``solvers.facts.row_cut``. Without edits that is Aytug's (10): A'r on w is v, the minimum
 over w_j is -1/2 v_j^2, and the minima over b and xi are 0 exactly when y'alpha = 0 and alpha <= C. With the squared
 hinge the minimum over xi_i is -alpha_i^2 / (4C), and ``row_cut``'s tangent at xi says as much where alpha = 2 C xi.
 """
