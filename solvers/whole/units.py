@@ -66,7 +66,7 @@ def factor(expression: Any, sides: tuple[float | None, ...] = ()) -> float:
     >>> m = pyo.ConcreteModel()
     >>> m.x, m.y = pyo.Var(), pyo.Var()
     >>> factor(1e-6 * m.x + 2e-6 * m.y**2), factor(1e8 * m.x + m.y), factor(2.0**20 * (m.x - 1) ** 2 + 2.0**21 * m.y)
-    (262144.0, 1.0, 0.0009765625)
+    (262144.0, 1.0, 1.9073486328125e-06)
     """
     most, least = 0.0, min([abs(side) for side in sides if side], default=math.inf)
     for term in _terms(expression):
