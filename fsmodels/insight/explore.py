@@ -112,6 +112,7 @@ class Session:
     _own: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
     _built: frozenset[str] = frozenset()
     _asked: list[_Asked] = field(default_factory=list)
+    _met: list[Callable[[Any], Any]] = field(default_factory=list)  # kept, so that no later row has the id of one
 
     @property
     def model(self) -> pyo.ConcreteModel:
@@ -156,6 +157,7 @@ class Session:
             if self.model.component(name) is not None and name not in own:
                 raise ParameterError(f'add: the model has a component "{name}": give the row another name.')
             own[name] = row
+            self._met.append(row)
             words.append(f'with "{name}"')
         sides = tuple(read_sides(self.task.recipe, given, self.data))
         with interrupt.run(), one_clock():

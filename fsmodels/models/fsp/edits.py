@@ -1,8 +1,9 @@
 r"""What an analyst's edits of FSP's subproblem are to its oracle: ``oracle.problem`` has the terms that it takes.
 
 A bound or sign on w_j, a fixed w_j, a row on one w_j (and its own sigma_j)
-    Bounds l_j sigma_j <= w_j <= u_j sigma_j. Where they leave out 0, sigma_j is 1. Where they leave one number t, that
-    is no variable: d_i becomes d_i - y_i x_ij t, a row's side h becomes h - G_j t, and t costs its constant.
+    Bounds l_j sigma_j <= w_j <= u_j sigma_j. Where those of w_j alone leave out 0, sigma_j is 1; a row that holds
+    sigma_j too, as w_j >= 0.1 sigma_j, allows 0. Where sigma_j is 1 and they leave one number t, that is no variable:
+    d_i becomes d_i - y_i x_ij t, a row's side h becomes h - G_j t, and t costs its constant.
 A bound or a value of b, linear rows on w, b and sigma
     Rows beside the master's.
 A margin switched off or deleted, a slack of its own price, a bound on a slack
@@ -116,7 +117,7 @@ class Reader:
                 raise Inexpressible(f'variable "{v.name}", which is not 0/1, in rows with the weights')
         self.lower, self.upper = sub.rows.x_lower, sub.rows.x_upper
         self.least, self.largest = self.lower[self.w].copy(), self.upper[self.w].copy()
-        self.must = np.zeros(self.n, dtype=bool)
+        self.must = (self.least > 0) | (self.largest < 0)
         self.rows = _Rows()
         self.constant = sub.cost.constant
 
@@ -143,7 +144,9 @@ class Reader:
             self.rows.add(np.zeros(self.n), 1.0, np.zeros(len(self.sub.complicating)), low, up)
         for j in np.flatnonzero(self.least > self.largest).tolist():
             raise Inexpressible(f'the bounds of "{self.sub.variables[self.w[j]].name}", which clash')
-        self.must |= (self.least > 0) | (self.largest < 0)
+        pinned = (self.least == self.largest) & (self.least != 0) & ~self.must
+        for j in np.flatnonzero(pinned).tolist():
+            raise Inexpressible(f'the one value of "{self.sub.variables[self.w[j]].name}" where it is selected')
         if len(self.rows.sides) > MOST_ROWS:
             raise Inexpressible(f"{len(self.rows.sides)} rows on the weights")
         self._check_price_of_b(slope, C[stays], self.y[stays])

@@ -1,6 +1,7 @@
 """``fs.explore``: each answer of a session is that of enumeration, whatever was asked before."""
 
 import os
+import weakref
 
 import numpy as np
 import pytest
@@ -124,3 +125,14 @@ def test_other_families_are_explored_too():
     assert session.ask(max_features=1).found.objective >= dearer.found.objective
     assert session.ask(max_features=None).found.objective == pytest.approx(dearer.found.objective)
     assert fs.explore(fs.load_dataset("bupa"), "fs", penalty=0.1).ask(force_out=["sgot"]).found.bound is not None
+
+
+def test_rows_that_were_dropped_keep_their_identity(session):
+    def row(model):
+        return sum(model.sigma.values()) >= 0
+
+    kept = weakref.ref(row)
+    session.ask(add={"row": row})
+    del row
+    session.ask(drop="row")
+    assert kept() is not None, "a later row may have its id"
