@@ -213,7 +213,7 @@ def verify(certificate: CertificateFile | str | Path, data: Dataset) -> Checked:
     try:
         data = _as_described(content["data"], data)
         claim = _claim(content, data)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"The certificate is damaged ({type(error).__name__}: {error}): ask for it again.") from None

@@ -18,6 +18,7 @@ import pandas as pd
 import pyomo.environ as pyo
 from pyomo.core.expr.visitor import identify_variables
 
+from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ParameterError
@@ -374,6 +375,8 @@ def explore(
     'Nothing was solved: the bound is that of "to begin with", and the selection is allowed and as good.'
     """
     name = bounded(model)
+    if "fair" in given:
+        data, given["fair"] = beside(dataset(data), given["fair"])
     data = on_one_footing(data, scale)
     sides = {kind: given.pop(kind) for kind in list(given) if kind in KINDS and kind != "budget"}
     if "budget" in given:

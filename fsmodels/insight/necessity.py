@@ -24,6 +24,7 @@ from typing import Any
 import pandas as pd
 
 from fsmodels.checks import positive
+from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ModelError, ParameterError
@@ -31,6 +32,7 @@ from fsmodels.insight.exact import about, bounded, plain, share_of
 from fsmodels.selection.report import number
 from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
+from fsmodels.selection.sides import beside
 from fsmodels.words import as_names, check_known_features, listed
 from solvers import Memory, NearChoices, SolutionStatus, StopReason, interrupt
 from solvers.clock import Clock, one_clock
@@ -234,6 +236,8 @@ def necessity(
     if "callback" in given:
         raise ParameterError("callback is taken by necessity itself: leave it out.")
     with interrupt.run(), one_clock():
+        if "fair" in given:
+            data, given["fair"] = beside(dataset(data), given["fair"])
         data = on_one_footing(data, scale)
         asked = as_names(data.features if features is None else features, "features")
         check_known_features(asked, data.features, "features")

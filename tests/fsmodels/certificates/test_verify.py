@@ -149,6 +149,8 @@ def test_parts_that_are_missing_or_out_of_range_are_told(proof):
         lambda c: c.pop("tree"),
         lambda c: c["tree"].__setitem__(0, [3, 10**6]),
         lambda c: c["tree"].__setitem__(0, [9]),
+        lambda c: c["multipliers"][0][1].__setitem__(0, 10**300),
+        lambda c: c["multipliers"][0][1].__setitem__(0, float("inf")),
         lambda c: c["tree"].__setitem__(-1, [1, -1, []]),
         lambda c: c["tree"].__setitem__(-1, [2, 0, [], [0]]),
         lambda c: c["problem"].update(loss="zero-one"),

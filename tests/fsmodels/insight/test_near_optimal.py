@@ -107,3 +107,16 @@ def test_what_cannot_be_listed_is_refused():
         fs.near_optimal(data, "fsmulti", max_features=2)
     with pytest.raises(fs.ModelError, match="no selection to begin with"):
         fs.near_optimal(data, max_features=1, force_in=["mcv", "sgot"])
+
+
+def test_groups_of_fair_are_given_as_to_select():
+    data = fs.load_dataset("cleveland")
+    best = fs.select(data, max_features=2, fair=("sex", 0.05))
+    near = fs.near_optimal(data, max_features=2, fair=("sex", 0.05), within=0.001)
+    assert near[0].objective == pytest.approx(best.objective, rel=2e-4)
+    asked = fs.necessity(data, max_features=2, fair=[("sex", 0.05)], features=[best.selected[0]])
+    assert asked.best.objective == pytest.approx(best.objective, rel=2e-4)
+    own = fs.certify(data, best.selected, fair=("sex", 0.05))
+    assert own.objective == pytest.approx(best.objective, rel=2e-4)
+    session = fs.explore(data, max_features=2, fair=("sex", 0.05))
+    assert session.found.objective == pytest.approx(best.objective, rel=2e-4)
