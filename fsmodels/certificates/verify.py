@@ -263,7 +263,7 @@ def _bounds(claim: Claim, walk: _Division, X: Any, y: Array) -> Array:
         return np.zeros(0)
     gained, g, sizes = _proven(claim, feasible(claim, y), X, y)
     rows, which = claim.matrix.shape[0], np.array(walk.multipliers)
-    theta = np.nan_to_num(np.array(walk.theta)).reshape(-1, rows)
+    theta = np.nan_to_num(np.array(walk.theta)).reshape(which.size, rows)
     theta = np.where(np.isfinite(claim.upper), theta, np.minimum(theta, 0.0))
     theta = np.where(np.isfinite(claim.lower), theta, np.maximum(theta, 0.0))
     sides = np.where(theta > 0, claim.upper, np.where(theta < 0, claim.lower, 0.0))

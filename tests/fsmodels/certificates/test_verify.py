@@ -186,3 +186,11 @@ def test_every_row_of_random_trees_is_right():
             content["tree"].insert(k, [2, 0, [], [int(rng.integers(1, 5)) * int(rng.choice([-1, 1]))]])
         found = fs.verify(document.CertificateFile(content), data)
         assert found.bound is None or found.bound <= 1.0001 * certificate.bound
+
+
+def test_a_proof_without_a_row_is_checked():
+    data = fs.load_dataset("bupa").scaled("standard").select_features(["sgpt", "sgot", "gammagt"])
+    found = fs.select(data, "fsp-lambda", penalty=1.0)
+    checked = fs.verify(found.certificate, data)
+    assert checked.holds, checked.why
+    assert checked.objective == pytest.approx(found.objective, rel=1e-6)
