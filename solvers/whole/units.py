@@ -82,7 +82,7 @@ def factor(expression: Any, sides: tuple[float | None, ...] = ()) -> float:
 def _terms(expression: Any) -> Iterator[Any]:
     """Yield the terms that hold variables."""
     if type(expression) is LinearExpression:
-        yield from (c for c in expression.linear_coefs if c)
+        yield from (size for c in expression.linear_coefs if (size := pyo.value(c)))
         return
     for term in terms(expression):
         if type(term) not in native_numeric_types and term.is_potentially_variable():

@@ -112,6 +112,8 @@ class Reader:
         for k, v in enumerate(sub.variables):
             if k not in own:
                 raise Inexpressible(f'variable "{v.name}" of your own in rows or costs with the weights')
+            if not v.is_continuous():
+                raise Inexpressible(f'the whole numbers that "{v.name}" is held to')
         for v in sub.complicating[self.n :]:
             if not v.is_binary():
                 raise Inexpressible(f'variable "{v.name}", which is not 0/1, in rows with the weights')

@@ -1,6 +1,7 @@
 """Generalised Benders: equal to enumeration and the monolith, bounds at every row, limits, edits, textbook models."""
 
 import itertools
+import re
 import time
 from functools import cache
 
@@ -306,11 +307,31 @@ def test_edits_of_the_subproblem_reach_what_scip_finds(linear_edit, build, edite
 
 @pytest.mark.parametrize("form", [form for form in fs.fsp.FORMS if form != "perspective"])
 @pytest.mark.parametrize("solver", [*DECOMPOSITIONS, "scip"])
-def test_forms_with_a_bound_refuse_edits_of_the_subproblem(form, solver, linear_edit, build):
+def test_forms_with_a_bound_take_an_edit_that_leaves_it_right_and_refuse_others(
+    form, solver, linear_edit, build, edited_values
+):
     model = build(form)
     linear_edit(model)
+    try:
+        result = fs.solve(model, solver, gap=1e-6)
+    except ModelError as refusal:
+        said = str(refusal)
+    else:
+        said = ""
+    if said:
+        assert re.search(r'edits the subproblem.*form="perspective"', said)
+        return
+    truth = min(q for s, q in edited_values(linear_edit).items() if sum(s) <= 2)
+    assert result.objective == pytest.approx(truth, rel=1e-4 if solver == "scip" else 1e-6)
+    assert result.bound <= truth * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("form", [form for form in fs.fsp.FORMS if form != "perspective"])
+def test_forms_with_a_bound_refuse_what_may_pass_it(form, build):
+    model = build(form)
+    model.objective.set_value(model.objective.expr - 3 * model.w["a"])
     with pytest.raises(ModelError, match=r'edits the subproblem.*form="perspective"'):
-        fs.solve(model, solver)
+        fs.solve(model, "branch-and-cut")
 
 
 @pytest.mark.parametrize("driver", DECOMPOSITIONS)
