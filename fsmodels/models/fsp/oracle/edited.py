@@ -29,6 +29,7 @@ from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
 from fsmodels.models.proofs.svm import Array, relative
 
 ITERATION_LIMIT, PATIENCE = 150, 15
+FINISHING, NEAR = 12, 1e-7  # steps of Newton's method; what is as good as tight
 HELD = 1e-10  # what rows may be missed by, relative to the sizes of their terms
 CLASHING = 1e-9  # and by how much in sum where they surely clash
 CANCELLED = 1e-12  # of multipliers that cancel
@@ -145,11 +146,60 @@ class EditedQuestion:
             if gap <= tolerance or last:
                 self._take(run)
                 if last or self.best.gap <= tolerance or gap <= 0.01 * tolerance:
+                    self.finish(tolerance)
                     return iteration
             if not run.step():
                 self._take(run)
+                self.finish(tolerance)
                 return iteration
         return ITERATION_LIMIT
+
+    def finish(self, tolerance: float) -> None:
+        """Take the bound of Newton steps from the best point of a squared loss, where its own leave a gap.
+
+        alpha = 2 C xi, and with it v, turns over by the square of the data what w is off: a step on the system of the
+        slacks, of weights off their bounds and of rows that are tight ends that, wherever the run broke down.
+        """
+        best, terms, equal = self.best, self._terms, self._rows.equal
+        if not terms.loss.squared or best.w is None or best.gap <= tolerance:
+            return
+        w, b, free_b = best.w.copy(), best.b, terms.loss.free_b
+        size = 1.0 + np.abs(self._rows.sides) + np.abs(self._G) @ np.abs(w) + np.abs(self._g * b)
+        tight = equal | (self._G @ w + self._g * b - self._rows.sides >= -NEAR * size)
+        edge = NEAR * np.maximum(1e-8, np.abs(w))
+        inside = (w - self.low > edge) & (self.up - w > edge)
+        Z, shift = self._columns * terms.y[:, None], terms.shift
+        for _ in range(FINISHING):
+            places = np.append(inside, free_b)
+            both, beside = np.column_stack([Z, shift])[:, places], np.column_stack([self._G, self._g])
+            rows, m, count = beside[tight][:, places], int(places.sum()), int(tight.sum())
+            short = terms.need - Z @ w - shift * b
+            price = np.where(short > 0, 2.0 * terms.loss.C, 0.0)
+            alpha, ridge = price * short, np.append(1.0 / self._sigma, 0.0)[places]
+            system = np.zeros((m + count, m + count))
+            system[:m, :m] = np.diag(ridge) + (both * price[:, None]).T @ both
+            system[:m, m:], system[m:, :m] = rows.T, rows
+            rest = np.concatenate([
+                both.T @ alpha - ridge * np.append(w, b)[places] - terms.slope[places],
+                (self._rows.sides - self._G @ w - self._g * b)[tight],
+            ])  # fmt: skip
+            scale = 1.0 / np.sqrt(np.maximum(np.abs(system).max(axis=1, initial=0.0), np.finfo(float).tiny))
+            move = scale * np.linalg.lstsq(scale[:, None] * system * scale, scale * rest, rcond=None)[0]
+            if not np.isfinite(move).all():
+                return
+            theta, step = np.zeros(equal.size), np.zeros(places.size)
+            theta[tight], step[places] = move[m:], move[:m]
+            alpha = np.maximum(alpha - price * (Z @ step[:-1] + shift * step[-1]), 0.0)
+            self.try_multipliers(alpha, theta)
+            w, b = w + step[:-1], b + float(step[-1])
+            self.try_point(w, b)
+            if best.gap <= tolerance:
+                return
+            v = Z.T @ alpha - self._G.T @ theta - terms.slope[:-1]
+            over = self._G @ w + self._g * b - self._rows.sides > NEAR * size
+            tight = equal | (tight & (theta >= 0)) | over
+            inside = np.where(inside, (w > self.low) & (w < self.up), (v > terms.least) & (v < terms.largest))
+            w = np.clip(w, self.low, self.up)
 
     def _take(self, run: Iterates) -> None:
         if np.isfinite(run.alpha).all() and np.isfinite(run.w).all() and np.isfinite(run.theta).all():
