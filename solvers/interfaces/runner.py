@@ -205,7 +205,11 @@ class Runner:
             put_on_bounds(reading.variables)
         late = end is not None and time.perf_counter() >= end
         answer = self._answer(native, late=late, pressed=attempt.pressed.is_set(), integer=integer, reading=reading)
-        return replace(answer, bound=None, message="gives a point with infinite values") if endless else answer
+        return (
+            replace(answer, bound=None, message="gives a point with infinite values", undecided=True)
+            if endless
+            else answer
+        )
 
     def _explained(self, error: Exception) -> Error:
         text = str(error).strip() or type(error).__name__

@@ -69,7 +69,7 @@ def test_a_driver_whose_solvers_fail_has_it_too(driver, data, broken, need):
     need("gurobi" if driver == "single-tree" else "highs")
     model = fs.fsp.fsp_m(data, max_features=2)
     model.b.fix(0.2)  # the declarative subproblem
-    result = fs.solve(model, driver)
+    result = fs.solve(model, driver, oracle="pyomo")
     assert (result.status, result.stop_reason) == (fs.SolutionStatus.FEASIBLE, fs.StopReason.SOLVER_ERROR)
     assert result.solver == driver
     assert pyo.value(model.b) == 0.2

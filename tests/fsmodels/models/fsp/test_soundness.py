@@ -377,13 +377,37 @@ def test_what_needs_the_subproblems_rows_is_refused(options, rmp):
     [
         lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] >= 0.5)),
         lambda m: m.add_component("e", pyo.Constraint(expr=m.b <= 1.0)),
-        lambda m: m.add_component("e", pyo.Constraint(expr=m.eta >= 3.0)),
         lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] <= m.sigma["a"])),
         lambda m: m.w["a"].setub(0.1),
         lambda m: m.b.fix(0.0),
-        lambda m: m.objective.set_value(2 * m.eta),
         lambda m: m.objective.set_value(m.objective.expr + m.w["a"]),
-        lambda m: (m.objective.set_value(-m.eta), setattr(m.objective, "sense", pyo.maximize)),
+    ],
+)
+@pytest.mark.parametrize("driver", [DRIVER, "benders"])
+def test_edits_of_weights_are_taken_without_the_rows_too(edit, driver, rmp, data):
+    """As the model that states its rows takes them, by the general subproblem."""
+    stated = fs.fsp.fsp_m(data, max_features=2)
+    edit(stated)
+    edit(rmp)
+    truth = fs.solve(stated, "benders", oracle="pyomo", gap=1e-6)
+    result = fs.solve(rmp, driver, gap=1e-6)
+    assert truth.status is result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(truth.objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("driver", [DRIVER, "benders"])
+def test_the_cost_may_be_turned_around(driver, rmp, data, enumerated):
+    rmp.objective.set_value(-rmp.eta)
+    rmp.objective.sense = pyo.maximize
+    assert fs.solve(rmp, driver).objective == pytest.approx(-enumerated(data, max_features=2), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda m: m.add_component("e", pyo.Constraint(expr=m.eta >= 3.0)),
+        lambda m: m.objective.set_value(2 * m.eta),
+        lambda m: m.add_component("e", pyo.Constraint(expr=m.w["a"] ** 2 <= 0.1)),
     ],
 )
 @pytest.mark.parametrize("driver", [DRIVER, "benders"])
@@ -605,7 +629,7 @@ def test_what_is_proven_to_have_an_end_is_not_unbounded(driver, monkeypatch):
     monkeypatch.setattr(SwitchedSubproblem, "solve", endless)
     data = larger(20, 3, seed=1, noise=0.5)
     model = fs.fsp.fsp_lambda(data, penalty=1.0)
-    model.w[data.features[0]].setub(0.5)
+    model.small = pyo.Constraint(expr=model.w[data.features[0]] ** 2 <= 0.25)
     result = fs.solve(model, driver)
     assert (result.status, result.stop_reason) == (SolutionStatus.FEASIBLE, StopReason.SOLVER_ERROR)
     assert 0.0 <= result.bound < result.objective
