@@ -26,6 +26,7 @@ SWITCHES = [*(p.flag for p in PARAMETERS.values() if p.is_switch), "--quiet", "-
 def next_steps(found: Selection, words: Sequence[str]) -> list[str]:
     """Return lines: a heading, then sentences each followed by a command to copy."""
     steps: list[tuple[str, list[str]]] = []
+    words = without(without(words, "--certificate"), "--certify")  # of this run
     recipe = MODELS[found.name]
     limit = found.result.options.get("time_limit")
     if recipe.runs_solver and found.status is not SolutionStatus.OPTIMAL:

@@ -327,9 +327,12 @@ def _seconds(text: str) -> float | None:
 def share(text: str) -> float:
     """Read a share: "5%" or "0.05"."""
     try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        found = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f'"{text}" is no share: give 5% or 0.05') from None
+        found = -1.0
+    if not found > 0 or (found >= 1 and not text.endswith("%")):
+        raise argparse.ArgumentTypeError(f'"{text}" is no share: give 5% or 0.05')
+    return found
 
 
 def grid(text: str) -> int | list[int]:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fsmodels.cli.codes import NO_SOLUTION, SOLVED, complain
+from fsmodels.cli.result_file import check_target
 from fsmodels.datasets import tables
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.saved import SavedSelection, load_selection
@@ -16,6 +17,8 @@ from fsmodels.words import listed
 
 def run(asked: argparse.Namespace) -> int:
     """Decide for each row, write row, label and score, and return the exit code."""
+    if asked.out is not None:
+        check_target("--out", asked.out, [asked.selection, asked.table])
     found = load_selection(asked.selection)
     table, _ = tables.read_table(asked.table)
     if found.machine is None:

@@ -18,7 +18,26 @@ from typing import Any
 
 from fsmodels.errors import ParameterError
 
-__all__ = ["ResultFile"]
+__all__ = ["ResultFile", "check_target"]
+
+
+def check_target(option: str, path: Path, inputs: Iterable[Path]) -> None:
+    """Refuse a file to write that is read, or written otherwise, by this run, or is in no folder.
+
+    Raises ParameterError.
+    """
+    real = Path(os.path.realpath(path))
+    if not real.parent.is_dir():
+        raise ParameterError(
+            f'{option} "{path}" cannot be written (no such folder): give a file in a folder that exists.'
+        )
+    if real.is_dir():
+        raise ParameterError(f'{option} "{path}" is a folder: give a file.')
+    for other in inputs:
+        if real == Path(os.path.realpath(other)) or (
+            real.exists() and other.exists() and os.path.samefile(real, other)
+        ):
+            raise ParameterError(f'{option} "{path}" is the file "{other}" of this run: give another file.')
 
 
 class ResultFile:

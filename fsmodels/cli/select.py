@@ -9,12 +9,14 @@ from typing import Any
 
 from rich.console import Console
 
+from fsmodels.cli import arguments, hints, loading
 from fsmodels.cli import asked as questions
-from fsmodels.cli import hints
 from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain
-from fsmodels.errors import NoSelection, ParameterError
+from fsmodels.cli.result_file import check_target
+from fsmodels.errors import ModelError, NoSelection, ParameterError
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.selection import report
+from fsmodels.selection.proof import FAMILIES
 from fsmodels.selection.recipes import MODELS, find
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
@@ -29,6 +31,8 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
     """Select, report and write; return the exit code."""
     if asked.certify is not None:
         _check_certify(asked)
+    if asked.certificate is not None:
+        _check_certificate(asked)
     task = questions.read(asked, words, caught)
     data, console, file, embedding = task.data, task.console, task.file, task.embedding
     announce(task)
@@ -59,14 +63,14 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
     if not found.has_solution:
         complain("Error", report.headline(found))
         return NO_SOLUTION
-    if asked.certificate is not None and (trouble := _save_certificate(found, asked)):
-        complain("Error", trouble)
-        return BAD_INPUT
+    trouble = "" if asked.certificate is None else _save_certificate(found, asked)
     if asked.quiet:
         console.print(report.one_line(found), soft_wrap=True)
         if against is not None:
             console.print(against.sentence, soft_wrap=True)
-        return SOLVED
+        if trouble:
+            complain("Error", trouble)
+        return BAD_INPUT if trouble else SOLVED
     show(console, ["", *report.report(found)])
     if against is not None:
         show(console, ["", against.sentence])
@@ -75,6 +79,13 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
         console.print(embedding.concepts(found).to_string(index=False, max_rows=CONCEPTS), soft_wrap=True)
     if asked.json is not None:
         console.print(f"\nWritten to {asked.json}", soft_wrap=True)
+    if trouble:
+        complain("Error", trouble)
+        return BAD_INPUT
+    if asked.certificate is not None:
+        again = "" if asked.target == "target" else f" --target {asked.target}"
+        check = f"fsmodels verify {asked.certificate} {asked.data}{again}"
+        console.print(f"\nProof written to {asked.certificate}; what checks it: {check}", soft_wrap=True)
     show(console, hints.next_steps(found, words))
     return SOLVED
 
@@ -91,10 +102,23 @@ def _check_certify(asked: argparse.Namespace) -> None:
         raise ParameterError(f"--certify {asked.certify:g} is no time: give seconds above 0.")
 
 
+def _check_certificate(asked: argparse.Namespace) -> None:
+    """Refuse --certificate where there will be none, or where it would replace a file of this run."""
+    if asked.model not in FAMILIES or asked.sign or asked.fair:
+        what = "--sign and --fair" if asked.model in FAMILIES else f'model "{asked.model}"'
+        raise ParameterError(
+            f"--certificate is written for {listed(FAMILIES)} with rows on features, not for {what}: leave it out."
+        )
+    others = [loading.source(asked)[0], *arguments.files(asked.budget, asked.penalty)]
+    check_target("--certificate", asked.certificate, [*others, *([asked.json] if asked.json else [])])
+
+
 def _save_certificate(found: Selection, asked: argparse.Namespace) -> str:
     """Write the proof; return what to tell the user where that failed."""
     try:
         found.certificate.save(asked.certificate)
+    except ModelError as error:
+        return f"No certificate was written. {error}"
     except OSError as error:
         return f'--certificate "{asked.certificate}" cannot be written ({error.strerror}): give another file.'
     return ""

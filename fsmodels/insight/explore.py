@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from typing import Any
 
@@ -31,6 +31,7 @@ from fsmodels.selection.sides import KINDS, Side, beside, read_sides, state, sta
 from fsmodels.words import listed, short
 from solvers import Memory, SolutionStatus, StopReason, interrupt
 from solvers.clock import one_clock
+from solvers.options import Config
 from solvers.result import DEFAULT_GAP, relative_gap, verdict
 
 __all__ = ["Explored", "Session", "explore"]
@@ -87,6 +88,7 @@ class Explored:
 class _Asked:
     """A question as numbers and rows, and what was proven about it."""
 
+    question: str
     values: dict[str, Any]
     sides: tuple[Side, ...]
     own: frozenset[str]
@@ -148,7 +150,8 @@ class Session:
         """
         start = time.perf_counter()
         values, given, own = dict(self.values), dict(self.given), dict(self._own)
-        words = [*self._change(values, given, changes)]
+        options = dict(self.task.options)
+        words = [*self._change(values, given, options, changes)]
         for name in [drop] if isinstance(drop, str) else drop:
             if name not in own:
                 raise ParameterError(f'drop: there is no row "{name}" of your own: {listed(own) or "none was added"}.')
@@ -163,10 +166,10 @@ class Session:
         sides = tuple(read_sides(self.task.recipe, given, self.data))
         with interrupt.run(), one_clock():
             stated = self._state(values, sides, own)
-            self.values, self.given, self._own = values, given, own
-            asked = self._answered(sides, own, stated)
+            self.values, self.given, self._own, self.task.options = values, given, own, options
+            question = ", ".join(words) or ("as it is" if self.answers else "to begin with")
+            asked = self._answered(question, sides, own, stated)
         before = self.answers[-1].found.objective if self.answers else None
-        question = ", ".join(words) or ("as it is" if self.answers else "to begin with")
         answer = Explored(question, asked[0], asked[1], time.perf_counter() - start, before)
         self.answers.append(answer)
         return answer
@@ -177,8 +180,15 @@ class Session:
         columns = ["question", "objective", "bound", "gap", "status", "selected", "how", "seconds"]
         return pd.DataFrame(lines, columns=columns).set_index("question")
 
-    def _change(self, values: dict[str, Any], given: dict[str, Any], changes: dict[str, Any]) -> list[str]:
-        """Put changes into ``values`` and ``given``; return them in words."""
+    def _options(self) -> set[str]:
+        """Name the options of whoever solves that a question may change; ``memory`` is the session's own."""
+        kind = Config if self.task.driver is None else self.task.driver.options_type
+        return {part.name for part in fields(kind)} - {"memory", "callback"}
+
+    def _change(
+        self, values: dict[str, Any], given: dict[str, Any], options: dict[str, Any], changes: dict[str, Any]
+    ) -> list[str]:
+        """Put changes into ``values``, ``given`` and ``options``; return them in words."""
         words = []
         for name, value in changes.items():
             if name in MUTABLE:
@@ -196,8 +206,14 @@ class Session:
             elif name in KINDS:
                 given[name] = value
                 words.append(f"{name} {_shortly(name, value)}" if value else f"without {name}")
+            elif name in self._options():
+                options[name] = value
             else:
-                self.task.options = {**self.task.options, name: value}
+                raise ParameterError(
+                    f"ask got {name}={value!r}, which a session does not change: give {listed(MUTABLE)}, side "
+                    "constraints, add, drop, or an option of the solver such as time_limit; for another model, loss or "
+                    "scale open another session."
+                )
         return words
 
     def _state(self, values: dict[str, Any], sides: tuple[Side, ...], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -242,9 +258,9 @@ class Session:
             parameter.set_value(value)
 
     def _answered(
-        self, sides: tuple[Side, ...], own: Mapping[str, Any], stated: dict[str, Any]
+        self, question: str, sides: tuple[Side, ...], own: Mapping[str, Any], stated: dict[str, Any]
     ) -> tuple[Selection, str]:
-        """Explored from what is known, or solve."""
+        """Answer from what is known, or solve."""
         rows = frozenset(f"{name}/{id(row)}" for name, row in own.items())
         bound, by = self._known_bound(sides, rows)
         at_hand = self._known_selection(sides, rows)
@@ -268,7 +284,7 @@ class Session:
                 found = replace(found, bound=judged.bound, status=judged.status)
             how = self._told(found)
         if found.has_solution or found.status is SolutionStatus.INFEASIBLE:
-            self._asked.append(_Asked(dict(self.values), sides, rows, found))
+            self._asked.append(_Asked(question, dict(self.values), sides, rows, found))
         return found, how
 
     def _told(self, found: Selection) -> str:
@@ -281,13 +297,13 @@ class Session:
     def _known_bound(self, sides: tuple[Side, ...], own: frozenset[str]) -> tuple[float | None, str]:
         """Return the best bound of earlier questions that forbid no more than this one, and which it is."""
         best: tuple[float | None, str] = None, ""
-        for k, asked in enumerate(self._asked):
+        for asked in self._asked:
             bound = asked.found.bound
             allows = asked.own <= own and all(any(_implies(s, r) for s in sides) for r in asked.sides)
             if bound is None or not allows or not self._no_easier(asked.values):
                 continue
             if best[0] is None or bound > best[0]:
-                best = bound, self.answers[k].question if k < len(self.answers) else ""
+                best = bound, asked.question
         return best
 
     def _no_easier(self, values: Mapping[str, Any]) -> bool:

@@ -145,6 +145,7 @@ class Necessity:
         if left := self.features(OPEN):
             parts.append(f"of {listed(left)} it is open")
         words = "; ".join(parts) + "."
+        words = words[0].upper() + words[1:] if not every else words
         if every:
             dearest = max(every, key=lambda name: self.price(name)[0])
             short = share_of(self[dearest].without[0], self.best.objective or 0.0)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pyomo.environ as pyo
+from pyomo.core.base.block import BlockData
 from pyomo.core.expr.visitor import identify_variables
 
 from fsmodels.errors import ModelError, ParameterError
@@ -19,6 +20,7 @@ from fsmodels.selection.report import number
 from fsmodels.words import listed
 from solvers import DRIVERS, Memory, Result, SolutionStatus, StopReason, facts_of, interrupt, solve
 from solvers.clock import Clock, one_clock
+from solvers.facts.base import built_of
 
 __all__ = ["Level", "Price", "Prices", "price_of"]
 
@@ -65,13 +67,25 @@ class Price:
 
     @property
     def sentence(self) -> str:
-        """The price for somebody who does not know duality."""
+        """The price for somebody who does not know duality, and the objective at the other limits."""
+        levels = "; ".join(
+            f"at {limit:g}: {_between(at.bound, at.objective)}"
+            if math.isfinite(at.objective)
+            else f"at {limit:g}: none"
+            for limit, at in self.along
+        )
+        return f"{self._priced} Objective at other limits: {levels}." if levels else self._priced
+
+    @property
+    def _priced(self) -> str:
         if self.kept.status is SolutionStatus.INFEASIBLE:
             return f'With "{self.row}" no selection is possible; without it the best reaches {self._dropped}.'
         low, high = share_of(self.dropped.bound + self.least, self.dropped.bound), self._share
         if self.most <= 1e-6 * abs(self.kept.objective):
             return f'"{self.row}" costs nothing: the best without it is no better.'
         shares = about(high) if about(low) == about(high) else f"{about(low)} to {about(high)}"
+        if not math.isfinite(self.most):
+            return f'What "{self.row}" costs is not known in this time.'
         if self.least <= 0:
             return f'"{self.row}" costs at most {number(self.most)} ({about(high)}); perhaps nothing.'
         return (
@@ -206,7 +220,7 @@ def price_of(
         Any that minimises with a proven bound; it is left as it was, with the values of the solve with all rows.
     rows : name or names, optional
         Constraints of the model; one with several members is taken as one. By default all that hold nothing but
-        ``model.sigma``.
+        ``model.sigma``, and those that were added to what a builder made.
     at : numbers, or mapping row -> numbers
         Other limits of a row ``... <= limit`` at which the model is solved too: a budget's path.
     solver, **options
@@ -236,6 +250,11 @@ def price_of(
     >>> print(fs.price_of(model, "apart", gap=1e-8))
     "apart" costs 21.3072 (7.97% of the best without it, 267.501).
     """
+    if not isinstance(model, BlockData):
+        raise ParameterError(
+            f"price_of asks about the rows of a model and got {type(model).__name__}: give found.model, or what "
+            "fs.fsp.fsp_m and the other builders return."
+        )
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) == 1 and not objectives[0].is_minimizing():
         raise ParameterError("price_of needs a model that minimises: turn the sign of its objective.")
@@ -301,12 +320,19 @@ def _members(row: Any) -> list[Any]:
 
 
 def _side_rows(model: pyo.ConcreteModel) -> list[str]:
-    """Name the constraints that hold nothing but sigma."""
+    """Name the constraints that hold nothing but sigma, and those that the builder did not make."""
     sigma = {id(v) for v in model.sigma.values()} if model.component("sigma") is not None else set()
+    facts = facts_of(model)
+    proven = facts is not None and facts.certificate is not None and facts.certificate.built is not None
+    built = {id(row) for row in built_of(model).rows} if proven else None
     found = [
         c.name
         for c in model.component_objects(pyo.Constraint, active=True)
-        if (parts := _members(c)) and all({id(v) for v in identify_variables(part.body)} <= sigma for part in parts)
+        if (parts := _members(c))
+        and (
+            all({id(v) for v in identify_variables(part.body)} <= sigma for part in parts)
+            or (built is not None and not any(id(part) in built for part in parts))
+        )
     ]
     if not found:
         raise ModelError("The model has no active constraint on sigma alone: name the constraints whose price you ask.")

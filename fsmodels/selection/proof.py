@@ -61,7 +61,7 @@ def prove(found: Outcome) -> CertificateFile:
     gap = DEFAULT_GAP if gap is None else float(gap)
     if not is_closed(found.objective, found.bound, gap + 1e-6, found.result.resolution):
         raise ModelError(
-            f"The selection is not proven (gap {found.gap}): a certificate can be written once the gap is closed."
+            f"The selection is not proven yet (gap {found.gap or 1:.2g}): a certificate needs the gap closed."
         )
     rows = _rows_on_sigma(model)
     chosen = np.isin(data.features, found.selected).astype(float)
