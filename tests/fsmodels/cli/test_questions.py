@@ -71,6 +71,8 @@ def test_price_of_rows_given_by_options(tmp_path, capsys):
         (["select", "bupa", "--model", "fsp-m", "--max-features", "2", "--certify", "3"], "leave it out"),
         (["select", "bupa", "--model", "rfe", "--max-features", "2", "--certify", "0"], "seconds above 0"),
         (["verify", "nowhere.json", "bupa"], "cannot be read"),
+        (["select", "bupa", "--model", "rfe", "--max-features", "2", "--certificate", "c.json"], "leave it out"),
+        (["certify", "bupa", "--features", "mcv", "--within", "5"], "no share"),
     ],
 )
 def test_what_cannot_be_asked_ends_with_2_and_a_reason(capsys, words, error):
@@ -113,3 +115,30 @@ def test_verify_reads_a_certificate_and_says_whether_it_holds(tmp_path, capsys):
     assert code == 3
     assert "does not hold" in err
     assert said(capsys, "verify", tmp_path / "c.json", "wdbc")[0] == 2
+
+
+def test_no_file_of_a_run_is_written_over(tmp_path, capsys):
+    data, costs, both = tmp_path / "d.csv", tmp_path / "costs.csv", tmp_path / "both.json"
+    data.write_text("a,b,target\n" + "".join(f"{k},{k % 3},{int(k > 5)}\n" for k in range(12)))
+    costs.write_text("feature,cost\na,1\n")
+    select = ["select", data, "--model", "fsp-m", "--max-features", "1"]
+    for words in (
+        [*select, "--certificate", data],
+        [*select, "--budget", f"{costs}:5", "--certificate", costs],
+        [*select, "--certificate", both, "--json", both],
+    ):
+        before = data.read_text(), costs.read_text()
+        code, _, err = said(capsys, *words)
+        assert code == 2
+        assert "give another file" in err
+        assert (data.read_text(), costs.read_text()) == before
+    assert said(capsys, *select, "--json", both)[0] == 0
+    code, _, err = said(capsys, "predict", both, data, "--out", data)
+    assert code == 2
+    assert "give another file" in err
+    assert data.read_text() == before[0]
+
+
+def test_hints_do_not_repeat_what_was_for_this_run(capsys):
+    words = ["select", "bupa", "--model", "rfe", "--max-features", "2", "--certify", "20"]
+    assert "--certify" not in said(capsys, *words)[1].split("What to try next")[1]

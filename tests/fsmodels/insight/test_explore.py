@@ -99,6 +99,9 @@ def test_what_leaves_nothing_is_answered_and_the_session_goes_on(session):
     ("change", "words"),
     [
         ({"penalty": 1.0}, "does not use penalty"),
+        ({"loss": "squared-hinge"}, "a session does not change"),
+        ({"maxfeatures": 2}, "a session does not change"),
+        ({"solver": "scip"}, "a session does not change"),
         ({"C": -1}, "C"),
         ({"max_features": 99}, "max_features"),
         ({"excludes": [("mcv", "nobody")]}, "nobody"),
@@ -110,7 +113,8 @@ def test_a_question_that_cannot_be_put_leaves_the_session_as_it_was(session, cha
     with pytest.raises(fs.ParameterError.__mro__[1], match=words):
         session.ask(**change)
     assert len(session.answers) == 1
-    assert session.ask().found.objective == session.answers[0].found.objective
+    assert session.ask(max_features=3).found.has_solution
+    assert session.ask(max_features=2).found.objective == session.answers[0].found.objective
 
 
 def test_models_without_a_bound_are_refused():

@@ -98,3 +98,17 @@ def test_rows_that_cannot_be_asked_are_refused():
     plain.objective.sense = pyo.minimize
     with pytest.raises(fs.ModelError, match="no active constraint on sigma"):
         fs.price_of(plain)
+
+
+def test_rows_of_ones_own_on_weights_are_priced_too():
+    model = bupa()
+    model.small = pyo.Constraint(expr=model.w["sgpt"] >= -0.2)
+    assert {price.row for price in fs.price_of(model)} == {"small", "cardinality"}
+    with pytest.raises(fs.ParameterError, match="asks about the rows of a model and got Dataset"):
+        fs.price_of(fs.load_dataset("bupa"))
+
+
+def test_the_objective_at_other_limits_is_told():
+    assert (
+        "Objective at other limits: at 1: 290; at 2: 275.843" in fs.price_of(bupa(), "cardinality", at=[1, 2]).sentence
+    )

@@ -56,6 +56,12 @@ SIDES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """A text is a good name of a file."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def data():
     rng = np.random.default_rng(0)
