@@ -10,7 +10,7 @@ import fsmodels as fs
 import solvers
 from solvers import Memory, OptionError, SolutionStatus, StopReason
 
-SOAK = int(os.environ.get("FSMODELS_SOAK", "1"))
+SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 SHARES = [0.0, 0.01, 0.05, 0.3, 2.0]
 
 
@@ -83,7 +83,7 @@ def test_the_choices_within_a_share_are_those_of_enumeration(instances, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 100 + 300 * SOAK))
+@pytest.mark.parametrize("seed", range(100, 100 + round(300 * SOAK)))
 def test_the_choices_within_a_share_are_those_of_enumeration_on_many(instances, seed):
     compared(instances, seed)
 

@@ -25,7 +25,7 @@ from solvers.errors import SolverFailure
 from solvers.facts.base import facts_of
 
 DRIVER = "branch-and-cut"
-SOAK = int(os.environ.get("FSMODELS_SOAK", "1"))
+SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 needs_fork = pytest.mark.skipif(not forks.possible(), reason="processes are forked on Linux only")
 
 
@@ -135,7 +135,7 @@ def test_two_processes_prove_what_one_does(name, edit):
 
 @needs_fork
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20 * SOAK))
+@pytest.mark.parametrize("seed", range(round(20 * SOAK)))
 def test_random_instances_solved_again_with_a_row_end_where_one_process_does(seed, monkeypatch):
     monkeypatch.setattr(forks.Forks, "first", 0.01)
     rng = np.random.default_rng(seed)

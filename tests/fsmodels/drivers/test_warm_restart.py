@@ -10,7 +10,7 @@ import pytest
 import fsmodels as fs
 from solvers import Memory, SolutionStatus
 
-SOAK = int(os.environ.get("FSMODELS_SOAK", "1"))
+SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 
 
 class Session:
@@ -142,7 +142,7 @@ def test_features_forced_in_and_out_by_turns_never_uncover_anything(instances, m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40 * SOAK))
+@pytest.mark.parametrize("seed", range(round(40 * SOAK)))
 def test_long_sessions(instances, seed):
     session = Session(*instances(seed % 7, 7), seed, by_cuts=seed % 3 == 0)
     for _ in range(25):

@@ -112,7 +112,7 @@ def test_scip_and_curved_rows_in_other_units(unit):
 @pytest.mark.slow
 def test_scip_and_curved_rows_against_enumeration():
     start = int(os.environ.get("FSMODELS_SEED", "0"))
-    for seed in range(start, start + 10 * int(os.environ.get("FSMODELS_SOAK", "1"))):
+    for seed in range(start, start + round(10 * float(os.environ.get("FSMODELS_SOAK", "1")))):
         best = enumerated(seed, 8)
         for unit in (1.0, 1e5, 1e8):
             result = solvers.solve(ellipsoids(seed, unit, 8), "scip", time_limit=10)
