@@ -9,16 +9,14 @@ from html import escape
 from typing import Any
 
 from fsmodels.checks import positive
-from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.insight.exact import about, bounded, plain, share_of
+from fsmodels.insight.exact import about, bounded, plain, ready, share_of
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import number
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import able, beside
+from fsmodels.selection.sides import able
 from fsmodels.words import as_names, check_known_features, listed
 from solvers import StopReason, interrupt
 from solvers.clock import Clock, one_clock
@@ -189,9 +187,7 @@ def certify(
     if "callback" in given:
         raise ParameterError("callback is taken by certify itself: leave it out.")
     with interrupt.run(), one_clock():
-        if "fair" in given:
-            data, given["fair"] = beside(dataset(data), given["fair"])
-        data = on_one_footing(data, scale)
+        data = ready(data, scale, given)
         check_known_features(names, data.features, "features")
         if len(set(names)) < len(names):
             raise DataError(f"features names {listed(names)}: give each once.")

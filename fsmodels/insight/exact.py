@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from fsmodels.datasets.checks import dataset
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ParameterError
 from fsmodels.selection.recipes import MODELS, find
+from fsmodels.selection.sides import beside
 from fsmodels.words import listed
 
-__all__ = ["BOUNDED", "about", "bounded", "share_of"]
+__all__ = ["BOUNDED", "about", "bounded", "plain", "ready", "share_of"]
 
 # Models whose default driver proves a bound that a selection may be held against.
 BOUNDED = ("fsp-m", "fsp-lambda", "fs", "fsl", "gmeb", "fsmulti")
-CLOSE = 5e-4  # shares below it are told as 0
+CLOSE = 5e-4  # shares below it are not told as numbers
 
 
 def bounded(model: str) -> str:
@@ -25,6 +29,13 @@ def bounded(model: str) -> str:
             f"{listed(BOUNDED)}" + (f'; "{MODELS[name].exact}" is exact for what it seeks.' if name in MODELS else ".")
         )
     return name
+
+
+def ready(data: Dataset, scale: str | None, given: dict[str, Any]) -> Dataset:
+    """Return the data as ``select`` would scale them, the groups of ``fair`` aside; ``given`` then has their names."""
+    if "fair" in given:
+        data, given["fair"] = beside(dataset(data), given["fair"])
+    return on_one_footing(data, scale)
 
 
 def share_of(more: float, base: float) -> float:

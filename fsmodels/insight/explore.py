@@ -18,11 +18,9 @@ import pandas as pd
 import pyomo.environ as pyo
 from pyomo.core.expr.visitor import identify_variables
 
-from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ParameterError
-from fsmodels.insight.exact import about, bounded, plain, share_of
+from fsmodels.insight.exact import about, bounded, plain, ready, share_of
 from fsmodels.models.fsp import penalties
 from fsmodels.selection.report import headline, number
 from fsmodels.selection.select import Prepared, prepared
@@ -391,12 +389,8 @@ def explore(
     'Nothing was solved: the bound is that of "to begin with", and the selection is allowed and as good.'
     """
     name = bounded(model)
-    if "fair" in given:
-        data, given["fair"] = beside(dataset(data), given["fair"])
-    data = on_one_footing(data, scale)
-    sides = {kind: given.pop(kind) for kind in list(given) if kind in KINDS and kind != "budget"}
-    if "budget" in given:
-        sides["budget"] = given.pop("budget")
+    data = ready(data, scale, given)
+    sides = {kind: given.pop(kind) for kind in list(given) if kind in KINDS}
     task = prepared(data, name, solver=solver, **given)
     if not task.recipe.keeps_model or task.model is None or task.model.component("sigma") is None:
         raise ParameterError(f'explore needs a model whose sigma stays while rows change: "{name}" has none.')

@@ -19,16 +19,13 @@ import numpy as np
 import pandas as pd
 
 from fsmodels.checks import positive
-from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.insight.exact import about, bounded, plain, share_of
+from fsmodels.insight.exact import about, bounded, plain, ready, share_of
 from fsmodels.selection.pictures import axes
 from fsmodels.selection.report import number
 from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import beside
 from fsmodels.weights import column_sizes, used
 from fsmodels.words import listed
 from solvers import interrupt
@@ -245,9 +242,7 @@ def near_optimal(
     """
     name, within = bounded(model), positive("within", within, "a share of the objective, 0.01 for 1%")
     with interrupt.run(), one_clock():
-        if "fair" in given:
-            data, given["fair"] = beside(dataset(data), given["fair"])
-        data = on_one_footing(data, scale)
+        data = ready(data, scale, given)
         task = prepared(data, name, within=within, most_choices=limit, **given)
         if not task.takes("within"):
             raise ParameterError(

@@ -24,15 +24,13 @@ from typing import Any
 import pandas as pd
 
 from fsmodels.checks import positive
-from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.insight.exact import about, bounded, plain, share_of
+from fsmodels.insight.exact import about, bounded, plain, ready, share_of
+from fsmodels.selection.pictures import axes
 from fsmodels.selection.report import number
 from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import beside
 from fsmodels.words import as_names, check_known_features, listed
 from solvers import Memory, NearChoices, SolutionStatus, StopReason, interrupt
 from solvers.clock import Clock, one_clock
@@ -110,10 +108,7 @@ class Necessity:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw what leaving each feature out costs, as a share of the best; pale is not settled. Return the Axes."""
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(figsize=(6, 1 + 0.25 * len(self.roles)))
+        ax = axes(ax, 1 + 0.25 * len(self.roles))
         base = abs(self.best.objective or 1.0)
         order = sorted(self.roles, key=lambda r: -self.price(r.feature)[0])
         low = [self.price(r.feature)[0] / base for r in order]
@@ -237,9 +232,7 @@ def necessity(
     if "callback" in given:
         raise ParameterError("callback is taken by necessity itself: leave it out.")
     with interrupt.run(), one_clock():
-        if "fair" in given:
-            data, given["fair"] = beside(dataset(data), given["fair"])
-        data = on_one_footing(data, scale)
+        data = ready(data, scale, given)
         asked = as_names(data.features if features is None else features, "features")
         check_known_features(asked, data.features, "features")
         clock = Clock.of_run(time_limit)

@@ -16,6 +16,7 @@ from pyomo.core.expr.visitor import identify_variables
 
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.insight.exact import about, plain, share_of
+from fsmodels.selection.pictures import axes
 from fsmodels.selection.report import number
 from fsmodels.words import listed
 from solvers import DRIVERS, Memory, Result, SolutionStatus, StopReason, facts_of, interrupt, solve
@@ -141,10 +142,7 @@ class Prices(Sequence[Price]):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw each price's interval, or of one row the objective over its limit; return the Axes."""
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots()
+        ax = axes(ax)
         if len(self) == 1 and self[0].along:
             limits = [limit for limit, _ in self[0].along]
             low, high = ([getattr(at, what) for _, at in self[0].along] for what in ("bound", "objective"))
