@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -83,8 +84,7 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
         complain("Error", trouble)
         return BAD_INPUT
     if asked.certificate is not None:
-        again = "" if asked.target == "target" else f" --target {asked.target}"
-        check = f"fsmodels verify {asked.certificate} {asked.data}{again}"
+        check = _check_by(asked)
         console.print(f"\nProof written to {asked.certificate}; what checks it: {check}", soft_wrap=True)
     show(console, hints.next_steps(found, words))
     return SOLVED
@@ -100,6 +100,18 @@ def _check_certify(asked: argparse.Namespace) -> None:
         )
     if not asked.certify > 0:
         raise ParameterError(f"--certify {asked.certify:g} is no time: give seconds above 0.")
+
+
+def _check_by(asked: argparse.Namespace) -> str:
+    """Return the command that checks the certificate: with the words by which the data were read."""
+    words = ["fsmodels", "verify", str(asked.certificate), asked.data]
+    words += [] if asked.target == "target" else ["--target", asked.target]
+    words += [] if asked.positive is None else ["--positive", asked.positive]
+    for option, values in (("--drop", asked.drop), ("--interactions", asked.interactions)):
+        words += [word for value in values for word in (option, value)]
+    words += [] if asked.bags is None else ["--bags", asked.bags]
+    words += [] if asked.sigma is None else ["--sigma", str(asked.sigma)]
+    return shlex.join(words)
 
 
 def _check_certificate(asked: argparse.Namespace) -> None:

@@ -1,6 +1,7 @@
 """``fsmodels certify, necessity, price, verify``, and ``select --certify``."""
 
 import json
+import shlex
 
 import pytest
 
@@ -142,3 +143,16 @@ def test_no_file_of_a_run_is_written_over(tmp_path, capsys):
 def test_hints_do_not_repeat_what_was_for_this_run(capsys):
     words = ["select", "bupa", "--model", "rfe", "--max-features", "2", "--certify", "20"]
     assert "--certify" not in said(capsys, *words)[1].split("What to try next")[1]
+
+
+def test_the_command_that_checks_a_proof_reads_the_same_data(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"P{k},{k},{k * k % 7},{'ill' if k > 5 else 'well'}\n" for k in range(12))
+    (tmp_path / "d.csv").write_text(f"id,a,b,out come\n{rows}")
+    words = ["select", "d.csv", "--target", "out come", "--positive", "well", "--drop", "id", "--model", "fsp-m"]
+    code, out, _ = said(capsys, *words, "--max-features", "1", "--certificate", "c.json")
+    assert code == 0
+    command = out.split("what checks it: ")[1].splitlines()[0]
+    code, out, _ = said(capsys, *shlex.split(command)[1:])
+    assert code == 0
+    assert out.startswith("The certificate holds")
