@@ -55,7 +55,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fsmodels.checks import positive, whole
-from fsmodels.datasets.checks import bearable, dataset
+from fsmodels.datasets.checks import bearable, unweighted
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.libsvm import svc
@@ -86,7 +86,8 @@ def information_gain(data: Dataset) -> pd.Series:
     >>> information_gain(load_dataset("wdbc")).index[0]
     'worst_perimeter'
     """
-    gains = [_gain(_dense_column(data.X, j), data.y) for j in range(dataset(data).n_features)]
+    unweighted(data, "information_gain")
+    gains = [_gain(_dense_column(data.X, j), data.y) for j in range(data.n_features)]
     return ranked(data, gains, "information gain (bits)")
 
 
@@ -115,7 +116,7 @@ def mutual_information(data: Dataset, *, n_neighbors: int = 3, seed: int = 0) ->
     """
     from sklearn.feature_selection import mutual_info_classif
 
-    bearable(data).require_dense("mutual_information")
+    bearable(data, who="mutual_information").require_dense("mutual_information")
     near = whole("n_neighbors", n_neighbors, 1, data.n_samples - 1, NEIGHBOURS)
     state = whole("seed", seed, 0, 2**32 - 1, "it starts the random numbers")
     scores = mutual_info_classif(data.X, data.y, n_neighbors=near, random_state=state)
@@ -147,7 +148,7 @@ def relief(data: Dataset, *, n_neighbors: int = 10) -> pd.Series:
     """
     from skrebate import ReliefF
 
-    bearable(data).require_dense("relief")
+    bearable(data, who="relief").require_dense("relief")
     near = whole("n_neighbors", n_neighbors, 1, None, NEIGHBOURS)
     least = int(np.unique(data.y, return_counts=True)[1].min())
     if least < 2:
@@ -189,7 +190,7 @@ def kernel_rfe(data: Dataset, *, C: float = 1.0, width: float | None = None, ste
     >>> sorted(kernel_rfe(clusters.train.scaled("standard"), C=64, width=3).index[:2])
     ['x1', 'x2']
     """
-    bearable(data).require_dense("kernel_rfe")
+    bearable(data, who="kernel_rfe").require_dense("kernel_rfe")
     positive("C", C, "C weighs the sum of slacks")
     sigma = math.sqrt(data.n_features) if width is None else positive("width", width, "it is sigma of the RBF kernel")
     check_step(step)

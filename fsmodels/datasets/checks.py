@@ -23,12 +23,30 @@ def dataset(data: Any) -> Dataset:
     return data
 
 
-def bearable(data: Any) -> Dataset:
+def bearable(data: Any, *, weights: bool = False, who: str = "This model") -> Dataset:
     """Return the data, if they are a Dataset whose values a model can bear; one that is to be scaled need not.
 
-    Raises ParameterError if they are no Dataset. Raises DataError, with the column of a value that is too large.
+    ``weights``: whether the model, called ``who``, honours weights of samples.
+
+    Raises ParameterError if they are no Dataset, or one with weights that would be ignored. Raises DataError, with the
+    column of a value that is too large.
     """
     check_values(dataset(data))
+    return data if weights else unweighted(data, who)
+
+
+def unweighted(data: Any, who: str) -> Dataset:
+    """Return the data, if they are a Dataset whose samples all count the same.
+
+    Raises ParameterError, with who would ignore their weights, and what to do.
+    """
+    found = dataset(data).sample_weight
+    if found is not None and (data.weighting.by_class is not None or bool((found != 1.0).any())):
+        raise ParameterError(
+            f'{who} cannot weigh samples, and data "{data.name}" have weights ({data.weighting}): what it minimises is '
+            "no sum over samples that they could multiply. Leave class_weight and sample_weight out (data.weighted() "
+            "takes them off), or use a model with a sum of slacks, such as fsp-m, fsv or one-norm-svm."
+        )
     return data
 
 

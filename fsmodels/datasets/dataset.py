@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from fsmodels.datasets.scaling import METHODS, Scale
 from fsmodels.datasets.shipped import list_datasets, shipped_file
 from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
 from fsmodels.datasets.tables import read_costs
+from fsmodels.datasets.weighting import Weighting, weighting
 from fsmodels.errors import DataError
 from fsmodels.words import as_names, check_known_features, listed
 
@@ -85,6 +87,8 @@ class Dataset:
     products : mapping of str to Interaction
         Features that are products of two others (``with_interactions``), with the constants by which other data have
         the same ones.
+    weighting : Weighting or None
+        How much each sample counts in a loss (``weighted``); ``sample_weight`` are the numbers.
 
     Examples
     --------
@@ -105,6 +109,7 @@ class Dataset:
     positive_guessed: bool = False
     aside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     products: Mapping[str, Interaction] = field(default_factory=dict)
+    weighting: Weighting | None = None
 
     def __post_init__(self) -> None:
         X = self.X
@@ -118,6 +123,8 @@ class Dataset:
         y = y.view()
         y.setflags(write=False)
         kept = beside.checked(self.aside, len(y))
+        if self.weighting is not None:
+            self.weighting.check(len(y))
         for key, value in {"X": X, "y": y, "features": features, "aside": kept}.items():
             object.__setattr__(self, key, value)
         if self.scale is None:
@@ -287,6 +294,16 @@ class Dataset:
         """Whether X is a CSR array."""
         return bool(sparse.issparse(self.X))
 
+    @cached_property
+    def sample_weight(self) -> FloatArray | None:
+        """How much each sample counts in a loss, shape (n_samples,), at least 0 and read-only; None: all the same."""
+        return None if self.weighting is None else self.weighting.of(self.y)
+
+    @property
+    def multiplicity(self) -> FloatArray | None:
+        """How often each row counts wherever rows are counted: the weights given one by one, without the classes'."""
+        return None if self.weighting is None else self.weighting.given
+
     def __len__(self) -> int:
         return self.n_samples
 
@@ -311,9 +328,10 @@ class Dataset:
         -----
         Scaling twice composes: ``data.scaled("standard").scaled("unit-ball")`` remembers both as one. "none" does not
         undo an earlier scaling; it says that ``select`` is to take these units as they are. Means, deviations and
-        ranges are scikit-learn's.
+        ranges are scikit-learn's. Weights given one by one (``weighted``) count as so many rows each, those of classes
+        do not count.
         """
-        step = Scale.fit(self.X, method)
+        step = Scale.fit(self.X, method, self.multiplicity)
         return replace(self, X=step.apply(self.X, self.features), scale=self.scale.then(step))
 
     def unscaled(self) -> "Dataset":
@@ -395,7 +413,45 @@ class Dataset:
         """Keep some rows, by position (in the order given) or by a mask of n_samples booleans."""
         index = row_index(rows, self.n_samples)
         kept = {key: values[index] for key, values in self.aside.items()}
-        return replace(self, X=self.X[index], y=self.y[index], name=self.name if name is None else name, aside=kept)
+        weighting = None if self.weighting is None else self.weighting.take(index)
+        named = self.name if name is None else name
+        return replace(self, X=self.X[index], y=self.y[index], name=named, aside=kept, weighting=weighting)
+
+    def weighted(self, sample_weight: Any = None, class_weight: Any = None) -> "Dataset":
+        """Return these data with a weight for each sample, by which models multiply its slack; both multiply.
+
+        Weights replace earlier ones; without any the data have none again. They go with the rows. Take them before
+        ``scaled``, which counts those given one by one.
+
+        Parameters
+        ----------
+        sample_weight : array_like of shape (n_samples,), or str, optional
+            How often each row counts: 2 is as good as the row twice, 0 as leaving it out, of losses and of what is
+            computed from the rows. Text names a feature, which is then none, or a column that lies aside.
+        class_weight : "balanced" or mapping label -> number, optional
+            What a mistake costs in a class; one that is not named costs 1. Labels are the data's own, or -1 and 1.
+            "balanced": n / (2 n_c) in a class of n_c of the n samples, of whatever rows are taken.
+
+        Raises
+        ------
+        DataError
+            Weights that are not one finite number of at least 0 a sample, or leave nothing of a class.
+        ParameterError
+            Weights of classes that are neither "balanced" nor numbers above 0 by label.
+
+        Examples
+        --------
+        >>> data = Dataset.from_arrays([[0.0], [1.0], [2.0]], ["no", "yes", "yes"])
+        >>> data.weighted(class_weight="balanced").sample_weight.tolist()
+        [1.5, 0.75, 0.75]
+        >>> data.weighted([1, 1, 4], {"no": 10}).sample_weight.tolist()
+        [10.0, 1.0, 4.0]
+        """
+        data = self
+        if isinstance(sample_weight, str) and sample_weight not in self.aside:
+            data = self.set_aside(sample_weight)
+        made = weighting(sample_weight, class_weight, data.y, data.aside, (data.negative_label, data.positive_label))
+        return replace(data, weighting=made)
 
     def set_aside(self, *names: str, keep: bool = False) -> "Dataset":
         """Take features out and keep them aside as text, such as the group of each sample; ``keep``: in as well.
@@ -484,7 +540,7 @@ class Dataset:
         self.require_dense("with_interactions")
         plain = [name for name in self.features if name not in self.products]
         wanted = products.named_pairs(features, pairs, plain)
-        found = products.made(wanted, self._original, self.features)
+        found = products.made(wanted, self._original, self.features, self.multiplicity)
         if not found:
             raise DataError("with_interactions: one of each pair is constant, so that no product says anything.")
         wide, method = self._with_products(found), self.scale.method
@@ -492,7 +548,7 @@ class Dataset:
             return wide
         if method not in ("standard", "minmax"):
             raise DataError(f'Data "{self.name}" are scaled ("{method}"): take with_interactions before scaled.')
-        new = Scale.fit(wide.X[:, self.n_features :], method)
+        new = Scale.fit(wide.X[:, self.n_features :], method, self.multiplicity)
         own = self.scale
         step = Scale(method, np.concatenate([own.shift, new.shift]), np.concatenate([own.factor, new.factor]))
         return replace(wide, X=step.after(wide.scale).apply(wide.X, wide.features), scale=step)
@@ -579,7 +635,7 @@ class Dataset:
         >>> [name for name, group in groups.items() if group == "mean_radius"]
         ['mean_radius', 'mean_perimeter', 'mean_area']
         """
-        return correlated(self.require_dense("correlated").X, self.features, least)
+        return correlated(self.require_dense("correlated").X, self.features, least, self.multiplicity)
 
     def to_dense(self) -> "Dataset":
         """Hold X as a dense array of 8 * n_samples * n_features bytes."""
@@ -607,7 +663,8 @@ class Dataset:
         return (
             f"Dataset({self.name!r}, {self.n_samples} samples x {self.n_features} features"
             f"{', sparse' if self.is_sparse else ''}, +1: {positives} (label {self.positive_label}), "
-            f"-1: {self.n_samples - positives} ({rest}), scale {self.scale.method})"
+            f"-1: {self.n_samples - positives} ({rest}), scale {self.scale.method}"
+            f"{'' if self.weighting is None else f', {self.weighting}'})"
         )
 
     def _repr_html_(self) -> str:

@@ -196,7 +196,7 @@ def signed_labels(
             )
         chosen = ordered[-1]
     else:
-        matches = [label for label in ordered if _same(label, positive)]
+        matches = [label for label in ordered if same_label(label, positive)]
         if not matches:
             raise DataError(
                 f'positive="{positive}" is not a label of column "{column}". {suggestion(positive, ordered)}'
@@ -223,7 +223,8 @@ def _canonical(found: list[Any]) -> list[Any]:
     return [str(label) for label in found]
 
 
-def _same(label: object, wanted: object) -> bool:
+def same_label(label: object, wanted: object) -> bool:
+    """Tell whether a label of the data is what somebody wrote: "1" and 1.0 are 1, "true" is True."""
     text = str(wanted).strip()
     if isinstance(label, bool) and not isinstance(wanted, bool | np.bool_) and text.lower() in {"true", "false"}:
         return str(label).lower() == text.lower()

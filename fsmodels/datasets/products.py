@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmodels.datasets.scaling import Scale
+from fsmodels.datasets.scaling import Scale, counted
 from fsmodels.errors import DataError
 from fsmodels.words import check_known_features
 
@@ -68,12 +68,18 @@ def named_pairs(
 
 
 def made(
-    pairs: Iterable[tuple[str, str]], original: Callable[[str], FloatArray], taken: Collection[str]
+    pairs: Iterable[tuple[str, str]],
+    original: Callable[[str], FloatArray],
+    taken: Collection[str],
+    counts: FloatArray | None = None,
 ) -> dict[str, Interaction]:
-    """Return the products of pairs of standardised columns by their names ``"a:b"``; constant columns have none."""
+    """Return the products of pairs of standardised columns by their names ``"a:b"``; constant columns have none.
+
+    ``counts``: how often each row counts.
+    """
     names = sorted({name for pair in pairs for name in pair})
-    constants = {name: Scale.fit(original(name)[:, None], "standard") for name in names}
-    varied = {name for name in names if np.ptp(original(name)) > 0}
+    constants = {name: Scale.fit(original(name)[:, None], "standard", counts) for name in names}
+    varied = {name for name in names if np.ptp(counted(original(name), counts)[0]) > 0}
     found: dict[str, Interaction] = {}
     for a, b in pairs:
         if not {a, b} <= varied:

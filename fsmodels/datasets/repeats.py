@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from fsmodels.datasets.scaling import counted
 from fsmodels.datasets.tables import FloatArray, quoted
 from fsmodels.errors import ParameterError
 
@@ -57,16 +58,28 @@ def numbering(X: Any, features: Sequence[str], limit: int = 5) -> list[str]:
     return [f"Numbers of the rows and no features, by their look: {_some(found[:limit], ', ', len(found))}."]
 
 
-def correlated(X: FloatArray, features: Sequence[str], least: float) -> dict[str, str]:
-    """Return feature -> first of its group, where any two of a group correlate by ``least``; no single features."""
+def correlated(
+    X: FloatArray, features: Sequence[str], least: float, counts: FloatArray | None = None
+) -> dict[str, str]:
+    """Return feature -> first of its group, where any two of a group correlate by ``least``; no single features.
+
+    ``counts``: how often each row counts.
+    """
     if isinstance(least, bool) or not isinstance(least, numbers.Real) or not 0 < least <= 1:
         raise ParameterError(f"correlated: least={least!r} is not allowed: give a number above 0, at most 1.")
     from scipy.cluster import hierarchy  # 0.2 s to import
 
+    X, counts = counted(X, counts)
     varied = np.flatnonzero(X.max(axis=0) > X.min(axis=0)) if len(X) else np.arange(0)
     if len(varied) < 2:
         return {}
-    apart = np.clip(1.0 - np.abs(np.corrcoef(X[:, varied], rowvar=False)), 0.0, None)
+    if counts is not None:  # which corrcoef does not take
+        X = np.sqrt(counts)[:, None] * (X - np.average(X, axis=0, weights=counts))
+        sizes = np.linalg.norm(X[:, varied], axis=0)
+        alike = X[:, varied].T @ X[:, varied] / np.outer(sizes, sizes)
+    else:
+        alike = np.corrcoef(X[:, varied], rowvar=False)
+    apart = np.clip(1.0 - np.abs(alike), 0.0, None)
     tree = hierarchy.complete(apart[np.triu_indices(len(varied), 1)])
     group = hierarchy.fcluster(tree, 1.0 - least + 1e-12, criterion="distance")
     first = {g: features[j] for g, j in zip(group[::-1].tolist(), varied[::-1].tolist(), strict=True)}

@@ -45,8 +45,8 @@ class Scale:
         return cls("none", np.zeros(n_features), np.ones(n_features), chosen)
 
     @classmethod
-    def fit(cls, X: Any, method: str) -> "Scale":
-        """Compute the constants of one method from the rows of X, dense or CSR."""
+    def fit(cls, X: Any, method: str, counts: FloatArray | None = None) -> "Scale":
+        """Compute the constants of one method from the rows of X, dense or CSR; ``counts``: how often each counts."""
         if not isinstance(method, str) or method not in METHODS:
             raise ParameterError(f'Scaling "{short(str(method))}" is not known: use one of {", ".join(METHODS)}.')
         n_features = X.shape[1]
@@ -61,6 +61,7 @@ class Scale:
             raise DataError(
                 f'Scaling "{method}" needs samples and there are 0: scale the training part and apply it here.'
             )
+        X, counts = counted(X, counts)
         with np.errstate(over="ignore", invalid="ignore"):
             if method == "unit-ball":
                 return cls(method, np.zeros(n_features), np.full(n_features, 1.0 / (_largest_norm(X) or 1.0)))
@@ -70,7 +71,7 @@ class Scale:
             # Squares and ranges of huge values overflow: such columns are halved often enough first, which is exact.
             halved = _powers(X)
             if method == "standard":
-                standard = StandardScaler().fit(X * halved)  # a constant column gets scale_ 1
+                standard = StandardScaler().fit(X * halved, sample_weight=counts)  # a constant column gets scale_ 1
                 shift, scale = standard.mean_, standard.scale_
             else:
                 minmax = MinMaxScaler().fit(X * halved)
@@ -142,6 +143,16 @@ class Scale:
         return {"method": self.method} | {
             key: {name: float(values[k]) for k, name in named} for key, values in constants.items()
         }
+
+
+def counted(X: Any, counts: FloatArray | None) -> tuple[Any, FloatArray | None]:
+    """Return the rows that count at all, and how often each; None where all count alike."""
+    if counts is None or counts.size == 0:
+        return X, None
+    some = counts > 0
+    if not some.all():
+        X, counts = X[some], counts[some]
+    return X, None if counts.size == 0 or counts.min() == counts.max() else counts
 
 
 def _largest_norm(X: Any) -> float:

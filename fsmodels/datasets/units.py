@@ -43,13 +43,14 @@ def on_one_footing(data: Dataset, scale: str | None = None) -> Dataset:
     return data
 
 
-def as_given(data: Dataset) -> Dataset:
-    """Return a builder's data, which it takes as they are.
+def as_given(data: Dataset, *, weights: bool = False, who: str = "This model") -> Dataset:
+    """Return a builder's data, which it takes as they are; ``weights``: whether the model ``who`` honours these.
 
-    Raises ParameterError if they are no Dataset. Raises DataError if a value is larger than models can bear. Warns
-    DataWarning: nobody chose a scaling, ``"none"`` included, and columns differ by more than 100 times in size.
+    Raises ParameterError if they are no Dataset, or one with weights that would be ignored. Raises DataError if a value
+    is larger than models can bear. Warns DataWarning: nobody chose a scaling, ``"none"`` included, and columns differ
+    by more than 100 times in size.
     """
-    if bearable(data).scale.chosen or not data.n_samples:
+    if bearable(data, weights=weights, who=who).scale.chosen or not data.n_samples:
         return data
     sizes = column_sizes(data.X)
     varied = np.flatnonzero(sizes)
