@@ -5,10 +5,13 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class StopReason(enum.StrEnum):
@@ -223,6 +226,29 @@ class Result:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def plot(self, over: str = "seconds", ax: Axes | None = None, *, label: str = "") -> Axes:
+        """Draw how the best objective found and the proven bound meet: what lies between them is left to doubt.
+
+        Several results go onto the same axes one after the other, each in its own colour and with its ``label``. Of a
+        solver that reports no iterations the end of the run is drawn.
+
+        Parameters
+        ----------
+        over : {"seconds", "iterations"}
+            What runs to the right.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure.
+        label : str
+            Named in the legend; empty for a single run, whose status and gap are the title.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from solvers.pictures import draw_result
+
+        return draw_result(self, over, ax, label)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what lives in this process only, such as a solver or a memory given as an option."""

@@ -22,7 +22,7 @@ from fsmodels.checks import positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.insight.exact import about, bounded, plain, ready, share_of
-from fsmodels.selection.pictures import axes
+from fsmodels.selection.pictures import MOST_BARS, MOST_POINTS, axes
 from fsmodels.selection.report import number
 from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
@@ -30,6 +30,7 @@ from fsmodels.weights import column_sizes, used
 from fsmodels.words import listed
 from solvers import interrupt
 from solvers.clock import one_clock
+from solvers.pictures import clipped
 
 __all__ = ["NearModel", "NearOptimal", "near_optimal"]
 
@@ -125,12 +126,14 @@ class NearOptimal:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw features against models, the best on the left: the colour is the weight. Return the Axes."""
-        models, names = self.models[:MOST_DRAWN], list(self.importance().index)
+        models, names = self.models[:MOST_DRAWN], list(self.importance().index)[:MOST_BARS]
         weights = np.array([[m.weights.get(name, math.nan) for m in models] for name in names])
         ax = axes(ax, height=max(1.8, 0.22 * len(names) + 0.9))
         largest = float(np.nanmax(np.abs(weights), initial=0.0)) or 1.0
         drawn = ax.imshow(weights, aspect="auto", cmap="RdBu", vmin=-largest, vmax=largest, interpolation="nearest")
-        ax.set_yticks(range(len(names)), names, fontsize="small")
+        ax.set_yticks(range(len(names)), [clipped(name) for name in names], fontsize="small")
+        step = -(-len(models) // MOST_POINTS)
+        ax.set_xticks(range(0, len(models), step), range(1, len(models) + 1, step))
         ax.set_xlabel(f"models within {about(self.within)} of the best" + (" (the best of them)" if self._cut else ""))
         ax.figure.colorbar(drawn, ax=ax, label="weight")
         return ax

@@ -27,13 +27,14 @@ from fsmodels.checks import positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.insight.exact import about, bounded, plain, ready, share_of
-from fsmodels.selection.pictures import axes
+from fsmodels.selection.pictures import MOST_BARS, axes
 from fsmodels.selection.report import number
 from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.words import as_names, check_known_features, listed
 from solvers import Memory, NearChoices, SolutionStatus, StopReason, interrupt
 from solvers.clock import Clock, one_clock
+from solvers.pictures import clipped
 
 __all__ = ["Necessity", "Role", "necessity"]
 
@@ -108,18 +109,19 @@ class Necessity:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw what leaving each feature out costs, as a share of the best; pale is not settled. Return the Axes."""
-        ax = axes(ax, 1 + 0.25 * len(self.roles))
         base = abs(self.best.objective or 1.0)
-        order = sorted(self.roles, key=lambda r: -self.price(r.feature)[0])
+        order = sorted(self.roles, key=lambda r: -self.price(r.feature)[0])[:MOST_BARS]
+        ax = axes(ax, 1 + 0.25 * len(order))
         low = [self.price(r.feature)[0] / base for r in order]
         high = [min(self.price(r.feature)[1] / base, 10 * max([*low, self.within])) for r in order]
         colours = {EVERY: "C3", SOME: "C0", NONE: "C7", OPEN: "C1"}
         ax.barh(range(len(order)), low, color=[colours[r.role] for r in order])
         ax.barh(range(len(order)), [h - x for x, h in zip(low, high, strict=True)], left=low, color="C7", alpha=0.2)
         ax.axvline(self.within, linestyle=":", color="black")
-        ax.set_yticks(range(len(order)), [f"{r.feature} ({r.role})" for r in order])
+        ax.set_yticks(range(len(order)), [f"{clipped(r.feature)} ({r.role})" for r in order])
         ax.invert_yaxis()
-        ax.set_xlabel("price of leaving it out, as a share of the best objective")
+        ax.margins(y=0.02)
+        ax.set_xlabel(f"price of leaving it out, in the best objective\n(dotted: {about(self.within)} of it)")
         return ax
 
     @property

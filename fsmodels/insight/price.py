@@ -22,6 +22,7 @@ from fsmodels.words import listed
 from solvers import DRIVERS, Memory, Result, SolutionStatus, StopReason, facts_of, interrupt, solve
 from solvers.clock import Clock, one_clock
 from solvers.facts.base import built_of
+from solvers.pictures import clipped
 
 __all__ = ["Level", "Price", "Prices", "price_of"]
 
@@ -148,13 +149,18 @@ class Prices(Sequence[Price]):
             low, high = ([getattr(at, what) for _, at in self[0].along] for what in ("bound", "objective"))
             ax.fill_between(limits, low, high, step="post", alpha=0.3)
             ax.step(limits, high, where="post", marker="o")
-            ax.set_xlabel(f'limit of "{self[0].row}"')
+            ax.set_xlabel(f'limit of "{clipped(self[0].row)}"')
             ax.set_ylabel("objective")
             return ax
         places = range(len(self))
-        ax.barh(places, [p.least for p in self])
-        ax.barh(places, [p.most - p.least for p in self], left=[p.least for p in self], alpha=0.3)
-        ax.set_yticks(places, [p.row for p in self])
+        cap = 1.2 * (max((x for p in self for x in (p.least, p.most) if math.isfinite(x)), default=0.0) or 1.0)
+        least, most = ([min(getattr(p, what), cap) for p in self] for what in ("least", "most"))
+        ax.barh(places, least)
+        ax.barh(places, [high - low for low, high in zip(least, most, strict=True)], left=least, alpha=0.3)
+        for place, p in enumerate(self):
+            if not math.isfinite(p.most):
+                ax.text(cap, place, "no end ", ha="right", va="center")
+        ax.set_yticks(places, [clipped(p.row) for p in self])
         ax.invert_yaxis()
         ax.set_xlabel("price in the objective; pale: not settled")
         return ax

@@ -33,13 +33,15 @@ class SelectionPath(pd.DataFrame):
         One a row, without the live model, which all share.
     errors : pandas.DataFrame or None
         With ``folds``: held-out errors, a row a point and a column a fold.
+    frequencies : pandas.DataFrame or None
+        With ``folds``: the share of the folds that select a feature, a row a point and a column a feature.
     intervals : pandas.DataFrame
         ``lower`` and ``upper``: what is certified of the optimum of each point.
     title : str
         What it is a path of.
     """
 
-    _metadata: ClassVar[list[str]] = ["points", "errors", "intervals", "title"]
+    _metadata: ClassVar[list[str]] = ["points", "errors", "frequencies", "intervals", "title"]
 
     @property
     def _constructor(self) -> Any:
@@ -52,15 +54,24 @@ class SelectionPath(pd.DataFrame):
         grid: Sequence[str],
         points: list[Selection],
         direction: Mapping[str, int],
-        errors: list[list[float | None]] | None,
+        folds: list[list[tuple[float | None, tuple[str, ...]]]] | None,
     ) -> SelectionPath:
-        """Return the path of points; ``direction``: how the optimum moves with each parameter, empty where unknown."""
+        """Return the path of points.
+
+        ``direction``: how the optimum moves with each parameter, empty where unknown. ``folds``: error and features of
+        each fold at each point.
+        """
         made = cls(pd.DataFrame(rows).set_index(list(grid)))
         made.points = points
         made.intervals = _intervals(rows, grid, direction, made.index)
-        made.errors = None
-        if errors is not None:
-            by_fold = pd.DataFrame(errors, dtype=float).set_axis(made.index, axis=0)
+        made.errors = made.frequencies = None
+        if folds is not None:
+            names = list(points[0].data.features)
+            shares = [[np.mean([name in chosen for _, chosen in runs]) for name in names] for runs in folds]
+            made.frequencies = pd.DataFrame(shares, index=made.index, columns=names)
+            by_fold = pd.DataFrame([[error for error, _ in runs] for runs in folds], dtype=float).set_axis(
+                made.index, axis=0
+            )
             made.errors = by_fold.set_axis([f"fold {k + 1}" for k in range(by_fold.shape[1])], axis=1)
             made.insert(made.columns.get_loc("seconds"), "cv_error", made.errors.mean(axis=1, skipna=False))
             spread = made.errors.std(axis=1, ddof=1, skipna=False) / np.sqrt(made.errors.shape[1])
@@ -175,9 +186,10 @@ class SelectionPath(pd.DataFrame):
 
         Parameters
         ----------
-        y : {"objective", "error"}
+        y : {"objective", "error", "features"}
             The objective with the certified interval of the optimum as a band; or errors in percent: on training data,
-            held out with one standard error where there are ``folds``, and on ``validation``.
+            held out with one standard error where there are ``folds``, and on ``validation``; or features against
+            points: their weights, with ``folds`` the share of the folds that select them.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default on a new figure.
 
@@ -185,10 +197,10 @@ class SelectionPath(pd.DataFrame):
         -------
         matplotlib.axes.Axes
         """
-        from fsmodels.selection.pictures import draw_path
+        from fsmodels.selection.pictures import draw_features, draw_path
 
-        choice("y", y, ["objective", "error"])
-        return draw_path(self, y, ax)
+        choice("y", y, ["objective", "error", "features"])
+        return draw_features(self, ax) if y == "features" else draw_path(self, y, ax)
 
     def __repr__(self) -> str:
         return f"{self.title}\n{self.short().to_string()}" if hasattr(self, "points") else super().__repr__()

@@ -139,15 +139,15 @@ def path(
         found = walk(data, validation, progress=progress)
         rows = [_label(point) | _row(one, validation) for point, one in zip(walk.points, found, strict=False)]
         stopped = len(found) < len(walk.points) or found[-1].stop_reason is StopReason.INTERRUPTED
-        errors = None if stopped or not parts else many(walk.errors, parts, n_jobs)
-    if errors is not None and len(errors) < 2:  # Ctrl-C
-        errors = None
+        runs = None if stopped or not parts else many(walk.again, parts, n_jobs)
+    if runs is not None and len(runs) < 2:  # Ctrl-C
+        runs = None
     direction = recipe.direction if recipe.runs_solver and set(grid) <= set(recipe.direction) else {}
     if direction:
         _share_bounds(rows, grid, direction)
         told = [(row["bound"], SolutionStatus(row["status"])) for row in rows]
         found = [replace(one, bound=bound, status=status) for one, (bound, status) in zip(found, told, strict=True)]
-    by_point = None if errors is None else [list(of_folds) for of_folds in zip(*errors, strict=True)]
+    by_point = None if runs is None else [list(of_folds) for of_folds in zip(*runs, strict=True)]
     return SelectionPath.of(
         rows, list(grid), [replace(one, model=None) for one in found], direction, by_point and by_point[: len(rows)]
     )
@@ -183,11 +183,12 @@ class _Walk:
                     break
         return found
 
-    def errors(self, part: Resample) -> list[float | None]:
-        """Return the held-out error at each point of one fold; None where there is none."""
+    def again(self, part: Resample) -> list[tuple[float | None, tuple[str, ...]]]:
+        """Return held-out error and features at each point of one fold; None and none where nothing was found."""
         data = on_one_footing(part.train, self.scale)
         found = self(data, part.held_out)
-        return [one.validation_error for one in found] + [None] * (len(self.points) - len(found))
+        told = [(one.validation_error, one.selected if one.has_solution else ()) for one in found]
+        return told + [(None, ())] * (len(self.points) - len(found))
 
 
 @contextmanager

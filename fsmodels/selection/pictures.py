@@ -1,37 +1,94 @@
-"""Pictures of paths and of stability, by matplotlib, which is imported when one is drawn."""
+"""Pictures of selections, paths and stability, by matplotlib, which is imported when one is drawn.
+
+Each draws on the Axes given, or on a new figure's, and returns them.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+import solvers.pictures
 from fsmodels.errors import ParameterError
+from fsmodels.selection.outcome import Outcome
+from fsmodels.selection.report import headline, number, percent, weighs_kernel, word_for_weights
+from solvers.pictures import clipped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_frequencies", "draw_path"]
+__all__ = ["axes", "draw_features", "draw_frequencies", "draw_path", "draw_weights", "proof"]
 
 MOST_BARS = 40  # features shown
+MOST_POINTS = 20  # values named below a heat map
 NAMES = {"max_features": "features allowed", "budget": "sum of shares", "C": "C", "penalty": "penalty"}
 
 
 def axes(ax: Axes | None, height: float = 3.4) -> Axes:
     """Return the axes to draw on, a new figure's where none are given."""
-    if ax is not None and not hasattr(ax, "errorbar"):
-        raise ParameterError(f"ax is {type(ax).__name__}: give matplotlib's Axes, as in ax=plt.subplots()[1].")
-    if ax is not None:
+    return solvers.pictures.axes(ax, height, ParameterError)
+
+
+def draw_weights(found: Outcome, ax: Axes | None) -> Axes:
+    """Draw what ``Selection.plot`` says."""
+    table = found.table()[:MOST_BARS][::-1]
+    left_out = len(found.selected) - len(table)
+    ax = axes(ax, height=max(1.9, 0.27 * len(table) + 1.2))
+    title = clipped(f"{found.name} on {found.data.name}: {len(found.selected)} of {found.data.n_features} features", 64)
+    ax.set_title(f"{title}\n{proof(found)}", fontsize="medium", loc="left")
+    if not len(table):
+        ax.set_axis_off()
+        said = headline(found) if not found.has_solution else "No feature is selected."
+        ax.text(0.0, 0.9, textwrap.fill(clipped(said, 400), 68), transform=ax.transAxes, va="top")
         return ax
-    from matplotlib.figure import Figure
+    scaled, inside = table["weight"].to_numpy(), weighs_kernel(found)
+    bars = ax.barh(range(len(table)), scaled, color=["C0" if w >= 0 else "C3" for w in scaled], height=0.7)
+    ax.set_yticks(range(len(table)), [clipped(name) for name in table.index], fontsize="small")
+    if found.data.scale.is_none:
+        told = [number(w, 3) for w in scaled]
+    else:
+        told = [f"{number(w, 3)} ({number(v, 3)})" for w, v in zip(scaled, table["weight_original"], strict=True)]
+    ax.bar_label(bars, told, padding=3, fontsize="small")
+    ax.axvline(0.0, color="black", linewidth=0.8)
+    low, high = min(scaled.min(), 0.0), max(scaled.max(), 0.0)
+    room = 0.4 * (high - low or 1.0)  # for the numbers at the ends
+    ax.set_xlim(low - room * (scaled < 0).any(), high + room * (scaled >= 0).any())
+    ax.set_ylim(-0.7, len(table) - 0.3)
+    under = [
+        *_units(found),
+        *([] if inside else _speaks(found)),
+        *([f"{left_out} smaller left out"] if left_out else []),
+    ]
+    ax.set_xlabel("\n".join(under), fontsize="small")
+    return ax
 
-    try:
-        import matplotlib.pyplot as plt
 
-        return plt.subplots(figsize=(5.6, height), layout="constrained")[1]
-    except ImportError:  # a backend that is not there: the figure can be saved all the same
-        return Figure(figsize=(5.6, height), layout="constrained").subplots()
+def proof(found: Outcome) -> str:
+    """Say what is proven of the selection, for a title."""
+    said = found.status.value
+    if found.objective is None:
+        return said
+    said += f", objective {number(found.objective, 5)}"
+    return said if found.gap is None else f"{said}, bound {number(found.bound, 5)}, gap {percent(found.gap)}"
+
+
+def _units(found: Outcome) -> list[str]:
+    """Say what the weights are per."""
+    word, method = word_for_weights(found), found.data.scale.method
+    if found.data.scale.is_none:
+        return [f"{word} per unit of the feature"]
+    per = {"standard": "standard deviation", "minmax": "range"}.get(method, f"unit of the {method} scale")
+    return [f"{word} per {per}", "(in brackets: per unit of the feature)"]
+
+
+def _speaks(found: Outcome) -> list[str]:
+    """Say which class a weight speaks for."""
+    other = found.data.negative_label
+    other = f"one of {len(other)} others" if isinstance(other, tuple) else other
+    return [f"blue: more of it speaks for class {clipped(found.data.positive_label)}", f"red: for {clipped(other)}"]
 
 
 def draw_path(path: Any, y: str, ax: Axes | None) -> Axes:
@@ -67,8 +124,54 @@ def draw_path(path: Any, y: str, ax: Axes | None) -> Axes:
         from matplotlib.ticker import MaxNLocator
 
         ax.xaxis.set_major_locator(MaxNLocator(integer=first in ("max_features", "budget")))
-    ax.legend(fontsize="small")
+    legend(ax)
     return ax
+
+
+def legend(ax: Axes) -> None:
+    """Name the lines, beside the picture where they are many."""
+    many = len(ax.get_legend_handles_labels()[1]) > 5
+    beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if many else {}
+    ax.legend(fontsize="small", **beside)
+
+
+def draw_features(path: Any, ax: Axes | None) -> Axes:
+    """Draw features against the points of a path: weights, or how many of the folds select them."""
+    weights = pd.DataFrame([{n: one.weights.get(n, 0.0) for n in one.selected} for one in path.points])
+    by_folds = path.frequencies is not None
+    shown = path.frequencies.reset_index(drop=True) if by_folds else weights
+    order = shown.abs().gt(0).mean().sort_values(ascending=False, kind="stable")
+    names = [str(name) for name in order[order > 0].index][:MOST_BARS]
+    held = shown.reindex(columns=names).T.to_numpy(dtype=float)
+    ax = axes(ax, height=max(1.9, 0.22 * len(names) + 1.2))
+    if by_folds:
+        drawn = ax.imshow(100 * held, aspect="auto", cmap="Blues", vmin=0.0, vmax=100.0, interpolation="nearest")
+        ax.figure.colorbar(drawn, ax=ax, label=f"selected in % of {path.errors.shape[1]} folds")
+        chosen = weights.reindex(columns=names).notna().T.to_numpy()
+        ax.plot(*np.nonzero(chosen)[::-1], "o", color="C1", markersize=4, label="selected on all data")
+        ax.legend(fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+    else:
+        largest = float(np.nanmax(np.abs(held), initial=0.0)) or 1.0
+        drawn = ax.imshow(held, aspect="auto", cmap="RdBu", vmin=-largest, vmax=largest, interpolation="nearest")
+        ax.figure.colorbar(drawn, ax=ax, label="weight as scaled")
+    ax.set_yticks(range(len(names)), [clipped(name) for name in names], fontsize="small")
+    _name_points(ax, path.index)
+    return ax
+
+
+def _name_points(ax: Axes, index: pd.Index) -> None:
+    """Write the points of a path below a heat map, at most 20 of them."""
+    told = [", ".join(_value(v) for v in (at if isinstance(at, tuple) else (at,))) for at in index]
+    step = -(-len(told) // MOST_POINTS)
+    turned: dict[str, Any] = (
+        {"rotation": 60, "ha": "right"} if max(map(len, told), default=0) * len(told[::step]) > 50 else {}
+    )
+    ax.set_xticks(range(0, len(told), step), [clipped(text, 16) for text in told[::step]], fontsize="small", **turned)
+    ax.set_xlabel(", ".join(NAMES.get(name, name) for name in index.names))
+
+
+def _value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float | int) else str(value)
 
 
 def draw_frequencies(table: pd.DataFrame, runs: int, ax: Axes | None) -> Axes:
@@ -77,7 +180,7 @@ def draw_frequencies(table: pd.DataFrame, runs: int, ax: Axes | None) -> Axes:
     ax = axes(ax, height=max(1.6, 0.22 * len(shown) + 0.9))
     colors = ["C0" if chosen else "C7" for chosen in shown["selected"]]
     ax.barh(range(len(shown)), 100 * shown["frequency"], color=colors)
-    ax.set_yticks(range(len(shown)), list(shown.index), fontsize="small")
+    ax.set_yticks(range(len(shown)), [clipped(name) for name in shown.index], fontsize="small")
     ax.set_xlim(0, 100)
     ax.set_xlabel(f"selected in % of {runs} runs (blue: on all data)")
     return ax
@@ -93,5 +196,4 @@ def _places(column: Any) -> np.ndarray:
 
 def _named(names: list[str], value: Any) -> str:
     values = value if isinstance(value, tuple) else (value,) * len(names)
-    told = (f"{v:g}" if isinstance(v, float | int) else str(v) for v in values)
-    return "".join(f", {name}={text}" for name, text in zip(names, told, strict=True))
+    return "".join(f", {name}={_value(v)}" for name, v in zip(names, values, strict=True))

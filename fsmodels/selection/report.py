@@ -146,9 +146,9 @@ def headline(found: Outcome) -> str:
     return f"{stopped}: {what}."
 
 
-def number(x: float | None) -> str:
+def number(x: float | None, digits: int = 6) -> str:
     """Return a number for people, six digits."""
-    return "none" if x is None else f"{x:.6g}"
+    return "none" if x is None else f"{x:.{digits}g}"
 
 
 def percent(x: float | None) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fsmodels.certificates.document import CertificateFile
 from fsmodels.selection import file, report
 from fsmodels.selection.outcome import Outcome
 from fsmodels.selection.proof import prove
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Selection"]
 
@@ -82,6 +85,25 @@ class Selection(Outcome):
         same classifier for the file's units. ``kernel`` holds what decides besides, where there is a kernel.
         """
         return report.contract(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the weights of the selected features, the largest on top, with what is proven in the title.
+
+        The bars are weights as scaled, which can be compared; beside each the number, and in brackets the weight per
+        unit of the feature. The colour tells for which class more of the feature speaks.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from fsmodels.selection.pictures import draw_weights
+
+        return draw_weights(self, ax)
 
     def save(self, path: str | Path) -> None:
         """Write everything but the live model to a JSON file, which ``fs.load_selection`` reads.

@@ -83,7 +83,8 @@ def point(size, objective):
 )
 def test_the_rules_by_hand(path, errors, sizes, best, one_se):
     rows = [point(s, 1.0) for s in sizes]
-    made = type(path).of(rows, ["max_features"], [path.points[s - 1] for s in sizes], {}, errors)
+    folds = [[(error, ()) for error in of_point] for of_point in errors]
+    made = type(path).of(rows, ["max_features"], [path.points[s - 1] for s in sizes], {}, folds)
     assert len(made.choose("best").selected) == best
     assert len(made.choose("one-se").selected) == one_se
 
