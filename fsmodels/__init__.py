@@ -1,7 +1,8 @@
 """Feature selection for support vector machines as optimisation models you can edit.
 
 ``fs.load_dataset`` and ``fs.Dataset`` bring data, ``fs.svm`` and ``fs.fsp`` build Pyomo models, ``fs.solve`` solves any
-of them with a solver or decomposition driver by name.
+of them with a solver or decomposition driver by name. Its names are imported when they are first used:
+``__init__.pyi`` lists them.
 
 May import every room below it; the command line, ``fsmodels.cli``, stands beside it.
 """
@@ -14,87 +15,6 @@ if getattr(solvers, "OWNER", None) != "fsmodels":
         "that file, or start Python from another folder."
     )
 
-from fsmodels import baselines
-from fsmodels.baselines import rankings
-from fsmodels.certificates.document import verify
-from fsmodels.datasets import instances, synthetic
-from fsmodels.datasets.dataset import Dataset, DataWarning, load_dataset
-from fsmodels.datasets.shipped import list_datasets
-from fsmodels.datasets.tables import read_costs, read_groups
-from fsmodels.errors import (
-    DataError,
-    InfeasibleParameter,
-    ModelError,
-    NoSelection,
-    OptionError,
-    ParameterError,
-    SolverError,
-)
-from fsmodels.insight.certify import Certified, certify
-from fsmodels.insight.explore import Session, explore
-from fsmodels.insight.near_optimal import NearOptimal, near_optimal
-from fsmodels.insight.necessity import Necessity, necessity
-from fsmodels.insight.price import Price, Prices, price_of
-from fsmodels.insight.stability import stability, stability_index
-from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
-from fsmodels.models.multivariate import measures
-from fsmodels.selection.path import path
-from fsmodels.selection.saved import load_selection
-from fsmodels.selection.select import select
-from fsmodels.selection.selection import Selection
-from fsmodels.version import __version__
-from solvers import Result, SolutionStatus, StopReason, available, solve
+from solvers import lazy
 
-__all__ = [
-    "Certified",
-    "DataError",
-    "DataWarning",
-    "Dataset",
-    "InfeasibleParameter",
-    "ModelError",
-    "NearOptimal",
-    "Necessity",
-    "NoSelection",
-    "OptionError",
-    "ParameterError",
-    "Price",
-    "Prices",
-    "Result",
-    "Selection",
-    "Session",
-    "SolutionStatus",
-    "SolverError",
-    "StopReason",
-    "__version__",
-    "available",
-    "baselines",
-    "certify",
-    "concave",
-    "explore",
-    "fsp",
-    "gmeb",
-    "instances",
-    "kernel",
-    "list_datasets",
-    "load_dataset",
-    "load_selection",
-    "measures",
-    "multivariate",
-    "near_optimal",
-    "necessity",
-    "obd",
-    "path",
-    "price_of",
-    "rankings",
-    "read_costs",
-    "read_groups",
-    "select",
-    "side_constraints",
-    "solve",
-    "stability",
-    "stability_index",
-    "svm",
-    "synthetic",
-    "verify",
-]
-__dir__ = __all__.copy  # what <TAB> offers
+__getattr__, __dir__, __all__ = lazy.attach(__name__, __file__)  # what <TAB> offers, by __init__.pyi

@@ -28,6 +28,7 @@ FLOORS = [
     "solvers.whole",
     "solvers.run",
     "solvers.plugin",
+    "solvers.announced",
     "solvers",
     "fsmodels (ground)",
     "fsmodels.datasets",
@@ -57,12 +58,16 @@ def modules(root: Path = ROOT) -> dict[str, Path]:
 
 
 def imports(file: Path) -> Iterator[tuple[str, str]]:
-    """Return (module, name) of each import of a file, the type-only ones too; name is "" for ``import module``."""
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, "") for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from (("." * node.level + (node.module or ""), alias.name) for alias in node.names)
+    """Return (module, name) of each import of a file, the type-only ones too; name is "" for ``import module``.
+
+    Those of the stub beside it are its own: names that are imported when they are first used (``solvers.lazy``).
+    """
+    for source in (file, file.with_suffix(".pyi")):
+        for node in ast.walk(ast.parse(source.read_text("utf-8") if source.is_file() else "")):
+            if isinstance(node, ast.Import):
+                yield from ((alias.name, "") for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield from (("." * node.level + (node.module or ""), alias.name) for alias in node.names)
 
 
 def arrows(root: Path = ROOT) -> set[tuple[str, str]]:

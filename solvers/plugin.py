@@ -1,9 +1,10 @@
 """The drivers as Pyomo solvers: ``pyo.SolverFactory("fsmodels.benders").solve(model, solver_options={...})``.
 
-Importing ``solvers`` registers each driver in Pyomo's second-generation factory, under the same name in the first
-generation's. What Pyomo's results say is what ``solvers.Result`` says: "optimal" with a proof alone. A stationary point
-is ``convergenceCriteriaSatisfied`` with the solution status ``feasible``, any other point without a proof ``unknown``
-and ``feasible``; in the first generation both are ``feasible``, as its ``locallyOptimal`` counts as optimal.
+Each driver is registered in Pyomo's second-generation factory, and under the same name in the first generation's
+(``solvers.announced``: importing ``solvers`` is enough). What Pyomo's results say is what ``solvers.Result`` says:
+"optimal" with a proof alone. A stationary point is ``convergenceCriteriaSatisfied`` with the solution status
+``feasible``, any other point without a proof ``unknown`` and ``feasible``; in the first generation both are
+``feasible``, as its ``locallyOptimal`` counts as optimal.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ from solvers.drivers.base import Driver
 from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import OptionError, SolverError
 from solvers.interfaces.registry import SOLVERS, find
+from solvers.names import PREFIX
 from solvers.result import Result, SolutionStatus, StopReason
-from solvers.run import PREFIX, solve
+from solvers.run import solve
 from solvers.values import INSIDE, put_back
 
 logger = logging.getLogger("solvers")

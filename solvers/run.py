@@ -23,14 +23,12 @@ from solvers.facts.twin import Twin
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import default_solver, find, recognise
 from solvers.model.duals import dual_suffix
+from solvers.names import PREFIX
 from solvers.result import Result
 from solvers.whole.failed import without_solver
 from solvers.whole.solve import solve_by_class, solve_whole
 
 _logger = logging.getLogger("solvers")
-
-
-PREFIX = "fsmodels."  # before the names of drivers in Pyomo's factories
 
 
 def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Result:

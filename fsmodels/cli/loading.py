@@ -11,10 +11,10 @@ from fsmodels.datasets import tables
 from fsmodels.datasets.bags import Bags
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.instances import Embedding, embed
-from fsmodels.datasets.scaling import METHODS, SPARSE_METHODS
+from fsmodels.datasets.methods import DEFAULT, METHODS, SPARSE_METHODS
 from fsmodels.datasets.shipped import list_bags, list_datasets, shipped_file
 from fsmodels.datasets.svmlight import SUFFIXES, is_svmlight
-from fsmodels.datasets.units import DEFAULT, on_one_footing
+from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import DataError, ParameterError
 
 _NO_FILE = "Nor is there a file of that name: give the path of a CSV file"

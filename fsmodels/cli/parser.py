@@ -1,10 +1,16 @@
-"""The words of the command line: one parser a command, made of groups of options that commands share."""
+"""The words of the command line: one parser a command, made of groups of options that commands share.
+
+Imports neither Pyomo nor pandas, so that help and refusals come at once.
+"""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 from typing import Any
+
+from fsmodels.datasets.methods import DEFAULT, METHODS
+from fsmodels.selection.parameters import PARAMETERS
 
 TIME_LIMIT = 120.0  # s, of a solve for which nobody gave a limit
 EACH_LIMIT = 30.0  # s, of each solve of many
@@ -176,9 +182,6 @@ def _data(command: argparse.ArgumentParser) -> None:
 
 def _reading(command: argparse.ArgumentParser) -> None:
     """Add how the samples are read and scaled."""
-    from fsmodels.datasets.scaling import METHODS
-    from fsmodels.datasets.units import DEFAULT
-
     group = command.add_argument_group("data")
     group.add_argument("--target", default="target", metavar="COL", help='column of the labels (default "target")')
     group.add_argument("--positive", metavar="LABEL", help="label that becomes +1 (default: the larger of two)")
@@ -200,8 +203,6 @@ def _reading(command: argparse.ArgumentParser) -> None:
 
 def _parameters(command: argparse.ArgumentParser, *, grids: bool = False) -> None:
     """Add the parameters of the models; ``grids``: several values with commas between, or a range."""
-    from fsmodels.selection.parameters import PARAMETERS
-
     group = command.add_argument_group("parameters of the model")
     for parameter in PARAMETERS.values():
         words, told = dict(parameter.words), parameter.help
@@ -214,12 +215,7 @@ def _parameters(command: argparse.ArgumentParser, *, grids: bool = False) -> Non
 
 def _sides(command: argparse.ArgumentParser) -> None:
     """Add the side constraints."""
-    from fsmodels.selection.recipes import MODELS
-    from fsmodels.selection.sides import able
-
-    others = ", ".join(name for name, recipe in MODELS.items() if not able(recipe))
-    others = f" (not for {others})" if others else ""
-    group = command.add_argument_group(f"side constraints{others}; each may be repeated")
+    group = command.add_argument_group("side constraints; each may be repeated")
     group.add_argument(
         "--budget",
         action="append",

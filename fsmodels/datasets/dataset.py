@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from fsmodels.datasets import beside, intake, products, svmlight, tables
+from fsmodels.datasets.methods import METHODS
 from fsmodels.datasets.products import Interaction
 from fsmodels.datasets.repeats import correlated
-from fsmodels.datasets.scaling import METHODS, Scale
+from fsmodels.datasets.scaling import Scale
 from fsmodels.datasets.shipped import list_datasets, shipped_file
 from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
 from fsmodels.datasets.tables import read_costs

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fsmodels.datasets.methods import METHODS, SPARSE_METHODS
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import short
 
 FloatArray = NDArray[np.float64]
-METHODS = ("none", "standard", "unit-ball", "minmax")
-SPARSE_METHODS = ("none", "unit-ball")
 HUGE = 1e100  # from which the squares of a column are not trusted to be finite
 WIDE = 10_000  # features; the constants of a million would fill tens of megabytes
 

@@ -11,12 +11,11 @@ import numpy as np
 from fsmodels.checks import choice
 from fsmodels.datasets.checks import bearable, dataset
 from fsmodels.datasets.dataset import Dataset, DataWarning
-from fsmodels.datasets.scaling import METHODS
+from fsmodels.datasets.methods import DEFAULT, METHODS
 from fsmodels.errors import ParameterError
 from fsmodels.weights import column_sizes
 
 APART = 100.0  # ratio of column sizes from which builders say so
-DEFAULT = "standard"
 
 
 def on_one_footing(data: Dataset, scale: str | None = None) -> Dataset:

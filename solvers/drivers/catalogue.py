@@ -24,6 +24,7 @@ from solvers.interfaces.probe import forget as forget_probe
 from solvers.interfaces.registry import SOLVERS, Capability, SolverSpec, declared, entry, nearest
 from solvers.interfaces.spec import describe
 
+# Their names stand in ``solvers.names`` too, which imports none of them.
 # A driver of one's own is entered here: ``DRIVERS["its-name"] = ItsClass``.
 DRIVERS: dict[str, type[Driver]] = {
     "benders": Benders,

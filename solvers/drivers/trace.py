@@ -6,15 +6,16 @@ import logging
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
 
 from solvers.clock import Clock
 from solvers.result import relative_gap
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 logger = logging.getLogger("solvers")
 
@@ -110,11 +111,15 @@ def cells(row: dict[str, Any]) -> list[str]:
 def _display() -> _Terminal | _Lines | _Notebook:
     if "ipykernel" in sys.modules:
         return _Notebook()
+    from rich.console import Console
+
     console = Console()
     return _Terminal(console) if console.is_terminal else _Lines(console)
 
 
 def _rich_table(rows: list[dict[str, Any]]) -> Table:
+    from rich.table import Table
+
     table = Table(box=None, padding=(0, 1))
     for column in COLUMNS:
         table.add_column(column, justify="left" if column == "Step" else "right")
@@ -127,6 +132,8 @@ class _Terminal:
     """A table that grows in place."""
 
     def __init__(self, console: Console) -> None:
+        from rich.live import Live
+
         self._live = Live(console=console, refresh_per_second=8)
 
     def start(self) -> None:

@@ -15,7 +15,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy import sparse
 
 from solvers.drivers.benders.block_lp import BlockLP, BlockSolution
@@ -249,6 +248,8 @@ class BlockSubproblem:
     def _each(self, solve: Callable[[BlockLP], BlockSolution | LpStatus]) -> list[BlockSolution | LpStatus]:
         if len(self._lps) == 1:
             return [solve(self._lps[0])]
+        from joblib import Parallel, delayed  # an import of a tenth of a second, which few runs need
+
         return list(Parallel(n_jobs=len(self._lps), prefer="threads")(delayed(solve)(lp) for lp in self._lps))
 
     def _failure(self, what: str) -> SolverFailure:

@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits
 
 from solvers.drivers.tree.dealt import Board, Explorer, Job, Report, Slice
@@ -28,6 +26,8 @@ _explorers: dict[tuple[str, int], Explorer] = {}  # by job and thread
 
 def configured() -> bool:
     """Tell whether joblib was told to use processes, here or elsewhere."""
+    from joblib.parallel import get_active_backend  # an import of a tenth of a second, as below
+
     backend, _ = get_active_backend(prefer="threads")
     return not any(getattr(backend, fact, False) for fact in ("supports_sharedmem", "uses_threads"))
 
@@ -41,6 +41,8 @@ class Cluster:
     def __init__(self, job: Job, size: int) -> None:
         if not job.portable:
             raise Unavailable("this model's oracle cannot be sent to other processes")
+        from joblib import Parallel
+
         self._job = np.frombuffer(pickle.dumps(job), dtype=np.uint8)  # an array: joblib and Dask send it once
         self._token = uuid.uuid4().hex
         self.why = "lost by joblib"
@@ -66,6 +68,8 @@ class Cluster:
         return reports
 
     def _ask(self, job: np.ndarray | None, parts: Mapping[int, Slice]) -> dict[int, Any]:
+        from joblib import delayed
+
         try:
             said = self._parallel(delayed(explore)(self._token, job, part) for part in parts.values())
         except Exception as error:  # of the backend: what a process meets comes as an answer

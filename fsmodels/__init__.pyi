@@ -1,0 +1,83 @@
+from fsmodels import baselines
+from fsmodels.baselines import rankings
+from fsmodels.certificates.document import verify
+from fsmodels.datasets import instances, synthetic
+from fsmodels.datasets.dataset import Dataset, DataWarning, load_dataset
+from fsmodels.datasets.shipped import list_datasets
+from fsmodels.datasets.tables import read_costs, read_groups
+from fsmodels.errors import (
+    DataError,
+    InfeasibleParameter,
+    ModelError,
+    NoSelection,
+    OptionError,
+    ParameterError,
+    SolverError,
+)
+from fsmodels.insight.certify import Certified, certify
+from fsmodels.insight.explore import Session, explore
+from fsmodels.insight.near_optimal import NearOptimal, near_optimal
+from fsmodels.insight.necessity import Necessity, necessity
+from fsmodels.insight.price import Price, Prices, price_of
+from fsmodels.insight.stability import stability, stability_index
+from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
+from fsmodels.models.multivariate import measures
+from fsmodels.selection.path import path
+from fsmodels.selection.saved import load_selection
+from fsmodels.selection.select import select
+from fsmodels.selection.selection import Selection
+from fsmodels.version import __version__
+from solvers import Result, SolutionStatus, StopReason, available, solve
+
+__all__ = [
+    "Certified",
+    "DataError",
+    "DataWarning",
+    "Dataset",
+    "InfeasibleParameter",
+    "ModelError",
+    "NearOptimal",
+    "Necessity",
+    "NoSelection",
+    "OptionError",
+    "ParameterError",
+    "Price",
+    "Prices",
+    "Result",
+    "Selection",
+    "Session",
+    "SolutionStatus",
+    "SolverError",
+    "StopReason",
+    "__version__",
+    "available",
+    "baselines",
+    "certify",
+    "concave",
+    "explore",
+    "fsp",
+    "gmeb",
+    "instances",
+    "kernel",
+    "list_datasets",
+    "load_dataset",
+    "load_selection",
+    "measures",
+    "multivariate",
+    "near_optimal",
+    "necessity",
+    "obd",
+    "path",
+    "price_of",
+    "rankings",
+    "read_costs",
+    "read_groups",
+    "select",
+    "side_constraints",
+    "solve",
+    "stability",
+    "stability_index",
+    "svm",
+    "synthetic",
+    "verify",
+]

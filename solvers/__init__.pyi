@@ -1,0 +1,77 @@
+from solvers.drivers.alternating.driver import Alternating
+from solvers.drivers.benders.explain import explain_split
+from solvers.drivers.benders.multi_tree import Benders
+from solvers.drivers.benders.single_tree import SingleTree
+from solvers.drivers.catalogue import DRIVERS, available, forget, probe, register
+from solvers.drivers.mixed_cutting_plane import MixedCuttingPlane as CuttingPlane
+from solvers.drivers.multistart import MultiStart
+from solvers.drivers.row_generation import RowGeneration
+from solvers.drivers.sla import SuccessiveLinearization
+from solvers.drivers.tree.branch_and_cut import BranchAndCut
+from solvers.drivers.tree.memory import Memory
+from solvers.drivers.tree.near import NearChoice, NearChoices
+from solvers.drivers.two_layer.driver import TwoLayer
+from solvers.drivers.two_layer.row_pool import RowPool
+from solvers.drivers.two_layer.selection import SelectionOracle
+from solvers.drivers.two_layer.support_search import SupportFound, SupportSearch
+from solvers.errors import Error, ModelError, OptionError, SolverError
+from solvers.facts.base import Facts, facts_of
+from solvers.facts.blocks import Block, Blocks, PenaltyValues
+from solvers.facts.composite import CompositeRisk, RiskRow
+from solvers.facts.oracle_blocks import OracleBlock, OracleBlocks
+from solvers.facts.separable import Separable
+from solvers.facts.structure import Cut, Structure, SubAnswer
+from solvers.interfaces.registry import SOLVERS, Capability, either
+from solvers.plugin import register_drivers
+from solvers.result import Result, SolutionStatus, StopReason
+from solvers.run import solve
+
+__all__ = [
+    "DRIVERS",
+    "SOLVERS",
+    "Alternating",
+    "Benders",
+    "Block",
+    "Blocks",
+    "BranchAndCut",
+    "Capability",
+    "CompositeRisk",
+    "Cut",
+    "CuttingPlane",
+    "Error",
+    "Facts",
+    "Memory",
+    "ModelError",
+    "MultiStart",
+    "NearChoice",
+    "NearChoices",
+    "OptionError",
+    "OracleBlock",
+    "OracleBlocks",
+    "PenaltyValues",
+    "Result",
+    "RiskRow",
+    "RowGeneration",
+    "RowPool",
+    "SelectionOracle",
+    "Separable",
+    "SingleTree",
+    "SolutionStatus",
+    "SolverError",
+    "StopReason",
+    "Structure",
+    "SubAnswer",
+    "SuccessiveLinearization",
+    "SupportFound",
+    "SupportSearch",
+    "TwoLayer",
+    "available",
+    "either",
+    "explain_split",
+    "facts_of",
+    "forget",
+    "probe",
+    "register",
+    "register_drivers",
+    "solve",
+]

@@ -1,0 +1,71 @@
+"""The drivers enter Pyomo's factories by name; what stands behind a name is imported when it is first asked for.
+
+Importing ``solvers`` imports neither Pyomo nor a driver: where Pyomo is not there yet, its factory is met as it comes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from solvers.names import DRIVER_NAMES, PREFIX
+
+FACTORY = "pyomo.contrib.solver.common.factory"  # of the second generation, which knows the first one's
+
+
+def enter() -> None:
+    """Enter every driver in both of Pyomo's factories, now or once Pyomo is imported."""
+    if FACTORY in sys.modules:
+        _enter(sys.modules[FACTORY])
+    elif not any(isinstance(finder, _Waiting) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Waiting())
+
+
+def _enter(pyomo: ModuleType) -> None:
+    """Enter a stand-in for each name that is not taken."""
+    second, first = pyomo.SolverFactory, pyomo.LegacySolverFactory
+    for name in (PREFIX + driver for driver in DRIVER_NAMES):
+        if name not in second:
+            second.register(name, doc=f'The driver "{name.removeprefix(PREFIX)}"')(
+                _stand_in(second, name), _stand_in(first, name)
+            )
+
+
+def _stand_in(factory: Any, name: str) -> Callable[..., Any]:
+    """Return what a factory calls for a solver of that name: it puts the drivers themselves into its place."""
+
+    def make(*arguments: Any, **words: Any) -> Any:
+        from solvers.plugin import register_drivers
+
+        register_drivers()
+        return factory.get_class(name)(*arguments, **words)
+
+    return make
+
+
+class _Waiting(MetaPathFinder):
+    """Finds nothing itself; the factory's module, once imported, is told of the drivers."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec that the other finders have, with one more step at its end."""
+        if fullname != FACTORY:
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def then_enter(module: ModuleType) -> None:
+            execute(module)
+            _enter(module)
+
+        spec.loader.exec_module = then_enter  # type: ignore[method-assign]
+        return spec

@@ -1,0 +1,51 @@
+"""Public names that are imported when they are first used (PEP 562), so that importing a package costs nothing.
+
+The one list of them is the stub beside ``__init__.py``: its imports say where each name lives, its ``__all__`` which
+are public, and type checkers and editors read the same file. (``lazy_loader``, the library for this, knows neither
+names of another package nor modules of sub-packages.)
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
+
+    ``package``, ``file``: ``__name__`` and ``__file__`` of its ``__init__.py``.
+    """
+    homes, public = read(Path(file).with_suffix(".pyi"))
+
+    def attribute(name: str) -> Any:
+        if name in homes:
+            module, own = homes[name]
+            held = importlib.import_module(module)
+            found = getattr(held, own) if hasattr(held, own) else importlib.import_module(f"{module}.{own}")
+            setattr(importlib.import_module(package), name, found)  # not asked for again
+            return found
+        if not name.startswith("_"):
+            try:
+                return importlib.import_module(f"{package}.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"{package}.{name}":
+                    raise
+        raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=None)
+
+    return attribute, lambda: list(public), public
+
+
+def read(stub: Path) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Return name -> (module, its name there), and the public names, of a stub."""
+    homes: dict[str, tuple[str, str]] = {}
+    public: list[str] = []
+    for node in ast.parse(stub.read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            homes |= {alias.asname or alias.name: (str(node.module), alias.name) for alias in node.names}
+        elif isinstance(node, ast.Assign):
+            public = ast.literal_eval(node.value)
+    return homes, public
