@@ -9,7 +9,8 @@ import pyomo.environ as pyo
 from pyomo.core.base.block import BlockData
 
 from solvers import garbage, interrupt
-from solvers.clock import one_clock
+from solvers import progress as watching
+from solvers.clock import Clock, one_clock
 from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.base import Driver
 from solvers.drivers.benders.base import DecompositionDriver
@@ -31,7 +32,7 @@ from solvers.whole.solve import solve_by_class, solve_whole
 _logger = logging.getLogger("solvers")
 
 
-def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Result:
+def solve(model: pyo.ConcreteModel, solver: Any = None, *, progress: bool = False, **options: Any) -> Result:
     """Solve a model with a solver or driver, and leave the answer's values on the model.
 
     Parameters
@@ -41,6 +42,9 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Resul
         A name of ``solvers.available()``, any other name that Pyomo knows, or a solver object. Default: what the
         model's structure names, or where that refuses an edited model, or nothing is named, by the model's class
         (highs, clarabel, pounce, scip); the message then says why. What you name is never replaced.
+    progress : bool
+        Show how things stand while they change, in a terminal and in Jupyter; elsewhere a line every ten seconds goes
+        to standard error. ``tee=True`` shows a driver's iteration table, a solver's own log.
     **options
         ``time_limit`` (s, whole run), ``gap`` (relative, default 1e-4), ``threads``, ``seed``, ``tee``, and the
         driver's or solver's own.
@@ -73,7 +77,7 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, **options: Any) -> Resul
         raise ModelError(
             f"solve needs a Pyomo ConcreteModel and got {type(model).__name__}: give the model that a builder returns."
         )
-    with interrupt.run(), one_clock():
+    with interrupt.run(), one_clock(), watching.shown(progress):
         try:
             return _solved(model, solver, options)
         except SolverFailure as failure:
@@ -123,7 +127,9 @@ def _valued(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> R
 def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:
     if isinstance(solver, str) and solver.removeprefix(PREFIX) in DRIVERS:
         return _driven(model, DRIVERS[solver.removeprefix(PREFIX)], options)
-    with garbage.put_off():
+    clock = Clock.of_run(options.get("time_limit"))
+    logs = bool(options.get("tee"))  # which are better than what could be shown beside
+    with garbage.put_off(), watching.paused(logs), watching.doing("whole model", left=lambda: clock.left):
         if solver is None:
             return solve_by_class(model, options)
         return solve_whole(model, find(solver, DRIVERS) if isinstance(solver, str) else recognise(solver), options)
@@ -140,7 +146,8 @@ def _driven(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, A
             if (stale := dual_suffix(model)) is not None:
                 stale.clear()
                 target.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)  # for what is said of it
-        run = driver.kind_for(target, options)(target, **options)
+        with watching.doing(f"{driver.name}: taking the model apart"):
+            run = driver.kind_for(target, options)(target, **options)
     result = run.solve()
     if twin is not None and target is not model and result.has_solution:
         twin.load(model, target)

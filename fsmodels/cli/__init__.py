@@ -86,7 +86,10 @@ def _run(words: list[str]) -> int:
 
 
 def _command(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
-    from fsmodels.cli import listing, predict, questions, repeated, select
+    from solvers import progress
+
+    with progress.shown(not getattr(asked, "quiet", True)), progress.doing("loading"):
+        from fsmodels.cli import listing, predict, questions, repeated, select
 
     if asked.command == "list":
         return listing.run()

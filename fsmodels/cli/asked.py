@@ -18,7 +18,7 @@ from fsmodels.errors import OptionError
 from fsmodels.selection import report
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.recipes import MODELS
-from solvers import interrupt
+from solvers import interrupt, progress
 
 
 @dataclass
@@ -38,6 +38,11 @@ class Task:
     console: Console
     runs_solver: bool
 
+    @property
+    def shows(self) -> bool:
+        """Whether to show what goes on."""
+        return not self.asked.quiet
+
 
 def console() -> Console:
     """Return the console of reports."""
@@ -47,7 +52,7 @@ def console() -> Console:
 def read(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> Task:
     """Read the data and the words about a model; notes go to standard error at once."""
     file, out = _result_file(asked), console()
-    with interrupt.raising():
+    with interrupt.raising(), progress.shown(not asked.quiet), progress.doing(f"reading {asked.data}"):
         data, facts, embedding, notes = loading.load(asked)
     tell(data, notes, caught, signs=not (asked.quiet and asked.json is None))
     if not asked.quiet:

@@ -51,15 +51,18 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
 
 def _certify(task: Task) -> Any:
     names = arguments.comma_names(task.asked.features, task.data.features, "--features")
-    return certify(task.data, names, task.asked.model, within=task.asked.within, **task.given)
+    return certify(task.data, names, task.asked.model, within=task.asked.within, progress=task.shows, **task.given)
 
 
 def _necessity(task: Task) -> Any:
-    return necessity(task.data, task.asked.model, within=task.asked.within, **task.given)
+    return necessity(task.data, task.asked.model, within=task.asked.within, progress=task.shows, **task.given)
 
 
 def _near_optimal(task: Task) -> Any:
-    return near_optimal(task.data, task.asked.model, within=task.asked.within, limit=task.asked.limit, **task.given)
+    asked = task.asked
+    return near_optimal(
+        task.data, asked.model, within=asked.within, limit=asked.limit, progress=task.shows, **task.given
+    )
 
 
 def _price(task: Task) -> Any:
@@ -67,7 +70,13 @@ def _price(task: Task) -> Any:
     limit = options.pop("time_limit", None)
     ready = prepared(task.data, task.asked.model, **options)
     return price_of(
-        ready.model, task.asked.row, at=task.asked.at, solver=ready.solver, time_limit=limit, **ready.options
+        ready.model,
+        task.asked.row,
+        at=task.asked.at,
+        solver=ready.solver,
+        time_limit=limit,
+        progress=task.shows,
+        **ready.options,
     )
 
 

@@ -44,7 +44,7 @@ def _check(asked: argparse.Namespace) -> None:
 def _path(task: Task, caught: list[warnings.WarningMessage]) -> int:
     asked = task.asked
     _announce(task, "each point")
-    found = path(task.data, asked.model, folds=asked.folds, n_jobs=asked.n_jobs, **task.given)
+    found = path(task.data, asked.model, folds=asked.folds, n_jobs=asked.n_jobs, progress=task.shows, **task.given)
     questions.show_warnings(caught)
     solved = any(point.has_solution for point in found.points)
     chosen = None
@@ -84,7 +84,7 @@ def _stability(task: Task, caught: list[warnings.WarningMessage]) -> int:
     seed = given.pop("seed", None)
     found = stability(
         task.data, asked.model, folds=asked.folds, bootstraps=asked.bootstraps, n_jobs=asked.n_jobs,
-        seed=0 if seed is None else seed, **given,
+        seed=0 if seed is None else seed, progress=task.shows, **given,
     )  # fmt: skip
     questions.show_warnings(caught)
     if trouble := _written(task, found.to_dict(), found, solved=True):

@@ -38,7 +38,7 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
     data, console, file, embedding = task.data, task.console, task.file, task.embedding
     announce(task)
     try:
-        found = select(data, asked.model, **task.given, progress=not asked.quiet)
+        found = select(data, asked.model, **task.given, progress=task.shows)
     except NoSelection as error:
         if file is not None and error.selection is not None:
             content = error.selection.to_dict()
@@ -139,7 +139,9 @@ def _save_certificate(found: Selection, asked: argparse.Namespace) -> str:
 def _certified(task: questions.Task, found: Selection) -> Certified:
     """Hold a selection against the best of fsp-m under the same side constraints."""
     rows = {kind: task.given[kind] for kind in KINDS if kind in task.given}
-    return certify(task.data, found.selected, C=found.parameters["C"], time_limit=task.asked.certify, **rows)
+    return certify(
+        task.data, found.selected, C=found.parameters["C"], time_limit=task.asked.certify, progress=task.shows, **rows
+    )
 
 
 def announce(task: questions.Task) -> None:

@@ -19,6 +19,7 @@ from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import able
 from fsmodels.words import as_names, check_known_features, listed
 from solvers import StopReason, interrupt
+from solvers import progress as watching
 from solvers.clock import Clock, one_clock
 
 __all__ = ["Certified", "certify"]
@@ -139,6 +140,7 @@ def certify(
     force_out: Iterable[str] = (),
     scale: str | None = None,
     time_limit: float | None = None,
+    progress: bool = False,
     **given: Any,
 ) -> Certified:
     """Prove how far a selection from elsewhere can be from the best under the same limits.
@@ -161,6 +163,8 @@ def certify(
         side constraints too.
     time_limit : float, optional
         Seconds for all of it. At the limit the bound proven until then is reported.
+    progress : bool
+        Show what is being solved, and how it stands.
 
     Returns
     -------
@@ -186,7 +190,7 @@ def certify(
         within = positive("within", within, "a share of the objective, 0.05 for 5%")
     if "callback" in given:
         raise ParameterError("callback is taken by certify itself: leave it out.")
-    with interrupt.run(), one_clock():
+    with interrupt.run(), one_clock(), watching.shown(progress):
         data = ready(data, scale, given)
         check_known_features(names, data.features, "features")
         if len(set(names)) < len(names):
@@ -196,10 +200,12 @@ def certify(
             max_features = max(len(names), len(inside), 1)
         clock = Clock.of_run(time_limit)
         rest = [name for name in data.features if name not in set(names)]
-        own = select(
-            data, recipe.name, max_features=max_features, time_limit=clock.left,
-            force_in=list(dict.fromkeys([*names, *inside])), force_out=list(dict.fromkeys([*rest, *outside])), **given,
-        )  # fmt: skip
+        with watching.doing("the given selection"):
+            own = select(
+                data, recipe.name, max_features=max_features, time_limit=clock.left,
+                force_in=list(dict.fromkeys([*names, *inside])), force_out=list(dict.fromkeys([*rest, *outside])),
+                **given,
+            )  # fmt: skip
         if own.objective is None:
             if own.stop_reason in (StopReason.TIME_LIMIT, StopReason.INTERRUPTED):
                 raise ParameterError(f"time_limit={time_limit} is too short to evaluate the selection: give more.")
@@ -210,10 +216,11 @@ def certify(
         def settled(row: dict[str, Any]) -> bool:
             return within is not None and _answer(own.objective, row["Bound"], row["Incumbent"], within) is not None
 
-        best = select(
-            data, recipe.name, max_features=max_features, time_limit=clock.left, force_in=inside, force_out=outside,
-            callback=settled, **given,
-        )  # fmt: skip
+        with watching.doing("the best selection"):
+            best = select(
+                data, recipe.name, max_features=max_features, time_limit=clock.left, force_in=inside,
+                force_out=outside, callback=settled, **given,
+            )  # fmt: skip
         bound = -math.inf if best.bound is None else min(best.bound, own.objective)
         return Certified(recipe.name, tuple(names), own, best, own.objective, bound, within)
 

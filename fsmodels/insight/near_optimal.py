@@ -29,6 +29,7 @@ from fsmodels.selection.selection import Selection
 from fsmodels.weights import column_sizes, used
 from fsmodels.words import listed
 from solvers import interrupt
+from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.pictures import clipped
 
@@ -205,6 +206,7 @@ def near_optimal(
     within: float = 0.01,
     limit: int = 1000,
     scale: str | None = None,
+    progress: bool = False,
     **given: Any,
 ) -> NearOptimal:
     """Find every selection within a share of the best, with proof that there is no other.
@@ -222,6 +224,8 @@ def near_optimal(
     scale, **given
         As in ``select``: parameters of the model, side constraints, ``time_limit``, options. At the limit of time the
         selections found until then are returned, and from which objective on there may be more.
+    progress : bool
+        Show what is being solved, and how it stands.
 
     Returns
     -------
@@ -244,7 +248,7 @@ def near_optimal(
     ['ca', 'cp', 'exang', 'thal']
     """
     name, within = bounded(model), positive("within", within, "a share of the objective, 0.01 for 1%")
-    with interrupt.run(), one_clock():
+    with interrupt.run(), one_clock(), watching.shown(progress):
         data = ready(data, scale, given)
         task = prepared(data, name, within=within, most_choices=limit, **given)
         if not task.takes("within"):
@@ -255,7 +259,7 @@ def near_optimal(
         best = task.run()
         if best.objective is None:
             raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
-        with interrupt.finishing():
+        with interrupt.finishing(), watching.doing("reading the selections found"):
             return _read(task, best, within)
 
 

@@ -33,6 +33,7 @@ from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.words import as_names, check_known_features, listed
 from solvers import Memory, NearChoices, SolutionStatus, StopReason, interrupt
+from solvers import progress as watching
 from solvers.clock import Clock, one_clock
 from solvers.pictures import clipped
 
@@ -190,6 +191,7 @@ def necessity(
     prices: bool = True,
     scale: str | None = None,
     time_limit: float | None = None,
+    progress: bool = False,
     **given: Any,
 ) -> Necessity:
     """Prove for each feature whether it is in every model within a share of the best, in some, or in none.
@@ -211,6 +213,8 @@ def necessity(
         As in ``select``: parameters of the model, side constraints, ``solver``, options.
     time_limit : float, optional
         Seconds for all solves together; features that are not settled by then are "open", with what is proven.
+    progress : bool
+        Show what is being solved, and how it stands.
 
     Returns
     -------
@@ -233,7 +237,7 @@ def necessity(
     name, within = bounded(model), positive("within", within, "a share of the objective, 0.01 for 1%")
     if "callback" in given:
         raise ParameterError("callback is taken by necessity itself: leave it out.")
-    with interrupt.run(), one_clock():
+    with interrupt.run(), one_clock(), watching.shown(progress):
         data = ready(data, scale, given)
         asked = as_names(data.features if features is None else features, "features")
         check_known_features(asked, data.features, "features")
@@ -244,7 +248,8 @@ def necessity(
         lists = task.takes("within") and (task.options.get("threads") or 1) == 1
         rest = task.options
         task.options = {**rest, "within": within} if lists else rest
-        best = _solve(task, clock.left, _never)
+        with watching.doing("the best selection"):
+            best = _solve(task, clock.left, _never)
         task.options = rest
         if best.objective is None:
             raise ModelError(f"There is no selection to begin with: {best.message or best.status.value}")
@@ -254,7 +259,8 @@ def necessity(
         roles: dict[str, Role] = {}
         try:
             # First those that the best has: what is met without them has others.
-            for feature in sorted(asked, key=lambda name: name not in best.selected):
+            order = sorted(asked, key=lambda name: name not in best.selected)
+            for feature in watching.each(order, "feature", str):
                 roles[feature] = search.role(feature)
         except KeyboardInterrupt:
             pass

@@ -20,6 +20,7 @@ from fsmodels.selection.pictures import axes
 from fsmodels.selection.report import number
 from fsmodels.words import listed
 from solvers import DRIVERS, Memory, Result, SolutionStatus, StopReason, facts_of, interrupt, solve
+from solvers import progress as watching
 from solvers.clock import Clock, one_clock
 from solvers.facts.base import built_of
 from solvers.pictures import clipped
@@ -214,6 +215,7 @@ def price_of(
     at: Iterable[float] | Mapping[str, Iterable[float]] = (),
     solver: Any = None,
     time_limit: float | None = None,
+    progress: bool = False,
     **options: Any,
 ) -> Prices:
     """Prove what side constraints cost: each is switched off alone, and the model solved with all and without it.
@@ -231,6 +233,8 @@ def price_of(
         As for ``fs.solve``. What a driver with memory learns in one solve serves the next.
     time_limit : float, optional
         Seconds for all solves together, dealt out evenly.
+    progress : bool
+        Show what is being solved, and how it stands.
 
     Returns
     -------
@@ -265,28 +269,30 @@ def price_of(
     named = [_row(model, name) for name in ([rows] if isinstance(rows, str) else rows or _side_rows(model))]
     limits = _limits(at, named)
     options |= _shared_memory(model, solver, options)
-    count = 1 + len(named) + sum(map(len, limits.values()))
+    whole = 1 + len(named) + sum(map(len, limits.values()))
     prices: list[Price] = []
-    with interrupt.run(), one_clock():
+    with interrupt.run(), one_clock(), watching.shown(progress):
         clock = Clock.of_run(time_limit)
 
-        def point(left: int) -> Level:
+        def point(left: int, what: str) -> Level:
             limit = None if clock.left is None else max(clock.left / left, 0.0)
-            return _point(model, solve(model, solver, time_limit=limit, **options))
+            with watching.doing(f"solve {whole - left + 1} of {whole} ({what})"):
+                return _point(model, solve(model, solver, time_limit=limit, **options))
 
         try:
-            kept = point(count)
+            count = whole
+            kept = point(count, "with all rows")
             values = [(v, v.value) for v in model.component_data_objects(pyo.Var)]
             binding = {row.name: math.isfinite(kept.objective) and _reached(row) for row in named}
             for row in named:
                 count -= 1
                 with _without(row):
-                    dropped = point(count)
+                    dropped = point(count, f'without "{row.name}"')
                 along = []
                 for limit in limits.get(row.name, ()):
                     count -= 1
                     with _at(row, limit):
-                        along.append((limit, point(count)))
+                        along.append((limit, point(count, f'"{row.name}" at {limit:g}')))
                 prices.append(Price(row.name, kept, dropped, binding[row.name], tuple(along)))
             for v, value in values:
                 v.set_value(value, skip_validation=True)

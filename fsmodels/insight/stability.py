@@ -43,6 +43,7 @@ from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside
 from fsmodels.words import listed
 from solvers import SolutionStatus
+from solvers import progress as watching
 from solvers.clock import own_clock
 
 if TYPE_CHECKING:
@@ -182,6 +183,7 @@ def stability(
     level: float = 0.95,
     fair: Any = (),
     scale: str | None = None,
+    progress: bool = False,
     **words: Any,
 ) -> Stability:
     """Select again on folds or bootstrap samples, and say how much the selection depends on the samples.
@@ -204,6 +206,8 @@ def stability(
         Of the interval of the index.
     fair, scale, **words
         As in ``select``; ``time_limit`` is for each run.
+    progress : bool
+        Show which run is on, and how it stands.
 
     Returns
     -------
@@ -228,7 +232,7 @@ def stability(
     if folds is not None and bootstraps is not None:
         raise ParameterError("stability: give folds or bootstraps, not both.")
     _check_level(level)
-    for word in ("validation", "choose_by", "progress"):
+    for word in ("validation", "choose_by"):
         if word in words:
             raise ParameterError(f"stability does not take {word}: what a run leaves out is its held-out data.")
     data, fair = beside(dataset(data), fair)
@@ -237,9 +241,10 @@ def stability(
     else:
         parts, way = bootstraps_of(data, BOOTSTRAPS if bootstraps is None else bootstraps, seed), "bootstrap samples"
     words = {"fair": fair, "scale": scale, **words}
-    with own_clock():
-        found = select(data, model, **words)
-    rows = many(partial(_run, model, words), parts, n_jobs)
+    with watching.shown(progress):
+        with own_clock(), watching.doing("all samples"):
+            found = select(data, model, **words)
+        rows = many(partial(_run, model, words), parts, n_jobs, "run")
     solved = [row.pop("weights") for row in rows]
     weights = pd.DataFrame([w for w in solved if w is not None], columns=list(data.features), dtype=float)
     if len(weights) < 2:

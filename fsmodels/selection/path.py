@@ -24,6 +24,7 @@ from fsmodels.selection.select import Groups, Pairs, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside, prices
 from solvers import Memory, SolutionStatus, StopReason, interrupt
+from solvers import progress as watching
 from solvers.clock import own_clock
 from solvers.result import relative_gap, verdict
 
@@ -74,7 +75,7 @@ def path(
         At least one of them is a sequence; their product is the grid. Of fsmulti ``budget`` may be one too.
     budget, requires, excludes, force_in, force_out, all_or_none, at_most, at_least, at_most_of_group, hierarchy, signs
         As in ``select``.
-    fair, scale, solver, progress
+    fair, scale, solver
         As in ``select``.
     validation : Dataset, optional
         Each optimum is scored on it; it chooses nothing.
@@ -83,6 +84,8 @@ def path(
         standard error ``cv_se``, by which ``choose`` goes. A number is of stratified folds drawn by ``seed``.
     n_jobs : int
         Workers for the folds, by joblib; the answers do not depend on it.
+    progress : bool
+        Show which point is being solved, and how it stands.
     **options
         As in ``select``; ``time_limit`` is for each point.
 
@@ -135,11 +138,11 @@ def path(
         model, [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())], words, scale
     )
     parts = [] if folds is None else folds_of(raw, folds, options.get("seed") or 0)
-    with interrupt.run():
-        found = walk(data, validation, progress=progress)
+    with interrupt.run(), watching.shown(progress):
+        found = walk(data, validation)
         rows = [_label(point) | _row(one, validation) for point, one in zip(walk.points, found, strict=False)]
         stopped = len(found) < len(walk.points) or found[-1].stop_reason is StopReason.INTERRUPTED
-        runs = None if stopped or not parts else many(walk.again, parts, n_jobs)
+        runs = None if stopped or not parts else many(walk.again, parts, n_jobs, "fold")
     if runs is not None and len(runs) < 2:  # Ctrl-C
         runs = None
     direction = recipe.direction if recipe.runs_solver and set(grid) <= set(recipe.direction) else {}
@@ -162,15 +165,15 @@ class _Walk:
     words: dict[str, Any]
     scale: str | None
 
-    def __call__(self, data: Dataset, validation: Dataset | None, *, progress: bool = False) -> list[Selection]:
+    def __call__(self, data: Dataset, validation: Dataset | None) -> list[Selection]:
         """Return what was found at each point, at those before Ctrl-C where it was pressed."""
         found: list[Selection] = []
         recipe, task = find(self.model), None
         with interrupt.run(), _keeping(found):
-            for point in self.points:
+            for point in watching.each(self.points, "point", _named):
                 if task is None or not recipe.keeps_model:
                     with interrupt.raising():
-                        task = prepared(data, self.model, progress=progress, **self.words, **point)
+                        task = prepared(data, self.model, **self.words, **point)
                     if task.takes("memory"):
                         task.options = {**task.options, "memory": Memory()}
                 else:
@@ -228,6 +231,12 @@ def _change(model: pyo.ConcreteModel, name: str, value: Any, data: Dataset) -> N
         parameter.store_values(penalties(data, value))
     else:
         parameter.set_value(value)
+
+
+def _named(point: dict[str, Any]) -> str:
+    """Return a point in words for whoever watches."""
+    said = {name: "prices" if isinstance(value, Mapping) else f"{value:g}" for name, value in point.items()}
+    return ", ".join(f"{name}={value}" for name, value in said.items())
 
 
 def _label(point: dict[str, Any]) -> dict[str, Any]:

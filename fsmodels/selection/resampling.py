@@ -12,7 +12,7 @@ import numpy as np
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import check_seed, fold_rows
 from fsmodels.errors import ParameterError
-from solvers import interrupt
+from solvers import interrupt, progress
 
 __all__ = ["Resample", "bootstraps_of", "folds_of", "many"]
 
@@ -94,8 +94,10 @@ def _part(raw: Dataset, learn: Any, held: Any, methods: tuple[str, ...], k: int)
     return Resample(train, rest if rest.n_samples else None, methods)
 
 
-def many(function: Callable[[Resample], Any], parts: list[Resample], n_jobs: int) -> list[Any]:
+def many(function: Callable[[Resample], Any], parts: list[Resample], n_jobs: int, what: str = "part") -> list[Any]:
     """Run a function on each part, by joblib's workers where ``n_jobs`` is not 1; what Ctrl-C left is returned.
+
+    ``what``: the word for a part, for whoever watches.
 
     Raises ParameterError: ``n_jobs`` is no whole number, or 0.
     """
@@ -105,7 +107,7 @@ def many(function: Callable[[Resample], Any], parts: list[Resample], n_jobs: int
     with interrupt.run():
         try:
             if n_jobs == 1:
-                for part in parts:
+                for part in progress.each(parts, what):
                     if interrupt.pressed():
                         break
                     done.append(function(part))
@@ -113,9 +115,11 @@ def many(function: Callable[[Resample], Any], parts: list[Resample], n_jobs: int
                 import joblib
 
                 workers = joblib.Parallel(n_jobs=int(n_jobs), return_as="generator")
-                with interrupt.raising():
+                at_once = joblib.effective_n_jobs(int(n_jobs))
+                with interrupt.raising(), progress.counted(len(parts), what, at_once) as count:
                     for one in workers(joblib.delayed(function)(part) for part in parts):
                         done.append(one)  # one by one, so that Ctrl-C keeps them
+                        count.one()
         except KeyboardInterrupt:
             if not done:
                 raise

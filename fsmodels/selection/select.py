@@ -21,6 +21,7 @@ from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import KINDS, able, beside, number_and_rows, read_sides, rows_model, state, state_most
 from fsmodels.words import listed
 from solvers import DRIVERS, Result, SolutionStatus, StopReason, facts_of, interrupt
+from solvers import progress as watching
 from solvers.clock import Clock, one_clock
 from solvers.garbage import put_off
 
@@ -110,7 +111,8 @@ def select(
         "validation" is Aytug's rule: of the classifiers that a Benders driver meets, keep that of least error on
         ``validation`` and not the optimum. The report says so, and that its validation error was chosen by.
     progress : bool
-        Show the iteration table of a driver while it grows (``tee=True`` shows a solver's own log too).
+        Show how things stand while they change, with the iteration table of a driver (``tee=True`` shows a solver's own
+        log). In a terminal and in Jupyter; elsewhere a line every ten seconds goes to standard error.
     **options
         Further parameters of the builder (``form="big-m"``), and options of the solver: ``gap``, ``time_limit``,
         ``seed``, ``threads``, ``tee`` and its own.
@@ -137,8 +139,8 @@ def select(
     >>> found.selected, found.status.value
     (('sgpt', 'sgot'), 'optimal')
     """
-    with interrupt.run(), one_clock():
-        with interrupt.raising(), put_off():
+    with interrupt.run(), one_clock(), watching.shown(progress is True):
+        with interrupt.raising(), put_off(), watching.doing("building the model"):
             data, fair = beside(dataset(data), fair)
             task = prepared(
                 on_one_footing(data, scale), model, max_features=max_features, C=C, penalty=penalty, budget=budget,
@@ -179,7 +181,7 @@ class Prepared:
                 f'choose_by="validation" is a rule of {listed(able)}, on fsp-m and fsp-lambda: leave it out, and '
                 "validation= reports the error."
             )
-        with interrupt.run(), one_clock():
+        with interrupt.run(), one_clock(), watching.doing(self.recipe.name):
             return self._run(validation, by_error)
 
     def _selection(self, result: Result) -> Selection:
@@ -282,7 +284,8 @@ def _refitted(found: Selection, model: str, validation: Dataset | None, time_lim
             "signs": {name: sign for name, sign in given.get("signs", {}).items() if name in found.selected},
             "fair": [(row["by"], row["limit"]) for row in given.get("fair", ())],
         }
-        again = prepared(data, model, penalty=given["penalty"], time_limit=time_limit, **rows).run(validation)
+        with watching.doing("fitting the weights on the selected features"):
+            again = prepared(data, model, penalty=given["penalty"], time_limit=time_limit, **rows).run(validation)
         if again.has_solution:
             return replace(found, refit=again)
     words = "The weights are the model's own: the run was stopped before they were fitted on the selected features."

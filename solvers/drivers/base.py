@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import pyomo.environ as pyo
 
-from solvers import interrupt
+from solvers import interrupt, progress
 from solvers.clock import Clock
+from solvers.drivers.standing import told
 from solvers.drivers.trace import Trace
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
@@ -101,6 +102,7 @@ class Driver:
         self.details: dict[str, Any] = {}
         self.dropped = Dropped()
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
+        self._busy: tuple[str, float] | None = None  # what is timed now, and since when
         self.late = False  # whether time was up before the model was taken apart
         try:
             with self.timing("prepare"):
@@ -171,10 +173,21 @@ class Driver:
 
     def solve(self) -> Result:
         """Run to the end; limits, Ctrl-C and a callback's stop return the incumbent and the bound."""
-        with interrupt.run():
-            stop, status = self._looped()
-            with interrupt.finishing():
+        with interrupt.run(), progress.doing(self.name, facts=self.standing, left=lambda: self.clock.left):
+            with progress.paused(bool(self.config.tee) and not self.config.shows(TABLE)):
+                stop, status = self._looped()
+            with interrupt.finishing(), progress.doing("reading the answer"):
                 return self._result(stop, status)
+
+    def standing(self) -> list[str]:
+        """Say where the run stands; asked by another thread, at any time."""
+        return told(
+            self._signed(self.best), self._signed(self.bound), self.sign, self.counted(), self._busy, self.clock
+        )
+
+    def counted(self) -> list[str]:
+        """Say what has been done, in numbers; as ``standing``."""
+        return [f"{len(self.trace.rows)} rounds"] if self.trace.rows else []
 
     def _looped(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the loop, and leave the model's values as they were."""
@@ -313,9 +326,11 @@ class Driver:
     def timing(self, what: str) -> Iterator[None]:
         """Count the seconds of a block of code among those of "master" or "subproblem"."""
         start = self.clock.elapsed
+        self._busy = what, start
         try:
             yield
         finally:
+            self._busy = None
             self.seconds[what] += self.clock.elapsed - start
 
     def rounds(self, limit: float | None = None, done: Callable[[], int] | None = None) -> Iterator[int]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import logging
 import sys
-import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack
+from typing import Any
 
 import pandas as pd
 
+from solvers import progress
 from solvers.clock import Clock
+from solvers.display import Table, is_live
 from solvers.result import relative_gap
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
 
 logger = logging.getLogger("solvers")
 
@@ -26,8 +24,8 @@ SHOWN = 12  # rows of the live table
 class Trace:
     """Rows of the iteration table: kept, logged, and with ``tee`` shown while they come.
 
-    Incumbent and bound are given in the model's own sense; the table closes its live display when it leaves the
-    context.
+    Incumbent and bound are given in the model's own sense. In a terminal and in Jupyter the last rows are shown, with a
+    line on how things stand; elsewhere a line a row goes to standard output.
     """
 
     def __init__(
@@ -42,16 +40,22 @@ class Trace:
         self.clock, self.minimize, self.callback, self.resolution = clock, minimize, callback, resolution
         self.rows: list[dict[str, Any]] = []
         self.stopped_by_callback = False
-        self._display = _display() if tee else None
+        self._tee, self._open = tee, ExitStack()
+        self._nudge: Callable[[], Any] | None = None
+        self._lines: _Lines | None = None
 
     def __enter__(self) -> Trace:
-        if self._display:
-            self._display.start()
+        if self._tee:
+            self._open.enter_context(progress.shown(is_live()))
+            self._nudge = self._open.enter_context(progress.table(self._shown))
+            self._lines = _Lines() if self._nudge is None else None
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._display:
-            self._display.stop()
+        self._open.close()
+
+    def _shown(self) -> Table:
+        return COLUMNS, [cells(row) for row in self.rows[-SHOWN:]]
 
     def row(
         self,
@@ -79,8 +83,10 @@ class Trace:
         self.rows.append(row)
         if logger.isEnabledFor(logging.INFO):
             logger.info("%s", "  ".join(cells(row)))
-        if self._display:
-            self._display.show(self.rows)
+        if self._nudge is not None:
+            self._nudge()
+        if self._lines is not None:
+            self._lines.write(cells(row))
         if self.callback is not None and self.callback(dict(row)):
             self.stopped_by_callback = True
 
@@ -108,91 +114,16 @@ def cells(row: dict[str, Any]) -> list[str]:
     ]
 
 
-def _display() -> _Terminal | _Lines | _Notebook:
-    if "ipykernel" in sys.modules:
-        return _Notebook()
-    from rich.console import Console
-
-    console = Console()
-    return _Terminal(console) if console.is_terminal else _Lines(console)
-
-
-def _rich_table(rows: list[dict[str, Any]]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 1))
-    for column in COLUMNS:
-        table.add_column(column, justify="left" if column == "Step" else "right")
-    for row in rows[-SHOWN:]:
-        table.add_row(*cells(row))
-    return table
-
-
-class _Terminal:
-    """A table that grows in place."""
-
-    def __init__(self, console: Console) -> None:
-        from rich.live import Live
-
-        self._live = Live(console=console, refresh_per_second=8)
-
-    def start(self) -> None:
-        self._live.start()
-
-    def show(self, rows: list[dict[str, Any]]) -> None:
-        self._live.update(_rich_table(rows))
-
-    def stop(self) -> None:
-        self._live.stop()
-
-
 class _Lines:
     """One line a row, for a pipe or a file."""
 
     WIDTHS = (5, 12, 12, 12, 12, 9, 5, 5, 8)
 
-    def __init__(self, console: Console) -> None:
-        self._file = console.file
+    def __init__(self) -> None:
+        self._file = sys.stdout
+        self.write(COLUMNS)
 
-    def _line(self, texts: list[str]) -> None:
+    def write(self, texts: list[str]) -> None:
+        """Write a row."""
         self._file.write("".join(text.rjust(width) for text, width in zip(texts, self.WIDTHS, strict=True)) + "\n")
         self._file.flush()
-
-    def start(self) -> None:
-        self._line(COLUMNS)
-
-    def show(self, rows: list[dict[str, Any]]) -> None:
-        self._line(cells(rows[-1]))
-
-    def stop(self) -> None:
-        pass
-
-
-class _Notebook:
-    """A table updated in place in a notebook's output."""
-
-    def __init__(self) -> None:
-        self._handle: Any = None
-        self._shown = 0.0
-
-    def start(self) -> None:
-        pass
-
-    def show(self, rows: list[dict[str, Any]]) -> None:
-        if time.perf_counter() - self._shown > 0.2:
-            self._draw(rows)
-        self._rows = rows
-
-    def _draw(self, rows: list[dict[str, Any]]) -> None:
-        from IPython.display import HTML, display
-
-        body = pd.DataFrame([cells(r) for r in rows[-SHOWN:]], columns=COLUMNS).to_html(index=False)
-        self._shown = time.perf_counter()
-        if self._handle is None:
-            self._handle = display(HTML(body), display_id=True)
-        else:
-            self._handle.update(HTML(body))
-
-    def stop(self) -> None:
-        if getattr(self, "_rows", None):
-            self._draw(self._rows)

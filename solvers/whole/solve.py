@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers import interrupt
+from solvers import interrupt, progress
 from solvers.clock import Clock
 from solvers.drivers.benders.edited import adapted
 from solvers.drivers.benders.split import SplitModel, split
@@ -112,7 +112,7 @@ class _Whole:
         view = None if change is None else Changed(model, change)
         runner, continuous = Runner(self.spec, words), bool(rows) or C.MILP not in self.spec.capabilities
         target, asked = (self.seen.reading, rows) if view is None else (read(view.model), view.rows_of(rows))
-        with plain_domains(target.variables, continuous=continuous):
+        with plain_domains(target.variables, continuous=continuous), progress.doing(f"{self.spec.name} runs"):
             answer = runner.solve(target, time_limit=self.clock.left, integer=integer, duals=asked)
         if answer.has_point and self._helper is not None:
             answer = replace(answer, duals=self._from_helper(target, view))
@@ -217,7 +217,8 @@ class _Whole:
 
     def judged(self, answer: Answer, doubt: str, before: list[tuple[Any, float | None]]) -> Result:
         """Say what is proven of the values on the user's model; restore ``before`` where they are worth nothing."""
-        proof = self._by_twin()
+        with progress.doing("proving a bound"):
+            proof = self._by_twin()
         with interrupt.finishing():
             return self._weighed(answer, doubt, before, proof)
 

@@ -208,6 +208,13 @@ class BranchAndCut(DecompositionDriver):
             if self.visits.nodes:
                 self.details["nodes"] = self.visits.nodes
 
+    def counted(self) -> list[str]:
+        """Say how large the tree is."""
+        if not self._begun:
+            return [f"{self.incumbents.asks} subproblems"] if self.incumbents.asks else []
+        open_ = len(self._tree) + (0 if self._dealer is None else self._dealer.open)
+        return [f"{open_} nodes open, {self.visits.nodes} done"]
+
     def _now_and_then(self) -> None:
         """Show the tree's progress, and search for incumbents in wider exchanges (3)."""
         if self.visits.nodes % 50 == 0:

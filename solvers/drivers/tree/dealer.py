@@ -97,6 +97,11 @@ class Dealer:
         """Least bound of what was dealt; infinite where nothing is."""
         return min((hand.bound for hand in self._hands.values()), default=math.inf)
 
+    @property
+    def open(self) -> int:
+        """How many nodes are dealt and open, as far as is known."""
+        return sum(hand.open for hand in list(self._hands.values()))
+
     def takes(self) -> bool:
         """Tell whether it is the processes' turn."""
         if self._alone:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from solvers import progress
 from solvers.drivers.base import Ended
 from solvers.drivers.benders.base import DecompositionDriver
 from solvers.drivers.tree.branching import Tree, sides
@@ -55,11 +56,12 @@ class RootSearch:
         if first is None:
             raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
         self.centre = first
-        if not self._relaxed_at_once():
-            if self._fractional:
-                self._relax()
-            else:
-                self._take_first_cut()
+        with progress.doing("root"):
+            if not self._relaxed_at_once():
+                if self._fractional:
+                    self._relax()
+                else:
+                    self._take_first_cut()
         if (stop := self.driver.stopped()) is not None:
             raise Ended(stop)
         if self.relaxed is None:  # without a cut that bounds eta the tree begins with nothing
@@ -68,7 +70,8 @@ class RootSearch:
         self.earlier.recall()
         incumbents.recall(self.centre)
         if not self.earlier.closes():
-            incumbents.exchange()
+            with progress.doing("root, exchanges for better selections"):
+                incumbents.exchange()
             self.fix()
         self.earlier.open(self.relaxed)
         incumbents.row("root")

@@ -48,8 +48,9 @@ from __future__ import annotations
 
 import math
 import time
-from functools import cache
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -57,6 +58,7 @@ from fsmodels.models.fsp.oracle.iterates import Iterates
 from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows, Terms, lost, narrowed
 from fsmodels.models.fsp.oracle.screening import Screened
 from fsmodels.models.proofs.svm import TINY, Array
+from solvers import progress
 
 __all__ = [
     "AtSupport",
@@ -76,6 +78,9 @@ COMPILED = 200  # most columns of the compiled loop
 PACE = 1e9  # of its multiplications a second, on the slow side
 COMPILING = 60.0  # s left from which on there is time to compile it, which takes 5 to 15 once
 AIM = 1e-9  # by how much more than enough it aims
+
+P = ParamSpec("P")
+Said = TypeVar("Said")
 
 
 def minimise(
@@ -138,6 +143,20 @@ def compiled_loop(left: float) -> Any:
     return kernel if kernel is not None and (left > COMPILING or kernel.ready()) else None
 
 
+def _tells(question: Callable[P, Said]) -> Callable[P, Said]:
+    """Tell whoever watches where what is called will be compiled first."""
+
+    @wraps(question)
+    def told(*words: P.args, **more: P.kwargs) -> Said:
+        kernel = _loaded() if progress.watched() else None
+        if kernel is None or kernel.ready():
+            return question(*words, **more)
+        with progress.doing("compiling the inner loop, once on this machine"):
+            return question(*words, **more)
+
+    return told
+
+
 class AtSupport(NamedTuple):
     """SUB at a support: value of w (k,) and its b, bound of alpha; v of all rows that the loop was given."""
 
@@ -150,6 +169,7 @@ class AtSupport(NamedTuple):
     iterations: int
 
 
+@_tells
 def at_support(
     along: tuple[Array, Array], sigma: Array, terms: Terms, tolerance: float, left: float
 ) -> AtSupport | None:
@@ -179,6 +199,7 @@ def most_iterations(samples: int, columns: int, left: float) -> int:
     return int(max(0, min(ITERATION_LIMIT, left * PACE / (samples * (columns + 10) ** 2))))
 
 
+@_tells
 def at_once(
     along: tuple[Array, Array],
     where: Array,

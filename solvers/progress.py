@@ -1,0 +1,282 @@
+"""What is going on, told at least every two seconds while somebody watches: in a terminal, in Jupyter, in lines.
+
+Nothing is shown unless it was asked for, and then by the outermost ``shown`` alone; all else is free where nobody
+watches. Functions that take long say what they do:
+
+>>> from solvers import progress
+>>> with progress.shown(False):                                  # ``progress=True`` of what the user called
+...     for size in progress.each([1, 2, 5], "size"):            # "size 2 of 3"
+...         with progress.doing("fitting", facts=lambda: [f"{size} features"]):
+...             pass
+...     with progress.counted(20, "fold", workers=2) as count:   # "3 of 20 folds done, 2 at work"
+...         for _ in range(20):
+...             count.one()                                      # another result has come home from a worker
+
+``facts`` and ``left`` are asked by another thread, at any time: they read and never change anything, and cost nothing
+between. What runs in workers is not seen: whoever waits for them counts. In a forked process nothing is shown.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from solvers.display import Display, Table, chosen
+from solvers.errors import OptionError
+
+__all__ = ["Count", "counted", "doing", "each", "paused", "shown", "table", "watched"]
+
+EVERY = 1.0  # s between looks
+SOONEST = 0.25  # s between looks where rows of a table come
+FIRST = 0.7  # s before the first: many runs end before
+PATIENCE = 2.0  # s that the end waits for the thread that draws
+
+Item = TypeVar("Item")
+
+
+@dataclass(eq=False)
+class Frame:
+    """Something that is going on, within what is outside of it.
+
+    ``facts``: numbers, as texts. ``left``: seconds until its limit, None where there is none.
+    """
+
+    words: str
+    facts: Callable[[], list[str]] | None = None
+    left: Callable[[], float | None] | None = None
+
+
+@dataclass(eq=False)
+class Scene:
+    """What is told: frames, the outermost first, of the thread that opened it; ``now``: its clock in seconds."""
+
+    display: Display
+    now: Callable[[], float] = time.perf_counter
+    frames: list[Frame] = field(default_factory=list)
+    table: Callable[[], Table] | None = None
+    pauses: int = 0
+
+    def __post_init__(self) -> None:
+        self.owner, self.start = threading.get_ident(), self.now()
+        self._wake, self._ended = threading.Event(), False
+        self.lock = threading.RLock()  # while something is drawn: no fork, no end
+        self._thread: threading.Thread | None = None
+
+    def line(self) -> str:
+        """Return how things stand, in a line."""
+        frames = list(self.frames)
+        told = [" > ".join(frame.words for frame in frames if frame.words)]
+        for frame in reversed(frames):
+            if frame.facts is not None:
+                told += frame.facts()
+                break
+        left = next((frame.left() for frame in reversed(frames) if frame.left is not None), None)
+        told.append(duration(self.now() - self.start) + ("" if left is None else f", {duration(left)} left"))
+        return " | ".join(text for text in told if text)
+
+    def draw(self) -> None:
+        """Look once."""
+        with self.lock:
+            if not self._ended and not self.pauses:
+                table = None if self.table is None else self.table()
+                self.display.draw(self.line(), table if table is not None and table[1] else None)
+
+    def begin(self) -> None:
+        """Open the display, and look from now on."""
+        with suppress(OSError, ValueError):  # a stream that is gone
+            self.display.open()
+        self._thread = threading.Thread(target=self._look, name="fsmodels-progress", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Look no more; Ctrl-C in the midst of this leaves no half-open display."""
+        try:
+            with self.lock:
+                self._ended = True
+            self._wake.set()
+            if self._thread is not None:
+                self._thread.join(PATIENCE)
+        finally:
+            with suppress(OSError, ValueError):
+                self.display.close()
+
+    def nudge(self) -> None:
+        """Let it look soon."""
+        self._wake.set()
+
+    def _look(self) -> None:
+        self._wake.wait(FIRST)
+        while not self._ended:
+            self._wake.clear()
+            with suppress(Exception):  # what is shown must not harm a run: a number that is just changing, a full disk
+                self.draw()
+            time.sleep(SOONEST)
+            self._wake.wait(EVERY - SOONEST)
+
+
+_scene: Scene | None = None
+
+
+_held: list[Scene] = []  # by whoever forks
+
+
+def _hold() -> None:
+    if (scene := _scene) is not None:
+        scene.lock.acquire()
+        _held.append(scene)
+
+
+def _release() -> None:
+    while _held:
+        _held.pop().lock.release()
+
+
+def _forget() -> None:
+    global _scene
+    _scene = None
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):  # the thread that draws does not come along, and holds no stream meanwhile
+    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_forget)
+
+
+def _mine() -> Scene | None:
+    scene = _scene
+    return scene if scene is not None and scene.owner == threading.get_ident() else None
+
+
+def watched() -> bool:
+    """Tell whether anybody watches what this thread does."""
+    return _mine() is not None
+
+
+@contextmanager
+def shown(wanted: bool = True, display: Callable[[], Display] | None = None) -> Iterator[None]:
+    """Show what goes on inside, where that is wanted and nobody outside shows it already.
+
+    Raises OptionError: ``wanted`` is neither True nor False.
+    """
+    global _scene
+    if not isinstance(wanted, bool):
+        raise OptionError(f"progress={wanted!r} is not allowed: give True or False.")
+    if not wanted or _scene is not None:
+        yield
+        return
+    scene = _scene = Scene((display or chosen)())
+    try:
+        scene.begin()
+        yield
+    finally:
+        _scene = None
+        scene.end()
+
+
+@contextmanager
+def doing(
+    words: str, *, facts: Callable[[], list[str]] | None = None, left: Callable[[], float | None] | None = None
+) -> Iterator[None]:
+    """Say what is done inside; ``facts``, ``left``: see ``Frame``."""
+    scene = _mine()
+    if scene is None:
+        yield
+        return
+    frame = Frame(words, facts, left)
+    scene.frames.append(frame)
+    try:
+        yield
+    finally:
+        if frame in scene.frames:  # with what Ctrl-C has left inside
+            del scene.frames[scene.frames.index(frame) :]
+
+
+def each(items: Iterable[Item], what: str, name: Callable[[Item], str] = lambda item: "") -> Iterator[Item]:
+    """Give items one by one and say which it is: "point 3 of 12", with what ``name`` says of it in brackets."""
+    known = list(items)
+    for k, item in enumerate(known, start=1):
+        said = name(item)
+        with doing(f"{what} {k} of {len(known)}" + (f" ({said})" if said else "")):
+            yield item
+
+
+@dataclass
+class Count:
+    """How much of something is done."""
+
+    total: int
+    what: str
+    workers: int = 1
+    done: int = 0
+    _frame: Frame | None = None
+
+    def one(self) -> None:
+        """Count one more."""
+        self.done += 1
+        if self._frame is not None:
+            self._frame.words = self.words
+
+    @property
+    def words(self) -> str:
+        """Say it."""
+        at_work = min(self.workers, self.total - self.done)
+        return f"{self.done} of {self.total} {self.what}s done" + (f", {at_work} at work" if at_work else "")
+
+
+@contextmanager
+def counted(total: int, what: str, workers: int = 1) -> Iterator[Count]:
+    """Say how many of so many are done; ``what`` is one of them, "fold"."""
+    count = Count(total, what, workers)
+    with doing(count.words):
+        scene = _mine()
+        count._frame = None if scene is None else scene.frames[-1]
+        yield count
+
+
+@contextmanager
+def table(rows: Callable[[], Table]) -> Iterator[Callable[[], Any] | None]:
+    """Show a table that changes, and leave it on the screen at the end; give what is to be called after a change.
+
+    None where nobody watches, or what they watch is no place for it.
+    """
+    scene = _mine()
+    if scene is None or not scene.display.live:
+        yield None
+        return
+    before, scene.table = scene.table, rows
+    try:
+        yield scene.nudge
+    finally:
+        scene.table = before
+        with scene.lock, suppress(OSError, ValueError):
+            if rows()[1]:
+                scene.display.keep(rows())
+
+
+@contextmanager
+def paused(wanted: bool = True) -> Iterator[None]:
+    """Show nothing inside, where a solver writes its own log."""
+    scene = _mine() if wanted else None
+    if scene is None:
+        yield
+        return
+    with scene.lock, suppress(OSError, ValueError):
+        scene.pauses += 1
+        scene.display.draw("", None)
+    try:
+        yield
+    finally:
+        scene.pauses -= 1
+
+
+def duration(seconds: float) -> str:
+    """Return seconds for people: "48 s", "3 min 20 s", "2 h 05 min"."""
+    whole = int(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min"

@@ -1,0 +1,203 @@
+"""What is told while something runs: words, numbers, time; where it goes, and that nothing goes anywhere unasked."""
+
+import io
+import os
+import threading
+
+import pytest
+
+from solvers import display, progress
+from solvers.errors import OptionError
+
+
+class Recorder:
+    """A display that keeps what it is given."""
+
+    live = True
+
+    def __init__(self):
+        self.drawn, self.kept, self.opened, self.closed = [], [], 0, 0
+
+    def open(self):
+        self.opened += 1
+
+    def draw(self, line, table):
+        self.drawn.append((line, table))
+
+    def keep(self, table):
+        self.kept.append(table)
+
+    def close(self):
+        self.closed += 1
+
+
+@pytest.fixture
+def watched():
+    recorder = Recorder()
+    with progress.shown(True, lambda: recorder):
+        yield recorder
+
+
+def line():
+    return progress._scene.line()
+
+
+def words():
+    return line().rpartition(" | ")[0]
+
+
+def test_nothing_is_shown_that_was_not_asked_for(capsys):
+    with progress.shown(False), progress.doing("a"), progress.counted(2, "fold") as count:
+        count.one()
+        assert [*progress.each([1, 2], "point")] == [1, 2]
+        assert not progress.watched()
+        with progress.table(lambda: (["a"], [])) as changed:
+            assert changed is None
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("wanted", ["yes", 1, None])
+def test_progress_is_true_or_false(wanted):
+    with pytest.raises(OptionError, match="give True or False"), progress.shown(wanted):
+        pass
+
+
+def test_what_goes_on_is_told_from_the_outside_in(watched):
+    for size in progress.each([3, 4], "point", lambda k: f"max_features={k}"):
+        with progress.doing("root"):
+            assert words() == f"point {size - 2} of 2 (max_features={size}) > root"
+    assert words() == ""
+
+
+def test_numbers_and_the_time_left_are_those_of_the_innermost_that_has_them(watched):
+    with (
+        progress.doing("path", facts=lambda: ["outer"], left=lambda: 500.0),
+        progress.doing("tree", facts=lambda: ["best 3", "7 open"], left=lambda: 42.9),
+        progress.doing("compiling"),
+    ):
+        assert line() == "path > tree > compiling | best 3 | 7 open | 0 s, 42 s left"
+
+
+def test_results_of_workers_are_counted(watched):
+    with progress.counted(3, "fold", workers=2) as count:
+        told = [words()]
+        for _ in range(3):
+            count.one()
+            told.append(words())
+    assert told == [
+        "0 of 3 folds done, 2 at work", "1 of 3 folds done, 2 at work", "2 of 3 folds done, 1 at work",
+        "3 of 3 folds done",
+    ]  # fmt: skip
+
+
+def test_the_outermost_shows(watched):
+    with progress.shown(True, pytest.fail), progress.doing("inner"):
+        assert words() == "inner"
+    assert progress.watched()
+
+
+def test_another_thread_is_not_told_of(watched):
+    seen = []
+
+    def work():
+        with progress.doing("elsewhere"):
+            seen.append((progress.watched(), words()))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [(False, "")]
+
+
+def test_an_error_leaves_nothing_behind():
+    recorder = Recorder()
+
+    def pressed():
+        for _ in progress.each([1, 2], "point"):
+            with progress.doing("deep"):
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), progress.shown(True, lambda: recorder):
+        pressed()
+    assert (recorder.opened, recorder.closed) == (1, 1)
+    assert not progress.watched()
+
+
+def test_a_table_is_shown_and_left_on_the_screen(watched):
+    rows = []
+    with progress.table(lambda: (["a"], rows)) as changed:
+        progress._scene.draw()
+        rows.append(["1"])
+        changed()
+        progress._scene.draw()
+    assert [table for _, table in watched.drawn if table] == [(["a"], [["1"]])] * len(
+        [table for _, table in watched.drawn if table]
+    )
+    assert watched.drawn[-1][1] is not None
+    assert watched.kept == [(["a"], [["1"]])]
+
+
+def test_a_table_without_rows_leaves_nothing(watched):
+    with progress.table(lambda: (["a"], [])):
+        pass
+    assert not watched.kept
+
+
+def test_nothing_is_drawn_beside_a_solvers_own_log(watched):
+    with progress.paused():
+        before = len(watched.drawn)
+        progress._scene.draw()
+        assert len(watched.drawn) == before
+    progress._scene.draw()
+    assert len(watched.drawn) > before
+
+
+def test_a_display_that_fails_harms_nothing():
+    class Broken(Recorder):
+        def open(self):
+            raise OSError("gone")
+
+        draw = keep = close = lambda self, *_: self.open()
+
+    with (
+        progress.shown(True, Broken),
+        progress.doing("work"),
+        progress.table(lambda: (["a"], [["1"]])),
+        progress.paused(),
+    ):
+        pass
+    assert not progress.watched()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_shows_nothing(watched):
+    here, there = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(there, b"1" if progress.watched() else b"0")
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(here, 1) == b"0"
+    assert progress.watched()
+    os.close(here)
+    os.close(there)
+
+
+def test_lines_come_at_a_humane_pace(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("sys.stderr", out := io.StringIO())
+    lines = display.Lines(now=lambda: now[0])
+    lines.open()
+    for second in range(31):
+        now[0] = float(second)
+        lines.draw(f"at {second}", None)
+    lines.close()
+    assert out.getvalue().splitlines() == ["at 10", "at 20", "at 30"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.9, "0 s"), (99, "99 s"), (200, "3 min 20 s"), (6000, "1 h 40 min"), (9e4, "25 h 00 min")]
+)
+def test_durations_are_for_people(seconds, said):
+    assert progress.duration(seconds) == said
