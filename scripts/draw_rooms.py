@@ -40,7 +40,7 @@ FLOORS = [
     "fsmodels.models.multivariate",
     "fsmodels.baselines",
     "fsmodels.selection",
-    "fsmodels.insight",
+    "fsmodels.insight fsmodels.sklearn",
     "fsmodels.cli",
     "fsmodels",
 ]

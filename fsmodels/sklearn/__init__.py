@@ -1,0 +1,15 @@
+"""The models as scikit-learn classifiers that select features.
+
+``SelectorClassifier`` is the one for linear models and baselines, ``KernelSelectorClassifier`` for features inside a
+kernel. Imported on demand: ``import fsmodels`` does not import scikit-learn.
+
+May import ``fsmodels.selection``, ``fsmodels.models``, ``fsmodels.datasets``, the ground files and, of ``solvers``, its
+ground.
+"""
+
+from fsmodels.sklearn.kernels import KernelSelectorClassifier
+from fsmodels.sklearn.linear import SelectorClassifier
+from fsmodels.sklearn.proven import FitCertificate
+
+__all__ = ["FitCertificate", "KernelSelectorClassifier", "SelectorClassifier"]
+__dir__ = __all__.copy  # what <TAB> offers

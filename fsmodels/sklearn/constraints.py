@@ -1,0 +1,140 @@
+"""The parameter ``constraints`` of an estimator: declarations of ``select``, functions of the live model, or both.
+
+Features are named as the data name them, and by position where X is an array: 2 is ``"x2"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from fsmodels.errors import ModelError, ParameterError
+from fsmodels.selection.sides import KINDS
+from fsmodels.words import listed, short, suggestion
+
+__all__ = ["apart", "apply"]
+
+EXAMPLE = '{"excludes": [("x0", "x3")]}'
+
+
+def apart(given: Any, features: Sequence[str]) -> tuple[dict[str, Any], list[Callable[[Any], Any]]]:
+    """Return declarations, by the words of ``select``, and functions.
+
+    Raises ParameterError: neither of them, or a kind that does not exist.
+    """
+    parts = [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
+    declared: dict[str, Any] = {}
+    functions: list[Callable[[Any], Any]] = []
+    for part in parts:
+        if isinstance(part, Mapping):
+            for kind, value in part.items():
+                if kind not in KINDS:
+                    raise ParameterError(
+                        f'constraints: "{short(str(kind))}" is no kind of side constraint. {suggestion(kind, KINDS)}'
+                        f"Kinds: {listed(KINDS, len(KINDS))}."
+                    )
+                if kind in declared:
+                    raise ParameterError(f'constraints: "{kind}" stands twice: give all of that kind in one list.')
+                declared[kind] = _named(kind, value, features)
+        elif callable(part):
+            functions.append(part)
+        else:
+            raise ParameterError(
+                f"constraints={short(repr(part))} is not allowed: give a mapping, such as {EXAMPLE}, a function of "
+                "the model, or a list of these."
+            )
+    return declared, functions
+
+
+def _named(kind: str, value: Any, features: Sequence[str]) -> Any:
+    """Return a declaration with positions of features replaced by names, where that kind has features."""
+
+    def name(j: Any) -> Any:
+        if not isinstance(j, int | np.integer) or isinstance(j, bool):
+            return j
+        if not 0 <= j < len(features):
+            raise ParameterError(f"constraints: {kind} names feature {j}: positions are 0..{len(features) - 1}.")
+        return features[int(j)]
+
+    def each(group: Any) -> Any:
+        several = isinstance(group, Iterable) and not isinstance(group, str | Mapping)
+        return [name(j) for j in group] if several else name(group)
+
+    def keys(mapping: Any) -> Any:
+        return {name(j): x for j, x in mapping.items()} if isinstance(mapping, Mapping) else mapping
+
+    def first(pair: Any, change: Callable[[Any], Any]) -> Any:
+        fits = isinstance(pair, tuple | list) and len(pair) == 2
+        return (change(pair[0]), pair[1]) if fits else pair
+
+    def several(change: Callable[[Any], Any]) -> Any:
+        if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+            return value
+        return [change(part) for part in value]
+
+    single = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], Mapping)
+    if kind in ("budget", "at_most_of_group"):
+        return first(value, keys) if single else several(lambda part: first(part, keys))
+    if kind == "signs":
+        return keys(value)
+    if kind in ("force_in", "force_out"):
+        names = each(value)
+        return names if isinstance(names, list) else [names]
+    if kind in ("requires", "excludes"):
+        return several(lambda pair: tuple(each(pair)) if isinstance(pair, tuple | list) else pair)
+    if kind == "all_or_none":
+        flat = isinstance(value, list | tuple) and all(isinstance(j, str | int | np.integer) for j in value)
+        return each(value) if flat else several(each)
+    if kind in ("at_most", "at_least"):
+        return several(lambda pair: first(pair, each))
+    return value
+
+
+def apply(functions: Iterable[Callable[[Any], Any]], model: pyo.ConcreteModel) -> None:
+    """Call each function with the model, and assign what it returns: constraints, one or several, by name or not.
+
+    Raises ModelError: the model has no such component, or what came back is no constraint.
+    """
+    for function in functions:
+        called = getattr(function, "__name__", type(function).__name__)
+        try:
+            made = function(model)
+        except AttributeError as error:
+            if model.component("sigma") is None and "'sigma'" in str(error):
+                raise ModelError(
+                    f"constraints: {called} uses model.sigma, which this model has on demand only: add sigma=True."
+                ) from error
+            raise
+        if made is None:
+            continue
+        named = made if isinstance(made, Mapping) else {}
+        plain = [made] if _is_row(made) else [] if named else list(made) if isinstance(made, Iterable) else [made]
+        pairs = [*named.items(), *((called if called.isidentifier() else "constraint", row) for row in plain)]
+        for name, row in pairs:
+            if not _is_row(row):
+                row = _as_row(row, called)
+            model.add_component(_free(model, str(name)), row)
+
+
+def _is_row(made: Any) -> bool:
+    return getattr(made, "ctype", None) in (pyo.Constraint, pyo.ConstraintList, pyo.Block, pyo.Var, pyo.Param, pyo.Set)
+
+
+def _as_row(made: Any, called: str) -> pyo.Constraint:
+    """Return a row of an expression such as ``model.sigma["a"] <= model.sigma["b"]``."""
+    if getattr(made, "is_relational", lambda: False)():
+        return pyo.Constraint(expr=made)
+    raise ModelError(
+        f"constraints: {called} returned {type(made).__name__}: return a pyo.Constraint, a relation such as "
+        'model.sigma["x0"] <= model.sigma["x1"], a list or a mapping of these, or nothing.'
+    )
+
+
+def _free(model: pyo.ConcreteModel, name: str) -> str:
+    taken, k = name, 1
+    while model.component(taken) is not None or hasattr(model, taken):
+        taken, k = f"{name}_{k + 1}", k + 1
+    return taken

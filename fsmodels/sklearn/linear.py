@@ -1,0 +1,170 @@
+"""``SelectorClassifier``: linear models, exact and not, and the baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fsmodels.selection.selection import Selection
+from fsmodels.sklearn.base import FloatArray, SelectorBase
+
+__all__ = ["SelectorClassifier"]
+
+
+class SelectorClassifier(SelectorBase):
+    """Select features by a linear model of ``fs.select``, and classify by it.
+
+    Parameters
+    ----------
+    model : str
+        Any name of ``fs.select`` but those of kernels, such as "fsp-m", "fsp-lambda", "one-norm-svm", "fsv", "gmeb",
+        "fsmulti", "rfe", "relief". Those of the family of FS that have a second step (fsl, fsv, fss, fsb) classify by
+        it: the robust LP on what they select.
+    max_features : int, None or "auto"
+        The most features, 1..n_features; a model without such a number of its own gets a row on its selection.
+        "auto": 5, or as many as there are, where the model needs a number, and no limit elsewhere. None: no limit.
+    C : float
+        The weight of the sum of slacks.
+    penalty : float or mapping feature -> float, optional
+        The price of a feature: of fsp-lambda (default 1), lambda of the family of FS (default 0.05), the share of obd
+        (default 0.05).
+    R_plus, R_minus : float, optional
+        Bounds on the classes' second moments, of gmeb (default 2).
+    budget, offset : optional
+        Of fsmulti: the sum of shares that more features may have, in place of ``max_features``; a column of ones.
+    loss : str, optional
+        "hinge" or "squared-hinge"; of fsmulti "f1", "prbep", "rec@10", ...
+    intercept, form, alpha, mu, delta, step, n_neighbors, sigma : optional
+        Further parameters of the builders, as ``fs.select`` takes them: None is the model's own default.
+    scale : {"standard", "none", "unit-ball", "minmax"}
+        How features are scaled, by constants of the samples that are fitted. Sparse X takes "none" or "unit-ball".
+    constraints : mapping, callable, or list of these, optional
+        Declarations by the words of ``fs.select``, ``{"excludes": [("a", "b")], "budget": (costs, 10)}``, features by
+        name, or by position where X is an array; or a function of the live model, which adds rows to it or returns
+        them. A function that is to be pickled is one at the top of a module.
+    multiclass : {"each", "shared"}
+        More than two classes are one against the rest: with a selection for each, of which ``transform`` takes all, or
+        one that all share.
+    solver : str or Pyomo solver, optional
+        Any of ``fs.available()``; by default the model's own.
+    time_limit : float, optional
+        Seconds that a fit may take, building included; what was found by then is kept, with a ``ConvergenceWarning``.
+    gap : float, optional
+        The relative gap at which a proof is good enough.
+    seed : int, optional
+        Of the solver, or of the model where that draws at random.
+    solver_options : mapping, optional
+        Options of the solver, such as ``{"threads": 2}``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    coef_, intercept_ : ndarray of shape (1 or n_classes, n_features) and (1 or n_classes,)
+        The classifier, for X in original units.
+    selection_ : Selection, or list of them by class
+        What ``fs.select`` returns, with weights, table, proof and ``save``.
+    model_ : pyo.ConcreteModel, or list of them by class
+        The live model with the solution's values. A pickle leaves it out; it is then built again when it is asked for.
+    certificate_ : FitCertificate
+        What is proven, with a ``sentence``.
+    objective_, bound_, gap_, status_
+        The same as single numbers; of several classes the sums.
+    n_features_in_, feature_names_in_
+        As in all of scikit-learn.
+
+    Raises
+    ------
+    ParameterError
+        At ``fit``: a parameter that the model does not use, or a value that is not allowed.
+
+    See Also
+    --------
+    fsmodels.select : the same for a ``Dataset``, with reports.
+
+    Notes
+    -----
+    There is no ``predict_proba``: wrap the classifier in ``sklearn.calibration.CalibratedClassifierCV``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fsmodels.sklearn import SelectorClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X = X[["mean radius", "mean texture", "worst area", "worst texture", "mean smoothness"]]
+    >>> found = SelectorClassifier(max_features=2, constraints={"excludes": [("worst area", "mean radius")]}).fit(X, y)
+    >>> found.get_feature_names_out().tolist(), round(found.score(X, y), 2)
+    (['worst area', 'mean smoothness'], 0.92)
+    >>> print(found.certificate_)
+    The objective is 96.3398, and it is proven that none is lower (bound 96.3398).
+    """
+
+    def __init__(
+        self,
+        model: str = "fsp-m",
+        max_features: int | str | None = "auto",
+        C: float = 1.0,
+        penalty: float | Mapping[str, float] | None = None,
+        *,
+        R_plus: float | None = None,
+        R_minus: float | None = None,
+        budget: int | None = None,
+        loss: str | None = None,
+        offset: bool | None = None,
+        intercept: bool | None = None,
+        alpha: float | None = None,
+        mu: float | None = None,
+        delta: float | None = None,
+        step: int | float | None = None,
+        n_neighbors: int | None = None,
+        form: str | None = None,
+        sigma: bool | None = None,
+        scale: str = "standard",
+        constraints: Any = None,
+        multiclass: str = "each",
+        solver: Any = None,
+        time_limit: float | None = None,
+        gap: float | None = None,
+        seed: int | None = None,
+        solver_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.model = model
+        self.max_features = max_features
+        self.C = C
+        self.penalty = penalty
+        self.R_plus = R_plus
+        self.R_minus = R_minus
+        self.budget = budget
+        self.loss = loss
+        self.offset = offset
+        self.intercept = intercept
+        self.alpha = alpha
+        self.mu = mu
+        self.delta = delta
+        self.step = step
+        self.n_neighbors = n_neighbors
+        self.form = form
+        self.sigma = sigma
+        self.scale = scale
+        self.constraints = constraints
+        self.multiclass = multiclass
+        self.solver = solver
+        self.time_limit = time_limit
+        self.gap = gap
+        self.seed = seed
+        self.solver_options = solver_options
+
+    def _settle(self, found: list[Selection]) -> None:
+        super()._settle(found)
+        weights = [_original(one, self._names()) for one in found]
+        self.coef_ = np.array([w for w, _ in weights])
+        self.intercept_ = np.array([b for _, b in weights])
+
+
+def _original(found: Selection, names: tuple[str, ...]) -> tuple[FloatArray, float]:
+    """Return weights of all features and the offset, for data in original units."""
+    one = found.refit or found
+    weights, b = one.weights_original or {}, one.bias_original
+    return np.array([weights.get(name, 0.0) for name in names]), float(b or 0.0)
