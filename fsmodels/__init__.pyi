@@ -14,6 +14,7 @@ from fsmodels.errors import (
     ParameterError,
     SolverError,
 )
+from fsmodels.evaluation.cross_validation import CrossValidated, cross_validate
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.insight.explore import Session, explore
 from fsmodels.insight.near_optimal import NearOptimal, near_optimal
@@ -31,6 +32,7 @@ from solvers import Result, SolutionStatus, StopReason, available, solve
 
 __all__ = [
     "Certified",
+    "CrossValidated",
     "DataError",
     "DataWarning",
     "Dataset",
@@ -54,6 +56,7 @@ __all__ = [
     "baselines",
     "certify",
     "concave",
+    "cross_validate",
     "explore",
     "fsp",
     "gmeb",

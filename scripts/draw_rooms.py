@@ -41,6 +41,7 @@ FLOORS = [
     "fsmodels.baselines",
     "fsmodels.selection",
     "fsmodels.insight fsmodels.sklearn",
+    "fsmodels.evaluation",
     "fsmodels.cli",
     "fsmodels",
 ]

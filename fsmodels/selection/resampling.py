@@ -12,7 +12,7 @@ import numpy as np
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import check_seed, fold_rows
 from fsmodels.errors import ParameterError
-from solvers import interrupt, progress
+from fsmodels.selection.workers import each
 
 __all__ = ["Resample", "bootstraps_of", "folds_of", "many"]
 
@@ -37,13 +37,17 @@ class Resample:
         return data
 
 
-def folds_of(data: Dataset, folds: Any, seed: int) -> list[Resample]:
+def folds_of(data: Dataset, folds: Any, seed: int, name: str = "folds") -> list[Resample]:
     """Return a part for each fold: of a number of folds, of a splitter of scikit-learn, or of pairs of rows.
+
+    ``name``: what the argument is called, for messages.
 
     Raises ParameterError: none of these, or a number that does not go with the classes.
     """
     if isinstance(folds, bool) or folds is None or isinstance(folds, str):
-        raise ParameterError(f"folds={folds!r} is not allowed: give a number such as 5, or a splitter of scikit-learn.")
+        raise ParameterError(
+            f"{name}={folds!r} is not allowed: give a number such as 5, or a splitter of scikit-learn."
+        )
     if isinstance(folds, numbers.Number):
         pairs: Iterable[Any] = fold_rows(data.y, folds, seed)  # type: ignore[arg-type]
     elif hasattr(folds, "split"):
@@ -52,19 +56,19 @@ def folds_of(data: Dataset, folds: Any, seed: int) -> list[Resample]:
         pairs = folds
     else:
         raise ParameterError(
-            f"folds got {type(folds).__name__}: give a number such as 5, a splitter of scikit-learn, or pairs of rows."
+            f"{name} got {type(folds).__name__}: give a number such as 5, a splitter of scikit-learn, or pairs of rows."
         )
     raw, methods = _raw(data)
     try:
         found = [(np.asarray(learn), np.asarray(held)) for learn, held in pairs]
     except (TypeError, ValueError):
         raise ParameterError(
-            "folds gives what are no pairs of rows to learn from and rows held out: give a number such as 5, or a "
+            f"{name} gives what are no pairs of rows to learn from and rows held out: give a number such as 5, or a "
             "splitter of scikit-learn."
         ) from None
     parts = [_part(raw, learn, held, methods, k) for k, (learn, held) in enumerate(found, start=1)]
     if len(parts) < 2:
-        raise ParameterError(f"folds gives {len(parts)} part: give 2 or more.")
+        raise ParameterError(f"{name} gives {len(parts)} part: give 2 or more.")
     return parts
 
 
@@ -94,33 +98,14 @@ def _part(raw: Dataset, learn: Any, held: Any, methods: tuple[str, ...], k: int)
     return Resample(train, rest if rest.n_samples else None, methods)
 
 
-def many(function: Callable[[Resample], Any], parts: list[Resample], n_jobs: int, what: str = "part") -> list[Any]:
-    """Run a function on each part, by joblib's workers where ``n_jobs`` is not 1; what Ctrl-C left is returned.
+def many(
+    function: Callable[[Resample], Any], parts: list[Resample], n_jobs: int | None, what: str = "part"
+) -> list[Any]:
+    """Run a function on each part, by workers where ``n_jobs`` is not 1; what Ctrl-C left is returned, in order.
 
     ``what``: the word for a part, for whoever watches.
-
-    Raises ParameterError: ``n_jobs`` is no whole number, or 0.
     """
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ParameterError(f"n_jobs={n_jobs!r} is not allowed: give a number of workers, or -1 for one a core.")
-    done: list[Any] = []
-    with interrupt.run():
-        try:
-            if n_jobs == 1:
-                for part in progress.each(parts, what):
-                    if interrupt.pressed():
-                        break
-                    done.append(function(part))
-            else:
-                import joblib
-
-                workers = joblib.Parallel(n_jobs=int(n_jobs), return_as="generator")
-                at_once = joblib.effective_n_jobs(int(n_jobs))
-                with interrupt.raising(), progress.counted(len(parts), what, at_once) as count:
-                    for one in workers(joblib.delayed(function)(part) for part in parts):
-                        done.append(one)  # one by one, so that Ctrl-C keeps them
-                        count.one()
-        except KeyboardInterrupt:
-            if not done:
-                raise
-    return done
+    done: dict[int, Any] = {}
+    if not each(function, parts, n_jobs, done.__setitem__, what) and not done:
+        raise KeyboardInterrupt
+    return [done[k] for k in sorted(done)]

@@ -196,7 +196,7 @@ def test_ctrl_c_keeps_what_is_done(data, monkeypatch, n_jobs):
 
 
 def test_runs_that_ctrl_c_left_out_are_told(data, monkeypatch):
-    monkeypatch.setattr("fsmodels.insight.stability.many", lambda run, parts, n_jobs: [run(part) for part in parts[:3]])
+    monkeypatch.setattr("fsmodels.insight.stability.many", lambda run, parts, *_: [run(part) for part in parts[:3]])
     assert "Stopped by Ctrl-C after 3 of 5 runs." in fs.stability(data, "rfe", max_features=2, bootstraps=5).sentence
 
 

@@ -1,0 +1,86 @@
+"""Many independent runs: one after another, or by joblib's workers, here or on a cluster; Ctrl-C keeps what is done."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from itertools import islice
+from typing import Any
+
+from fsmodels.errors import ParameterError
+from solvers import interrupt, progress
+
+__all__ = ["each"]
+
+
+def each(
+    function: Callable[[Any], Any],
+    items: Sequence[Any],
+    n_jobs: int | None,
+    done: Callable[[int, Any], None],
+    what: str = "part",
+) -> bool:
+    """Give ``done`` the place and the answer of each item as soon as it is there; tell whether all of them are.
+
+    ``n_jobs``: 1 for this process; None for 1, or what ``joblib.parallel_config`` says. ``what``: the word for an item,
+    for whoever watches. What is done when Ctrl-C is pressed has been given.
+
+    Raises ParameterError: ``n_jobs`` is no whole number, or 0.
+    """
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+        raise ParameterError(f"n_jobs={n_jobs!r} is not allowed: give a number of workers, or -1 for one a core.")
+    with interrupt.run():
+        try:
+            alone = _one(n_jobs)
+            answers = _alone(function, items, what) if alone else _by_workers(function, items, n_jobs, what)
+            with closing(answers):
+                for place, answer in answers:
+                    with interrupt.finishing():
+                        done(place, answer)
+                    if interrupt.pressed():
+                        return False
+        except KeyboardInterrupt:
+            return False
+    return True
+
+
+def _one(n_jobs: int | None) -> bool:
+    """Tell whether this process does it alone."""
+    if n_jobs is not None:
+        return n_jobs == 1
+    import joblib
+
+    return bool(joblib.effective_n_jobs(None) == 1)
+
+
+def _alone(function: Callable[[Any], Any], items: Sequence[Any], what: str) -> Generator[tuple[int, Any]]:
+    for place, item in enumerate(progress.each(items, what)):
+        yield place, function(item)
+
+
+def _by_workers(
+    function: Callable[[Any], Any], items: Sequence[Any], n_jobs: int | None, what: str
+) -> Generator[tuple[int, Any]]:
+    """Return answers in the order in which they come; where a backend cannot, such as Ray's, a handful at a time."""
+    import joblib
+    from joblib.parallel import get_active_backend
+
+    jobs = None if n_jobs is None else int(n_jobs)
+    at_once = joblib.effective_n_jobs(jobs)
+    calls = (joblib.delayed(_placed)(function, place, item) for place, item in enumerate(items))
+    with interrupt.raising(), progress.counted(len(items), what, at_once) as count:
+        if get_active_backend()[0].supports_return_generator:
+            for answer in joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(calls):
+                count.one()
+                yield answer
+            return
+        workers = joblib.Parallel(n_jobs=jobs, batch_size=1)
+        while some := list(islice(calls, at_once)):
+            for answer in workers(some):
+                count.one()
+                yield answer
+
+
+def _placed(function: Callable[[Any], Any], place: int, item: Any) -> tuple[int, Any]:
+    return place, function(item)
