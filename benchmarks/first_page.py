@@ -12,7 +12,7 @@ and C are given, and no contender sees what it is judged by.
 - RFE: scikit-learn's, one feature a step, over the SVM with C = 1.
 - l1: scikit-learn's LinearSVC(penalty="l1"), its C by bisection for the largest support of at most M.
 - forward: scikit-learn's SequentialFeatureSelector, by the accuracy of the SVM over five inner folds.
-- abess: abess's LogisticRegression with support_size = M (pip install abess).
+- abess: abess's LogisticRegression with support_size = M, on the data as standardised (pip install abess).
 
 "objective" is that of the soft-margin SVM on the selected features, 1/2 |w|^2 + C sum of slacks on the training part,
 as the mean over folds of its excess over the least that any contender has there. "proven": folds in which fsp-m ended
@@ -78,7 +78,7 @@ def l1(train, M):
 def abess(train, M):
     from abess import LogisticRegression
 
-    found = LogisticRegression(support_size=M).fit(train.X, (train.y > 0).astype(int))
+    found = LogisticRegression(support_size=M, is_normal=False).fit(train.X, (train.y > 0).astype(int))
     return named(train, np.asarray(found.coef_).ravel() != 0)
 
 
