@@ -78,7 +78,7 @@ def l1(train, M):
 def abess(train, M):
     from abess import LogisticRegression
 
-    found = LogisticRegression(support_size=M, is_normal=False).fit(train.X, (train.y > 0).astype(int))
+    found = LogisticRegression(support_size=M).fit(train.X, (train.y > 0).astype(int), is_normal=False)
     return named(train, np.asarray(found.coef_).ravel() != 0)
 
 
