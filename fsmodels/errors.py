@@ -6,6 +6,7 @@ from solvers.errors import Error, ModelError, OptionError, SolverError
 
 __all__ = [
     "DataError",
+    "DataWarning",
     "Error",
     "InfeasibleParameter",
     "ModelError",
@@ -18,6 +19,10 @@ __all__ = [
 
 class DataError(Error, ValueError):
     """The data cannot be used as given; the message names the column, row or label."""
+
+
+class DataWarning(UserWarning):
+    """The data can be used, and something about them is worth a look before that; one line."""
 
 
 class ParameterError(Error, ValueError):

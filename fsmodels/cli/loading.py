@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from fsmodels.cli.arguments import fair, with_interactions
-from fsmodels.datasets import tables
 from fsmodels.datasets.bags import Bags
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.dialect import Dialect
+from fsmodels.datasets.files import exists, is_file
 from fsmodels.datasets.instances import Embedding, embed
 from fsmodels.datasets.methods import DEFAULT, METHODS, SPARSE_METHODS
 from fsmodels.datasets.shipped import list_bags, list_datasets, shipped_file
@@ -32,7 +34,7 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
         raise ParameterError("--sigma is the width of the similarity to an instance: give --bags COL with it.")
     path, notes = source(asked)
     if is_svmlight(path):
-        if tables.is_file(path):
+        if is_file(path):
             _check_sparse(asked, path)
         data = on_one_footing(Dataset.from_svmlight(path, asked.positive), asked.scale)
         return data, {"path": str(path), "target": None, "dropped": []}, None, notes
@@ -45,11 +47,11 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
             raise ParameterError("--interactions multiplies columns of samples, and --bags has none: leave one out.")
         if groups:
             raise ParameterError("--fair is about groups of samples, and rows are instances of --bags: leave one out.")
-        bags = Bags.from_csv(path, asked.bags, asked.target, asked.positive, asked.drop)
+        bags = Bags.from_csv(path, asked.bags, asked.target, asked.positive, asked.drop, **dialect(asked))
         embedding = embed(bags.scaled(asked.scale or DEFAULT), asked.sigma)
         return embedding.data, {**facts, "bag": asked.bags, **embedding.facts()}, embedding, notes
     beside = [] if asked.keep_fair else groups
-    data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop, beside)
+    data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop, beside, **dialect(asked))
     data = on_one_footing(with_interactions(data, asked.interactions), asked.scale)
     data = data.set_aside(*groups, keep=True) if asked.keep_fair else data
     if BAG in data.features:
@@ -57,21 +59,26 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
     return data, facts, None, notes
 
 
+def dialect(asked: argparse.Namespace) -> dict[str, Any]:
+    """Return what the words say of how a table is read."""
+    return {part.name: getattr(asked, part.name) for part in fields(Dialect)}
+
+
 def source(asked: argparse.Namespace) -> tuple[Path, list[str]]:
     """Return the file that DATA names, here or shipped, and notes on it. Raises DataError if there is none."""
     of_bags = asked.bags is not None
     shipped = set((list_bags() if of_bags else list_datasets())["name"])
     path = Path(asked.data)
-    if tables.is_file(path):
+    if is_file(path):
         hides = asked.data in shipped
         return path, [f'reading the file "{asked.data}" here, not the shipped data set of that name.'] if hides else []
-    if asked.data not in shipped and (path.suffix or tables.exists(path) or len(path.parts) > 1):
+    if asked.data not in shipped and (path.suffix or exists(path) or len(path.parts) > 1):
         return path, []
     try:
         return shipped_file(asked.data, bags=of_bags), []
     except DataError as error:
         names = [f"{path}{suffix}{packed}" for suffix in (".csv", *SUFFIXES) for packed in ("", ".gz")]
-        beside = [name for name in names if tables.is_file(Path(name))]
+        beside = [name for name in names if is_file(Path(name))]
         remedy = f'Did you mean the file "{beside[0]}" here?' if beside else f"{_NO_FILE}."
         reader = f"A file of your own is read with {'Bags' if of_bags else 'Dataset'}.from_csv(path)."
         raise DataError(str(error).replace(reader, remedy)) from None
@@ -79,6 +86,10 @@ def source(asked: argparse.Namespace) -> tuple[Path, list[str]]:
 
 def _check_sparse(asked: argparse.Namespace, path: Path) -> None:
     """Refuse what needs columns with names, or would fill every cell."""
+    if said := Dialect(**dialect(asked)).told:
+        raise ParameterError(
+            f'--{next(iter(said))} says how a table is read, and "{path}" is in libsvm format: leave it out.'
+        )
     if asked.target != "target" or asked.drop or asked.fair or asked.interactions or asked.bags is not None:
         option = "--bags" if asked.bags is not None else "--drop" if asked.drop else "--target"
         option = "--fair" if asked.fair else "--interactions" if asked.interactions else option

@@ -107,7 +107,8 @@ def _repeated(commands: Any) -> None:
         epilog="Exit codes: 0 done; 2 bad input; 3 no classifier. Example: fsmodels predict x.json new.csv",
     )
     predict.add_argument("selection", type=Path, metavar="SELECTION", help="file of select --json, or of found.save")
-    predict.add_argument("table", type=Path, metavar="TABLE", help="CSV file with a header and the selected features")
+    predict.add_argument("table", type=Path, metavar="TABLE", help="table with a header and the selected features")
+    _table(predict)
     predict.add_argument("--target", metavar="COL", help="column of the true labels: report the error")
     predict.add_argument("--out", type=Path, metavar="FILE", help="write to a file (default: standard output)")
 
@@ -185,7 +186,9 @@ def _reading(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("data")
     group.add_argument("--target", default="target", metavar="COL", help='column of the labels (default "target")')
     group.add_argument("--positive", metavar="LABEL", help="label that becomes +1 (default: the larger of two)")
-    group.add_argument("--drop", action="append", default=[], metavar="COL", help="leave a column out; may be repeated")
+    group.add_argument(
+        "--drop", action="append", default=[], metavar="A,B,..", help="leave columns out; may be repeated"
+    )
     group.add_argument(
         "--interactions",
         action="append",
@@ -197,8 +200,18 @@ def _reading(command: argparse.ArgumentParser) -> None:
         "--bags", metavar="COL", help="rows are instances of the bags in this column; instances are selected (MILES)"
     )
     group.add_argument("--sigma", type=float, metavar="S", help="width of the similarity of a bag to an instance")
+    _table(group)
     scales = ", ".join([DEFAULT, *(method for method in METHODS if method != DEFAULT)])
     group.add_argument("--scale", metavar="HOW", help=f"{scales} (default {DEFAULT}; none for libsvm-format files)")
+
+
+def _table(group: Any) -> None:
+    """Add how a file becomes a table, where that is not to be found in it."""
+    group.add_argument("--sep", metavar="MARK", help='mark between columns: , ; | or "tab" (default: as found)')
+    group.add_argument("--decimal", metavar="MARK", help="decimal mark, . or , (default: as found)")
+    group.add_argument("--thousands", metavar="MARK", help="mark between thousands (default: as found)")
+    group.add_argument("--encoding", metavar="NAME", help="encoding of a text file (default: utf-8)")
+    group.add_argument("--sheet", metavar="NAME", help="sheet of a workbook (default: the one that has cells)")
 
 
 def _parameters(command: argparse.ArgumentParser, *, grids: bool = False) -> None:

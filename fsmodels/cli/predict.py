@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 
 from fsmodels.cli.codes import NO_SOLUTION, SOLVED, complain
+from fsmodels.cli.loading import dialect
 from fsmodels.cli.result_file import check_target
-from fsmodels.datasets import tables
+from fsmodels.datasets import cells, tables
+from fsmodels.datasets.dialect import Dialect
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.saved import SavedSelection, load_selection
 from fsmodels.words import listed
@@ -20,7 +22,9 @@ def run(asked: argparse.Namespace) -> int:
     if asked.out is not None:
         check_target("--out", asked.out, [asked.selection, asked.table])
     found = load_selection(asked.selection)
-    table, _ = tables.read_table(asked.table)
+    table, origin = tables.read_table(asked.table, Dialect(**dialect(asked)))
+    for note in origin.notes:
+        complain("Note", note)
     if found.machine is None:
         complain("Error", f'"{asked.selection}" has no classifier: its run ended as {found.status}.')
         return NO_SOLUTION
@@ -54,6 +58,6 @@ def _error(found: SavedSelection, truth: pd.Series, labels: pd.Series) -> str:
 
 def _same(text: str) -> str:
     """Return a label as the data set has it: numbers without a point where they are whole."""
-    number = tables.number(text)
+    number = cells.number(text)
     whole = number is not None and np.isfinite(number) and number == int(number)
     return str(int(number)) if whole and number is not None else text

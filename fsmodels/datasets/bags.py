@@ -13,13 +13,16 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fsmodels.datasets import intake, tables
+from fsmodels.datasets.cells import is_missing
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.dialect import Dialect
+from fsmodels.datasets.files import as_path, title
+from fsmodels.datasets.origin import ARRAYS, FRAME, Origin
 from fsmodels.datasets.scaling import Scale
 from fsmodels.datasets.shipped import shipped_file
 from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
-from fsmodels.datasets.tables import Origin, is_missing
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.words import listed, suggestion
+from fsmodels.words import as_names, listed, suggestion
 
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -95,12 +98,18 @@ class Bags:
         target: str = "target",
         positive: object = None,
         drop: str | Sequence[str] = (),
+        *,
+        sep: str | None = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
+        encoding: str | None = None,
+        sheet: str | None = None,
     ) -> Bags:
-        r"""Read a CSV file (plain or .gz, UTF-8, commas) with a header and one instance a row.
+        r"""Read a table with a header and one instance a row.
 
         Parameters
         ----------
-        path, positive, drop
+        path, positive, drop, sep, decimal, thousands, encoding, sheet
             As for ``Dataset.from_csv``.
         target : str
             Column of the labels: the label of its bag on every row.
@@ -120,11 +129,10 @@ class Bags:
         >>> Bags.from_csv(path, bag="molecule", target="musk").names
         ('m1', 'm2')
         """
-        path = tables.as_path(path)
-        table, origin = tables.read_table(path)
+        path, drop = as_path(path), as_names(drop, "drop")
+        table, origin = tables.read_table(path, Dialect(sep, decimal, thousands, encoding, sheet), drop)
         instances, ids = _parts(table, bag, target, positive, drop, origin)
-        name = path.name.removesuffix(".gz").removesuffix(".csv")
-        return cls._of(Dataset._of(instances, name), ids, bag, origin)
+        return cls._of(Dataset._of(instances, title(path)), ids, bag, origin)
 
     @classmethod
     def from_frame(
@@ -143,8 +151,8 @@ class Bags:
         if not isinstance(df, pd.DataFrame):
             raise DataError(f"from_frame needs a DataFrame and got {type(df).__name__}: use from_arrays or from_csv.")
         table = df.set_axis([str(column) for column in df.columns], axis=1)
-        instances, ids = _parts(table, str(bag), str(target), positive, drop, tables.FRAME)
-        return cls._of(Dataset._of(instances, name), ids, str(bag), tables.FRAME)
+        instances, ids = _parts(table, str(bag), str(target), positive, drop, FRAME)
+        return cls._of(Dataset._of(instances, name), ids, str(bag), FRAME)
 
     @classmethod
     def from_arrays(
@@ -193,7 +201,7 @@ class Bags:
         sizes = [len(part) for part in parts]
         instances = intake.from_arrays(np.concatenate(parts), np.repeat(labels, sizes), attributes, positive)
         ids = pd.Series(np.repeat(np.array(called, dtype=object), sizes))
-        return cls._of(Dataset._of(instances, name), ids, "names", tables.ARRAYS)
+        return cls._of(Dataset._of(instances, name), ids, "names", ARRAYS)
 
     @classmethod
     def _of(cls, rows: Dataset, ids: pd.Series, column: str, origin: Origin) -> Bags:
@@ -373,14 +381,14 @@ def _parts(
         raise DataError(
             f'There is no column "{bag}" for the bags in {origin.where}. {suggestion(bag, names)}'
             f"Its columns are {listed(names)}: name the column that says which bag a row is in with --bags "
-            "(Python: bag=)."
+            f"(Python: bag=).{origin.headless}"
         )
     if bag == target:
         raise DataError(
             f'Column "{bag}" is given for the bags and for the labels: name two columns, with --bags and --target '
             "(Python: bag=, target=)."
         )
-    dropped = [drop] if isinstance(drop, str) else [str(column) for column in drop]
+    dropped = tables.named(as_names(drop, "drop"), names)
     if bag in dropped:
         raise DataError(f'Column "{bag}" says which bag a row is in and cannot be dropped: name another with --bags.')
     rest = tables.without(table, dropped, target, origin)

@@ -13,16 +13,18 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels.datasets import beside, intake, products, svmlight, tables
+from fsmodels.datasets import beside, intake, products, svmlight
+from fsmodels.datasets.costs import read_costs
+from fsmodels.datasets.dialect import Dialect
+from fsmodels.datasets.files import as_path, title
 from fsmodels.datasets.methods import METHODS
 from fsmodels.datasets.products import Interaction
 from fsmodels.datasets.repeats import correlated
 from fsmodels.datasets.scaling import Scale
 from fsmodels.datasets.shipped import list_datasets, shipped_file
 from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
-from fsmodels.datasets.tables import read_costs
 from fsmodels.datasets.weighting import Weighting, weighting
-from fsmodels.errors import DataError
+from fsmodels.errors import DataError, DataWarning
 from fsmodels.words import as_names, check_known_features, listed
 
 __all__ = [
@@ -39,10 +41,6 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 SCALINGS = METHODS
-
-
-class DataWarning(UserWarning):
-    """The data can be used, but some columns carry no information, or units are far apart."""
 
 
 class Split(NamedTuple):
@@ -90,6 +88,8 @@ class Dataset:
         the same ones.
     weighting : Weighting or None
         How much each sample counts in a loss (``weighted``); ``sample_weight`` are the numbers.
+    dialect : Dialect or None
+        How its file was read: marks between columns and of numbers, encoding, sheet.
 
     Examples
     --------
@@ -111,6 +111,7 @@ class Dataset:
     aside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     products: Mapping[str, Interaction] = field(default_factory=dict)
     weighting: Weighting | None = None
+    dialect: Dialect | None = None
 
     def __post_init__(self) -> None:
         X = self.X
@@ -139,8 +140,18 @@ class Dataset:
         positive: object = None,
         drop: str | Sequence[str] = (),
         aside: str | Sequence[str] = (),
+        *,
+        sep: str | None = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
+        encoding: str | None = None,
+        sheet: str | None = None,
     ) -> "Dataset":
-        r"""Read a CSV file (plain or .gz, UTF-8, commas) with a header and one sample a row.
+        r"""Read a table with a header and one sample a row.
+
+        A CSV file, plain or .gz, whose marks between columns and of numbers are found by what is the same in every row;
+        where that leaves a choice the file is refused, with the words that decide. Also a workbook of Excel (.xlsx) or
+        a Parquet file (``pip install "fsmodels[tables]"``). Of other files the error says how to make a table.
 
         Parameters
         ----------
@@ -155,6 +166,11 @@ class Dataset:
             Columns to leave out.
         aside : str or sequence of str
             Columns to keep beside the features, numbers or text, such as the group of each sample.
+        sep, decimal, thousands, encoding : str, optional
+            Mark between columns, decimal mark, mark between thousands, and encoding of text, where they are not to be
+            found (UTF-8 is).
+        sheet : str, optional
+            Of a workbook in which several sheets have cells.
 
         Raises
         ------
@@ -164,7 +180,7 @@ class Dataset:
         Warns
         -----
         DataWarning
-            Constant columns, or columns equal to another.
+            Constant columns, or columns equal to another; what was found of a file that is no plain CSV.
 
         Examples
         --------
@@ -174,9 +190,10 @@ class Dataset:
         >>> Dataset.from_csv(path, target="group", positive="ill", drop="id").features
         ('age', 'dose')
         """
-        path = tables.as_path(path)
-        name = path.name.removesuffix(".gz").removesuffix(".csv")
-        return cls._of(intake.from_csv(path, target, positive, as_names(drop, "drop"), as_names(aside, "aside")), name)
+        path = as_path(path)
+        asked = Dialect(sep, decimal, thousands, encoding, sheet)
+        dropped, kept = as_names(drop, "drop"), as_names(aside, "aside")
+        return cls._of(intake.from_csv(path, target, positive, dropped, kept, asked), title(path))
 
     @classmethod
     def from_svmlight(
@@ -225,7 +242,7 @@ class Dataset:
         >>> Dataset.from_svmlight(path)
         Dataset('words', 2 samples x 3 features, sparse, +1: 1 (label 1), -1: 1 (label -1), scale none)
         """
-        path = tables.as_path(path)
+        path = as_path(path)
         return cls._of(svmlight.read(path, positive, n_features, features), svmlight.title(path))
 
     @classmethod
@@ -277,8 +294,13 @@ class Dataset:
     def _of(cls, data: intake.Intake, name: str) -> "Dataset":
         if data.remarks:
             warnings.warn(f'Data "{name}": {" ".join(data.remarks)} They may be left out.', DataWarning, stacklevel=3)
+        for note in data.notes:
+            warnings.warn(note, DataWarning, stacklevel=3)
         labels = data.negative_label, data.positive_label
-        return cls(data.X, data.y, data.features, name, *labels, positive_guessed=data.guessed, aside=data.aside)
+        return cls(
+            data.X, data.y, data.features, name, *labels, positive_guessed=data.guessed, aside=data.aside,
+            dialect=data.dialect,
+        )  # fmt: skip
 
     @property
     def n_samples(self) -> int:

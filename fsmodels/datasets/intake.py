@@ -12,10 +12,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels.datasets import beside, repeats, tables
-from fsmodels.datasets.tables import Origin, is_missing, number
+from fsmodels.datasets import beside, cells, repeats, tables
+from fsmodels.datasets.cells import is_missing, number
+from fsmodels.datasets.dialect import Dialect
+from fsmodels.datasets.origin import ARRAYS, FRAME, Origin
+from fsmodels.datasets.shell import quoted, word
 from fsmodels.errors import DataError
-from fsmodels.words import as_names, listed, suggestion
+from fsmodels.words import as_names, listed, short, suggestion
 
 FloatArray = NDArray[np.float64]
 MANY_LABELS = 20
@@ -26,7 +29,7 @@ LOOKED_AT = 1000  # columns, for what may be the labels
 class Intake:
     """Checked data; ``remarks`` are sentences on columns that tell nothing, ``guessed`` tells of class +1.
 
-    ``aside``: columns that are no features.
+    ``aside``: columns that are no features. ``dialect``: how a file was read, and ``notes`` on that.
     """
 
     X: Any
@@ -37,11 +40,15 @@ class Intake:
     remarks: list[str]
     guessed: bool
     aside: dict[str, beside.Labels] = field(default_factory=dict)
+    dialect: Dialect | None = None
+    notes: Sequence[str] = ()
 
 
-def from_csv(path: Path, target: str, positive: object, drop: Sequence[str], aside: Sequence[str]) -> Intake:
-    """Take the columns of a CSV file besides ``target`` and those in ``drop``; those in ``aside`` are no features."""
-    table, origin = tables.read_table(path)
+def from_csv(
+    path: Path, target: str, positive: object, drop: Sequence[str], aside: Sequence[str], asked: Dialect
+) -> Intake:
+    """Take the columns of a file besides ``target`` and those in ``drop``; those in ``aside`` are no features."""
+    table, origin = tables.read_table(path, asked, unused=drop)
     return _with(aside, tables.without(table, drop, target, origin), target, positive, origin)
 
 
@@ -52,7 +59,7 @@ def from_frame(
     if not isinstance(df, pd.DataFrame):
         raise DataError(f"from_frame needs a DataFrame and got {type(df).__name__}: use from_arrays or from_csv.")
     table = df.set_axis([str(column) for column in df.columns], axis=1)
-    return _with(aside, tables.without(table, drop, target, tables.FRAME), target, positive, tables.FRAME)
+    return _with(aside, tables.without(table, drop, target, FRAME), target, positive, FRAME)
 
 
 def _with(aside: Sequence[str], table: pd.DataFrame, target: str, positive: object, origin: Origin) -> Intake:
@@ -61,14 +68,25 @@ def _with(aside: Sequence[str], table: pd.DataFrame, target: str, positive: obje
 
 
 def _meant(table: pd.DataFrame, target: str) -> str:
-    """Say which column may be the labels': one of nearly that name, or those of two values."""
+    """Say which column may be the labels': one of nearly that name, or those of two values, text first."""
     names = [str(column) for column in table.columns]
-    labels = [name for name in names[:LOOKED_AT] if table[name].nunique() == 2]
-    those = f"Two values, as labels have: {listed(labels)}. " if labels else ""
-    return suggestion(target, labels or names) or those
+    found: dict[str, list[str]] = {}
+    for name in names[:LOOKED_AT]:
+        values = pd.unique(table[name].astype(str).str.strip())
+        if len(values) == 2:
+            found[name] = sorted(values)
+    if near := suggestion(target, found or names):
+        return near
+    of_text = [name for name, values in found.items() if any(number(value) is None for value in values)]
+    few = [*of_text, *(name for name in found if name not in of_text)]
+    if not few:
+        return ""
+    told = listed([f"{name} ({' / '.join(short(value) for value in found[name])})" for name in few], 5)
+    give = f"--target {word(few[0])} (Python: target={quoted(few[0])})"
+    return f"Two values, as labels have: {told}; for the first give {give}. "
 
 
-def _from_table(table: pd.DataFrame, target: str, positive: object, origin: tables.Origin) -> Intake:
+def _from_table(table: pd.DataFrame, target: str, positive: object, origin: Origin) -> Intake:
     """Take the columns of a table besides ``target``; all-sparse dtypes give CSR."""
     names = [str(column) for column in table.columns]
     _check_names(names, origin)
@@ -76,6 +94,7 @@ def _from_table(table: pd.DataFrame, target: str, positive: object, origin: tabl
         raise DataError(
             f'There is no column "{target}" for the labels in {origin.where}. {_meant(table, target)}'
             f"Its columns are {listed(names)}: name the column of labels with --target (Python: target=)."
+            f"{origin.headless}"
         )
     names.remove(target)
     X: Any = table.drop(columns=target)
@@ -100,7 +119,7 @@ def from_arrays(X: Any, y: ArrayLike, features: Sequence[str] | None, positive: 
     names = [f"x{j + 1}" for j in range(X.shape[1])] if features is None else as_names(features, "features")
     if len(names) != X.shape[1]:
         raise DataError(f"features has {len(names)} names for {X.shape[1]} columns of X: give one name a column.")
-    _check_names(names, tables.ARRAYS)
+    _check_names(names, ARRAYS)
     labels = y.reset_index(drop=True) if isinstance(y, pd.Series) else np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -108,10 +127,10 @@ def from_arrays(X: Any, y: ArrayLike, features: Sequence[str] | None, positive: 
         raise DataError(f"y has shape {labels.shape} for {X.shape[0]} rows of X: give one label a row.")
     if not sparse.issparse(X) and X.dtype.kind not in "fiub":
         X = pd.DataFrame(X, columns=names)
-    return _checked(X, names, pd.Series(labels), positive, "y", tables.ARRAYS)
+    return _checked(X, names, pd.Series(labels), positive, "y", ARRAYS)
 
 
-def _check_names(names: list[str], origin: tables.Origin) -> None:
+def _check_names(names: list[str], origin: Origin) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(
@@ -125,7 +144,7 @@ def _checked(
     labels: pd.Series,
     positive: object,
     target: str,
-    origin: tables.Origin,
+    origin: Origin,
 ) -> Intake:
     if not features:
         raise DataError(
@@ -133,12 +152,14 @@ def _checked(
         )
     if X.shape[0] == 0:
         raise DataError(f"There are no rows in {origin.where}: give one row per sample.")
-    X = tables.feature_matrix(X, features, origin)
+    X = cells.feature_matrix(X, features, origin)
     y, negative, chosen = signed_labels(labels, positive, target, origin)
     remarks = repeats.uninformative(X, features)
-    if origin is not tables.ARRAYS:  # whoever makes arrays has chosen their columns
+    if origin is not ARRAYS:  # whoever makes arrays has chosen their columns
         remarks += repeats.numbering(X, features)
-    return Intake(X, y, tuple(features), negative, chosen, remarks, is_guess(positive, negative, chosen))
+    guessed = is_guess(positive, negative, chosen)
+    dialect = None if origin.path is None else origin.dialect
+    return Intake(X, y, tuple(features), negative, chosen, remarks, guessed, dialect=dialect, notes=tuple(origin.notes))
 
 
 def is_guess(positive: object, negative: object, chosen: object) -> bool:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from fsmodels.datasets.cells import FloatArray
 from fsmodels.datasets.scaling import counted
-from fsmodels.datasets.tables import FloatArray, quoted
+from fsmodels.datasets.shell import quoted
 from fsmodels.errors import ParameterError
 
 ROWS = 10  # fewer tell nothing of a column that numbers them

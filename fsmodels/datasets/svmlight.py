@@ -16,7 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels.datasets import intake, repeats, tables
+from fsmodels.datasets import cells, intake, repeats
+from fsmodels.datasets.files import check_file
+from fsmodels.datasets.origin import Origin
+from fsmodels.datasets.shell import quoted
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import listed, short
 
@@ -122,7 +125,7 @@ def _wanted(n_features: int | None, features: Sequence[str] | None) -> tuple[tup
 
 def _parsed(path: Path) -> tuple[Any, NDArray[np.float64]]:
     """Let scikit-learn read the file; column numbers are those of the file, with column 0 empty where it has none."""
-    tables.check_file(path, "libsvm-format", lambda name: is_svmlight(Path(name)))
+    check_file(path, "libsvm-format", lambda name: is_svmlight(Path(name)))
     # scikit-learn takes over a second to import and loading or building needs none of it
     from sklearn.datasets import load_svmlight_file
 
@@ -201,7 +204,7 @@ def _is_no(kind: type, word: bytes) -> bool:
 
 
 def _shown(word: bytes) -> str:
-    return tables.quoted(short(word.decode("utf-8", "backslashreplace")))
+    return quoted(short(word.decode("utf-8", "backslashreplace")))
 
 
 def _line_of(path: Path, row: int) -> int:
@@ -240,7 +243,7 @@ def _signed(labels: NDArray[np.float64], positive: object, path: Path) -> tuple[
             "--positive (Python: positive=); all others become -1."
         )
     if positive is not None:
-        wanted = float(positive) if isinstance(positive, bool | np.bool_) else tables.number(str(positive))
+        wanted = float(positive) if isinstance(positive, bool | np.bool_) else cells.number(str(positive))
         if wanted not in found:
             raise DataError(
                 f'positive="{positive}" is not a label of file "{path}". Its labels are {listed(found)}: give one of '
@@ -251,4 +254,4 @@ def _signed(labels: NDArray[np.float64], positive: object, path: Path) -> tuple[
             f'File "{path}" has the one label {found[0]} in all {len(labels)} lines: a classifier needs samples of two '
             "classes; add samples of the other class."
         )
-    return intake.signed_labels(pd.Series(labels), positive, "label", tables.Origin(f'file "{path}"'))
+    return intake.signed_labels(pd.Series(labels), positive, "label", Origin(f'file "{path}"'))

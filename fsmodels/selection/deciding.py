@@ -10,9 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels.datasets import products, tables
+from fsmodels.datasets import cells, products
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.origin import FRAME
 from fsmodels.errors import DataError, ModelError
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.kernel.fitted import KernelClassifier
@@ -64,7 +65,7 @@ class Deciding:
         if missing:
             raise DataError(f"predict: the table lacks columns ({listed(missing)}): give each selected feature.")
         table = table.set_axis([str(column) for column in table.columns], axis=1)
-        X = tables.feature_matrix(table[needed], needed, tables.FRAME)
+        X = cells.feature_matrix(table[needed], needed, FRAME)
         return self.machine.scores(own.apply_scale_to(Dataset(X, np.ones(len(X)), tuple(needed))).X)
 
     decision_function = decision

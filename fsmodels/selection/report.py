@@ -61,6 +61,7 @@ def contract(found: Outcome) -> dict[str, Any]:
         "chosen_by": found.chosen_by,
         "message": found.message,
         "scale": data.scale.as_dict(data.features, found.weights),
+        "dialect": None if data.dialect is None else data.dialect.told,
         "products": {name: asdict(product) for name, product in data.products.items()},
         "iterations": len(result.iterations) if len(result.iterations) else None,
         "seconds": found.seconds,

@@ -15,9 +15,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from fsmodels.datasets import shipped
+from fsmodels.datasets.costs import read_costs
 from fsmodels.datasets.dataset import SCALINGS, Dataset, DataWarning, load_dataset
 from fsmodels.datasets.shipped import list_datasets
-from fsmodels.datasets.tables import read_costs
 from fsmodels.errors import DataError, Error, ParameterError
 from fsmodels.words import check_known_features
 from refusals import refusal
@@ -252,7 +252,11 @@ def test_one_label_against_the_rest():
 # --- refusals: the value, and what to do next -----------------------------------------------------------------------
 
 CASES = {
-    "no column of labels": ("a,b,ill\n1,5,no\n2,6,yes\n3,7,no\n", {}, ["Two values, as labels have: ill."]),
+    "no column of labels": (
+        "a,b,ill\n1,5,no\n2,6,yes\n3,7,no\n",
+        {},
+        ["Two values, as labels have: ill (no / yes)", "--target ill"],
+    ),
     "no column": ("a,taget\n1,0\n", {}, ['no column "target"', 'Did you mean "taget"?', "a, taget", "--target"]),
     "named target": ("a,b\n1,0\n", {"target": "z"}, ['no column "z"', "a, b", "--target"]),
     "text cell": ("price,target\n1,0\nn/a,1\n", {}, ['"price" has text in row 2, line 3 ("n/a")', "--drop price"]),
@@ -298,7 +302,7 @@ CASES = {
     "long row": ("a,target\n1,0\n1,2,3\n", {}, ["Row 2 (line 3)", "3 cells", "header has 2", "extra"]),
     "all rows long": ("a,target\n1,0,\n1,2,\n", {}, ["Row 1 (line 2)", "3 cells"]),
     "short row": ("a,b,target\n1,0\n1,2,3\n", {}, ["Row 1 (line 2)", "2 cells", "add"]),
-    "semicolons": ("a;target\n1;0\n", {}, ["semicolons", "commas"]),
+    "a title": ("Report\na,b,target\n1,2,0\n2,1,1\n", {}, ["header is line 2", "python -c"]),
     "latin": ("é,target\n1,0\n".encode("latin-1"), {}, ["UTF-8"]),
     "packed": (gzip.compress(b"a,target\n1,0\n"), {}, ["UTF-8", ".gz"]),
 }

@@ -1,0 +1,123 @@
+"""Cells to numbers: what the columns of a table must hold before they become features, and how they are refused.
+
+Cells are converted one column at a time by Python's own ``float``, so that a number is the double nearest to what the
+file says, and a cell that is no number is shown as written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fsmodels.datasets.decimals import BLANKS
+from fsmodels.datasets.origin import Origin
+from fsmodels.datasets.shell import quoted
+from fsmodels.errors import DataError
+from fsmodels.words import listed, short
+
+__all__ = ["check_finite", "feature_matrix", "is_missing", "number", "numeric_matrix", "refuse_entry"]
+
+FloatArray = NDArray[np.float64]
+
+
+def number(text: str) -> float | None:
+    """Return the number that a cell says, NaN for a blank one and None for text."""
+    text = text.strip()
+    if not text:
+        return math.nan
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def _column(values: pd.Series) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Numbers of one column with NaN where there is none, and where there is text instead (dates count as text)."""
+    if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_complex_dtype(values.dtype):
+        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan)), np.zeros(len(values), dtype=bool)
+    cells = values.astype(object).to_numpy()
+    text = np.array(["" if is_missing(cell) else str(cell) for cell in cells], dtype=object)
+    lower = {cell.strip().lower() for cell in text}
+    if lower <= {"true", "false"}:  # as pandas writes its 0/1 columns
+        return np.array([float(cell.strip().lower() == "true") for cell in text]), np.zeros(len(text), dtype=bool)
+    parsed = [number(cell) for cell in text]
+    is_text = np.array([value is None for value in parsed], dtype=bool)
+    return np.array([math.nan if value is None else value for value in parsed], dtype=np.float64), is_text
+
+
+def is_missing(cell: object) -> bool:
+    """Tell whether a cell holds nothing."""
+    return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and math.isnan(cell))
+
+
+def numeric_matrix(table: pd.DataFrame, origin: Origin) -> FloatArray:
+    """Turn feature columns into a finite float64 matrix of shape (rows, columns).
+
+    Raises DataError: a cell is text, blank, NaN or infinite; the message names column, row and cell, and says how many
+    there are.
+    """
+    X = np.empty(table.shape, dtype=np.float64)
+    texts: dict[str, NDArray[np.bool_]] = {}
+    for j, name in enumerate(table.columns):
+        X[:, j], is_text = _column(table.iloc[:, j])
+        if is_text.any():
+            texts[str(name)] = is_text
+    if texts:
+        name, is_text = next(iter(texts.items()))
+        row = int(np.argmax(is_text))
+        many = f", {int(is_text.sum())} such cells" if is_text.sum() > 1 else ""
+        others = [quoted(other) for other in texts if other != name]
+        also = f" So {'has' if len(others) == 1 else 'have'} {listed(others)}." if others else ""
+        cell = str(table.iloc[row][name])
+        remedy = "fill in numbers, remove such rows, or" if cell.strip().lower() in BLANKS else "give numbers, or"
+        raise DataError(
+            f'Column "{name}" has text in {origin.row(row)} ("{short(cell)}"{many}): {remedy} '
+            f"{origin.leave_out(list(texts)[:8])}.{also}"
+        )
+    check_finite(X, [str(name) for name in table.columns], origin)
+    return X
+
+
+def check_finite(X: FloatArray, features: Sequence[str], origin: Origin) -> None:
+    """Refuse blank, NaN and infinite entries of a dense matrix."""
+    finite = np.isfinite(X)
+    if not finite.all():
+        row, column = (int(k) for k in np.argwhere(~finite)[0])
+        rows = np.unique(np.nonzero(~finite)[0])
+        refuse_entry(X[row, column], features[column], origin, rows, int((~finite).sum()))
+
+
+def refuse_entry(value: float, feature: str, origin: Origin, rows: NDArray[Any], cells: int) -> None:
+    """Raise for an entry in the first of ``rows`` that is NaN or infinite, one of ``cells``."""
+    what = "no value (blank or NaN)" if math.isnan(value) else f"an infinite value ({value})"
+    row = "row" if len(rows) == 1 else "rows"
+    many = f"; {cells} such cells in {len(rows)} {row} in all" if cells > 1 else ""
+    raise DataError(
+        f'Column "{feature}" has {what} in {origin.row(int(rows[0]))}{many}: fill in finite numbers, '
+        f"remove the {row}, or {origin.leave_out([feature])}."
+    )
+
+
+def feature_matrix(X: Any, features: Sequence[str], origin: Origin) -> Any:
+    """Check and copy features: a DataFrame or array to dense float64 in C order, any scipy.sparse form to CSR."""
+    if isinstance(X, pd.DataFrame):
+        return numeric_matrix(X, origin)
+    if not sparse.issparse(X):
+        dense = np.array(X, dtype=np.float64, order="C")
+        check_finite(dense, features, origin)
+        return dense
+    rows = sparse.csr_array(X, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    bad = np.flatnonzero(~np.isfinite(rows.data))
+    if len(bad):
+        places = np.searchsorted(rows.indptr, bad, side="right") - 1
+        value, feature = float(rows.data[bad[0]]), features[rows.indices[bad[0]]]
+        refuse_entry(value, feature, origin, np.unique(places), len(bad))
+    return rows
