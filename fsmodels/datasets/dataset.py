@@ -23,7 +23,7 @@ from fsmodels.datasets.repeats import correlated
 from fsmodels.datasets.scaling import Scale
 from fsmodels.datasets.shipped import list_datasets, shipped_file
 from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
-from fsmodels.datasets.weighting import Weighting, weighting
+from fsmodels.datasets.weighting import Weighting, check_classes, weighting
 from fsmodels.errors import DataError, DataWarning
 from fsmodels.words import as_names, check_known_features, listed
 
@@ -326,6 +326,18 @@ class Dataset:
     def multiplicity(self) -> FloatArray | None:
         """How often each row counts wherever rows are counted: the weights given one by one, without the classes'."""
         return None if self.weighting is None else self.weighting.given
+
+    @cached_property
+    def counting(self) -> "Dataset":
+        """These data without the samples of weight 0, which no loss sees.
+
+        Raises DataError where none of a class is left.
+        """
+        weights = self.sample_weight
+        if weights is None or weights.all():
+            return self
+        check_classes(weights, self.y)
+        return self.take(np.flatnonzero(weights))
 
     def __len__(self) -> int:
         return self.n_samples

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.shares import class_shares, slack_weights
 
 __all__ = ["LinearClassifier"]
 
@@ -48,13 +49,18 @@ class LinearClassifier:
 
     @property
     def loss(self) -> float:
-        """The sum of hinge losses."""
-        return float(self.losses.sum())
+        """The sum of hinge losses, each times its sample's weight."""
+        return float(slack_weights(self.data) @ self.losses)
+
+    @property
+    def squared_loss(self) -> float:
+        """The sum of squared hinge losses, each times its sample's weight."""
+        return float(slack_weights(self.data) @ self.losses**2)
 
     @property
     def error(self) -> float:
         """E of Bradley, Mangasarian, Street 1998: the mean hinge losses of the two classes, added."""
-        return float(self.losses[self.data.y > 0].mean() + self.losses[self.data.y < 0].mean())
+        return float(class_shares(self.data) @ self.losses)
 
     @cached_property
     def weights(self) -> dict[str, float]:

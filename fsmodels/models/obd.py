@@ -48,6 +48,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, NoSelection
 from fsmodels.models.plane import by_ordered_sets, plane_rows
 from fsmodels.models.proofs.certified import by_sigma
+from fsmodels.models.shares import class_shares
 from fsmodels.models.svm import robust_lp
 from fsmodels.words import listed
 from solvers import Result, facts_of, solve
@@ -182,7 +183,7 @@ def derivatives(model: pyo.ConcreteModel, data: Dataset, delta: float = 0.01) ->
     """
     w = np.array([pyo.value(model.w[j]) for j in data.features])
     margins = data.y * (np.asarray(data.X @ w).ravel() + pyo.value(model.b))
-    share_of = np.where(data.y > 0, 1.0 / (data.y > 0).sum(), 1.0 / (data.y < 0).sum())
+    share_of = class_shares(data)
 
     def cost(moved: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (4) for margins of shape (l, columns)."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,21 +16,25 @@ from fsmodels.models.proofs.bounds import robust_bound
 from fsmodels.models.proofs.certified import Point, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.rows import index_sets, keep_rows, rows_of, signed, slack_rounding
+from fsmodels.models.shares import class_shares
 from solvers.facts import Change
 
 
-def class_shares(y: np.ndarray, model: pyo.ConcreteModel) -> np.ndarray:
-    """Return one over the size of each sample's class."""
-    return np.where(y > 0, 1.0 / np.count_nonzero(y > 0), 1.0 / np.count_nonzero(y < 0))
+def fixed_shares(shares: np.ndarray) -> Callable[[Any], np.ndarray]:
+    """Return a function of models that says these shares."""
+    return partial(_same, shares)
+
+
+def _same(shares: np.ndarray, model: Any) -> np.ndarray:
+    return shares
 
 
 def put_plane(model: pyo.ConcreteModel, point: Point) -> None:
     """Write a point on the components of (5)."""
     write(model.w, point.w)
     model.gamma.set_value(-point.b)
-    for part in (model.y, model.z):
-        for i, slack in part.items():
-            slack.set_value(float(point.xi[i]))
+    for i, xi in zip(model.samples, point.xi.tolist(), strict=True):
+        (model.y if i in model.y else model.z)[i].set_value(xi)
 
 
 def plane_rows(model: pyo.ConcreteModel) -> list[Any]:
@@ -36,17 +42,19 @@ def plane_rows(model: pyo.ConcreteModel) -> list[Any]:
     return [part for part in map(model.component, ("plane_A", "plane_B")) if part is not None]
 
 
-def plane_bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
+def plane_bound(
+    shares: np.ndarray, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None
+) -> float:
     """Return a lower bound of (5); the multipliers are of class +1, then of class -1."""
     if alpha is not None:
         order = np.concatenate([np.flatnonzero(y > 0), np.flatnonzero(y < 0)])
         alpha = alpha[np.argsort(order)]
-    return robust_bound(columns, y, class_shares(y, model), alpha)
+    return robust_bound(columns, y, shares, alpha)
 
 
-def plane_resolution(largest: np.ndarray, model: pyo.ConcreteModel) -> float:
+def plane_resolution(largest: np.ndarray, shares: np.ndarray, model: pyo.ConcreteModel) -> float:
     """Return what rounding leaves of an average of slacks in each class."""
-    return 2 * slack_rounding(largest, model)
+    return float(shares.sum()) * slack_rounding(largest, model)
 
 
 def plane_change(model: pyo.ConcreteModel, columns: Columns, *sized: Any) -> Change | None:
@@ -62,13 +70,14 @@ def plane_change(model: pyo.ConcreteModel, columns: Columns, *sized: Any) -> Cha
 def separating_plane(name: str, data: Dataset, *, stated: bool = True) -> pyo.ConcreteModel:
     """Return a model with w, gamma, y, z, the rows of (5) where they are stated, and ``error``, without objective."""
     model = pyo.ConcreteModel(name=name)
-    index_sets(model, data)
+    data = index_sets(model, data)
     sides = {"A": np.flatnonzero(data.y > 0), "B": np.flatnonzero(data.y < 0)}
+    samples = np.array(list(model.samples))
     for label, members in sides.items():
         if not len(members):
             raise DataError(f"Class {'+1' if label == 'A' else '-1'} has no sample: both classes need at least one.")
-    model.A = pyo.Set(initialize=sides["A"].tolist(), doc="samples of class +1")
-    model.B = pyo.Set(initialize=sides["B"].tolist(), doc="samples of class -1")
+    model.A = pyo.Set(initialize=samples[sides["A"]].tolist(), doc="samples of class +1")
+    model.B = pyo.Set(initialize=samples[sides["B"]].tolist(), doc="samples of class -1")
     model.w = pyo.Var(model.features, doc="(1) normal of the plane, weight of feature j")
     model.gamma = pyo.Var(doc="(1) the plane is w.x = gamma")
     model.b = pyo.Expression(expr=-model.gamma, doc="offset: class +1 where w.x + b > 0")
@@ -76,9 +85,9 @@ def separating_plane(name: str, data: Dataset, *, stated: bool = True) -> pyo.Co
     model.z = pyo.Var(model.B, domain=pyo.NonNegativeReals, doc="(5) slack of sample i of B")
     if stated:
         _add_sides(model, data, sides)
-    shares = [1.0 / len(model.A)] * len(model.A) + [1.0 / len(model.B)] * len(model.B)
-    slacks = [*model.y.values(), *model.z.values()]
-    total = LinearExpression(linear_coefs=shares, linear_vars=slacks)
+    shares, slacks = class_shares(data), [*model.y.values(), *model.z.values()]
+    coefs = shares[np.concatenate([sides["A"], sides["B"]])].tolist()
+    total = LinearExpression(linear_coefs=coefs, linear_vars=slacks)
     model.error = pyo.Expression(expr=total, doc="(5) e'y/m + e'z/k")
     return model
 
@@ -101,7 +110,7 @@ def by_ordered_sets(model: pyo.ConcreteModel, weights: Any, number: str = "(7)")
 def _add_sides(model: pyo.ConcreteModel, data: Dataset, sides: dict[str, np.ndarray]) -> None:
     """Add the rows of (5); ``sides`` are the samples of each class."""
     weights, matrix = list(model.w.values()), signed(data)
-    rows = rows_of(matrix)
+    rows = dict(zip(model.samples, rows_of(matrix), strict=True))
 
     def side(slack: Any, sign: float) -> Any:
         def rule(m: pyo.ConcreteModel, i: int) -> Any:  # y_i w.x_i - y_i gamma + slack_i >= 1

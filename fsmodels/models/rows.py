@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from fsmodels.datasets.checks import dataset
@@ -15,6 +16,7 @@ from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError
 from fsmodels.models.proofs.certified import weights
 from fsmodels.models.proofs.equilibration import rounding
+from fsmodels.models.shares import slack_weights
 from solvers.facts import keep
 
 MOST_FEATURES = 500_000  # of a model with variables for each: a second for 100,000
@@ -72,13 +74,26 @@ def few_enough(name: str, data: Dataset) -> None:
         )
 
 
-def index_sets(model: pyo.ConcreteModel, data: Dataset) -> None:
-    """Add the sets of features and samples.
+def weighted_sum(s: np.ndarray, slacks: Sequence[Any], *, squared: bool = False) -> Any:
+    """Return the sum of s_i times slacks, or their squares."""
+    if not squared:
+        return LinearExpression(linear_coefs=s.tolist(), linear_vars=slacks)
+    if (s == 1.0).all():
+        return pyo.quicksum(xi**2 for xi in slacks)
+    return pyo.quicksum(share * xi**2 for share, xi in zip(s.tolist(), slacks, strict=True))
 
+
+def index_sets(model: pyo.ConcreteModel, data: Dataset) -> Dataset:
+    """Add the sets of features and samples; return the data of the latter, without samples of weight 0.
+
+    ``samples`` are the rows' numbers in the data as given, and the model is one whose slacks can be weighed.
     Raises DataError: more features than a model with variables for each can be built for.
     """
     few_enough(model.name, data)
     model.features = pyo.Set(
-        initialize=list(as_given(data).features), doc="features, in the order of the data's columns"
+        initialize=list(as_given(data, weights=True).features), doc="features, in the order of the data's columns"
     )
-    model.samples = pyo.Set(initialize=range(len(data.y)), doc="samples, in the order of the data's rows")
+    kept = data.counting
+    rows = range(len(data.y)) if kept is data else np.flatnonzero(slack_weights(data)).tolist()
+    model.samples = pyo.Set(initialize=rows, doc="samples, in the order of the data's rows")
+    return kept

@@ -66,7 +66,7 @@ from fsmodels.checks import choice, choosing, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.parameters import changeable
 from fsmodels.models.plane import (
-    class_shares,
+    fixed_shares,
     plane_bound,
     plane_change,
     plane_resolution,
@@ -78,7 +78,15 @@ from fsmodels.models.proofs.bounds import one_norm_bound, svm_bound
 from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, weights, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.losses import HINGE, LOSSES, PLAIN, SQUARED, LossKind
-from fsmodels.models.rows import index_sets, keep_rows, rows_of, signed, slack_rounding
+from fsmodels.models.rows import (
+    index_sets,
+    keep_rows,
+    rows_of,
+    signed,
+    slack_rounding,
+    weighted_sum,
+)
+from fsmodels.models.shares import class_shares, slack_weights
 from solvers.facts import Facts, Structure
 
 __all__ = ["l2_svm", "l2_svm_dual", "one_norm_svm", "robust_lp"]
@@ -141,9 +149,14 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     'optimal'
     """
     model = pyo.ConcreteModel(name="L2-SVM dual")
-    index_sets(model, data)
+    data = index_sets(model, data)
     model.C = weight_of_slacks(C, "(3) C, upper bound of alpha")
-    model.alpha = pyo.Var(model.samples, bounds=(0.0, model.C), doc="(3) multiplier of sample i's margin")
+    shares = dict(zip(model.samples, slack_weights(data).tolist(), strict=True))
+    model.alpha = pyo.Var(
+        model.samples,
+        bounds=lambda m, i: (0.0, m.C if shares[i] == 1.0 else shares[i] * m.C),
+        doc="(3) multiplier of sample i's margin",
+    )
     model.v = pyo.Var(model.features, doc="(3) weight of feature j that alpha gives")
     alpha = list(model.alpha.values())
     model.balance = pyo.Constraint(
@@ -189,7 +202,7 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.C
     'optimal'
     """
     model = pyo.ConcreteModel(name="1-norm SVM")
-    index_sets(model, data)
+    data = index_sets(model, data)
     model.C = weight_of_slacks(C, "(ONSVM) weight of the sum of slacks")
     model.p = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(ONSVM) positive part of feature j's weight")
     model.q = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(ONSVM) negative part of feature j's weight")
@@ -198,7 +211,7 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.C
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(ONSVM) slack of sample i")
     X = signed(data)
     stacked = sparse.hstack([X, -X]).tocsr() if sparse.issparse(X) else np.hstack([X, -X])
-    add_margins(model, stacked, data.y, [*model.p.values(), *model.q.values()], doc="(ONSVM) margin of sample i")
+    add_margins(model, stacked, data, [*model.p.values(), *model.q.values()], doc="(ONSVM) margin of sample i")
     model.norm = pyo.Expression(expr=pyo.quicksum([*model.p.values(), *model.q.values()]), doc="(ONSVM) 1-norm of w")
     model.objective = pyo.Objective(
         expr=model.norm + model.C * model.loss,
@@ -208,7 +221,7 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.C
     if not choosing(sigma):
         return with_proof(model, data, _put_parts, _one_norm_bound, parts)
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="1 if feature j may have a weight")
-    model.M = pyo.Expression(expr=cost_of_nothing(data.y, model.C), doc="(ONSVM) p_j + q_j <= M at every optimum")
+    model.M = pyo.Expression(expr=cost_of_nothing(data, model.C), doc="(ONSVM) p_j + q_j <= M at every optimum")
     model.only_selected = pyo.Constraint(
         model.features,
         rule=lambda m, j: m.p[j] + m.q[j] - m.M.expr * m.sigma[j] <= 0,
@@ -243,10 +256,12 @@ def robust_lp(data: Dataset) -> pyo.ConcreteModel:
     """
     model = separating_plane("robust LP", data)
     model.objective = pyo.Objective(expr=model.error, doc="(5) average misclassification")
-    columns = Columns.of(data.X)
-    proof = Classified(columns, data.y, partial(class_shares, data.y), weights, put_plane, plane_bound)
+    data = data.counting
+    columns, shares = Columns.of(data.X), class_shares(data)
+    proof = Classified(columns, data.y, fixed_shares(shares), weights, put_plane, partial(plane_bound, shares))
     certificate, change = proof.certificate(plane_rows(model)), plane_change(model, columns)
-    Facts(resolution=partial(plane_resolution, columns.largest), certificate=certificate, change=change).seal(model)
+    resolved = partial(plane_resolution, columns.largest, shares)
+    Facts(resolution=resolved, certificate=certificate, change=change).seal(model)
     return model
 
 
@@ -254,8 +269,9 @@ def soft_margin(name: str, data: Dataset, C: float, loss: str = HINGE) -> pyo.Co
     """Return a model with w, b, xi, the margin rows of (1) and ``loss``, without objective."""
     choice("loss", loss, list(LOSSES))
     model = feature_weights(name, data, C)
+    data = data.counting
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(1) slack of sample i")
-    add_margins(model, signed(data), data.y, list(model.w.values()), "(1), (5), (12) margin of sample i", loss)
+    add_margins(model, signed(data), data, list(model.w.values()), "(1), (5), (12) margin of sample i", loss)
     return model
 
 
@@ -275,35 +291,36 @@ def weight_of_slacks(C: float, doc: str) -> pyo.Param:
 
 
 def add_margins(
-    model: pyo.ConcreteModel, signed_rows: Any, y: np.ndarray, weights: Sequence[Any], doc: str, loss: str = HINGE
+    model: pyo.ConcreteModel, signed_rows: Any, data: Dataset, weights: Sequence[Any], doc: str, loss: str = HINGE
 ) -> None:
     """Add ``y_i (w.x_i + b) + xi_i >= 1`` as ``margin`` and the sum of slacks as ``loss``; rows hold y_i x_i."""
-    rows, slacks, signs = rows_of(signed_rows), list(model.xi.values()), y.tolist()
+    y, s = data.y, slack_weights(data)
+    slacks = list(model.xi.values())
+    parts = dict(zip(model.samples, zip(rows_of(signed_rows), y.tolist(), slacks, strict=True), strict=True))
 
     def margin(m: pyo.ConcreteModel, i: int) -> Any:
-        coefs, where = rows[i]
+        (coefs, where), sign, slack = parts[i]
         held = weights if len(where) == len(weights) else [weights[k] for k in where]
-        return LinearExpression(linear_coefs=[*coefs, signs[i], 1.0], linear_vars=[*held, m.b, slacks[i]]) >= 1.0
+        return LinearExpression(linear_coefs=[*coefs, sign, 1.0], linear_vars=[*held, m.b, slack]) >= 1.0
 
     model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
     keep_rows(model.margin, signed_rows, y, np.ones(len(y)), [*weights, model.b, *slacks])
-    if loss == SQUARED:
-        model.loss = pyo.Expression(expr=pyo.quicksum(xi**2 for xi in slacks), doc="(1) sum of squared slacks")
-        return
-    total = LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks)
-    model.loss = pyo.Expression(expr=total, doc="(1), (ONSVM) sum of slacks")
+    squared = loss == SQUARED
+    what = "(1) sum of squared slacks" if squared else "(1), (ONSVM) sum of slacks"
+    weighed = "" if data.sample_weight is None else ", each times its sample's weight"
+    model.loss = pyo.Expression(expr=weighted_sum(s, slacks, squared=squared), doc=f"{what}{weighed}")
 
 
-def resolution(largest: np.ndarray, y: np.ndarray, kind: LossKind, model: pyo.ConcreteModel) -> float:
-    """Return what rounding leaves of C times the sum of slacks, or of squared slacks.
+def resolution(largest: np.ndarray, y: np.ndarray, s: np.ndarray, kind: LossKind, model: pyo.ConcreteModel) -> float:
+    """Return what rounding leaves of C times the sum of slacks, or of squared slacks, of weights s.
 
-    Slacks that are off by d change the sum of squares by at most 2 d e'xi + l d^2, and e'xi <= sqrt(l xi'xi), where
-    xi'xi is at most that of w = 0.
+    Slacks that are off by d change the sum of squares by at most 2 d s'xi + S d^2, S the sum of s, and s'xi is at most
+    sqrt(S sum_i s_i xi_i^2), where that sum is at most that of w = 0.
     """
-    C, d = float(pyo.value(model.C)), slack_rounding(largest, model)
+    C, d, S = float(pyo.value(model.C)), slack_rounding(largest, model), float(s.sum())
     if kind.squared:
-        return C * d * (2.0 * (len(y) * cost_of_nothing(y, 1.0, kind)) ** 0.5 + len(y) * d)
-    return C * len(y) * d
+        return C * d * (2.0 * (S * kind.at_nothing(y, s)) ** 0.5 + S * d)
+    return C * S * d
 
 
 def with_proof(
@@ -320,17 +337,20 @@ def with_proof(
 
     w = 0 costs W^2 = 2 C min(l+, l-), so that no weight is above W in (1), or W^2 in (ONSVM): ``most`` of W^2. Where C
     is small, these are the sizes of all numbers, and w and the objective are measured in them.
+
+    ``lower``: (s, model, columns, y, multipliers) -> bound.
     """
-    columns, samples = Columns.of(data.X), len(data.y)
-    cost = cost_of_nothing(data.y, model.C, kind)
+    data = data.counting
+    columns, s = Columns.of(data.X), slack_weights(data)
+    cost = cost_of_nothing(data, model.C, kind)
     price = float(pyo.value(cost))
     change = columns.change(parts, (1.0, model.b), most(price))
     if change is not None:
         change.most = cost
-    shares = partial(equal_shares, samples)
-    proof = Classified(columns, data.y, shares, weights, put, lower, squared=kind.squared)
+    prices = partial(slack_prices, s)
+    proof = Classified(columns, data.y, prices, weights, put, partial(lower, s), squared=kind.squared)
     Facts(
-        resolution=partial(resolution, columns.largest, data.y, kind),
+        resolution=partial(resolution, columns.largest, data.y, s, kind),
         certificate=proof.certificate([model.margin]),
         change=change,
         **facts,
@@ -338,24 +358,22 @@ def with_proof(
     return model
 
 
-def cost_of_nothing(y: np.ndarray, C: Any, kind: LossKind = PLAIN) -> Any:
+def cost_of_nothing(data: Dataset, C: Any, kind: LossKind = PLAIN) -> Any:
     """Return what w = 0 costs, with its best offset (``proofs.losses``); an expression of C where it is a parameter."""
-    plus, minus = float(np.sum(y > 0)), float(np.sum(y < 0))
-    if not kind.free_b:
-        return len(y) * C
-    return (4.0 * plus * minus / len(y) if kind.squared else 2.0 * min(plus, minus)) * C
+    return kind.at_nothing(data.y, slack_weights(data)) * C
 
 
 def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[float, list[Any]]]) -> pyo.ConcreteModel:
     """Attach what proves the answers of (ONSVM) with sigma, and what decomposition drivers may use."""
-    columns, samples, sigma = Columns.of(data.X), len(data.y), list(model.sigma.values())
+    columns, s, sigma = Columns.of(data.X), slack_weights(data), list(model.sigma.values())
     M = float(pyo.value(model.M))
     change = columns.change(parts, (1.0, model.b), M)
     if change is not None:
         change.most = model.M.expr
         sizes = columns.sizes(M).tolist()
         change.rows += [(row, 1.0 / f) for row, f in zip(model.only_selected.values(), sizes, strict=True)]
-    proof = Classified(columns, data.y, partial(equal_shares, samples), chosen, _put_choice, _one_norm_bound)
+    lower = partial(_one_norm_bound, s)
+    proof = Classified(columns, data.y, partial(slack_prices, s), chosen, _put_choice, lower)
     Structure(
         complicating=sigma,
         subproblem=[model.p, model.q, model.b, model.xi],
@@ -367,7 +385,7 @@ def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[floa
         only_as_built="the bound p_j + q_j <= 2 C min(l+, l-)",
         instead="State rows on sigma only, or build it with sigma=False and edit that.",
         selected=by_sigma,
-        resolution=partial(resolution, columns.largest, data.y, PLAIN),
+        resolution=partial(resolution, columns.largest, data.y, s, PLAIN),
         certificate=proof.certificate([]),
         change=change,
         default_solver="highs",
@@ -380,9 +398,9 @@ def _put_choice(model: pyo.ConcreteModel, point: Point) -> None:
     write(model.sigma, point.used)
 
 
-def equal_shares(samples: int, model: pyo.ConcreteModel) -> np.ndarray:
-    """Return C for each sample."""
-    return np.full(samples, float(pyo.value(model.C)))
+def slack_prices(s: np.ndarray, model: pyo.ConcreteModel) -> np.ndarray:
+    """Return what each sample's slack costs, C s_i."""
+    return float(pyo.value(model.C)) * s
 
 
 def put(model: pyo.ConcreteModel, point: Point) -> None:
@@ -400,14 +418,21 @@ def _put_parts(model: pyo.ConcreteModel, point: Point) -> None:
 
 
 def least_cost(
-    kind: LossKind, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None
+    kind: LossKind,
+    s: np.ndarray,
+    model: pyo.ConcreteModel,
+    columns: Columns,
+    y: np.ndarray,
+    alpha: np.ndarray | None,
 ) -> float:
     """Return a lower bound of (1), which is one on any selection too."""
-    return svm_bound(columns, y, float(pyo.value(model.C)), alpha, kind)
+    return svm_bound(columns, y, slack_prices(s, model), alpha, kind)
 
 
-def _one_norm_bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
-    return one_norm_bound(columns, y, float(pyo.value(model.C)), alpha)
+def _one_norm_bound(
+    s: np.ndarray, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None
+) -> float:
+    return one_norm_bound(columns, y, slack_prices(s, model), alpha)
 
 
 def half_squares(variables: Sequence[Any]) -> Any:

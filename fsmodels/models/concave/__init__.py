@@ -113,9 +113,10 @@ from fsmodels.models.concave.forms import (
 )
 from fsmodels.models.concave.tree import Supports
 from fsmodels.models.parameters import changeable
-from fsmodels.models.plane import by_ordered_sets, class_shares, plane_rows
+from fsmodels.models.plane import by_ordered_sets, plane_rows
 from fsmodels.models.proofs.certified import Point, by_sigma, chosen
 from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.shares import class_shares
 from fsmodels.weights import column_sizes
 from solvers.facts import Block, Blocks, Facts, PenaltyValues, Structure, Twin
 
@@ -368,8 +369,9 @@ def _chosen_among(model: pyo.ConcreteModel, data: Dataset, most: int | None, for
 
 def _structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> Structure:
     """Return what drivers may use of FS."""
-    sigma, columns = list(model.sigma.values()), Columns.of(data.X)
-    sub = Supports(model, columns, data.y, class_shares(data.y, model), partial(put_point, says_selected(model)))
+    sigma, kept = list(model.sigma.values()), data.counting
+    put = partial(put_point, says_selected(model))
+    sub = Supports(model, Columns.of(kept.X), kept.y, class_shares(kept), put)
     plain = [model.w, model.gamma, model.y, model.z, model.v]
     written = form == "sos1"
     return Structure(

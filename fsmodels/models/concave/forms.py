@@ -12,9 +12,10 @@ from pyomo.gdp import Disjunct, Disjunction
 from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.parameters import changeable
-from fsmodels.models.plane import class_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
+from fsmodels.models.plane import fixed_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
 from fsmodels.models.proofs.certified import Classified, Point, chosen, weights, write
 from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.shares import class_shares
 from fsmodels.weights import used
 from solvers.facts import Facts
 
@@ -49,15 +50,16 @@ def price_features(model: pyo.ConcreteModel, number: str) -> None:
 
 def certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.ConcreteModel:
     """Attach facts with the point w = 0, and where features are chosen (FS, FSL) with what puts a point on its rows."""
-    columns, chooses = Columns.of(data.X), model.component("sigma") is not None
+    data = data.counting
+    columns, shares, chooses = Columns.of(data.X), class_shares(data), model.component("sigma") is not None
     read = chosen if chooses else weights
     put = partial(put_point, says_selected(model))
-    proof = Classified(columns, data.y, partial(class_shares, data.y), read, put, None)
+    proof = Classified(columns, data.y, fixed_shares(shares), read, put, None)
     facts.certificate = proof.certificate(plane_rows(model), repaired=chooses)
     facts.change = plane_change(
         model, columns, *(part for part in map(model.component, ("v", "u")) if part is not None)
     )
-    facts.resolution = partial(plane_resolution, columns.largest)
+    facts.resolution = partial(plane_resolution, columns.largest, shares)
     facts.seal(model)
     return model
 

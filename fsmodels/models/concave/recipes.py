@@ -15,9 +15,12 @@ from fsmodels.models import concave, obd, svm
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.concave.forms import MEANING
 from fsmodels.models.recipe import AGREEMENT, FloatArray, Given, Linear, Objective
+from fsmodels.models.shares import class_shares
 from solvers import Result
 
 __all__ = ["RECIPES"]
+
+EQUAL = 1e-12  # relative: sums of shares that differ by rounding
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,13 @@ class FsFamily(Linear):
                 c = replace(c, selected=tuple(j for j, x in zip(data.features, w, strict=True) if x))
         if c.w.any():
             return c, ""
-        b = 1.0 if (data.y > 0).sum() >= (data.y < 0).sum() else -1.0  # w = 0 costs the same with gamma in [-1, 1]
-        return replace(c, b=b), "No feature is used: every sample gets the label of the larger class."
+        positive, shares = data.y > 0, class_shares(data)
+        plus, minus = float(shares[positive].sum()), float(shares[~positive].sum())
+        if abs(plus - minus) <= EQUAL * (plus + minus):  # w = 0 costs the same with gamma in [-1, 1]
+            counts = np.ones(len(data.y)) if data.multiplicity is None else data.multiplicity
+            plus, minus = float(counts[positive].sum()), float(counts[~positive].sum())
+        words = "No feature is used: every sample gets the label of the larger class."
+        return replace(c, b=1.0 if plus >= minus else -1.0), words
 
     def fs_objective(self, c: LinearClassifier, given: Given) -> float:
         """Return (7)."""

@@ -95,6 +95,7 @@ from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.losses import HINGE, LOSSES, LossKind
 from fsmodels.models.proofs.svm import repaired
+from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import C_MEANING, cost_of_nothing, least_cost, put, soft_margin, with_proof
 from fsmodels.words import check_known_features
 
@@ -249,7 +250,7 @@ def sub(
         expr=0.5 * pyo.quicksum(model.w[j] ** 2 / s for j, s in values.items() if s), doc="(5) 1/2 sum w_j^2/sigma_j"
     )
     model.objective = pyo.Objective(expr=model.norm + model.C * model.loss, doc="(5) margin and slacks")
-    shares = np.sqrt([values.get(j, 0.0) for j in model.features])
+    shares, data = np.sqrt([values.get(j, 0.0) for j in model.features]), data.counting
     X = sparse.csr_array(data.X * shares) if sparse.issparse(data.X) else data.X * shares
     kind = LossKind(loss)
     lower = partial(_sub_bound, Columns.of(X), kind)
@@ -257,10 +258,16 @@ def sub(
 
 
 def _sub_bound(
-    shared: Columns, kind: LossKind, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None
+    shared: Columns,
+    kind: LossKind,
+    s: np.ndarray,
+    model: pyo.ConcreteModel,
+    columns: Columns,
+    y: np.ndarray,
+    alpha: np.ndarray | None,
 ) -> float:
     """Return a lower bound of SUB: it is the SVM on columns times sqrt(sigma)."""
-    return least_cost(kind, model, shared, y, alpha)
+    return least_cost(kind, s, model, shared, y, alpha)
 
 
 def rmp(
@@ -313,17 +320,20 @@ def rmp(
     >>> fs.solve(model, "highs").objective
     0.0
     """
-    as_given(data)
+    data = as_given(data, weights=True).counting
     C, points = positive("C", C, C_MEANING), np.atleast_2d(np.asarray(alpha, dtype=float))
     if points.shape[1] != len(data.y) or not len(points):
+        counted = "" if data.sample_weight is None else " of a weight above 0"
         raise ParameterError(
-            f"alpha has shape {points.shape} for {len(data.y)} samples: give one entry a sample, and at least one row."
+            f"alpha has shape {points.shape} for {len(data.y)} samples{counted}: give one entry a sample, and at least "
+            "one row."
         )
     choice("loss", loss, list(LOSSES))
-    priced = LossKind(loss).priced(C, len(data.y))
+    priced = LossKind(loss).priced(C * slack_weights(data))
     outside = float(np.maximum(-points, points - priced.most).max())
     if not outside <= MULTIPLIERS_MISS * C:
-        allowed = "no entry below 0" if priced.squared else f"0 to C = {C:g}. Give the C that alpha belongs to"
+        most = f"C = {C:g}" if data.sample_weight is None else f"C = {C:g} times each sample's weight"
+        allowed = "no entry below 0" if priced.squared else f"0 to {most}. Give the C that alpha belongs to"
         raise ParameterError(
             f"alpha is not dual feasible: its entries go from {points.min():.9g} to {points.max():.9g} where SUB "
             f"allows {allowed}."
@@ -376,9 +386,10 @@ def value(
     price, names = positive("C", C, C_MEANING), list(selected)
     choice("loss", loss, list(LOSSES))
     if not names:
-        return float(cost_of_nothing(dataset(data).y, price, LossKind(loss)))
+        return float(cost_of_nothing(dataset(data), price, LossKind(loss)))
+    data = data.select_features(names).counting
     try:
-        answer = SvmOracle(data.select_features(names).X, data.y, price, loss).solve(
+        answer = SvmOracle(data.X, data.y, price * slack_weights(data), loss).solve(
             np.ones(len(names)), tolerance=VALUE, time_limit=time_limit
         )
     except ModelError:  # too large to be made dense

@@ -23,6 +23,7 @@ from fsmodels.models.fsp.oracle import SvmOracle, SvmSolution
 from fsmodels.models.fsp.oracle.relaxation import Rows
 from fsmodels.models.fsp.rows import one_sided
 from fsmodels.models.proofs.losses import LossKind
+from fsmodels.models.shares import slack_weights
 from solvers.facts import Adapted, Cut, EditedSub, LinearRows, RelaxedAnswer, SubAnswer
 
 NEGLIGIBLE = 1e-5  # a suggested sigma below this is 0: SUB costs what its support costs
@@ -34,7 +35,7 @@ class FastSub:
     def __init__(self, model: pyo.ConcreteModel, data: Dataset, form: str, kind: LossKind) -> None:
         self._model: Any = model
         self._form, self._kind = form, kind
-        self._X, self._y = data.X, data.y
+        self._X, self._y, self._s = data.X, data.y, slack_weights(data)
         self._made_for = float(pyo.value(model.C))
         self._svm = self._made(self._made_for)
         self._hash: str | None = None
@@ -80,7 +81,7 @@ class FastSub:
 
     def adapt(self, sub: EditedSub) -> Adapted:
         """Return what answers for an edited SUB. Raises Inexpressible."""
-        return EditedFast(self._model, self._X, self._y, self._form, self._kind, sub).adapted()
+        return EditedFast(self._model, self._X, self._y, self._s, self._form, self._kind, sub).adapted()
 
     def detached(self) -> FastSub:
         """Return what answers as this one now does, and knows no model: for other processes."""
@@ -99,7 +100,7 @@ class FastSub:
             X = self._X
             parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [np.asarray(X)]
             told = hashlib.sha256(repr((X.shape, self._kind)).encode())
-            for part in [*parts, self._y]:
+            for part in [*parts, self._y, self._s]:
                 told.update(np.ascontiguousarray(part).tobytes())
             self._hash = told.hexdigest()
         return self._hash
@@ -112,7 +113,7 @@ class FastSub:
         return self._svm
 
     def _made(self, C: float) -> SvmOracle:
-        return SvmOracle(self._X, self._y, C, self._kind.loss, free_b=self._kind.free_b)
+        return SvmOracle(self._X, self._y, C * self._s, self._kind.loss, free_b=self._kind.free_b)
 
     def _load(self, sigma: np.ndarray, answer: SvmSolution) -> None:
         model, w, b = self._model, answer.w, answer.b
@@ -130,6 +131,8 @@ class FastSub:
 
 def carry(cut: Cut, value: float, then: tuple[Any, ...], now: tuple[Any, ...]) -> Cut | None:
     r"""Return what a cut of alpha is for another C: that of t alpha, t at most C'/C, which keeps 0 <= alpha <= C.
+
+    With weights s both are C s_i, of the same s: data of others are other ones (``identity``).
 
     .. math:: q'(\sigma) \ge t\, e^\top \alpha - \tfrac12 t^2 \sum_j \sigma_j v_j^2
 

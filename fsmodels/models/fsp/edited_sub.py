@@ -23,9 +23,11 @@ WHOLE = 1e-6  # from 1; what solvers leave
 class EditedFast:
     """Answers for SUB with the edits that it was made for; raises Inexpressible where the oracle takes them not."""
 
-    def __init__(self, model: Any, X: Any, y: np.ndarray, form: str, kind: LossKind, sub: EditedSub) -> None:
+    def __init__(
+        self, model: Any, X: Any, y: np.ndarray, s: np.ndarray, form: str, kind: LossKind, sub: EditedSub
+    ) -> None:
         self._model, self._form, self._X, self._y = model, form, X, y
-        read = self._read = Reader(model, X, y, form, sub, kind=kind).read()
+        read = self._read = Reader(model, X, y, s, form, sub, kind=kind).read()
         columns = X[read.samples]
         plain = bool((read.root == 1.0).all())
         scaled = columns if plain else sp.csc_array(columns / read.root) if sp.issparse(X) else columns / read.root

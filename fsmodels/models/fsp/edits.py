@@ -95,10 +95,12 @@ class _Rows:
 
 
 class Reader:
-    """Reads one edited subproblem of a model in a form."""
+    """Reads one edited subproblem of a model in a form; ``s``: weights of its samples, which ``rmp`` does not state."""
 
-    def __init__(self, model: Any, X: Any, y: np.ndarray, form: str, sub: EditedSub, *, kind: LossKind) -> None:
-        self.model, self.X, self.y, self.form, self.sub = model, X, y, form, sub
+    def __init__(
+        self, model: Any, X: Any, y: np.ndarray, s: np.ndarray, form: str, sub: EditedSub, *, kind: LossKind
+    ) -> None:
+        self.model, self.X, self.y, self.s, self.form, self.sub = model, X, y, s, form, sub
         self.squared, self.free_b = kind.loss == SQUARED, kind.free_b
         self.n = len(model.w)
         column = {id(v): k for k, v in enumerate(sub.variables)}
@@ -195,7 +197,7 @@ class Reader:
         for j in np.flatnonzero(rho <= 0).tolist():
             raise Inexpressible(f'weight "{names[self.w[j]].name}", whose square costs nothing')
         if self.form == RMP:
-            C = np.full(self.y.size, float(pyo.value(self.model.C)))
+            C = float(pyo.value(self.model.C)) * self.s
         else:
             C = 0.5 * square[self.xi] if self.squared else slope[self.xi]
             if self.squared and slope[self.xi].any():

@@ -17,18 +17,20 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct, Disjunction
 
 from fsmodels.checks import choice, switch
+from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.fsp.cuts import FastSub, Reweighting, carry, error_rate
 from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.losses import HINGE, LOSSES, SQUARED, LossKind
+from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import (
     cost_of_nothing,
-    equal_shares,
     feature_weights,
     half_squares,
     least_cost,
     resolution,
+    slack_prices,
     soft_margin,
 )
 from solvers.facts import Change, RowCut, Structure
@@ -79,10 +81,8 @@ def weight_bound(data: Dataset, C: Any, loss: str = HINGE, *, intercept: bool = 
 
     ``C`` is a number or a mutable parameter; the result follows it.
     """
-    plus, minus, squared = float(np.sum(data.y > 0)), float(np.sum(data.y < 0)), LossKind(loss).squared
-    if intercept:
-        return (2.0 * (plus * minus / len(data.y) if squared else min(plus, minus)) * C) ** 0.5
-    return (len(data.y) * (0.5 if squared else 1.0) * C) ** 0.5
+    kind = LossKind(loss, intercept)
+    return ((0.5 if kind.squared else 1.0) * cost_of_nothing(dataset(data), C, kind)) ** 0.5
 
 
 def _perspective(model: pyo.ConcreteModel, W: Any) -> None:
@@ -138,13 +138,13 @@ _AUXILIARY = {"perspective": ["t"], "bilinear": ["u"], "big-m": [], "indicator":
 _COUPLING = {form: ["only_selected"] for form in FORMS} | {"big-m": ["only_selected", "only_selected_below"]}
 
 
-def _put(form: str, kind: LossKind, model: pyo.ConcreteModel, point: Point) -> None:
+def _put(form: str, kind: LossKind, s: np.ndarray, model: pyo.ConcreteModel, point: Point) -> None:
     """Write a point on the components of a form; others of these names are the user's."""
     write(model.w, point.w)
     model.b.set_value(point.b)
     write(model.sigma, point.used)
     if form == RMP:
-        cost = kind.priced(float(pyo.value(model.C)), point.xi.size).cost(point.xi)
+        cost = kind.priced(slack_prices(s, model)).cost(point.xi)
         model.eta.set_value(0.5 * float(point.w @ point.w) + cost)
         return
     write(model.xi, point.xi)
@@ -182,7 +182,8 @@ def _change(model: pyo.ConcreteModel, columns: Columns, form: str, most: Any) ->
 
 def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, kind: LossKind) -> pyo.ConcreteModel:
     """Attach what drivers may use, and remember the model as built."""
-    columns = Columns.of(data.X)
+    data = data.counting
+    columns, s = Columns.of(data.X), slack_weights(data)
     sigma, w = list(model.sigma.values()), list(model.w.values())
     fast = FastSub(model, data, form, kind)
     structure = Structure(
@@ -197,15 +198,15 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, kind: Los
         selected=by_sigma,
         suggest=Reweighting(model),
         floor=0.0,
-        resolution=partial(resolution, columns.largest, data.y, kind),
+        resolution=partial(resolution, columns.largest, data.y, s, kind),
         parameters=fast.parameters,
         identity=fast.identity,
         carry=carry,
         starts=[np.ones(len(sigma))],
         default_solver="branch-and-cut",
     )
-    shares, lower = partial(equal_shares, len(data.y)), partial(least_cost, kind)
-    proof = Classified(columns, data.y, shares, chosen, partial(_put, form, kind), lower, squared=kind.squared)
+    prices, lower = partial(slack_prices, s), partial(least_cost, kind, s)
+    proof = Classified(columns, data.y, prices, chosen, partial(_put, form, kind, s), lower, squared=kind.squared)
     structure.certificate = proof.certificate([])
     if form == RMP:
         structure.subproblem = [model.w, model.b, model.eta]
@@ -218,7 +219,7 @@ def with_structure(model: pyo.ConcreteModel, data: Dataset, form: str, kind: Los
     structure.coupling = [getattr(model, name) for name in _COUPLING[form]]
     own = [v for component in auxiliary for v in component.values()]
     structure.cut = RowCut(w, squares=own) if form == "perspective" else RowCut(w, auxiliary=own)
-    structure.change = _change(model, columns, form, cost_of_nothing(data.y, model.C, kind))
+    structure.change = _change(model, columns, form, cost_of_nothing(data, model.C, kind))
     if form != "perspective":
         structure.only_as_built = f'the bound |w_j| <= {BOUNDS[kind]} of form="{form}"'
     structure.seal(model)

@@ -62,7 +62,7 @@ def _price(c: LinearClassifier, given: Given) -> float:
 
 
 def _squares(c: LinearClassifier, given: Given, model: Any) -> float:
-    loss = float(c.losses @ c.losses) if given.get("loss") == SQUARED else c.loss
+    loss = c.squared_loss if given.get("loss") == SQUARED else c.loss
     return 0.5 * float(c.w @ c.w) + given["C"] * loss + _price(c, given)
 
 

@@ -43,8 +43,9 @@ from fsmodels.models.gmeb.solution import by_weight
 from fsmodels.models.proofs.bounds import unsquared_bound
 from fsmodels.models.proofs.certified import Point
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.rows import rows_of, signed
-from fsmodels.models.svm import feature_weights, put, soft_margin, with_proof
+from fsmodels.models.rows import rows_of, signed, weighted_sum
+from fsmodels.models.shares import slack_weights
+from fsmodels.models.svm import feature_weights, put, slack_prices, soft_margin, with_proof
 from fsmodels.weights import column_sizes
 from solvers.facts import Facts
 
@@ -98,8 +99,8 @@ def _put(model: pyo.ConcreteModel, point: Point) -> None:
     model.t.set_value(float(np.linalg.norm(point.w)))
 
 
-def _bound(model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
-    return unsquared_bound(columns, y, float(pyo.value(model.C)), alpha)
+def _bound(s: np.ndarray, model: pyo.ConcreteModel, columns: Columns, y: np.ndarray, alpha: np.ndarray | None) -> float:
+    return unsquared_bound(columns, y, slack_prices(s, model), alpha)
 
 
 def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
@@ -123,17 +124,17 @@ def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=1.0, doc="(18) slack of sample i")
     model.gamma = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(18) margin, above 0")
     weights, slacks = list(model.w.values()), list(model.xi.values())
-    rows, signs = rows_of(signed(data)), data.y.tolist()
+    data = data.counting
+    parts = dict(zip(model.samples, zip(rows_of(signed(data)), data.y.tolist(), slacks, strict=True), strict=True))
 
     def margin(m: pyo.ConcreteModel, i: int) -> Any:  # y_i (w.x_i + b) - gamma + xi_i >= 0
-        coefs, where = rows[i]
-        variables = [*(weights[k] for k in where), m.b, m.gamma, slacks[i]]
-        return LinearExpression(linear_coefs=[*coefs, signs[i], -1.0, 1.0], linear_vars=variables) >= 0
+        (coefs, where), sign, slack = parts[i]
+        variables = [*(weights[k] for k in where), m.b, m.gamma, slack]
+        return LinearExpression(linear_coefs=[*coefs, sign, -1.0, 1.0], linear_vars=variables) >= 0
 
     model.margin = pyo.Constraint(model.samples, rule=margin, doc="(18) margin of sample i")
     model.unit = pyo.Constraint(expr=pyo.quicksum(w**2 for w in weights) <= 1, doc="(18) w'w <= 1")
-    total = LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks)
-    model.loss = pyo.Expression(expr=total, doc="(18) e'xi")
+    model.loss = pyo.Expression(expr=weighted_sum(slack_weights(data), slacks), doc="(18) e'xi")
     model.objective = pyo.Objective(
         expr=(model.loss + 1 / (2 * model.C)) / model.gamma, doc="(18) loss and complexity over the margin"
     )

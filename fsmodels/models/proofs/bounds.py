@@ -53,12 +53,16 @@ MOVES = (0.0, 1e-9, 1e-7, 1e-5)  # of the way to a point with room
 ALMOST = 1e-6  # a largest slack of up to this is a solver's tolerance, if a longer w has none
 
 
-def svm_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None, kind: LossKind = PLAIN) -> float:
+def svm_bound(
+    columns: Columns, y: FloatArray, C: FloatArray, alpha: FloatArray | None, kind: LossKind = PLAIN
+) -> float:
     """Return a lower bound of the soft-margin SVM from any multipliers (l,); without them, from those of w = 0.
+
+    ``C`` (l,): prices of slack.
 
     Centred columns are for y'alpha = 0, which nothing asks for where there is no offset.
     """
-    priced = kind.priced(C, len(y))
+    priced = kind.priced(C)
     if alpha is None or not np.isfinite(alpha).all():
         alpha = priced.at_zero(y)
     alpha = priced.repaired(alpha, y)
@@ -73,24 +77,30 @@ def svm_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | Non
     return max(0.0, priced.gained(np.minimum(t * alpha, priced.most)) - 0.5 * t * t * square)
 
 
-def one_norm_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None) -> float:
-    """Return a lower bound of the 1-norm SVM from any multipliers (l,); without them, from those of w = 0."""
+def one_norm_bound(columns: Columns, y: FloatArray, C: FloatArray, alpha: FloatArray | None) -> float:
+    """Return a lower bound of the 1-norm SVM from any multipliers (l,); without them, from those of w = 0.
+
+    ``C`` as of ``svm_bound``.
+    """
     alpha, v = _repaired(columns, y, C, alpha)
     return _within(alpha, float((np.abs(v) / columns.factor).max(initial=0.0)), C)
 
 
-def unsquared_bound(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None) -> float:
-    """Return a lower bound of the SVM with 1/2 ||w|| from any multipliers (l,); without them, from those of w = 0."""
+def unsquared_bound(columns: Columns, y: FloatArray, C: FloatArray, alpha: FloatArray | None) -> float:
+    """Return a lower bound of the SVM with 1/2 ||w|| from any multipliers (l,); without them, from those of w = 0.
+
+    ``C`` as of ``svm_bound``.
+    """
     alpha, v = _repaired(columns, y, C, alpha)
     return _within(alpha, 2.0 * float(np.linalg.norm(v / columns.factor)), C)
 
 
-def _within(alpha: FloatArray, size: float, C: float) -> float:
-    """Return the sum of multipliers, shrunk until none is above C and the size of v not above 1."""
-    largest = float(alpha.max(initial=0.0))
+def _within(alpha: FloatArray, size: float, C: FloatArray) -> float:
+    """Return the sum of multipliers, times what leaves none above C and the size of v not above 1."""
+    largest = float((alpha / C).max(initial=0.0))
     if not np.isfinite(size) or largest == 0.0:
         return 0.0
-    t = min(C / largest, (1 - 4 * EPS) / size if size > 0 else np.inf)
+    t = min(1.0 / largest, (1 - 4 * EPS) / size if size > 0 else np.inf)
     return float(t * alpha.sum())
 
 
@@ -200,9 +210,11 @@ def _missing(columns: Columns, y: FloatArray, w: FloatArray, b: float) -> FloatA
     return np.maximum(0.0, 1 - y * (np.asarray(columns.X @ w).ravel() + b))
 
 
-def _repaired(columns: Columns, y: FloatArray, C: float, alpha: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+def _repaired(
+    columns: Columns, y: FloatArray, C: FloatArray, alpha: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
     if alpha is None or not np.isfinite(alpha).all():
-        alpha = C * balanced(y)
+        alpha = balanced(y, C)
     alpha = repaired(alpha, y, C)
     return alpha, np.asarray(columns.z.T @ (y * alpha)).ravel()
 

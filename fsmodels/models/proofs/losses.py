@@ -161,9 +161,16 @@ class LossKind(NamedTuple):
         """Whether squares of slacks are paid for."""
         return self.loss == SQUARED
 
-    def priced(self, C: float, samples: int) -> SlackLoss:
-        """Return the loss with one price for all samples."""
-        return loss_of(self.loss, np.full(samples, C), free_b=self.free_b)
+    def priced(self, C: Array) -> SlackLoss:
+        """Return the loss with prices of shape (l,)."""
+        return loss_of(self.loss, C, free_b=self.free_b)
+
+    def at_nothing(self, y: Array, s: Array) -> float:
+        """Return what w = 0 costs with its best offset, with prices s (l,)."""
+        plus, minus = float(s[y > 0].sum()), float(s[y < 0].sum())
+        if not self.free_b:
+            return plus + minus
+        return 4.0 * plus * minus / (plus + minus) if self.squared else 2.0 * min(plus, minus)
 
 
 PLAIN = LossKind()

@@ -76,7 +76,7 @@ def lower(name, data, C, alpha):
     columns = Columns.of(data.X)
     if name == "robust-lp":
         return robust_bound(columns, data.y, shares(name, data, C), alpha)
-    return (svm_bound if name == "svm" else one_norm_bound)(columns, data.y, C, alpha)
+    return (svm_bound if name == "svm" else one_norm_bound)(columns, data.y, shares(name, data, C), alpha)
 
 
 @pytest.mark.parametrize("kind", KINDS)
