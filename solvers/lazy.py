@@ -25,7 +25,8 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         if name in homes:
             module, own = homes[name]
             held = importlib.import_module(module)
-            found = getattr(held, own) if hasattr(held, own) else importlib.import_module(f"{module}.{own}")
+            said = module != package and hasattr(held, own)  # of the package itself that is what is asked here
+            found = getattr(held, own) if said else importlib.import_module(f"{module}.{own}")
             setattr(importlib.import_module(package), name, found)  # not asked for again
             return found
         if not name.startswith("_"):

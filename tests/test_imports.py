@@ -85,6 +85,12 @@ def test_every_public_name_has_a_home_and_no_file_of_its_name(package):
         assert homes[name][0] == package.__name__ or not any(path.exists() for path in beside), name
 
 
+def test_a_room_can_be_imported_from_the_package_first():
+    code = "from fsmodels import baselines, svm; from fsmodels import rankings; print(baselines.__name__)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.stdout.strip() == "fsmodels.baselines", run.stderr
+
+
 def test_an_unknown_name_is_an_attribute_error_and_a_broken_module_its_own(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     folder = tmp_path / "lazily"

@@ -1,6 +1,7 @@
 """The file of a certificate: JSON that names data, model, incumbent, and the tree with its multipliers.
 
-``problem``: prices, C, ridge and bounds by feature or sample, one number where all are equal; rows on sigma.
+``problem``: prices, C, ridge and bounds by feature or sample, one number where all are equal; rows on sigma. Weights of
+samples are in C, which is what a unit of each sample's slack costs, 0 where it does not count.
 ``multipliers``: a list of ``[at_C, positions, values]``; all other multipliers are 0. ``tree``: entries as
 ``certificates.verify`` reads them, ``[0]``, ``[1, k, theta]``, ``[2, k, theta, columns]``, ``[3, column]``, with theta
 as pairs ``[row, value]``, and ``columns`` that are given up at 1 as j + 1, at 0 as -(j + 1). Positions count from 0.
@@ -201,7 +202,8 @@ def verify(certificate: CertificateFile | str | Path, data: Dataset) -> Checked:
     Raises
     ------
     DataError
-        The file is no certificate, a part of it is missing, or the data lack features or are others.
+        The file is no certificate, a part of it is missing, or the data lack features or are others. The data have
+        weights, and the certificate is of others.
 
     Notes
     -----
@@ -211,13 +213,15 @@ def verify(certificate: CertificateFile | str | Path, data: Dataset) -> Checked:
         certificate = CertificateFile.load(certificate)
     content = certificate.content
     try:
-        data = _as_described(content["data"], data)
-        claim = _claim(content, data)
+        scaled = _as_described(content["data"], data)
+        claim = _claim(content, scaled)
     except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"The certificate is damaged ({type(error).__name__}: {error}): ask for it again.") from None
-    found = check(claim, data.X, data.y)
+    if data.sample_weight is not None:  # without weights the data say nothing of those that the file has
+        _check_weights(claim.C, data.sample_weight)
+    found = check(claim, scaled.X, scaled.y)
     if found.holds and not certificate.intact:
         return _failed(found, "The file is not as it was written: its checksum differs.")
     if found.holds and found.objective is not None:
@@ -227,6 +231,16 @@ def verify(certificate: CertificateFile | str | Path, data: Dataset) -> Checked:
         if found.bound is not None and certificate.bound > found.bound + max(1e-7, claim.gap) * size:
             return _failed(found, f"The stated bound is {certificate.bound:.9g}; {found.bound:.9g} is proven.")
     return found
+
+
+def _check_weights(C: Array, weights: Array) -> None:
+    """Refuse a certificate whose prices of slack are no multiple of the weights."""
+    multiple = float(C @ weights) / float(weights @ weights)
+    if (np.abs(C - multiple * weights) > SAME * multiple * weights).any():
+        raise DataError(
+            "The certificate is of other sample weights than the data have: give the data with those of then, or "
+            "without any."
+        )
 
 
 def _failed(found: Checked, why: str) -> Checked:
@@ -294,6 +308,8 @@ def _claim(content: Mapping[str, Any], data: Dataset) -> Claim:
         return np.broadcast_to(array, (size,)).copy()
 
     C = each("C", samples, 1.0)
+    if not (np.isfinite(C) & (C >= 0)).all():
+        raise ValueError("C holds what are no prices")
     alphas = []
     for full, between, values in content["multipliers"]:
         alpha = np.zeros(samples)

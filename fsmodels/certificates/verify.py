@@ -33,7 +33,7 @@ Check
     4. The least of these bounds is the proven bound; it must reach objective - gap |objective|.
 
     With ``loss`` "squared-hinge" the loss is max(0, .)^2, alpha has no upper end and e'alpha loses
-    sum alpha_i^2 / (4 C_i). Without an intercept (``intercept`` a number) alpha need not balance, and e'alpha loses
+    sum alpha_i^2 / (4 C_i); where C_i is 0, so is alpha_i. Without an intercept (``intercept`` a number) alpha need not balance, and e'alpha loses
     b y'alpha.
 """
 
@@ -67,8 +67,8 @@ class Entry:
 class Claim:
     """What a certificate says, over arrays.
 
-    - ``price`` (n,): of each feature; ``C`` (l,): of a unit of slack of each sample; ``loss``: "hinge" or
-      "squared-hinge".
+    - ``price`` (n,): of each feature; ``C`` (l,): of a unit of slack of each sample, 0 of one that does not count;
+      ``loss``: "hinge" or "squared-hinge".
     - ``ridge`` (n,), ``least``, ``most`` (n,): r, a, z.
     - ``intercept``: the value of b where it is fixed, None where it is free.
     - ``matrix`` (r, n), ``lower``, ``upper`` (r,): the rows; infinite where there is no side.
@@ -278,7 +278,8 @@ def _bounds(claim: Claim, walk: _Division, X: Any, y: Array) -> Array:
 
 def feasible(claim: Claim, y: Array) -> Array:
     """Return multipliers that the dual allows: within the box, and balanced where there is an intercept to choose."""
-    alphas = np.clip(np.nan_to_num(claim.alphas), 0.0, np.inf if claim.loss == "squared-hinge" else claim.C)
+    most = np.where(claim.C > 0, np.inf, 0.0) if claim.loss == "squared-hinge" else claim.C
+    alphas = np.clip(np.nan_to_num(claim.alphas), 0.0, most)
     if claim.intercept is None:
         plus, minus = alphas[:, y > 0].sum(axis=1), alphas[:, y < 0].sum(axis=1)
         share = np.minimum(plus, minus) / np.where(np.maximum(plus, minus) > 0, np.maximum(plus, minus), 1.0)
@@ -291,7 +292,7 @@ def _proven(claim: Claim, alphas: Array, X: Any, y: Array) -> tuple[Array, Array
     """Return e'alpha less the squares and b's share (K,), g(v) (K, n), and the sizes of terms (K, n + 1)."""
     gained, size = alphas.sum(axis=1), alphas.sum(axis=1)
     if claim.loss == "squared-hinge":
-        squares = (alphas**2) @ (0.25 / claim.C)
+        squares = (alphas**2) @ np.divide(0.25, claim.C, out=np.zeros_like(claim.C), where=claim.C > 0)
         gained, size = gained - squares, size + squares
     if claim.intercept is not None:
         gained, size = gained - claim.intercept * (alphas @ y), size + abs(claim.intercept) * alphas.sum(axis=1)

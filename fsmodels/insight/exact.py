@@ -8,6 +8,7 @@ from typing import Any
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
+from fsmodels.datasets.weighting import reweighted
 from fsmodels.errors import ParameterError
 from fsmodels.selection.recipes import MODELS, find
 from fsmodels.selection.sides import beside
@@ -32,9 +33,13 @@ def bounded(model: str) -> str:
 
 
 def ready(data: Dataset, scale: str | None, given: dict[str, Any]) -> Dataset:
-    """Return the data as ``select`` would scale them, the groups of ``fair`` aside; ``given`` then has their names."""
+    """Return the data as ``select`` would weigh and scale them, the groups of ``fair`` aside.
+
+    ``given`` then has the names of these, and no weights.
+    """
+    data = reweighted(dataset(data), given.pop("sample_weight", None), given.pop("class_weight", None))
     if "fair" in given:
-        data, given["fair"] = beside(dataset(data), given["fair"])
+        data, given["fair"] = beside(data, given["fair"])
     return on_one_footing(data, scale)
 
 

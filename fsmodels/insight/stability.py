@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike
 
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.weighting import reweighted
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import as_json, percent
@@ -235,7 +236,8 @@ def stability(
     for word in ("validation", "choose_by"):
         if word in words:
             raise ParameterError(f"stability does not take {word}: what a run leaves out is its held-out data.")
-    data, fair = beside(dataset(data), fair)
+    counts = words.pop("sample_weight", None), words.pop("class_weight", None)
+    data, fair = beside(reweighted(dataset(data), *counts), fair)
     if folds is not None:
         parts, way = folds_of(data, folds, seed), "runs that each leave a fold out"
     else:

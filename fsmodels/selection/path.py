@@ -14,6 +14,7 @@ import pyomo.environ as pyo
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
+from fsmodels.datasets.weighting import reweighted
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp import penalties
 from fsmodels.models.recipe import Recipe
@@ -50,6 +51,8 @@ def path(
     hierarchy: str | None = None,
     signs: Mapping[str, str] | None = None,
     fair: Any = (),
+    sample_weight: Any = None,
+    class_weight: Any = None,
     scale: str | None = None,
     solver: Any = None,
     validation: Dataset | None = None,
@@ -75,7 +78,7 @@ def path(
         At least one of them is a sequence; their product is the grid. Of fsmulti ``budget`` may be one too.
     budget, requires, excludes, force_in, force_out, all_or_none, at_most, at_least, at_most_of_group, hierarchy, signs
         As in ``select``.
-    fair, scale, solver
+    fair, sample_weight, class_weight, scale, solver
         As in ``select``.
     validation : Dataset, optional
         Each optimum is scored on it; it chooses nothing.
@@ -113,7 +116,7 @@ def path(
     >>> table["n_selected"].tolist()
     [2, 3]
     """
-    raw, fair = beside(dataset(data), fair)
+    raw, fair = beside(reweighted(dataset(data), sample_weight, class_weight), fair)
     data = on_one_footing(raw, scale)
     if "choose_by" in options:
         raise ParameterError("choose_by is a rule of select: path reports optima, and validation= their errors.")

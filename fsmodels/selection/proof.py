@@ -31,6 +31,7 @@ from fsmodels.certificates.verify import BRANCH, CLOSED, EMPTY, GIVEN_UP, Entry,
 from fsmodels.errors import ModelError
 from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.fsp.oracle.relaxation import Rows
+from fsmodels.models.shares import slack_weights
 from fsmodels.selection.outcome import Outcome
 from fsmodels.words import listed
 from solvers.facts import LinearRows, facts_of
@@ -73,7 +74,8 @@ def prove(found: Outcome) -> CertificateFile:
     loss = found.parameters.get("loss", "hinge")
     C = float(found.parameters["C"])
     free_b = bool(found.parameters.get("intercept", True))
-    svm = SvmOracle(data.X, data.y, C, loss, free_b=free_b)
+    weights, kept = slack_weights(data), data.counting
+    svm = SvmOracle(kept.X, kept.y, C * slack_weights(kept), loss, free_b=free_b)
     proof = _Proof(svm, price, rows, found.objective - USED * gap * abs(found.objective))
     proof.close()
     proven = min([found.objective, *proof.bounds])
@@ -86,11 +88,18 @@ def prove(found: Outcome) -> CertificateFile:
         }
         for name, a, low, high in zip(rows.names, rows.matrix, rows.lower, rows.upper, strict=True)
     ]
-    taken = set(found.selected)
+    taken, prices = set(found.selected), C * weights
+    same = bool((prices == prices[0]).all())
     return write(
         data,
         model=found.name,
-        problem={"price": price.tolist(), "C": C, "loss": loss, "rows": named} | ({} if free_b else {"intercept": 0.0}),
+        problem={
+            "price": price.tolist(),
+            "C": float(prices[0]) if same else prices.tolist(),
+            "loss": loss,
+            "rows": named,
+        }
+        | ({} if free_b else {"intercept": 0.0}),
         incumbent={
             "selected": [name for name in data.features if name in taken],
             "weights": {name: w for name, w in found.weights.items() if name in taken and w},
@@ -100,8 +109,17 @@ def prove(found: Outcome) -> CertificateFile:
         bound=proven,
         gap=gap,
         tree=proof.tree,
-        alphas=proof.alphas,
+        alphas=[_of_all(alpha, weights) for alpha in proof.alphas],
     )
+
+
+def _of_all(alpha: Array, weights: Array) -> Array:
+    """Return multipliers of all samples, 0 where a sample does not count."""
+    if alpha.size == weights.size:
+        return alpha
+    whole = np.zeros(weights.size)
+    whole[weights > 0] = alpha
+    return whole
 
 
 @dataclass(frozen=True)

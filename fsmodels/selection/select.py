@@ -13,6 +13,7 @@ from fsmodels.checks import choice, feature_count
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
+from fsmodels.datasets.weighting import reweighted
 from fsmodels.errors import NoSelection, ParameterError
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.parameters import PARAMETERS, flag
@@ -50,6 +51,8 @@ def select(
     hierarchy: str | None = None,
     signs: Mapping[str, str] | None = None,
     fair: Any = (),
+    sample_weight: Any = None,
+    class_weight: Any = None,
     scale: str | None = None,
     solver: Any = None,
     validation: Dataset | None = None,
@@ -98,6 +101,13 @@ def select(
         ``("sex", 0.1)``: the mean scores w.x + b of any two groups of samples differ by at most 0.1. Groups are a
         column that lies aside (``data.set_aside``), a feature, which is then none, or one value a sample. This and
         ``signs`` are rows on ``model.w``.
+    sample_weight : array_like of shape (n_samples,), or str, optional
+        How often each row counts, 0 leaving it out: one number a sample, or the column of these, which is then no
+        feature. The slack of a sample is multiplied by it, and the constants of the scaling count it.
+    class_weight : "balanced" or mapping label -> number, optional
+        What a mistake costs in a class, by which slacks are multiplied too; "balanced": n / (2 n_c), of the rows of a
+        fold within one. As ``data.weighted``, and what is given there and not here stays. Models that are no sum of
+        slacks refuse both. Errors are shares of wrong labels all the same.
     scale : {"standard", "none", "unit-ball", "minmax"}, optional
         By default "standard": mean 0 and deviation 1 in each column. Data that are already scaled are taken as they
         are, and so are sparse data unless ``scale`` is given, as a shift would fill every cell.
@@ -141,7 +151,7 @@ def select(
     """
     with interrupt.run(), one_clock(), watching.shown(progress is True):
         with interrupt.raising(), put_off(), watching.doing("building the model"):
-            data, fair = beside(dataset(data), fair)
+            data, fair = beside(reweighted(dataset(data), sample_weight, class_weight), fair)
             task = prepared(
                 on_one_footing(data, scale), model, max_features=max_features, C=C, penalty=penalty, budget=budget,
                 requires=requires, excludes=excludes, force_in=force_in, force_out=force_out, all_or_none=all_or_none,
