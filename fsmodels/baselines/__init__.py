@@ -18,6 +18,7 @@ Certificate
     heuristic; ``one_norm_svm`` solves its own linear program exactly.
 
 The refit is ``sklearn.svm.SVC(kernel="linear", C=C)``: C multiplies the unscaled sum of slacks, as in ``fsmodels.svm``.
+Weights of samples multiply their slacks in ``rfe`` and ``one_norm_svm``; the filters, which know none, refuse them.
 
 What is outside the range said raises ``ParameterError``; sparse data, or a class of one sample, where they do not do,
 ``DataError``.
@@ -41,6 +42,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, SolverError
 from fsmodels.models.libsvm import svc
+from fsmodels.models.shares import slack_weights
 
 __all__ = ["Baseline", "information_gain", "mutual_information", "one_norm_svm", "relief", "rfe"]
 __dir__ = __all__.copy  # what <TAB> offers
@@ -118,7 +120,8 @@ def rfe(
     if rows is not None:
         return _eliminated(data, max_features, C, step, rows, started)
     search = RFE(svc(C, kernel="linear"), n_features_to_select=max_features, step=step if step < 1 else int(step))
-    search.fit(data.X, data.y)
+    kept = data.counting
+    search.fit(kept.X, kept.y, sample_weight=kept.sample_weight)
     weights, bias = _hyperplane(search.estimator_, np.flatnonzero(search.support_), data.n_features)
     survived = search.ranking_.max() - search.ranking_.astype(float)
     return _baseline(data, search.support_, weights, bias, rankings.ranked(data, survived, "SVMs survived"), started)
@@ -153,7 +156,7 @@ def information_gain(
     ('worst_perimeter',)
     """
     started = time.perf_counter()
-    _check(data, C, max_features)
+    _check(data, C, max_features, "information_gain")
     return _filtered(data, rankings.information_gain(data), max_features, C, rows, started)
 
 
@@ -191,7 +194,7 @@ def mutual_information(
     2
     """
     started = time.perf_counter()
-    _check(data, C, max_features)
+    _check(data, C, max_features, "mutual_information")
     ranking = rankings.mutual_information(data, n_neighbors=n_neighbors, seed=seed)
     return _filtered(data, ranking, max_features, C, rows, started)
 
@@ -222,7 +225,7 @@ def relief(
     ('worst_radius',)
     """
     started = time.perf_counter()
-    _check(data, C, max_features)
+    _check(data, C, max_features, "relief")
     found = _filtered(data, rankings.relief(data, n_neighbors=n_neighbors), max_features, C, rows, started)
     return replace(found, library="skrebate")
 
@@ -287,9 +290,10 @@ def one_norm_svm(
     return _fit(data, kept, C, ranking, started)
 
 
-def _check(data: Dataset, C: float, max_features: int) -> None:
+def _check(data: Dataset, C: float, max_features: int, method: str = "") -> None:
+    """Check what all share; ``method``: the name of a filter, which ranks features without weights of samples."""
     positive("C", C, "C weighs the sum of slacks")
-    feature_count(max_features, as_given(data).n_features)
+    feature_count(max_features, as_given(data, weights=not method, who=method).n_features)
 
 
 def _hyperplane(machine: Any, columns: NDArray[np.intp], n_features: int) -> tuple[FloatArray, float]:
@@ -297,6 +301,12 @@ def _hyperplane(machine: Any, columns: NDArray[np.intp], n_features: int) -> tup
     weights = np.zeros(n_features)
     weights[columns] = (coefficients.toarray() if hasattr(coefficients, "toarray") else coefficients).ravel()
     return weights, float(machine.intercept_[0])
+
+
+def _fitted(data: Dataset, columns: NDArray[np.intp], C: float) -> Any:
+    """Return the linear SVM on some columns, slacks times the weights of their samples."""
+    kept = data.counting
+    return svc(C, kernel="linear").fit(kept.X[:, columns], kept.y, kept.sample_weight)
 
 
 def _baseline(
@@ -309,8 +319,10 @@ def _baseline(
 def _fit(data: Dataset, kept: NDArray[np.bool_], C: float, ranking: pd.Series, started: float) -> Baseline:
     columns = np.flatnonzero(kept)
     if not len(columns):  # rows allow nothing else
-        return _baseline(data, kept, np.zeros(data.n_features), 1.0 if data.y.sum() >= 0 else -1.0, ranking, started)
-    weights, bias = _hyperplane(svc(C, kernel="linear").fit(data.X[:, columns], data.y), columns, data.n_features)
+        return _baseline(
+            data, kept, np.zeros(data.n_features), 1.0 if slack_weights(data) @ data.y >= 0 else -1.0, ranking, started
+        )
+    weights, bias = _hyperplane(_fitted(data, columns, C), columns, data.n_features)
     return _baseline(data, kept, weights, bias, ranking, started)
 
 
@@ -332,7 +344,7 @@ def _eliminated(
 
     def worst_first(left: list[str]) -> list[str]:
         columns = np.array([place[name] for name in left])
-        w, _ = _hyperplane(svc(C, kernel="linear").fit(data.X[:, columns], data.y), columns, data.n_features)
+        w, _ = _hyperplane(_fitted(data, columns, C), columns, data.n_features)
         return sorted(left, key=lambda name: float(w[place[name]]) ** 2)
 
     number = int(step) if step >= 1 else max(1, int(step * data.n_features))

@@ -33,8 +33,8 @@ Check
     4. The least of these bounds is the proven bound; it must reach objective - gap |objective|.
 
     With ``loss`` "squared-hinge" the loss is max(0, .)^2, alpha has no upper end and e'alpha loses
-    sum alpha_i^2 / (4 C_i); where C_i is 0, so is alpha_i. Without an intercept (``intercept`` a number) alpha need not balance, and e'alpha loses
-    b y'alpha.
+    sum alpha_i^2 / (4 C_i); where C_i is 0, so is alpha_i. Without an intercept (``intercept`` a number) alpha
+    need not balance, and e'alpha loses b y'alpha.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""On which footing features stand: the default scaling of ``select`` and ``path``, and what builders say of units."""
+"""On which footing features and samples stand: scaling and weights for ``select`` and all else, what builders say."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +42,22 @@ def on_one_footing(data: Dataset, scale: str | None = None) -> Dataset:
             "scale out, or give the data unscaled."
         )
     return data
+
+
+def reweighted(data: Dataset, sample_weight: Any = None, class_weight: Any = None) -> Dataset:
+    """Return the data with weights as ``select`` takes them: what is not given stays as the data have it.
+
+    Raises what ``Dataset.weighted`` does.
+    """
+    if sample_weight is None and class_weight is None:
+        return data
+    has, new = data.weighting, data.weighted(sample_weight, class_weight)
+    if has is None or new.weighting is None or None not in (sample_weight, class_weight):
+        return new
+    kept: dict[str, Any] = {"by_class": has.by_class}
+    if sample_weight is None:
+        kept = {"given": has.given, "column": has.column}
+    return replace(new, weighting=replace(new.weighting, **kept))
 
 
 def as_given(data: Dataset, *, weights: bool = False, who: str = "This model") -> Dataset:

@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,10 +27,7 @@ from fsmodels.datasets.intake import same_label
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import listed, short
 
-if TYPE_CHECKING:
-    from fsmodels.datasets.dataset import Dataset
-
-__all__ = ["BALANCED", "ClassWeight", "Weighting", "check_classes", "class_weights", "reweighted", "weighting"]
+__all__ = ["BALANCED", "ClassWeight", "Weighting", "check_classes", "class_weights", "weighting"]
 
 FloatArray = NDArray[np.float64]
 ClassWeight = str | tuple[float, float] | None  # BALANCED, or those of -1 and +1
@@ -119,22 +116,6 @@ def weighting(
     given = given_weights(aside[column] if column else sample_weight, len(y), f'Column "{column}"' if column else "")
     check_classes(given, y)
     return Weighting(given, by_class, labels, column)
-
-
-def reweighted(data: Dataset, sample_weight: Any = None, class_weight: Any = None) -> Dataset:
-    """Return the data with weights as ``select`` takes them: what is not given stays as the data have it.
-
-    Raises what ``Dataset.weighted`` does.
-    """
-    if sample_weight is None and class_weight is None:
-        return data
-    has, new = data.weighting, data.weighted(sample_weight, class_weight)
-    if has is None or new.weighting is None or None not in (sample_weight, class_weight):
-        return new
-    kept: dict[str, Any] = {"by_class": has.by_class}
-    if sample_weight is None:
-        kept = {"given": has.given, "column": has.column}
-    return replace(new, weighting=replace(new.weighting, **kept))
 
 
 def check_classes(weights: FloatArray, y: FloatArray) -> None:

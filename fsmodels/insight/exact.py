@@ -7,8 +7,7 @@ from typing import Any
 
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import on_one_footing
-from fsmodels.datasets.weighting import reweighted
+from fsmodels.datasets.units import on_one_footing, reweighted
 from fsmodels.errors import ParameterError
 from fsmodels.selection.recipes import MODELS, find
 from fsmodels.selection.sides import beside

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.weighting import reweighted
+from fsmodels.datasets.units import reweighted
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import as_json, percent

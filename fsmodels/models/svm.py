@@ -28,6 +28,10 @@ Problem
     sigma is; no optimum over any sigma costs more, and ``p_j + q_j`` is a part of its cost. M is attained: two samples
     that one feature separates by a distance of 1/C, say. It is an expression of C, which may change.
 
+    Weights of samples (``Dataset.weighted``): C s_i takes the place of C in (1), (3) and (ONSVM), in the objective or
+    as the bound of alpha_i, and sums of s over a class that of l+ and l-; in (5) means are weighed. ``models.shares``
+    has it. A sample of weight 0 has no row; ``samples`` are the others' numbers in the data.
+
     At the optimum y and z are the hinge losses of their class, so E is (4). Both classes weigh the same, whatever their
     sizes: w = 0 costs 2 at every gamma in [-1, 1], the most that (5) ever costs.
 

@@ -13,8 +13,7 @@ import pyomo.environ as pyo
 
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import on_one_footing
-from fsmodels.datasets.weighting import reweighted
+from fsmodels.datasets.units import on_one_footing, reweighted
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp import penalties
 from fsmodels.models.recipe import Recipe

@@ -12,8 +12,7 @@ import pyomo.environ as pyo
 from fsmodels.checks import choice, feature_count
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import on_one_footing
-from fsmodels.datasets.weighting import reweighted
+from fsmodels.datasets.units import on_one_footing, reweighted
 from fsmodels.errors import NoSelection, ParameterError
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.parameters import PARAMETERS, flag

@@ -18,6 +18,8 @@ Problem
         \text{FSB:}\quad & \min\ (1 - \mu) [(1 - \lambda) E + \lambda\, e^\top r] + \mu (-r^\top v + e^\top u),\quad
                            0 \le r \le e,\ u \ge v,\ u \ge 0                                                 && (14)
 
+    With weights of samples e'y/m and e'z/k are weighted means, each times what a mistake costs in its class
+    (``models.shares``).
 Why FSL is FS
     If v_j > 0 then u_j >= v_j > 0, so e - r = 0 there: r_j = 1, and u_j = v_j. If v_j = 0, then r_j = u_j = 0 satisfies
     all, and any r_j in [0, 1] does: the price makes it 0. So e'r = e'v_* at the optimum. -r'v + e'u is r'(u - v) +

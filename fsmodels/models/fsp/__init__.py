@@ -36,6 +36,13 @@ The bound W
 
     Without an offset (``intercept=False`` fixes b at 0) y'alpha = 0 is not asked for: e'alpha <= C l, W = sqrt(C l);
     with the squared hinge alpha = C is best, W = sqrt(C l / 2).
+Weights of samples
+    With a weight s_i for each sample, C s_i stands for C wherever one sample is spoken of: in the objective, and as the
+    bound of alpha_i in SUB's dual; the derivations above and below do not change. With S+ and S- the sums of s over
+    the classes, hinge: W = sqrt(2 C min(S+, S-)). Squared hinge: w'w = e'alpha - sum alpha_i^2 / (2 C s_i), which for a
+    given sum t of each class is largest with alpha proportional to s: 2 t - t^2 / (2C) (1/S+ + 1/S-), at its largest
+    t = 2 C S+ S- / (S+ + S-), which is its value too: W is the root of that. Without an offset sqrt(C S) and
+    sqrt(C S / 2), S = S+ + S-.
 SUB and its cut
     q(sigma) = min of the above for fixed sigma, lambda aside. Its Lagrangian dual (the paper's (7)-(9)), with
     v_j = sum_i alpha_i y_i x_ij: the best w_j for multipliers alpha is v_j where sigma_j = 1, so

@@ -53,6 +53,9 @@ The primal in the dual's multipliers (Theorem 19)
 Scaling
     A column times c has v c^2: w~/c and s/c^2 satisfy the same rows with the same losses. The optimum does not change.
     Solvers have absolute tolerances, and are shown w~ and s over powers of two, so that neither do their answers.
+Weights of samples
+    e'xi becomes s'xi (``models.shares``), and 0 <= mu <= s in (16). Means, v+, v-, n, n+ and n- count each row as often
+    as it was given to count: 2 is as good as the row twice. What a mistake costs in a class is in s alone.
 Symbols
     w~ -> ``w`` (features; 1/unit of the feature), sigma~ -> ``s`` (features; 1/unit^2), b -> ``offset`` for centred
     columns, ``b`` = offset - w~.mean for the data as given, xi -> ``xi`` (samples), v+, v- -> ``v_plus``, ``v_minus``,
@@ -175,7 +178,7 @@ def nonconvex(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = Fal
     model.objective = pyo.Objective(expr=model.loss, doc="(11) sum of slacks")
     Facts(
         selected=partial(by_weight, columns.sizes),
-        resolution=partial(resolution, len(columns.y)),
+        resolution=partial(resolution, float(columns.s.sum())),
         certificate=of_nonconvex(model, proof_of(columns)),
         default_solver="multi-start",
     ).seal(model)
@@ -214,7 +217,7 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     model.size_minus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(10) root of sum_j v-_j sigma_j^2")
     squares = {j: model.sigma[j] ** 2 for j in columns.varying()}
     moment_rows(model, columns, squares, model.size_plus**2, model.size_minus**2, "(10)")
-    n, shares = len(columns.y), [np.sqrt((columns.y > 0).sum()), np.sqrt((columns.y < 0).sum())]
+    n, shares = columns.plus + columns.minus, [np.sqrt(columns.plus), np.sqrt(columns.minus)]
     prices = model.C_plus * shares[0] * model.size_plus + model.C_minus * shares[1] * model.size_minus
     model.objective = pyo.Objective(expr=(model.loss + prices) / n, doc="(10) mean slack and sizes")
     Facts(selected=partial(by_weight, columns.sizes), default_solver="multi-start").seal(model)
@@ -244,7 +247,13 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
     model, columns = centred_model("GMEB dual", data)
     bounds_on_moments(model, R_plus, R_minus)
     varying = columns.varying()
-    model.mu = pyo.Var(model.samples, bounds=(0.0, 1.0), initialize=0.5, doc="(16) multiplier of sample i's margin")
+    most = dict(zip(model.samples, columns.s.tolist(), strict=True))
+    model.mu = pyo.Var(
+        model.samples,
+        bounds=lambda m, i: (0.0, most[i]),
+        initialize=lambda m, i: 0.5 * most[i],
+        doc="(16) multiplier of sample i's margin",
+    )
     model.mu_1 = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(16) multiplier of sum_j w_j^2 / s_j <= 1")
     model.mu_plus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(16) multiplier of second_plus")
     model.mu_minus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(16) multiplier of second_minus")
@@ -258,7 +267,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
     leave_out(columns, model.q, model.r)
     mu, signed = list(model.mu.values()), columns.y[:, None] * columns.X
     position = {j: k for k, j in enumerate(columns.features)}
-    weights, n = rows_of(signed.T), len(mu)
+    weights, n = rows_of(signed.T), float(columns.s.sum())
     v = {j: pyo.value(model.v_plus[j]) + pyo.value(model.v_minus[j]) for j in varying}
 
     def weight(m: pyo.ConcreteModel, j: str) -> Any:  # in this order its multiplier is w_j
@@ -293,7 +302,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
     proof = proof_of(columns)
     Facts(
         selected=partial(by_multiplier, columns.sizes),
-        resolution=partial(resolution, len(columns.y)),
+        resolution=partial(resolution, float(columns.s.sum())),
         certificate=of_dual(model, proof),
         change=dual_change(model, columns, R_plus, R_minus),
         default_solver="clarabel",

@@ -269,7 +269,7 @@ def _vector(name: str, values: ArrayLike, data: Dataset) -> FloatArray:
 
 def _checked(data: Dataset, w: ArrayLike, b: float, *, B: float, r: float, delta: float) -> tuple[Dataset, FloatArray]:
     """Check what both theorems assume, and return the data and the weights."""
-    data = bearable(data).require_dense("gmeb")
+    data = bearable(data, who="The bound").require_dense("gmeb")
     positive("B", B, "B bounds the norm of w")
     positive("r", r, "r bounds the norm of every sample")
     share("delta", delta, "delta is the probability that the bound fails", open_below=True)

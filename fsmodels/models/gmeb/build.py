@@ -16,20 +16,22 @@ from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.norm import Moments
 from fsmodels.models.gmeb.proof import MomentProof
 from fsmodels.models.parameters import changeable
-from fsmodels.models.rows import keep_rows, rows_of
+from fsmodels.models.rows import keep_rows, rows_of, weighted_sum
+from fsmodels.models.shares import slack_weights
 
 
 def proof_of(columns: Centred) -> MomentProof:
     """Return what proves answers on these columns."""
-    return MomentProof(Moments(columns.v_plus, columns.v_minus), columns.X, columns.y)
+    return MomentProof(Moments(columns.v_plus, columns.v_minus), columns.X, columns.y, columns.s)
 
 
 def centred_model(name: str, data: Dataset) -> tuple[pyo.ConcreteModel, Centred]:
     """Return a model with the index sets, means and second moments."""
-    columns = centred(as_given(data))
+    columns = centred(as_given(data, weights=True))
     model = pyo.ConcreteModel(name=name)
     model.features = pyo.Set(initialize=list(columns.features), doc="features, in the order of the data's columns")
-    model.samples = pyo.Set(initialize=range(len(columns.y)), doc="samples, in the order of the data's rows")
+    rows = range(data.n_samples) if data.counting is data else np.flatnonzero(slack_weights(data)).tolist()
+    model.samples = pyo.Set(initialize=rows, doc="samples, in the order of the data's rows")
     shown = {
         "mean": (columns.mean, "mean of feature j, subtracted"),
         "v_plus": (columns.v_plus, "(8) mean square of centred feature j over class +1"),
@@ -61,25 +63,27 @@ def add_classifier(model: pyo.ConcreteModel, columns: Centred, number: str) -> N
     )
     model.b = pyo.Expression(expr=shift, doc="offset for the data as given: class +1 where w.x + b > 0")
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=1.0, doc=f"{number} slack of sample i")
-    varying, slacks, signs = set(columns.varying()), list(model.xi.values()), columns.y.tolist()
+    varying, slacks = set(columns.varying()), list(model.xi.values())
     weights = [model.w[j] for j in columns.features if j in varying]
     matrix = (columns.y[:, None] * columns.X)[:, [j in varying for j in columns.features]]
-    rows = rows_of(matrix)
+    rows = dict(zip(model.samples, zip(rows_of(matrix), columns.y.tolist(), slacks, strict=True), strict=True))
 
     def margin(m: pyo.ConcreteModel, i: int) -> Any:  # y_i (w.x_i + offset) + xi_i >= 1
-        coefs, _ = rows[i]
-        return LinearExpression(linear_coefs=[*coefs, signs[i], 1.0], linear_vars=[*weights, m.offset, slacks[i]]) >= 1
+        (coefs, _), sign, slack = rows[i]
+        return LinearExpression(linear_coefs=[*coefs, sign, 1.0], linear_vars=[*weights, m.offset, slack]) >= 1
 
     model.margin = pyo.Constraint(model.samples, rule=margin, doc=f"{number} margin of sample i")
     keep_rows(model.margin, matrix, columns.y, np.ones(len(columns.y)), [*weights, model.offset, *slacks])
-    total = LinearExpression(linear_coefs=[1.0] * len(slacks), linear_vars=slacks)
-    model.loss = pyo.Expression(expr=total, doc=f"{number} e'xi")
+    model.loss = pyo.Expression(expr=weighted_sum(columns.s, slacks), doc=f"{number} e'xi")
 
 
 def add_scaled_classifier(model: pyo.ConcreteModel, columns: Centred, s: float, number: str) -> None:
     """Add the classifier whose weights are products; it starts towards the difference of the classes' means."""
     add_classifier(model, columns, number)
-    between = columns.X[columns.y > 0].mean(axis=0) - columns.X[columns.y < 0].mean(axis=0)
+    plus, minus = (
+        np.average(columns.X[rows], axis=0, weights=columns.s[rows]) for rows in (columns.y > 0, columns.y < 0)
+    )
+    between = plus - minus
     spread = np.sqrt(columns.v_plus + columns.v_minus)
     towards = np.divide(between, spread, out=np.ones_like(between), where=spread > 0)
     towards = towards / max(float(np.linalg.norm(towards)), 1e-10)

@@ -10,6 +10,7 @@ import numpy as np
 from fsmodels.datasets.checks import bearable
 from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.errors import DataError
+from fsmodels.models.shares import slack_weights
 from fsmodels.weights import FloatArray, column_sizes
 from fsmodels.words import listed
 
@@ -26,6 +27,10 @@ class Centred:
     y : ndarray of shape (n,)
     X : ndarray of shape (n, d)
         0 in columns that do not vary.
+    s : ndarray of shape (n,)
+        By what slacks are multiplied: 1, or the weights of the samples.
+    plus, minus : float
+        How many samples of class +1 and -1 there are, each as often as it counts.
     mean : ndarray of shape (d,)
         Units of the features.
     v_plus, v_minus : ndarray of shape (d,)
@@ -35,6 +40,9 @@ class Centred:
     features: tuple[str, ...]
     y: FloatArray
     X: FloatArray
+    s: FloatArray
+    plus: float
+    minus: float
     mean: FloatArray
     v_plus: FloatArray
     v_minus: FloatArray
@@ -57,6 +65,8 @@ class Centred:
 
 def centred(data: Dataset) -> Centred:
     """Centre the columns (step 1 of the algorithm in section 4.3) and take their second moments by class.
+
+    Rows count in means as often as their weights say; those of weight 0 are left out.
 
     Parameters
     ----------
@@ -84,16 +94,19 @@ def centred(data: Dataset) -> Centred:
     >>> columns.mean, columns.v_plus, columns.v_minus
     (array([3.]), array([2.]), array([4.]))
     """
-    data = bearable(data).require_dense("gmeb")
+    data = bearable(data, weights=True).require_dense("gmeb").counting
     for sign in (1, -1):
         if not (data.y == sign).any():
             raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")
-    mean = data.X.mean(axis=0)
+    g = np.ones(data.n_samples) if data.multiplicity is None else data.multiplicity
+    mean = _mean(data.X, g)
     X = data.X - mean
     X[np.abs(X) <= CENTRING * np.abs(data.X).max(axis=0)] = 0.0
-    v_plus, v_minus = ((X[data.y == sign] ** 2).mean(axis=0) for sign in (1, -1))
+    classes = [data.y > 0, data.y < 0]
+    v_plus, v_minus = (_mean(X[rows] ** 2, g[rows]) for rows in classes)
     X[:, v_plus + v_minus == 0] = 0.0  # squares that underflow
-    columns = Centred(data.features, data.y, X, mean, v_plus, v_minus)
+    plus, minus = (float(g[rows].sum()) for rows in classes)
+    columns = Centred(data.features, data.y, X, slack_weights(data), plus, minus, mean, v_plus, v_minus)
     constant = [j for j, v in zip(data.features, (v_plus + v_minus).tolist(), strict=True) if v == 0]
     if len(constant) == len(data.features):
         raise DataError("No column varies: GMEB needs at least one feature with two different values.")
@@ -105,3 +118,10 @@ def centred(data: Dataset) -> Centred:
             stacklevel=4,
         )
     return columns
+
+
+def _mean(X: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return the means of columns whose rows count so often."""
+    if (counts == counts[0]).all():
+        return np.asarray(X.mean(axis=0))
+    return np.asarray(counts @ X / counts.sum())

@@ -39,6 +39,7 @@ from fsmodels.models.gmeb.grid_rows import Found, RowsLine
 from fsmodels.models.gmeb.norm import STARTS, VIOLATED, Moments
 from fsmodels.models.gmeb.proof import Attained, MomentProof, resolution
 from fsmodels.models.proofs.equilibration import powers
+from fsmodels.models.shares import slack_weights
 from solvers import SolverError, interrupt
 from solvers.lp.highs import FINEST, HighsLP, LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
@@ -124,7 +125,7 @@ def path(
     line: RowsLine | _Line = _Line.of(data, lp_solver)
     if rows is not None:
         line = RowsLine(data, rows, (grid[0][-1], grid[1][-1]), lp_solver)
-    resolved = resolution(data.n_samples)
+    resolved = resolution(float(slack_weights(data).sum()))
     if validation is not None:
         validation = data.apply_scale_to(dataset(validation)).require_dense("gmeb")
     end = None if time_limit is None else time.perf_counter() + time_limit
@@ -202,7 +203,7 @@ class _Line:
         columns = centred(data)
         factor = powers(np.sqrt(columns.v_plus + columns.v_minus))
         moments = Moments(columns.v_plus * factor**2, columns.v_minus * factor**2)
-        return cls(columns, factor, MomentProof(moments, columns.X * factor, columns.y), lp_solver)
+        return cls(columns, factor, MomentProof(moments, columns.X * factor, columns.y, columns.s), lp_solver)
 
     def _told(self, point: _Point) -> Found:
         w = self.factor * point.best.w
@@ -214,20 +215,20 @@ class _Line:
         n, d = self.proof.X.shape
         self.y, self.moments = self.proof.y, self.proof.moments
         self.signed = self.y[:, None] * self.proof.X
-        self.resolution = resolution(n)
+        self.resolution = resolution(float(self.proof.s.sum()))
         self._weights = np.array([self.moments.coefficients(*pq) for pq in STARTS])
         self.family = list(STARTS)
         self._usable = self._weights.max(axis=0) > 0  # not a constant column
         usable = np.flatnonzero(self._usable)
         if self.lp_solver == "highs" and d > FIRST * n:
-            score = np.abs(self.signed.sum(axis=0))[usable] / self._weights[:, usable].max(axis=0)
+            score = np.abs(self.proof.s @ self.signed)[usable] / self._weights[:, usable].max(axis=0)
             self.joined = usable[np.argsort(-score, kind="stable")[: FIRST * n]]
         else:
             self.joined = usable
         self._in = np.zeros(d, dtype=bool)
         self._in[self.joined] = True
         cost = np.zeros(1 + n + 2 * len(self.joined))
-        cost[1 : 1 + n] = 1.0
+        cost[1 : 1 + n] = self.proof.s
         low = np.zeros(len(cost))
         low[0] = -np.inf
         self.lp = linear_program(self.lp_solver, cost, low, np.full(len(cost), np.inf), tolerance=FINEST)
@@ -288,7 +289,7 @@ class _Line:
     def _asking(self, answer: LpAnswer) -> NDArray[np.intp]:
         """Return the features whose columns ask to join."""
         n = len(self.y)
-        mu, nu = np.clip(answer.multipliers[:n], 0.0, 1.0), np.maximum(0.0, -answer.multipliers[n:])
+        mu, nu = np.clip(answer.multipliers[:n], 0.0, self.proof.s), np.maximum(0.0, -answer.multipliers[n:])
         pull, price = np.abs(mu @ self.signed), nu @ self._weights
         asking = np.flatnonzero((pull > price + FINEST) & self._usable & ~self._in)
         return asking[np.argsort(-(pull - price)[asking], kind="stable")[:BATCH]]

@@ -117,7 +117,7 @@ def primal(
     facts = Facts(
         selected=by_sigma if sigma else partial(by_weight, columns.sizes),
         violation=norm_violation,
-        resolution=partial(resolution, len(columns.y)),
+        resolution=partial(resolution, float(columns.s.sum())),
         certificate=of_primal(model, proof, FLOOR if form == "quotient" else 0.0, selects=sigma),
         change=primal_change(model, columns, factor, (R_plus, R_minus)),
         default_solver=DEFAULT[form, sigma],

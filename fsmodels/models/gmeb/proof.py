@@ -4,15 +4,16 @@ Problem
     X holds the centred columns, n samples, and r_j(h) = (1 - h) v+_j / R+ + h v-_j / R-. By ``gmeb.norm`` weights
     satisfy (15) if and only if ``sum_j |w_j| sqrt(r_j(h)) <= 1`` for all h in [0, 1].
 Bound
-    Let 0 <= mu <= e with mu'y = 0, and q_j = sum_i mu_i y_i x_ij. For w of (15), any offset b and any h
+    Let 0 <= mu <= s (e where samples have no weights) with mu'y = 0, and q_j = sum_i mu_i y_i x_ij. For w of (15), any
+    offset b and any h
 
     .. math::
-        e^\top \xi \ge \textstyle\sum_i \mu_i (1 - y_i (w^\top x_i + b)) = e^\top \mu - q^\top w
+        s^\top \xi \ge \textstyle\sum_i \mu_i (1 - y_i (w^\top x_i + b)) = e^\top \mu - q^\top w
         \ge e^\top \mu - k(h),\quad k(h) = \max_j |q_j| / \sqrt{r_j(h)}
 
     since ``q'w <= max_j (|q_j| / sqrt(r_j)) sum_j |w_j| sqrt(r_j)``. It holds for whatever multipliers a solver gives,
-    once they are clipped to [0, 1] and one class is scaled down until mu'y = 0. Of t mu, t >= 0, the bound is t times
-    that of mu: t = 1 / max mu where it is positive, else t = 0.
+    once they are clipped to [0, s] and one class is scaled down until mu'y = 0. Of t mu, t >= 0, the bound is t times
+    that of mu: t = 1 / max mu_i / s_i where it is positive, else t = 0.
 Best h
     k is least where ``min_j r_j(h) / q_j^2`` is largest: a minimum of lines in h, concave, whose maximum is found by
     intersecting the two lines that hold at the ends of an interval around it, until no other line is below. A concave
@@ -24,8 +25,8 @@ The dual (16)
     l`` is least at l = k / 2: the value is e'mu - k(h), with mu_1 = R+ mu_+ + R- mu_- = k / 2.
 Classifier
     Weights are divided by their worst ratio where it is above 1, or multiplied up to 1 where that is better; the best
-    offset for given weights is a kink of the hinge losses; w = 0 is a candidate, so that the loss is at most 2 min(n+,
-    n-). s follows from w by ``gmeb.norm``.
+    offset for given weights is a kink of the hinge losses; w = 0 is a candidate, so that the loss is at most twice the
+    smaller class's sum of s. s follows from w by ``gmeb.norm``.
 Rounding
     Losses are 1 less a sum that is rounded, n of them added: objectives are known to a few eps n.
 Units
@@ -80,12 +81,14 @@ class Attained(NamedTuple):
 class MomentProof:
     """The data of one instance.
 
-    ``moments``: v+ and v-, shape (d,). ``X``: ndarray of shape (n, d), centred. ``y``: ndarray of shape (n,).
+    ``moments``: v+ and v-, shape (d,). ``X``: ndarray of shape (n, d), centred. ``y``, ``s``: ndarrays of
+    shape (n,), labels and what slacks are multiplied by.
     """
 
     moments: Moments
     X: FloatArray
     y: FloatArray
+    s: FloatArray
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MomentProof:
         """Return this object, which holds data only: a model's clone shares it."""
@@ -94,13 +97,14 @@ class MomentProof:
     def bound(self, mu: FloatArray | None, R_plus: float, R_minus: float) -> Proven:
         """Return the best bound that multipliers of the margins, shape (n,), or none, give.
 
-        >>> proof = MomentProof(Moments(np.ones(1), np.ones(1)), np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]))
+        >>> two, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+        >>> proof = MomentProof(Moments(np.ones(1), np.ones(1)), two, y, np.ones(2))
         >>> proof.bound(np.array([1.0, 1.0]), 0.25, 0.25).value  # |w| <= 0.5
         1.0
         """
-        mu = repaired(balanced(self.y) if mu is None else np.nan_to_num(mu), self.y, 1.0)
-        if (largest := float(mu.max())) > 0:
-            mu = np.minimum(mu / largest, 1.0)
+        mu = repaired(balanced(self.y, self.s) if mu is None else np.nan_to_num(mu), self.y, self.s)
+        if (largest := float((mu / self.s).max())) > 0:
+            mu = np.minimum(mu / largest, self.s)
         q = np.abs((mu * self.y) @ self.X)
         h = _best_share(self.moments.v_plus / R_plus, self.moments.v_minus / R_minus, q)
         p = ((1.0 - h) / R_plus, h / R_minus)
@@ -114,7 +118,8 @@ class MomentProof:
     def classifier(self, w: FloatArray, R_plus: float, R_minus: float) -> Attained:
         """Return the best of w (d,) shrunk or stretched onto (15), and of w = 0; never worse than either.
 
-        >>> proof = MomentProof(Moments(np.ones(1), np.ones(1)), np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]))
+        >>> two, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+        >>> proof = MomentProof(Moments(np.ones(1), np.ones(1)), two, y, np.ones(2))
         >>> round(proof.classifier(np.array([7.0]), 0.25, 0.25).loss, 9)
         1.0
         """
@@ -127,7 +132,7 @@ class MomentProof:
             most = 1.0 / (ratio * (1.0 + LAST_DIGITS))
             ends += [min(1.0, most), most]
         scores = self.X @ w if len(ends) > 1 else np.zeros(len(self.y))
-        found = [(*hinges(t * scores, self.y), t) for t in ends if np.isfinite(t)]
+        found = [(*hinges(t * scores, self.y, self.s), t) for t in ends if np.isfinite(t)]
         loss, offset, t = min(found, key=lambda one: one[0])
         return Attained(loss, t * w, offset)
 
@@ -140,9 +145,9 @@ class MomentProof:
         return self.moments.coefficients(1.0 / R_plus, 1.0 / R_minus)
 
 
-def resolution(samples: int, model: Any = None) -> float:
-    """Return what rounding leaves of the sum of slacks."""
-    return 8 * EPS * samples
+def resolution(weight: float, model: Any = None) -> float:
+    """Return what rounding leaves of the sum of slacks; ``weight``: of all samples together."""
+    return 8 * EPS * weight
 
 
 def of_primal(

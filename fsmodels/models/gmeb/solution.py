@@ -60,7 +60,7 @@ def has_multipliers(model: pyo.ConcreteModel) -> bool:
 def feasible_classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:
     """Return (w, b) of a dual, w shrunk until it satisfies (15); without multipliers w = 0 and the larger class's b."""
     if not has_multipliers(model):
-        signs = sum(model.balance.body.linear_coefs)
+        signs = sum(float(pyo.value(m.ub)) * sign for m, sign in _signs(model))
         return np.zeros(len(model.features)), 1.0 if signs >= 0 else -1.0
     w, b = classifier(model)
     v_plus, v_minus, mean = (
@@ -113,6 +113,11 @@ def duality_gap(primal_value: float, dual_value: float) -> float:
     0.005
     """
     return (primal_value - dual_value) / max(abs(primal_value), 1e-10 * abs(dual_value), np.finfo(float).tiny)
+
+
+def _signs(model: pyo.ConcreteModel) -> Any:
+    """Return the multipliers of the margins with their samples' labels."""
+    return zip(model.mu.values(), model.balance.body.linear_coefs, strict=True)
 
 
 def _check_solved(model: pyo.ConcreteModel, variables: list[Any]) -> None:

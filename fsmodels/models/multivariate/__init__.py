@@ -269,7 +269,7 @@ def _matrix(data: Dataset, offset: bool) -> Any:
 
 
 def _parameters(model: pyo.ConcreteModel, data: Dataset, B: int, C: float, offset: bool = False) -> None:
-    features = as_given(data).features
+    features = as_given(data, who="fsmulti").features
     if OFFSET in features:
         raise DataError(f'Data "{data.name}" have a column "{OFFSET}", the name of the column of ones here: rename it.')
     names = [*features, OFFSET] if offset else features

@@ -7,6 +7,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
 from fsmodels.checks import feature_count, renamed
+from fsmodels.datasets.checks import unweighted
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError
 from fsmodels.models.multivariate.groups import OFFSET
@@ -46,6 +47,7 @@ def risk(data: Dataset, w: ArrayLike, loss: str | Loss = "f1", *, b: float = 0.0
     >>> round(risk(data, np.zeros(30), "f1") * data.n_samples, 6)
     100.0
     """
+    unweighted(data, "fsmulti")
     scores = np.asarray(data.X @ np.asarray(w, dtype=float)).ravel() + b
     return max(0.0, loss_of(loss).most_violated(data.y, scores).value) / data.n_samples
 

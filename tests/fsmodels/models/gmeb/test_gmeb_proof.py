@@ -198,7 +198,7 @@ def test_any_multipliers_bound_the_optimum_and_any_weights_attain_a_loss(seed):
     X, y, R_plus, R_minus = nasty(seed)
     data = fs.Dataset.from_arrays(X, y)
     columns, rng = gmeb.centred(data), np.random.default_rng(seed)
-    proof = MomentProof(Moments(columns.v_plus, columns.v_minus), columns.X, y)
+    proof = MomentProof(Moments(columns.v_plus, columns.v_minus), columns.X, y, np.ones(len(y)))
     truth, n = reference(X, y, R_plus, R_minus), len(y)
     near = 1e-6 * n
     given = [None, np.full(n, np.nan), np.zeros(n), np.ones(n), *(rng.normal(0.5, 1, n) for _ in range(20))]
