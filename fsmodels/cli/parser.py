@@ -9,6 +9,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from fsmodels.cli.honest_words import a_judgement
 from fsmodels.datasets.methods import DEFAULT, METHODS
 from fsmodels.selection.parameters import PARAMETERS
 
@@ -35,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=f"{EXIT_CODES}Example: fsmodels select wdbc --model fsp-m --max-features 5",
     )
     a_solve(select)
+    a_judgement(select)
     select.add_argument(
         "--certify",
         type=float,
@@ -288,7 +290,7 @@ def _solver(command: argparse.ArgumentParser, *, each: str = "") -> None:
         metavar="S",
         help=f'seconds for {of}, or "none" (default {default:g})',
     )
-    group.add_argument("--seed", type=int, metavar="N", help="seed of the solver")
+    group.add_argument("--seed", type=int, metavar="N", help="seed of the solver, and of folds")
     group.add_argument(
         "--threads", type=int, metavar="N", help="threads of the solver; branch-and-cut: processes that share its tree"
     )

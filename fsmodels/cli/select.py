@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from fsmodels.cli import arguments, hints, loading
+from fsmodels.cli import arguments, hints, honest, loading
 from fsmodels.cli import asked as questions
 from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain
 from fsmodels.cli.result_file import check_target
@@ -34,11 +34,13 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
         _check_certify(asked)
     if asked.certificate is not None:
         _check_certificate(asked)
+    honest.check(asked)
     task = questions.read(asked, words, caught)
-    data, console, file, embedding = task.data, task.console, task.file, task.embedding
+    console, file, embedding = task.console, task.file, task.embedding
+    judgement = honest.judgement(task, words)
     announce(task)
     try:
-        found = select(data, asked.model, **task.given, progress=task.shows)
+        found = select(task.data, asked.model, **task.given, progress=task.shows)
     except NoSelection as error:
         if file is not None and error.selection is not None:
             content = error.selection.to_dict()
@@ -48,12 +50,15 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
         raise
     questions.show_warnings(caught)
     against = _certified(task, found) if asked.certify is not None and found.has_solution else None
+    held_out = judgement.of(found, caught)
 
     if file is not None:
         content = found.to_dict()
         content["data"] = {**task.facts, **content["data"]}
         if against is not None:
             content["certified"] = against.to_dict()
+        if held_out is not None:
+            content["held_out"] = held_out.to_dict()
         if embedding is not None and found.has_solution:
             content["concepts"] = embedding.concepts(found).to_dict("records")
         if trouble := file.write(content, has_solution=found.has_solution):
@@ -69,12 +74,16 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
         console.print(report.one_line(found), soft_wrap=True)
         if against is not None:
             console.print(against.sentence, soft_wrap=True)
+        if held_out is not None:
+            console.print(held_out.sentence, soft_wrap=True)
         if trouble:
             complain("Error", trouble)
         return BAD_INPUT if trouble else SOLVED
     show(console, ["", *report.report(found)])
     if against is not None:
         show(console, ["", against.sentence])
+    if held_out is not None:
+        show(console, honest.lines(held_out))
     if embedding is not None:
         console.print("\nSelected instances, of the file:")
         console.print(embedding.concepts(found).to_string(index=False, max_rows=CONCEPTS), soft_wrap=True)

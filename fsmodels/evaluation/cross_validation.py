@@ -13,6 +13,7 @@ and no guarantee: an estimate without bias does not exist (Bengio, Grandvalet 20
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -35,7 +36,7 @@ from solvers import progress as watching
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["CrossValidated", "cross_validate", "standard_error"]
+__all__ = ["CrossValidated", "cross_validate", "over_folds", "standard_error", "summed_up"]
 
 SUMMARY = (*MEASURES, "training_error", "gap", "n_selected", "seconds")
 
@@ -260,11 +261,26 @@ def cross_validate(
     >>> print(f"{found.error:.3f}, standard error {found.standard_error:.3f}")
     0.067, standard error 0.022
     """
+    with watching.shown(progress):
+        return over_folds(data, model, words, cv=cv, repeats=repeats, seed=seed, n_jobs=n_jobs, checkpoint=checkpoint)
+
+
+def over_folds(
+    data: Dataset,
+    model: str,
+    words: Mapping[str, Any],
+    *,
+    cv: Any,
+    repeats: int = 1,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    checkpoint: str | Path | None = None,
+) -> CrossValidated:
+    """Do what ``cross_validate`` says; ``words`` may have a seed of the solver."""
     find(model)
     raw, given = raw_and_words("cross_validate", data, words)
     parts = parts_of(raw, cv, repeats, seed)
-    with watching.shown(progress):
-        made = run_all([FoldRun(model, given, part) for part in parts], n_jobs, checkpoint)
+    made = run_all([FoldRun(model, given, part) for part in parts], n_jobs, checkpoint)
     return summed_up(model, raw, given, made.rows, len(parts) // repeats, made.note)
 
 

@@ -75,8 +75,13 @@ def raw_and_words(asked: str, data: Dataset, words: Mapping[str, Any]) -> tuple[
         if word in words:
             raise ParameterError(f"{asked} does not take {word}: what a fold leaves out is its held-out data.")
     kept = {name: list(value) if isinstance(value, Iterator) else value for name, value in words.items()}
-    data, fair = beside(dataset(data), kept.pop("fair", ()))
-    return data, {**kept, "fair": fair} if fair else kept
+    data, kept["fair"] = beside(dataset(data), kept.get("fair", ()))
+    return data, {name: value for name, value in kept.items() if not _is_nothing(value)}
+
+
+def _is_nothing(value: Any) -> bool:
+    """Tell whether a word says no more than leaving it out."""
+    return value is None or (isinstance(value, list | tuple | Mapping) and not value)
 
 
 def parts_of(data: Dataset, cv: Any, repeats: int, seed: int) -> list[Resample]:

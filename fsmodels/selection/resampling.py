@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.splitting import check_seed, fold_rows
+from fsmodels.datasets.splitting import check_seed, fold_rows, split_rows
 from fsmodels.errors import ParameterError
 from fsmodels.selection.workers import each
 
-__all__ = ["Resample", "bootstraps_of", "folds_of", "many"]
+__all__ = ["Resample", "bootstraps_of", "folds_of", "many", "split_off"]
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,14 @@ def bootstraps_of(data: Dataset, count: int, seed: int) -> list[Resample]:
         drawn = np.sort(np.concatenate([rng.choice(rows, len(rows)) for rows in classes]))
         parts.append(_part(raw, drawn, np.setdiff1d(np.arange(data.n_samples), drawn), methods, k))
     return parts
+
+
+def split_off(data: Dataset, test: float, seed: int) -> Resample:
+    """Hold a share of the rows out, drawn with the classes in proportion."""
+    raw, methods = _raw(data)
+    rows = split_rows(raw.y, 1.0 - test, 0.0, test, seed)
+    train, held_out = (raw.take(rows[what], f"{raw.name}/{what}") for what in ("train", "test"))
+    return Resample(train, held_out, methods)
 
 
 def _raw(data: Dataset) -> tuple[Dataset, tuple[str, ...]]:

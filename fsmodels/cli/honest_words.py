@@ -1,0 +1,44 @@
+"""The words of held-out errors: ``--cv``, ``--test`` and what goes with them. Imports nothing that takes time."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+__all__ = ["a_judgement", "workers"]
+
+
+def a_judgement(command: argparse.ArgumentParser) -> None:
+    """Add how a selection is judged by samples that had no part in it."""
+    group = command.add_argument_group("error on samples held out")
+    group.add_argument(
+        "--cv",
+        type=int,
+        metavar="K",
+        help="select on all samples, and again on K folds for the error on what each leaves out; each fold has at most "
+        "the time limit too (30 s where none is given)",
+    )
+    group.add_argument(
+        "--test",
+        type=float,
+        metavar="SHARE",
+        help="hold a share of the samples out, 0.25: the selection is of the others, and its error is on these",
+    )
+    group.add_argument("--repeats", type=int, metavar="R", help="divide into folds R times (default 1)")
+    workers(group)
+    checkpoint(group)
+
+
+def workers(command: argparse._ActionsContainer) -> None:
+    """Add how many work at it."""
+    command.add_argument("--n-jobs", type=int, metavar="N", help="workers for the folds (default 1)")
+
+
+def checkpoint(command: argparse._ActionsContainer) -> None:
+    """Add where finished folds are kept."""
+    command.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="FILE",
+        help="write each fold to a file as it ends; given again, what is in it is not computed again",
+    )

@@ -1,0 +1,71 @@
+r"""One part of the samples held out: the selection is of the others, and is judged by those.
+
+The share e of wrong labels among n samples held out has the standard error :math:`\sqrt{e (1 - e) / n}`, that of n
+independent samples.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from fsmodels.checks import share
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.evaluation.fold_run import measured
+from fsmodels.selection.report import as_json, percent
+from fsmodels.selection.resampling import Resample, split_off
+from fsmodels.selection.selection import Selection
+
+__all__ = ["HeldOut", "held_out_part", "judged"]
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What a selection decides about samples that had no part in it.
+
+    ``n_train``, ``n_held_out``: samples. ``error``, ``balanced_error``, ``f1``, ``auc``: as of ``fs.cross_validate``.
+    """
+
+    n_train: int
+    n_held_out: int
+    error: float
+    balanced_error: float | None
+    f1: float | None
+    auc: float | None
+
+    @property
+    def standard_error(self) -> float:
+        """Of ``error``."""
+        return math.sqrt(self.error * (1.0 - self.error) / self.n_held_out)
+
+    @property
+    def sentence(self) -> str:
+        """What came out."""
+        wrong, n = round(self.error * self.n_held_out), self.n_held_out
+        said = (
+            f"Held-out error {100 * self.error:.1f}% (standard error {100 * self.standard_error:.1f}): {wrong} of {n} "
+        )
+        said += f"samples that had no part in the selection, which is of the other {self.n_train}."
+        if self.balanced_error is not None and self.f1 is not None and self.auc is not None:
+            said += f" Balanced error {percent(self.balanced_error)}, F1 {self.f1:.3f}, AUC {self.auc:.3f}."
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a JSON file holds of it."""
+        plain: dict[str, Any] = as_json({"way": "test", **self.__dict__, "standard_error": self.standard_error})
+        return {**plain, "sentence": self.sentence}
+
+
+def held_out_part(data: Dataset, test: float, seed: int) -> Resample:
+    """Hold a share of the samples out, at random with the classes in proportion.
+
+    Raises ParameterError: no share between 0 and 1. Raises DataError: a part would have no sample of a class.
+    """
+    return split_off(data, share("test", test, "the share of the samples to hold out", open_below=True), seed)
+
+
+def judged(found: Selection, part: Resample) -> HeldOut:
+    """Judge a selection on a part by what the part left out."""
+    assert part.held_out is not None
+    return HeldOut(part.learn.n_samples, part.held_out.n_samples, **measured(found, part.held_out))  # type: ignore[arg-type]

@@ -1,0 +1,105 @@
+"""Held-out errors by the command line: folds beside a selection on all data, and a part taken away before it."""
+
+import json
+
+import numpy as np
+import pytest
+
+import fsmodels as fs
+from fsmodels.cli import main
+
+RFE = ["select", "wdbc", "--model", "rfe", "--max-features", "3"]
+
+
+def test_folds_stand_beside_the_selection_on_all_data(capsys, tmp_path):
+    file = tmp_path / "r.json"
+    assert main([*RFE, "--cv", "4", "--seed", "2", "--json", str(file)]) == 0
+    told, out = json.loads(file.read_text()), capsys.readouterr().out
+    data = fs.load_dataset("wdbc")
+    assert told["selected"] == list(fs.select(data, "rfe", max_features=3).selected)
+    found = fs.cross_validate(data, "rfe", max_features=3, cv=4, seed=2)
+    assert told["held_out"]["error"] == found.error
+    assert [row["selected"] for row in told["held_out"]["runs"]] == found.runs["selected"].to_list()
+    assert found.sentence in out
+    assert "balanced error" in out
+
+
+def test_a_part_is_taken_away_before_the_selection(capsys, tmp_path):
+    file = tmp_path / "r.json"
+    assert main([*RFE, "--test", "0.25", "--seed", "3", "--json", str(file)]) == 0
+    told, out = json.loads(file.read_text()), capsys.readouterr().out
+    train, _, test = fs.load_dataset("wdbc").split(0.75, 0.0, 0.25, seed=3)
+    found = fs.select(train, "rfe", max_features=3)
+    assert told["selected"] == list(found.selected)
+    assert told["weights"] == pytest.approx({name: found.weights[name] for name in found.selected})
+    assert told["data"]["samples"] == len(train)
+    held_out = told["held_out"]
+    error = found.error(test)
+    assert (held_out["error"], held_out["n_held_out"], held_out["n_train"]) == (error, len(test), len(train))
+    assert held_out["standard_error"] == pytest.approx(np.sqrt(error * (1 - error) / len(test)))
+    assert f"{round(error * len(test))} of {len(test)} samples that had no part in the selection" in out
+
+
+@pytest.mark.parametrize("way", [["--cv", "3"], ["--test", "0.3"]])
+def test_quiet_adds_a_line(capsys, way):
+    assert main([*RFE, *way, "--quiet"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "eld-out error" in second
+    assert "eld-out" not in first
+
+
+def test_a_checkpoint_is_taken_up_again(capsys, tmp_path):
+    words = [*RFE, "--cv", "3", "--checkpoint", str(tmp_path / "runs.jsonl"), "--quiet"]
+    assert main(words) == 0
+    assert "were taken" not in capsys.readouterr().out
+    assert main(words) == 0
+    assert "3 of 3 runs were taken from runs.jsonl." in capsys.readouterr().out
+
+
+def test_repeats_and_workers(capsys):
+    assert main([*RFE, "--cv", "3", "--repeats", "2", "--n-jobs", "2", "--quiet"]) == 0
+    assert "6 folds of 2 repeats" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--cv", "3", "--test", "0.2"], "give one of them"),
+        (["--n-jobs", "2"], "--n-jobs is about the folds of --cv"),
+        (["--repeats", "2"], "--repeats is about the folds of --cv"),
+        (["--test", "0.2", "--checkpoint", "x"], "--checkpoint is about the folds of --cv"),
+        (["--test", "1.5"], "test=1.5 is not allowed"),
+        (["--cv", "1"], "k=1 folds"),
+        (["--cv", "3", "--checkpoint", "no/such/x"], "no such folder"),
+        (["--cv", "3", "--bags", "bag_id"], "--bags makes features of the instances of all bags"),
+        (["--test", "0.2", "--certificate", "c.json"], "checked against all samples"),
+    ],
+)
+def test_words_that_do_not_go_together_are_refused_before_the_selection(capsys, words, message, monkeypatch):
+    monkeypatch.setattr("fsmodels.cli.select.select", None)
+    words = [*RFE, *words]
+    if "--certificate" in words:
+        words[words.index("rfe")] = "fsp-m"
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_checkpoint_replaces_no_file_of_the_run(capsys, tmp_path):
+    data = tmp_path / "d.csv"
+    text = fs.load_dataset("bupa").to_frame().to_csv(index=False)
+    data.write_text(text)
+    words = ["select", str(data), "--model", "rfe", "--max-features", "1", "--cv", "3", "--checkpoint", str(data)]
+    assert main(words) == 2
+    assert "of this run" in capsys.readouterr().err
+    assert data.read_text() == text
+
+
+def test_no_held_out_error_leaves_the_selection(capsys, monkeypatch):
+    def stopped(*args, **words):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fsmodels.cli.honest.over_folds", stopped)
+    assert main([*RFE, "--cv", "3"]) == 0
+    out, err = capsys.readouterr()
+    assert "3 of 30 features" in out
+    assert "there is no held-out error" in err
