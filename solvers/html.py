@@ -1,0 +1,58 @@
+"""HTML for Jupyter: every text is escaped, and a dollar sign in it begins no mathematics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+__all__ = ["escaped", "frame", "mathematics", "paragraph", "table"]
+
+LEFT = ' style="text-align: left"'
+
+
+def escaped(text: Any) -> str:
+    """Return text for HTML as Jupyter shows it.
+
+    >>> escaped("a < b for $5")
+    'a &lt; b for <span>$</span>5'
+    """
+    return escape(str(text)).replace("$", "<span>$</span>")  # MathJax looks for a pair within one element
+
+
+def paragraph(text: Any, bold: str = "") -> str:
+    """Return a paragraph, its lines parted; ``bold`` comes first."""
+    head = f"<b>{escaped(bold)}</b> " if bold else ""
+    return f"<p>{head}{escaped(text)}</p>".replace("\n", "<br>")
+
+
+def mathematics(latex: str) -> str:
+    """Return LaTeX that Jupyter renders, line by line; the class is for pages of Sphinx."""
+    lines = (f"${escape(line)}$" for line in latex.split(r" \\ "))
+    return f'<span class="math tex2jax_process mathjax_process">{"<br>".join(lines)}</span>'
+
+
+def table(rows: Iterable[Sequence[Any]], head: Sequence[str] = (), right: Iterable[int] = ()) -> str:
+    """Return a table; columns ``right`` hold numbers. Cells that ``mathematics`` made are taken as they are."""
+    aside = set(right)
+
+    def cell(text: Any, k: int, tag: str) -> str:
+        body = text if isinstance(text, Raw) else escaped(text)
+        return f"<{tag}{'' if k in aside else LEFT}>{body}</{tag}>"
+
+    top = "".join(cell(text, k, "th") for k, text in enumerate(head))
+    lines = ("".join(cell(text, k, "td") for k, text in enumerate(row)) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table>{f'<thead><tr>{top}</tr></thead>' if top else ''}<tbody>{body}</tbody></table>"
+
+
+class Raw(str):
+    """HTML that is to be taken as it is."""
+
+
+def frame(data: pd.DataFrame, **words: Any) -> str:
+    """Return a DataFrame as pandas writes it, with no mathematics in it."""
+    with pd.option_context("display.html.use_mathjax", False):
+        return str(data.to_html(**words))
