@@ -28,7 +28,7 @@ from fsmodels.selection.saved import load_selection
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.version import __version__
-from solvers import Result, SolutionStatus, StopReason, available, solve
+from solvers import Result, SolutionStatus, StopReason, available, show, solve
 
 __all__ = [
     "Certified",
@@ -76,6 +76,7 @@ __all__ = [
     "read_costs",
     "read_groups",
     "select",
+    "show",
     "side_constraints",
     "solve",
     "stability",

@@ -25,6 +25,7 @@ from solvers.interfaces.registry import SOLVERS, Capability, either
 from solvers.plugin import register_drivers
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
+from solvers.shown.page import ShownModel, show
 
 __all__ = [
     "DRIVERS",
@@ -55,6 +56,7 @@ __all__ = [
     "RowPool",
     "SelectionOracle",
     "Separable",
+    "ShownModel",
     "SingleTree",
     "SolutionStatus",
     "SolverError",
@@ -73,5 +75,6 @@ __all__ = [
     "probe",
     "register",
     "register_drivers",
+    "show",
     "solve",
 ]

@@ -6,9 +6,17 @@ packages, so that a program can catch them all at once and let genuine bugs thro
 
 from __future__ import annotations
 
+from solvers import outside
+
 
 class Error(Exception):
-    """Root of the errors raised on purpose by ``solvers`` and ``fsmodels``."""
+    """Root of the errors raised on purpose by ``solvers`` and ``fsmodels``.
+
+    In IPython and Jupyter only the message and the user's own lines are shown; ``%tb Verbose`` shows all frames.
+    """
+
+    def _render_traceback_(self) -> list[str]:
+        return outside.rendered(self)
 
 
 class ModelError(Error, ValueError):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["escaped", "frame", "mathematics", "paragraph", "table"]
 
@@ -30,7 +31,7 @@ def paragraph(text: Any, bold: str = "") -> str:
 
 def mathematics(latex: str) -> str:
     """Return LaTeX that Jupyter renders, line by line; the class is for pages of Sphinx."""
-    lines = (f"${escape(line)}$" for line in latex.split(r" \\ "))
+    lines = (rf"$\displaystyle {escape(line)}$" for line in latex.split(r" \\ "))
     return f'<span class="math tex2jax_process mathjax_process">{"<br>".join(lines)}</span>'
 
 
@@ -54,5 +55,7 @@ class Raw(str):
 
 def frame(data: pd.DataFrame, **words: Any) -> str:
     """Return a DataFrame as pandas writes it, with no mathematics in it."""
+    import pandas as pd
+
     with pd.option_context("display.html.use_mathjax", False):
         return str(data.to_html(**words))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from solvers import html
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -226,6 +228,36 @@ class Result:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    @property
+    def sentence(self) -> str:
+        """What is known of the best objective, for somebody who does not know duality."""
+        side, better = ("below", "lower") if self.minimize else ("above", "higher")
+        if not self.has_solution:
+            words = {
+                SolutionStatus.INFEASIBLE: "Proven: no point satisfies the model.",
+                SolutionStatus.UNBOUNDED: "There is no best point: the objective has no end.",
+            }
+            return words.get(self.status, f"No point was found ({self.stop_reason.value}).")
+        if self.gap is None:
+            return "This point satisfies the model; how far it is from the best is not known."
+        if self.status is SolutionStatus.OPTIMAL and self.gap <= ROUNDING:
+            return f"Proven: no point has a {better} objective."
+        percent = f"{max(100 * self.gap, 1e-4):.2g}" if self.gap < 0.1 else f"{100 * self.gap:.1f}"
+        return f"Proven: the best possible objective is at most {percent}% {side} this one."
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("status", f"{self.status.value} ({self.stop_reason.value})"),
+            ("objective", "none" if self.objective is None else f"{self.objective:.6g}"),
+            ("bound", "none" if self.bound is None else f"{self.bound:.6g}"),
+            ("gap", "unknown" if self.gap is None else f"{self.gap:.2%}"),
+            ("time", f"{self.seconds:.2f} s by {self.solver}"),
+        ]
+        if self.selected is not None and self.has_solution:
+            rows.append((f"selected {len(self.selected)}", ", ".join(self.selected)))
+        remark = html.paragraph(self.message) if self.message else ""
+        return html.paragraph(self.sentence) + html.table(rows) + remark
 
     def plot(self, over: str = "seconds", ax: Axes | None = None, *, label: str = "") -> Axes:
         """Draw how the best objective found and the proven bound meet: what lies between them is left to doubt.

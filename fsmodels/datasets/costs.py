@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from fsmodels.datasets.cells import number
 from fsmodels.datasets.tables import read_table
 from fsmodels.errors import DataError, DataWarning
 from fsmodels.words import short
+from solvers.outside import warn
 
 __all__ = ["read_costs", "read_groups"]
 
@@ -82,7 +82,7 @@ def _by_feature(path: str | Path, what: str, column: str) -> Iterable[tuple[str,
     """Feature, cell and place of each row of a file with the header ``feature,column``."""
     table, origin = read_table(path)
     for note in origin.notes:
-        warnings.warn(note, DataWarning, stacklevel=3)
+        warn(note, DataWarning)
     if list(table.columns) != ["feature", column]:
         raise DataError(
             f'{what} file "{path}" has the header "{",".join(table.columns)}": it must be "feature,{column}", '

@@ -1,10 +1,8 @@
 """Data for the formulations: a matrix, labels -1/+1, feature names, and the constants of its scaling."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +24,8 @@ from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
 from fsmodels.datasets.weighting import Weighting, check_classes, weighting
 from fsmodels.errors import DataError, DataWarning
 from fsmodels.words import as_names, check_known_features, listed
+from solvers import html
+from solvers.outside import warn
 
 __all__ = [
     "DataWarning",
@@ -293,9 +293,9 @@ class Dataset:
     @classmethod
     def _of(cls, data: intake.Intake, name: str) -> "Dataset":
         if data.remarks:
-            warnings.warn(f'Data "{name}": {" ".join(data.remarks)} They may be left out.', DataWarning, stacklevel=3)
+            warn(f'Data "{name}": {" ".join(data.remarks)} They may be left out.', DataWarning)
         for note in data.notes:
-            warnings.warn(note, DataWarning, stacklevel=3)
+            warn(note, DataWarning)
         labels = data.negative_label, data.positive_label
         return cls(
             data.X, data.y, data.features, name, *labels, positive_guessed=data.guessed, aside=data.aside,
@@ -704,7 +704,7 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         head = self.take(range(min(5, self.n_samples))).to_frame()
-        return f"<p>{escape(repr(self))}</p>{head.to_html(max_cols=12)}"
+        return html.paragraph(repr(self)) + html.frame(head, max_cols=12)
 
 
 def load_dataset(name: str) -> Dataset:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +13,7 @@ from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.datasets.methods import DEFAULT, METHODS
 from fsmodels.errors import ParameterError
 from fsmodels.weights import column_sizes
+from solvers.outside import warn
 
 APART = 100.0  # ratio of column sizes from which builders say so
 
@@ -76,21 +74,11 @@ def as_given(data: Dataset, *, weights: bool = False, who: str = "This model") -
     least, most = (int(varied[k]) for k in (sizes[varied].argmin(), sizes[varied].argmax()))
     if sizes[most] / APART > sizes[least]:
         remedy = "columns divided by their largest values" if data.is_sparse else 'data.scaled("standard")'
-        warnings.warn(
+        warn(
             f'Data "{data.name}": columns differ by {sizes[most] / sizes[least]:.2g} times in size '
             f'("{data.features[most]}" up to {sizes[most]:.3g}, "{data.features[least]}" up to {sizes[least]:.3g}), so '
             f"weights cannot be compared and solvers lose digits: use {remedy}, or "
             'data.scaled("none") where these units are meant.',
             DataWarning,
-            stacklevel=_outside(),
         )
     return data
-
-
-def _outside() -> int:
-    """Return the stack level of the first caller outside this package, where a warning belongs."""
-    here, level = str(Path(__file__).parents[1]), 1
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
-        frame, level = frame.f_back, level + 1
-    return level

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from fsmodels.checks import positive
@@ -18,7 +17,7 @@ from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import able
 from fsmodels.words import as_names, check_known_features, listed
-from solvers import StopReason, interrupt
+from solvers import StopReason, html, interrupt
 from solvers import progress as watching
 from solvers.clock import Clock, one_clock
 
@@ -126,7 +125,7 @@ class Certified:
         return f"{self.model} on {self.own.data.name}. {self.sentence}"
 
     def _repr_html_(self) -> str:
-        return f"<p><b>{escape(self.model)}</b> on {escape(self.own.data.name)}. {escape(self.sentence)}</p>"
+        return html.paragraph(f"on {self.own.data.name}. {self.sentence}", bold=self.model)
 
 
 def certify(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import KINDS, Side, beside, read_sides, state, state_most
 from fsmodels.words import listed, short
-from solvers import Memory, SolutionStatus, StopReason, interrupt
+from solvers import Memory, SolutionStatus, StopReason, html, interrupt
 from solvers.clock import one_clock
 from solvers.options import Config
 from solvers.result import DEFAULT_GAP, relative_gap, verdict
@@ -79,7 +78,7 @@ class Explored:
         return self.sentence
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.sentence)}</p>{self.found._repr_html_()}"
+        return html.paragraph(self.sentence) + self.found._repr_html_()
 
 
 @dataclass(frozen=True)
@@ -355,7 +354,7 @@ class Session:
         return "\n".join(repr(answer) for answer in self.answers)
 
     def _repr_html_(self) -> str:
-        return str(self.history().to_html())
+        return html.frame(self.history())
 
 
 def explore(

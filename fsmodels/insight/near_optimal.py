@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.weights import column_sizes, used
 from fsmodels.words import listed
-from solvers import interrupt
+from solvers import html, interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.pictures import clipped
@@ -196,7 +195,7 @@ class NearOptimal:
         return f"{self.best.name} on {self.best.data.name}. {self.sentence}"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{self.table().to_html()}"
+        return html.paragraph(repr(self)) + html.frame(self.table())
 
 
 def near_optimal(

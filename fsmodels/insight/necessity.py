@@ -18,7 +18,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import pandas as pd
@@ -32,7 +31,7 @@ from fsmodels.selection.report import number
 from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.words import as_names, check_known_features, listed
-from solvers import Memory, NearChoices, SolutionStatus, StopReason, interrupt
+from solvers import Memory, NearChoices, SolutionStatus, StopReason, html, interrupt
 from solvers import progress as watching
 from solvers.clock import Clock, one_clock
 from solvers.pictures import clipped
@@ -179,7 +178,7 @@ class Necessity:
         return f"{self.best.name} on {self.best.data.name}. {self.sentence}"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{self.table().to_html()}"
+        return html.paragraph(repr(self)) + html.frame(self.table())
 
 
 def necessity(

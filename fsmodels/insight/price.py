@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import pandas as pd
@@ -19,7 +18,7 @@ from fsmodels.insight.exact import about, plain, share_of
 from fsmodels.selection.pictures import axes
 from fsmodels.selection.report import number
 from fsmodels.words import listed
-from solvers import DRIVERS, Memory, Result, SolutionStatus, StopReason, facts_of, interrupt, solve
+from solvers import DRIVERS, Memory, Result, SolutionStatus, StopReason, facts_of, html, interrupt, solve
 from solvers import progress as watching
 from solvers.clock import Clock, one_clock
 from solvers.facts.base import built_of
@@ -204,8 +203,7 @@ class Prices(Sequence[Price]):
         return self.sentence
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<li>{escape(price.sentence)}</li>" for price in self)
-        return f"<ul>{lines}</ul>{self.table().to_html()}"
+        return html.paragraph(self.sentence) + html.frame(self.table())
 
 
 def price_of(

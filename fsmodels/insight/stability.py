@@ -25,7 +25,6 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +42,7 @@ from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside
 from fsmodels.words import listed
-from solvers import SolutionStatus
+from solvers import SolutionStatus, html
 from solvers import progress as watching
 from solvers.clock import own_clock
 
@@ -170,7 +169,7 @@ class Stability:
 
     def _repr_html_(self) -> str:
         frame = self.table()
-        return f"<p>{escape(self.sentence)}</p>{frame[frame['frequency'] > 0].round(3).to_html()}"
+        return html.paragraph(self.sentence) + html.frame(frame[frame["frequency"] > 0].round(3))
 
 
 def stability(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from fsmodels.errors import ModelError, ParameterError
 from fsmodels.selection.report import as_json
 from fsmodels.selection.selection import Selection
 from fsmodels.words import listed
+from solvers import html
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -206,7 +206,7 @@ class SelectionPath(pd.DataFrame):
         return f"{self.title}\n{self.short().to_string()}" if hasattr(self, "points") else super().__repr__()
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.title)}</p>{self.short().to_html()}"
+        return html.paragraph(self.title) + html.frame(self.short())
 
     def short(self) -> pd.DataFrame:
         """Return a frame that fits on a page."""

@@ -8,7 +8,6 @@ import platform
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from fsmodels.selection.outcome import Outcome
 from fsmodels.version import __version__
 from fsmodels.words import listed
 from solvers import SOLVERS, SolutionStatus, StopReason
+from solvers.html import paragraph, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -270,22 +270,13 @@ def text(found: Outcome) -> str:
 
 def html(found: Outcome) -> str:
     """Return tables for Jupyter."""
-    head = f"<p><b>{escape(found.name)}</b> on {escape(found.data.name)}. {escape(headline(found))}</p>"
+    head = paragraph(f"on {found.data.name}. {headline(found)}", bold=found.name)
     if not found.has_solution:
         return head
-    weights = "".join(
-        f"<tr><td style='text-align:left'>{escape(name)}</td><td>{original}</td><td>{scaled}</td></tr>"
-        for name, original, scaled in rows_of_weights(found)
-    )
-    known = "".join(
-        f"<tr><td>{escape(k)}</td><td style='text-align:left'>{escape(v)}</td></tr>" for k, v in facts(found)
-    )
     word = word_for_weights(found)
-    return (
-        f"{head}<table><tr><th>feature</th><th>{word}, original units</th><th>{word}, as scaled</th></tr>"
-        f"<tbody>{weights}</tbody></table><table><tbody>{known}</tbody></table>"
-        + "".join(f"<p>{escape(remark)}</p>" for remark in (guess(found.data), found.message) if remark)
-    )
+    weights = table(rows_of_weights(found), ("feature", f"{word}, original units", f"{word}, as scaled"), right=[1, 2])
+    remarks = (paragraph(remark) for remark in (guess(found.data), found.message) if remark)
+    return f"{head}{weights}{table(facts(found))}{''.join(remarks)}"
 
 
 def report(found: Outcome) -> list[RenderableType]:

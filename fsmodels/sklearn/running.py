@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from fsmodels.sklearn.asked import Asked
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers.clock import own_clock
 from solvers.garbage import put_off
+from solvers.outside import warn
 
 __all__ = ["SideRows", "built", "solved", "warn_of_limits"]
 
@@ -83,4 +83,4 @@ def warn_of_limits(found: Sequence[Selection]) -> None:
 
     for one in found:
         if one.stop_reason in LIMITS:
-            warnings.warn(report.headline(one), ConvergenceWarning, stacklevel=4)
+            warn(report.headline(one), ConvergenceWarning)

@@ -18,6 +18,7 @@ from solvers.shown.terms import FEW, JOINT, SLOT, TIMES, Place, Term, filled, ti
 NAMED = {"features": "j", "samples": "i"}
 RUNNING = "ijklmnpqrst"
 DATA = "acdghuvz"  # letters for numbers
+PIECES = 12  # of a side: what has more is cut
 
 
 @dataclass
@@ -60,7 +61,8 @@ def _set_of(component: Any, k: int) -> Any:
     parts = list(component.index_set().subsets()) if component.index_set().dimen != 1 else [component.index_set()]
     if len(parts) > k and all(part.dimen == 1 for part in parts):
         part = parts[k]
-        if not part.name.endswith("_index") and part.parent_block() is not None and not part.name.startswith("_"):
+        block = part.parent_block()
+        if block is not None and block.component(part.local_name) is part and not part.name.endswith("_index"):
             return part.local_name, len(part)
         return "", frozenset(part)
     return "", frozenset(i[k] if isinstance(i, tuple) else i for i in component)
@@ -117,6 +119,8 @@ class _Family:
                 pieces += [self._single(shape, [terms[k] for terms in found], k) for k in range(len(found[0]))]
             else:
                 pieces.append(self._sum(shape, found))
+        if len(pieces) > PIECES:
+            pieces = [*pieces[:FEW], ("+", rf"\cdots\; ({len(pieces)}\ \mathrm{{terms}})")]
         text = "".join(f" {sign} {body}" for sign, body in pieces).strip().removeprefix("+ ")
         return (f"-{text[2:]}" if text.startswith("- ") else text) or "0"
 
@@ -150,7 +154,8 @@ class _Family:
                 self.met.append(told[-1])
         values = [[term.coefficient for term in terms] for terms in across]
         sign, text = self._coefficient(values, under)
-        still, moving = [], []
+        still: list[str] = []
+        moving: list[str] = []
         for factor in shape.split(JOINT):
             here = told[: factor.count(SLOT)]
             told = told[factor.count(SLOT) :]

@@ -16,7 +16,6 @@ from solvers.shown.statement import Equation, statement
 __all__ = ["ShownModel", "show", "shows_itself"]
 
 
-
 @dataclass(frozen=True, repr=False, eq=False)
 class ShownModel:
     """A model as it stands: equation by equation in Jupyter, a line a component in a terminal.
@@ -61,7 +60,7 @@ class ShownModel:
     def _repr_html_(self) -> str:
         rows = []
         for line in self.equations:
-            said = mathematics(line.latex.replace(r"\min\;", r"\min\quad ").replace(r"\max\;", r"\max\quad "))
+            said = mathematics(line.latex) if line.latex else ""
             remark = f"<b>{escaped(line.remark)}</b>" if line.remark else ""
             words = [escaped(line.doc), remark]
             style = "" if line.active else ' style="opacity: 0.45"'

@@ -14,7 +14,7 @@ from pyomo.mpec import Complementarity
 from solvers.facts.base import facts_of
 from solvers.shown.families import Letters, family, one
 from solvers.shown.symbols import number, symbol, upright
-from solvers.shown.terms import Reader, Term, indexed
+from solvers.shown.terms import Term, TermReader, indexed
 
 SHOWN = 3  # members written one by one where they are not alike
 
@@ -42,7 +42,7 @@ class _Statement:
         self.model = model
         names = {c.local_name for c in model.component_objects((pyo.Var, pyo.Param), descend_into=True)}
         self.letters = Letters({symbol(name) for name in names})
-        self.reader = Reader(_aliases(model))
+        self.reader = TermReader(_aliases(model))
         facts = facts_of(model)
         certificate = getattr(facts, "certificate", None)
         built = getattr(certificate, "built", None) or getattr(facts, "built", None)
@@ -245,7 +245,8 @@ def _aliases(model: Any) -> dict[int, tuple[Any, Any]]:
 
 def _indexed(v: Any) -> list[Any]:
     """Return the indexed components that a variable's indices are of, blocks first."""
-    found, part = [], v
+    found: list[Any] = []
+    part = v
     while part is not None:
         component = part.parent_component()
         if component.is_indexed():

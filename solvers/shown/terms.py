@@ -52,7 +52,7 @@ _Product = tuple[float, tuple[_Factor, ...]]
 
 
 @dataclass(frozen=True)
-class Reader:
+class TermReader:
     """Reads expressions; ``alias``: (component, index) by which a variable goes, by its ``id``."""
 
     alias: dict[int, tuple[Any, Any]] = field(default_factory=dict)

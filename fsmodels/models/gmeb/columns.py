@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ from fsmodels.errors import DataError
 from fsmodels.models.shares import slack_weights
 from fsmodels.weights import FloatArray, column_sizes
 from fsmodels.words import listed
+from solvers.outside import warn
 
 CENTRING = 4 * np.finfo(float).eps  # of a centred value, relative to the column's largest
 
@@ -112,10 +112,9 @@ def centred(data: Dataset) -> Centred:
         raise DataError("No column varies: GMEB needs at least one feature with two different values.")
     if constant:
         kept = "it is" if len(constant) == 1 else "they are"
-        warnings.warn(
+        warn(
             f'Data "{data.name}": constant: {listed(constant)}; {kept} left out, with w and s fixed at 0.',
             DataWarning,
-            stacklevel=4,
         )
     return columns
 

@@ -1,0 +1,153 @@
+"""Warnings stand at the user's line, and errors of ours are short in IPython."""
+
+import ast
+import pickle
+import subprocess
+import sys
+import textwrap
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fsmodels as fs
+import solvers
+from solvers import outside
+
+HERE = Path(__file__).resolve()
+PACKAGES = [Path(fs.__file__).parent, Path(solvers.__file__).parent]
+X = np.array([[0.0, 5.0, 1000.0], [1.0, 5.0, 3000.0], [2.0, 5.0, 2000.0], [4.0, 5.0, 7000.0]])
+Y = [0, 0, 1, 1]
+
+
+def line_of(call):
+    """Return file and line of the one warning of ours that a call gives."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    ours = [w for w in caught if issubclass(w.category, fs.DataWarning)]
+    assert ours
+    return {(Path(w.filename).resolve(), w.lineno) for w in ours}
+
+
+def varied():
+    return fs.Dataset.from_arrays(X[:, [0, 2]], Y)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: fs.Dataset.from_arrays(X, Y),
+        lambda: fs.Dataset.from_frame(pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y}), target="y"),
+        lambda: fs.load_dataset("ionosphere"),
+        lambda: fs.fsp.fsp_m(varied(), max_features=1),
+        lambda: fs.svm.l2_svm(varied()),
+        lambda: fs.concave.fsv(varied(), penalty=0.1),
+        lambda: fs.kernel.full_fs(varied(), C=1.0, penalty=1.0),
+        lambda: fs.multivariate.fsmulti(varied(), budget=1),
+        lambda: fs.gmeb.primal(constant, R_plus=1.0, R_minus=1.0),
+        lambda: fs.select(constant, "gmeb", R_plus=1.0, R_minus=1.0),
+    ],
+)
+def test_a_warning_points_at_the_users_line(call):
+    assert line_of(call) == {(HERE, call.__code__.co_firstlineno)}
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    constant = fs.Dataset.from_arrays(X, Y).scaled("none")
+
+
+def test_a_warning_through_a_library_points_at_the_users_line():
+    import joblib
+
+    def call():
+        joblib.Parallel(n_jobs=1)(joblib.delayed(fs.Dataset.from_arrays)(X, Y) for _ in range(1))
+
+    ((file, line),) = line_of(call)
+    assert file == HERE
+    assert line == call.__code__.co_firstlineno + 1
+
+
+def test_where_no_line_is_the_users_it_is_the_nearest_that_is_not_ours(monkeypatch):
+    monkeypatch.setattr(outside, "LIBRARIES", ("/", *outside.LIBRARIES))
+    call = lambda: fs.Dataset.from_arrays(X, Y)  # noqa: E731
+    assert line_of(call) == {(HERE, call.__code__.co_firstlineno)}
+
+
+def test_a_console_has_a_line_too():
+    code = "import fsmodels as fs\nfs.Dataset.from_arrays([[0.0, 5], [1.0, 5]], [0, 1])"
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGES[0].parent, check=True
+    )
+    assert "<string>:2: DataWarning" in told.stderr
+
+
+def test_every_warning_of_both_packages_is_given_by_this_mechanism():
+    direct = []
+    for package in PACKAGES:
+        for file in package.rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn":
+                    direct.append(f"{file.parent.name}/{file.name}:{node.lineno}")
+    assert len(direct) == 1, "use solvers.outside.warn, which finds the user's line"
+    assert direct[0].startswith("solvers/outside.py")
+
+
+def raised(call):
+    with pytest.raises(solvers.Error) as caught:
+        call()
+    return caught.value
+
+
+def test_what_ipython_shows_is_the_message_and_the_users_lines():
+    def mine():
+        return fs.select(varied(), max_features=0)
+
+    error = raised(lambda: mine())
+    head, *lines, hint = error._render_traceback_()
+    assert head.endswith(f": {error}")
+    assert "InfeasibleParameter" in head
+    assert (
+        lines[-1]
+        == f"  File {__file__}, line {mine.__code__.co_firstlineno + 1}: return fs.select(varied(), max_features=0)"
+    )
+    assert not [line for line in lines if "fsmodels" in line.partition(", line ")[0] and "tests" not in line]
+    assert hint == "  (%tb Verbose shows all frames)"
+
+
+def test_every_error_of_ours_is_shown_so():
+    for name in ("DataError", "ParameterError", "NoSelection", "ModelError", "OptionError", "SolverError"):
+        kind = getattr(fs, name)
+        again = pickle.loads(pickle.dumps(kind("what was wrong")))
+        assert again._render_traceback_()[0].endswith("what was wrong")
+    assert not hasattr(ValueError("other"), "_render_traceback_")
+
+
+def test_in_ipython_itself():
+    pytest.importorskip("IPython")
+    code = textwrap.dedent(
+        """
+        from IPython.core.interactiveshell import InteractiveShell
+        shell = InteractiveShell.instance(colors="NoColor")
+        shell.run_cell("import fsmodels as fs")
+        shell.run_cell("fs.load_dataset('bupaa')")
+        print("=====")
+        shell.run_cell("%tb Verbose")
+        print("=====")
+        shell.run_cell("fs.fsp.fsp_m(fs.load_dataset('bupa').scaled('standard'), max_features=2)")
+        shell.run_cell("1/0")
+        """
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGES[0].parent, check=True
+    )
+    short, full, rest = told.stdout.split("=====")
+    assert len(short.strip().splitlines()) == 3
+    assert "bupaa" in short
+    assert "shipped.py" not in short
+    assert "shipped.py" in full
+    assert "ZeroDivisionError" in rest
+    assert "Traceback" in rest
