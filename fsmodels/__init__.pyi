@@ -23,6 +23,7 @@ from fsmodels.insight.price import Price, Prices, price_of
 from fsmodels.insight.stability import stability, stability_index
 from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
 from fsmodels.models.multivariate import measures
+from fsmodels.selection.described import describe
 from fsmodels.selection.path import path
 from fsmodels.selection.saved import load_selection
 from fsmodels.selection.select import select
@@ -57,6 +58,7 @@ __all__ = [
     "certify",
     "concave",
     "cross_validate",
+    "describe",
     "explore",
     "fsp",
     "gmeb",

@@ -28,7 +28,7 @@ FLOORS = [
     "solvers.drivers.catalogue",
     "solvers.whole",
     "solvers.run",
-    "solvers.plugin",
+    "solvers.plugin solvers.able",
     "solvers.announced",
     "solvers",
     "fsmodels (ground)",

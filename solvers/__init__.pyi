@@ -1,3 +1,4 @@
+from solvers.able import Takers, takers
 from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.benders.explain import explain_split
 from solvers.drivers.benders.multi_tree import Benders
@@ -66,6 +67,7 @@ __all__ = [
     "SuccessiveLinearization",
     "SupportFound",
     "SupportSearch",
+    "Takers",
     "TwoLayer",
     "available",
     "either",
@@ -77,4 +79,5 @@ __all__ = [
     "register_drivers",
     "show",
     "solve",
+    "takers",
 ]

@@ -7,7 +7,11 @@ Problem
     ``one_norm_svm``: :math:`\min \lVert w \rVert_1 + C \sum_i \xi_i`, the linear program ONSVM of Aytug 2015; selects
     what it does not set to 0.
 
-    ``information_gain``, ``mutual_information``, ``relief``: the best by the rankings of ``fs.rankings``.
+    ``information_gain``: the best by H(y) - H(y | x_j) over cuts of x_j (``fs.rankings``), then an SVM on them.
+
+    ``mutual_information``: the best by the mutual information of x_j and y (``fs.rankings``), then an SVM on them.
+
+    ``relief``: the best by ReliefF, from near samples of both classes (``fs.rankings``), then an SVM on them.
 Source
     Aytug 2015, computational results, for the choice of RFE, ONSVM and information gain. Relief and mutual
     information are peers of Tayal, Coleman, Li, section 5.2.

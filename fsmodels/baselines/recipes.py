@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -61,9 +62,13 @@ class OfBaseline(Recipe):
         return result, Reading(c, None, None, result.status, message, ranking=found.ranking)
 
 
+def _recipe(name: str, title: str, build: Callable[..., Any]) -> OfBaseline:
+    return OfBaseline(name, title, build, page="fsmodels.baselines", numbers=(f"``{build.__name__}``",))
+
+
 RECIPES = [
-    OfBaseline("rfe", "recursive feature elimination, heuristic", baselines.rfe),
-    OfBaseline("information-gain", "filter by information gain, heuristic", baselines.information_gain),
-    OfBaseline("mutual-information", "filter by mutual information, heuristic", baselines.mutual_information),
-    OfBaseline("relief", "filter by Relief, heuristic", baselines.relief),
+    _recipe("rfe", "recursive feature elimination, heuristic", baselines.rfe),
+    _recipe("information-gain", "filter by information gain, heuristic", baselines.information_gain),
+    _recipe("mutual-information", "filter by mutual information, heuristic", baselines.mutual_information),
+    _recipe("relief", "filter by Relief, heuristic", baselines.relief),
 ]

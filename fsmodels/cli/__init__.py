@@ -93,6 +93,8 @@ def _command(asked: argparse.Namespace, words: list[str], caught: list[warnings.
 
     if asked.command == "list":
         return listing.run()
+    if asked.command == "describe":
+        return listing.tell(asked.model)
     if asked.command == "select":
         return select.run(asked, words, caught)
     if asked.command == "predict":

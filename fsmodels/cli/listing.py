@@ -11,9 +11,16 @@ from fsmodels.cli.asked import console as make_console
 from fsmodels.cli.codes import SOLVED
 from fsmodels.cli.select import show
 from fsmodels.datasets.shipped import list_bags, list_datasets
+from fsmodels.selection.described import describe
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.recipes import MODELS
 from solvers import available
+
+
+def tell(model: str | None) -> int:
+    """Describe one model, or all, a line each; return the exit code."""
+    print(describe(model))
+    return SOLVED
 
 
 def run() -> int:

@@ -29,6 +29,13 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action=_Version, nargs=0, help="show the version and stop")
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("list", help="show data sets, models and solvers", description="Show what there is to use.")
+    describe = commands.add_parser(
+        "describe",
+        help="what a model minimises, takes and can prove",
+        description="Tell a model's problem, parameters, solvers and certificate, and where to read; of all, a line.",
+        epilog="Example: fsmodels describe fsmulti",
+    )
+    describe.add_argument("model", nargs="?", metavar="NAME", help="a model from fsmodels list (default: all)")
     select = commands.add_parser(
         "select",
         help="select features of a data set",

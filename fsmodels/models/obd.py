@@ -202,7 +202,12 @@ def derivatives(model: pyo.ConcreteModel, data: Dataset, delta: float = 0.01) ->
 
 
 def build(data: Dataset, *, penalty: float, delta: float = 0.01, sigma: bool = False) -> pyo.ConcreteModel:
-    """Build the robust LP for ``run``, with binaries for rows on demand; ``penalty`` is nu."""
+    """Build the robust LP for ``run``, with binaries for rows on demand.
+
+    ``penalty``: nu, in [0, 1), the share of the largest derivative below which a feature is dropped.
+    ``delta``: delta_1, above 0, the step of the differences, per unit of w. ``sigma``: Add binaries, for
+    rows on what is selected.
+    """
     share("penalty", penalty, MEANING)
     positive("delta", delta, "delta is the step of the differences")
     model = robust_lp(data)

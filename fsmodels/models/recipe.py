@@ -70,6 +70,8 @@ class Recipe:
     - ``compared``: attributes of a ``Selection`` by which it is compared with other models.
     - ``settled``: parameters of the model to report besides those given: their defaults, or what the driver has set.
     - ``refit``: the model that is solved on the selected features, for predictions; "" for none.
+    - ``page``: the module whose docstring is the paper's page, in ``fsmodels.models`` unless it has a dot. ``numbers``:
+      of the rows there that state the model; "``word``" of the paragraph that does.
     """
 
     name: str
@@ -81,6 +83,8 @@ class Recipe:
     compared: tuple[str, ...] = ()
     settled: tuple[str, ...] = ()
     refit: str = ""
+    page: str = ""
+    numbers: tuple[str, ...] = ()
 
     runs_solver: ClassVar[bool] = True
     weighed: ClassVar[bool] = False  # whether it honours rows on the model's weights w

@@ -123,8 +123,35 @@ def select(
         Show how things stand while they change, with the iteration table of a driver (``tee=True`` shows a solver's own
         log). In a terminal and in Jupyter; elsewhere a line every ten seconds goes to standard error.
     **options
-        Further parameters of the builder (``form="big-m"``), and options of the solver: ``gap``, ``time_limit``,
-        ``seed``, ``threads``, ``tee`` and its own.
+        Further parameters of the model, as ``fs.describe(model)`` tells them; kernels are full-fs, ao-simple,
+        ao-margin, ao-efs and gmkl:
+
+        - ``loss`` (svm, fsp-m, fsp-lambda: "hinge", "squared-hinge"; fsmulti: "f1", "prbep", "rec@10", "auc", ...)
+        - ``form`` (fsp-m, fsp-lambda, fs, gmeb, fsmulti, kernels): how the model is written; ``intercept`` (fsp-m,
+          fsp-lambda): False for b = 0; ``sigma`` (all but fsp-m, fsp-lambda, fs, fsl, filters and rfe): binaries for
+          rows on features, which the words above set by themselves
+        - ``R_plus``, ``R_minus`` (gmeb, gmeb-dual, gmeb-nonconvex): bounds on the second moments of each class, above 0
+        - ``alpha`` (fsv, fss): steepness of the smoothed step; ``mu`` (fsb): price of complementarity; ``delta`` (obd):
+          step of the differences
+        - ``offset`` (fsmulti: True for a column of ones; kernels: constant of a polynomial), ``start``, ``kernel``,
+          ``eps``, ``degree`` (kernels), ``svm`` (kernels but gmkl), ``stop`` (ao-efs)
+        - ``step`` (rfe), ``n_neighbors`` (mutual-information, relief), ``seed`` (mutual-information)
+
+        And options of the solver: ``gap``, ``time_limit`` (s), ``iteration_limit``, ``threads``, ``seed``, ``tee``,
+        ``callback``, those of its own by its own names, and of drivers:
+
+        - benders, branch-and-cut, single-tree: ``sub_solver``, ``sub_options``, ``oracle``, ``complicating``,
+          ``blocks``, ``subproblem``, ``coupling``, ``assume_convex``; benders, single-tree: ``master_solver``,
+          ``master_options``, ``patience``, ``cuts``; branch-and-cut: ``lp_solver``, ``lp_options``, ``root_limit``,
+          ``memory``, ``cutoff``, ``within``, ``most_choices``
+        - sla, alternating, multi-start: ``starts``, ``start_range``; sla, alternating: ``tolerance``, ``lp_solver``,
+          ``lp_options``; sla: ``linear_start``, ``master_solver``, ``master_options``, ``master_seconds``; alternating:
+          ``blocks``, ``together``, ``method``; alternating, multi-start: ``warm_start``; multi-start: ``sub_solver``,
+          ``sub_options``
+        - cutting-plane: ``tolerance``, ``assume_convex``, ``separable``, ``lp_solver``, ``lp_options``,
+          ``master_solver``, ``master_options``
+        - two-layer: ``stabilised``, ``risk_tolerance``, ``master_solver``, ``master_options``; row-generation:
+          ``master_solver``, ``master_options``
 
     Returns
     -------

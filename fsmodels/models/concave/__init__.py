@@ -5,7 +5,7 @@ Problem
     v on the size of w:
 
     .. math::
-        & -A w + e \gamma + e \le y,\quad B w - e \gamma + e \le z,\quad y, z \ge 0,\quad -v \le w \le v
+        & -A w + e \gamma + e \le y,\quad B w - e \gamma + e \le z,\quad y, z \ge 0,\quad -v \le w \le v && (5)
 
     With E = e'y/m + e'z/k, lambda in [0, 1) and the step function v_* (1 where v > 0, else 0):
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
@@ -29,6 +29,7 @@ class FsFamily(Linear):
 
     _: KW_ONLY
     compared: tuple[str, ...] = ("fs_objective",)
+    page: str = "concave"
 
     exact: ClassVar[str] = "fs"
     # A higher lambda may cost less: it weighs the error down.
@@ -82,7 +83,11 @@ class Obd(FsFamily):
 
 
 def _robust_lp(data: Dataset, *, penalty: float | None = None, sigma: bool = False) -> pyo.ConcreteModel:
-    """Build the robust LP, for rows on sigma as FS without a price; only the report needs ``penalty``, for (7)."""
+    """Build the robust LP, for rows on sigma as FS without a price.
+
+    ``penalty``: lambda in [0, 1), which only the report needs, for (7). ``sigma``: Build FS, for rows on what is
+    selected.
+    """
     return concave.fs(data, penalty=0.0) if choosing(sigma) else svm.robust_lp(data)
 
 
@@ -117,14 +122,21 @@ def _bilinear(c: LinearClassifier, given: Given, model: Any) -> float:
 _FS = _weighed(lambda c, given, model: len(c.selected))
 _SMOOTH: dict[str, Any] = {"refit": "robust-lp", "settled": ("alpha",)}
 
+
+def _family(
+    name: str, title: str, build: Callable[..., Any], objective: Objective, number: str, **facts: Any
+) -> FsFamily:
+    return FsFamily(name, title, build, objective, numbers=(number, "(5)"), **facts)
+
+
 RECIPES = [
-    FsFamily("robust-lp", "robust linear program, on all features", _robust_lp, _error),
-    FsFamily("fs", "least error and fewest features, exact for few features", concave.fs, _FS, selects=True),
-    FsFamily(
-        "fsl", "the same as a linear program with complementarity", concave.fsl, _FS, selects=True, refit="robust-lp"
+    FsFamily("robust-lp", "robust linear program, on all features", _robust_lp, _error, page="svm", numbers=("(5)",)),
+    _family("fs", "least error and fewest features, exact for few features", concave.fs, _FS, "(7)", selects=True),
+    _family(
+        "fsl", "fs as a linear program with complementarity", concave.fsl, _FS, "(13)", selects=True, refit="robust-lp"
     ),
-    FsFamily("fsv", "the same with a concave exponential", concave.fsv, _weighed(_exponentials), **_SMOOTH),
-    FsFamily("fss", "the same with a sigmoid", concave.fss, _weighed(_sigmoids), **_SMOOTH),
-    FsFamily("fsb", "the same as a bilinear program", concave.fsb, _bilinear, refit="robust-lp", settled=("mu",)),
-    Obd("obd", "robust LP without the features it hardly needs, heuristic", obd.build, _error),
+    _family("fsv", "fs with a concave exponential, local", concave.fsv, _weighed(_exponentials), "(11)", **_SMOOTH),
+    _family("fss", "fs with a sigmoid, local", concave.fss, _weighed(_sigmoids), "(10)", **_SMOOTH),
+    _family("fsb", "fs as a bilinear program", concave.fsb, _bilinear, "(14)", refit="robust-lp", settled=("mu",)),
+    Obd("obd", "robust LP without the features it hardly needs, heuristic", obd.build, _error, page="obd"),
 ]

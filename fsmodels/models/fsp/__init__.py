@@ -70,7 +70,8 @@ Deviations
     1/2 sum w_j^2 in the objective (sigma_j u_j^2 = w_j^2 at binary sigma) and bounds u by W: without it scip,
     whose tolerances let sigma = 1e-7 and u = 1e7, called 18.05 optimal where 21.28 is.
 Class
-    As the table above; with ``sigma`` fixed a convex QP. SUB: convex QP. RMP: MILP.
+    By the form, as in the table: nonconvex MIQCP, MISOCP, convex MIQP; with ``sigma`` fixed a convex QP. SUB: convex
+    QP. RMP: MILP.
 Certificate
     exact, when the solver proves its bound.
 

@@ -71,19 +71,26 @@ def _absolutes(c: LinearClassifier, given: Given, model: Any) -> float:
 
 
 def _svm(data: Dataset, *, C: float = 1.0, loss: str = HINGE, sigma: bool = False) -> pyo.ConcreteModel:
-    """Build the SVM (1), for rows on sigma as FSP-lambda without a price: the best SVM on what they allow."""
+    """Build the SVM (1), for rows on sigma as FSP-lambda without a price: the best SVM on what they allow.
+
+    ``C``, ``loss`` as for ``fsp_lambda``. ``sigma``: Build that, for rows on what is selected.
+    """
     return fsp_lambda(data, penalty=0.0, C=C, loss=loss) if choosing(sigma) else svm.l2_svm(data, C=C, loss=loss)
 
 
+_PAGE: dict[str, Any] = {"page": "fsp", "numbers": ("(FSP-M)",)}
+
 RECIPES = [
-    Linear("svm", "soft-margin SVM on all features", _svm, _squares),
+    Linear("svm", "soft-margin SVM on all features", _svm, _squares, page="svm", numbers=("(1)",)),
     Linear(
         "one-norm-svm",
         "1-norm SVM, a linear program that uses few features",
         svm.one_norm_svm,
         _absolutes,
         compared=("fsp_objective",),
+        page="svm",
+        numbers=("(ONSVM)",),
     ),
-    Fsp("fsp-m", "best SVM on at most M features, exact", fsp_m, _squares, selects=True),
-    Fsp("fsp-lambda", "SVM that pays for each feature, exact", fsp_lambda, _squares, selects=True),
+    Fsp("fsp-m", "best SVM on at most M features, exact", fsp_m, _squares, selects=True, **_PAGE),
+    Fsp("fsp-lambda", "SVM that pays for each feature, exact", fsp_lambda, _squares, selects=True, **_PAGE),
 ]

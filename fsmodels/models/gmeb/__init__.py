@@ -154,8 +154,8 @@ __dir__ = __all__.copy  # what <TAB> offers
 def nonconvex(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -> pyo.ConcreteModel:
     """Build the constrained nonconvex form (11), for NLP solvers from several starts; its optimum is that of (15).
 
-    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``. ``sigma`` must be False: here sigma is the paper's,
-    a scale, and not a binary.
+    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``. ``sigma``: False, as sigma is the paper's here, a
+    scale, and not a binary.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
 def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -> pyo.ConcreteModel:
     """Build the conic dual (16), (17); its optimum equals that of ``primal``, and its multipliers are the classifier.
 
-    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``. ``sigma`` must be False: multipliers exist for
+    ``data``, ``R_plus``, ``R_minus`` and errors as for ``primal``. ``sigma``: False, as multipliers exist for
     continuous models only.
 
     Returns

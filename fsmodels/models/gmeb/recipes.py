@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import pyomo.environ as pyo
@@ -18,6 +18,9 @@ __all__ = ["RECIPES"]
 class Gmeb(Linear):
     """A form of the primal."""
 
+    _: KW_ONLY
+    page: str = "gmeb"
+
     def weights(self, model: Any) -> tuple[FloatArray, float]:
         """Return (w, b) for the data as given, whose columns the model centres."""
         return gmeb.classifier(model)
@@ -26,6 +29,9 @@ class Gmeb(Linear):
 @dataclass(frozen=True)
 class GmebDual(Linear):
     """The dual, whose multipliers are the classifier."""
+
+    _: KW_ONLY
+    page: str = "gmeb"
 
     weighed: ClassVar[bool] = False
 
@@ -51,7 +57,9 @@ def _own(c: LinearClassifier, given: Given, model: Any) -> float:
 
 
 RECIPES = [
-    Gmeb("gmeb", "least loss under bounds on both classes' scaled moments, exact", gmeb.primal, _loss),
-    GmebDual("gmeb-dual", "the same by its conic dual", gmeb.dual, _own),
-    Gmeb("gmeb-nonconvex", "the same before its change of variables", gmeb.nonconvex, _loss),
+    Gmeb(
+        "gmeb", "least loss under bounds on both classes' scaled moments, exact", gmeb.primal, _loss, numbers=("(15)",)
+    ),
+    GmebDual("gmeb-dual", "gmeb by its conic dual, exact", gmeb.dual, _own, numbers=("(16)",)),
+    Gmeb("gmeb-nonconvex", "gmeb before its change of variables, local", gmeb.nonconvex, _loss, numbers=("(11)",)),
 ]

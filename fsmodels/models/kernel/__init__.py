@@ -148,6 +148,10 @@ def full_fs(
         second solve goes on from where the first one ended.
     kernel : {"rbf", "polynomial", "linear"}
         On the weighted features; a polynomial has ``degree`` and ``offset``.
+    degree : int
+        Of a polynomial kernel, at least 1.
+    offset : float
+        What a polynomial kernel adds to the product of two samples, at least 0.
     eps : float
         Half the width of the hinge's smooth part, above 0.
     form : {"oracle", "reduced", "algebra"}

@@ -113,14 +113,15 @@ def _is_still(model: Any, problem: Problem, point: FloatArray, tolerance: float 
     return bool(problem.residual(point, *facts.box()) <= tolerance)
 
 
-def _recipe(name: str, title: str, build: Callable[..., Any]) -> WithKernel:
-    return WithKernel(name, title, build, settled=("eps",))
+def _recipe(name: str, title: str, build: Callable[..., Any], number: str = "(7)") -> WithKernel:
+    numbers = (number, "(8)", "(13)") if number != "(5)" else (number, "(13)")
+    return WithKernel(name, title, build, settled=("eps",), page="kernel", numbers=numbers)
 
 
 RECIPES = [
     _recipe("full-fs", "weights z of the features inside an RBF kernel, with its SVM at once, local", kernel.full_fs),
-    _recipe("ao-simple", "the same, SVM and weights in turn", kernel.ao_simple),
-    _recipe("ao-margin", "the same, with the weights a functional margin", kernel.ao_margin),
-    _recipe("ao-efs", "the same, the weights for the largest functional margin", kernel.ao_efs),
-    _recipe("gmkl", "the same by projected gradient on the value function of the SVM", kernel.gmkl),
+    _recipe("ao-simple", "full-fs, SVM and weights in turn, local", kernel.ao_simple),
+    _recipe("ao-margin", "full-fs in turn, with the weights a functional margin, local", kernel.ao_margin, "(11)"),
+    _recipe("ao-efs", "full-fs in turn, the weights for the largest functional margin, local", kernel.ao_efs, "(12)"),
+    _recipe("gmkl", "full-fs by projected gradient on the value function of the SVM, local", kernel.gmkl, "(5)"),
 ]

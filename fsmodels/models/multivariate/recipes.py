@@ -79,5 +79,7 @@ RECIPES = [
         "least loss of a whole labelling (F1, PRBEP, recall at k, ...) on a budget of features, exact",
         strict.build,
         _regularised_risk,
+        page="multivariate",
+        numbers=("(5)",),
     )
 ]

@@ -40,7 +40,8 @@ def build(
 ) -> pyo.ConcreteModel:
     """Build (5) with B = ``budget``, or B = ``max_features`` for ``run`` to choose from.
 
-    With ``sigma``, binaries that rows may be stated on; then ``max_features`` is a row on them, ``cardinality``.
+    Parameters and errors as for ``fsmulti``. ``max_features``: K, 1..m, at most so many features, by exchanges from the
+    K largest with B = K; with ``sigma`` it is a row on these binaries, ``cardinality``.
 
     Raises ParameterError: both or neither, a form that does not go with ``max_features``, or what ``fsmulti`` refuses.
     """
