@@ -48,7 +48,9 @@ def _path(task: Task, caught: list[warnings.WarningMessage]) -> int:
     questions.show_warnings(caught)
     solved = any(point.has_solution for point in found.points)
     chosen = None
-    if solved and asked.choose is not None:
+    if asked.folds is not None and found.errors is None:
+        complain("Note", "stopped by Ctrl-C before the folds were done, so that there are no held-out errors.")
+    if solved and asked.choose is not None and (asked.choose == "knee" or found.errors is not None):
         chosen = found.knee() if asked.choose == "knee" else found.choose(asked.choose)
     content = found.to_dict()
     if chosen is not None:

@@ -42,7 +42,7 @@ from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside
 from fsmodels.words import listed
-from solvers import SolutionStatus, html
+from solvers import SolutionStatus, StopReason, html
 from solvers import progress as watching
 from solvers.clock import own_clock
 
@@ -245,6 +245,8 @@ def stability(
     with watching.shown(progress):
         with own_clock(), watching.doing("all samples"):
             found = select(data, model, **words)
+        if found.stop_reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
         rows = many(partial(_run, model, words), parts, n_jobs, "run")
     solved = [row.pop("weights") for row in rows]
     weights = pd.DataFrame([w for w in solved if w is not None], columns=list(data.features), dtype=float)
@@ -294,9 +296,14 @@ def _check_level(level: Any) -> None:
 
 
 def _run(model: str, words: dict[str, Any], part: Resample) -> dict[str, Any]:
-    """Return what a run says, in plain numbers, so that a worker can send it."""
+    """Return what a run says, in plain numbers, so that a worker can send it.
+
+    Raises KeyboardInterrupt where Ctrl-C has cut it short: what it had by then is no run of this kind.
+    """
     with own_clock():
         found = select(part.train, model, **words)
+    if found.stop_reason is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
     selected = found.has_solution
     return {
         "selected": list(found.selected) if selected else None,

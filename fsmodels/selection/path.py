@@ -144,15 +144,13 @@ def path(
         found = walk(data, validation)
         rows = [_label(point) | _row(one, validation) for point, one in zip(walk.points, found, strict=False)]
         stopped = len(found) < len(walk.points) or found[-1].stop_reason is StopReason.INTERRUPTED
-        runs = None if stopped or not parts else many(walk.again, parts, n_jobs, "fold")
-    if runs is not None and len(runs) < 2:  # Ctrl-C
-        runs = None
+        runs = [] if stopped or not parts else _of_folds(walk, parts, n_jobs)
     direction = recipe.direction if recipe.runs_solver and set(grid) <= set(recipe.direction) else {}
     if direction:
         _share_bounds(rows, grid, direction)
         told = [(row["bound"], SolutionStatus(row["status"])) for row in rows]
         found = [replace(one, bound=bound, status=status) for one, (bound, status) in zip(found, told, strict=True)]
-    by_point = None if runs is None else [list(of_folds) for of_folds in zip(*runs, strict=True)]
+    by_point = None if len(runs) < 2 else [list(of_folds) for of_folds in zip(*runs, strict=True)]
     return SelectionPath.of(
         rows, list(grid), [replace(one, model=None) for one in found], direction, by_point and by_point[: len(rows)]
     )
@@ -189,11 +187,23 @@ class _Walk:
         return found
 
     def again(self, part: Resample) -> list[tuple[float | None, tuple[str, ...]]]:
-        """Return held-out error and features at each point of one fold; None and none where nothing was found."""
+        """Return held-out error and features at each point of one fold; None and none where nothing was found.
+
+        Raises KeyboardInterrupt where Ctrl-C has cut it short.
+        """
         data = on_one_footing(part.train, self.scale)
         found = self(data, part.held_out)
-        told = [(one.validation_error, one.selected if one.has_solution else ()) for one in found]
-        return told + [(None, ())] * (len(self.points) - len(found))
+        if len(found) < len(self.points) or found[-1].stop_reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        return [(one.validation_error, one.selected if one.has_solution else ()) for one in found]
+
+
+def _of_folds(walk: _Walk, parts: list[Resample], n_jobs: int) -> list[list[Any]]:
+    """Return what the folds say at each point; after Ctrl-C, those that were finished."""
+    try:
+        return many(walk.again, parts, n_jobs, "fold")
+    except KeyboardInterrupt:  # the path itself is there
+        return []
 
 
 @contextmanager

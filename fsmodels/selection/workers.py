@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import numbers
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from itertools import islice
+from multiprocessing import resource_tracker
 from typing import Any
 
 from fsmodels.errors import ParameterError
@@ -71,9 +76,16 @@ def _by_workers(
     calls = (joblib.delayed(_placed)(function, place, item) for place, item in enumerate(items))
     with interrupt.raising(), progress.counted(len(items), what, at_once) as count:
         if get_active_backend()[0].supports_return_generator:
-            for answer in joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(calls):
-                count.one()
-                yield answer
+            with _deaf():
+                answers = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(calls)
+            try:
+                for answer in answers:
+                    count.one()
+                    yield answer
+            finally:
+                with warnings.catch_warnings():  # that calls were cancelled: that is what Ctrl-C asked for
+                    warnings.simplefilter("ignore", UserWarning)
+                    answers.close()
             return
         workers = joblib.Parallel(n_jobs=jobs, batch_size=1)
         while some := list(islice(calls, at_once)):
@@ -82,5 +94,38 @@ def _by_workers(
                 yield answer
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Let processes that are started inside hear nothing of Ctrl-C, which a terminal sends to them too.
+
+    It is for the one that waits for them, and ends them. Here a press waits until this is over.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from joblib.externals.loky.backend import resource_tracker as of_loky
+
+    for tracker in (resource_tracker, of_loky):
+        tracker.ensure_running()  # which it would be in there, and lets Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _leave_no_semaphore() -> None:
+    """Free the semaphore that importing Pyomo has made in a worker: one that is killed would leave it, with a warning.
+
+    A lock of threads does the same for Pyomo, as no process is forked while it is held.
+    """
+    from pyomo.common import dependencies
+
+    lock = getattr(dependencies, "capture_output_lock", None)
+    if type(lock).__module__ == "multiprocessing.synchronize" and multiprocessing.parent_process() is not None:
+        dependencies.capture_output_lock = threading.Lock()
+
+
 def _placed(function: Callable[[Any], Any], place: int, item: Any) -> tuple[int, Any]:
+    _leave_no_semaphore()
     return place, function(item)
