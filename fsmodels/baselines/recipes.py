@@ -62,12 +62,13 @@ class OfBaseline(Recipe):
         return result, Reading(c, None, None, result.status, message, ranking=found.ranking)
 
 
-def _recipe(name: str, title: str, build: Callable[..., Any]) -> OfBaseline:
-    return OfBaseline(name, title, build, page="fsmodels.baselines", numbers=(f"``{build.__name__}``",))
+def _recipe(name: str, title: str, build: Callable[..., Any], *, weighs: bool = False) -> OfBaseline:
+    numbers = (f"``{build.__name__}``",)
+    return OfBaseline(name, title, build, weighs=weighs, page="fsmodels.baselines", numbers=numbers)
 
 
 RECIPES = [
-    _recipe("rfe", "recursive feature elimination, heuristic", baselines.rfe),
+    _recipe("rfe", "recursive feature elimination, heuristic", baselines.rfe, weighs=True),
     _recipe("information-gain", "filter by information gain, heuristic", baselines.information_gain),
     _recipe("mutual-information", "filter by mutual information, heuristic", baselines.mutual_information),
     _recipe("relief", "filter by Relief, heuristic", baselines.relief),

@@ -14,6 +14,7 @@ from typing import Any
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.files import is_file
+from fsmodels.datasets.weighting import BALANCED
 from fsmodels.errors import OptionError, ParameterError
 from fsmodels.selection.sides import KINDS
 from fsmodels.words import check_known_features, listed
@@ -132,6 +133,26 @@ def fair(text: str) -> tuple[str, float]:
             "least 0 in the unit of scores, in which the margin is 1."
         )
     return name, number
+
+
+def class_weight(texts: Sequence[str]) -> str | dict[str, float] | None:
+    """Read ``balanced``, or ``LABEL:W`` several times. Raises ParameterError: neither."""
+    if list(texts) == [BALANCED]:
+        return BALANCED
+    found: dict[str, float] = {}
+    for text in texts:
+        label, colon, weight = text.rpartition(":")
+        number = _number(weight)
+        if not colon or not label or number is None or not number > 0:
+            more = f", which stands alone where it is given (here: {listed(texts)})" if BALANCED in texts else ""
+            raise ParameterError(
+                f'--class-weight "{text}" is no label and weight: write LABEL:W, for example --class-weight ill:5, a '
+                f"number above 0, or --class-weight {BALANCED}{more}."
+            )
+        if label in found:
+            raise ParameterError(f'--class-weight names "{label}" twice: give one weight a class.')
+        found[label] = number
+    return found or None
 
 
 def grouped(text: str, data: Dataset) -> tuple[dict[str, str], int]:

@@ -119,7 +119,7 @@ def describe(data: Dataset) -> str:
     positives = int((data.y > 0).sum())
     return (
         f"{data.name}: {data.n_samples} samples x {data.n_features} features, scale {data.scale.method}; class +1 is "
-        f"{data.positive_label} ({positives} samples)"
+        f"{data.positive_label} ({positives} samples){'' if data.weighting is None else f'; {data.weighting}'}"
     )
 
 

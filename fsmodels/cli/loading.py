@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from fsmodels.cli.arguments import fair, with_interactions
+from fsmodels.cli.arguments import class_weight, fair, with_interactions
 from fsmodels.datasets.bags import Bags
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.dialect import Dialect
@@ -36,7 +36,8 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
     if is_svmlight(path):
         if is_file(path):
             _check_sparse(asked, path)
-        data = on_one_footing(Dataset.from_svmlight(path, asked.positive), asked.scale)
+        data = Dataset.from_svmlight(path, asked.positive).weighted(class_weight=class_weight(asked.class_weight))
+        data = on_one_footing(data, asked.scale)
         return data, {"path": str(path), "target": None, "dropped": []}, None, notes
     facts = {"path": str(path), "target": asked.target, "dropped": asked.drop}
     groups = list(dict.fromkeys(fair(text)[0] for text in asked.fair))
@@ -47,11 +48,17 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
             raise ParameterError("--interactions multiplies columns of samples, and --bags has none: leave one out.")
         if groups:
             raise ParameterError("--fair is about groups of samples, and rows are instances of --bags: leave one out.")
+        if asked.sample_weight is not None or asked.class_weight:
+            raise ParameterError(
+                "--class-weight and --sample-weight are about samples, and rows are instances of --bags, whose model "
+                "weighs none: leave them out."
+            )
         bags = Bags.from_csv(path, asked.bags, asked.target, asked.positive, asked.drop, **dialect(asked))
         embedding = embed(bags.scaled(asked.scale or DEFAULT), asked.sigma)
         return embedding.data, {**facts, "bag": asked.bags, **embedding.facts()}, embedding, notes
     beside = [] if asked.keep_fair else groups
     data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop, beside, **dialect(asked))
+    data = data.weighted(asked.sample_weight, class_weight(asked.class_weight))
     data = on_one_footing(with_interactions(data, asked.interactions), asked.scale)
     data = data.set_aside(*groups, keep=True) if asked.keep_fair else data
     if BAG in data.features:
@@ -90,8 +97,10 @@ def _check_sparse(asked: argparse.Namespace, path: Path) -> None:
         raise ParameterError(
             f'--{next(iter(said))} says how a table is read, and "{path}" is in libsvm format: leave it out.'
         )
-    if asked.target != "target" or asked.drop or asked.fair or asked.interactions or asked.bags is not None:
+    named = asked.fair or asked.interactions or asked.bags is not None or asked.sample_weight is not None
+    if asked.target != "target" or asked.drop or named:
         option = "--bags" if asked.bags is not None else "--drop" if asked.drop else "--target"
+        option = "--sample-weight" if asked.sample_weight is not None else option
         option = "--fair" if asked.fair else "--interactions" if asked.interactions else option
         raise ParameterError(
             f'{option} needs columns with names, and the libsvm-format file "{path}" has none: the label is '

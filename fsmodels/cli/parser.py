@@ -199,6 +199,17 @@ def _reading(command: argparse.ArgumentParser) -> None:
         "--drop", action="append", default=[], metavar="A,B,..", help="leave columns out; may be repeated"
     )
     group.add_argument(
+        "--class-weight",
+        action="append",
+        default=[],
+        metavar="LABEL:W",
+        help="what a mistake costs in that class (1 where it is not said), or balanced: both classes as much as the "
+        "other; may be repeated",
+    )
+    group.add_argument(
+        "--sample-weight", metavar="COL", help="column of how often each row counts, which is then no feature"
+    )
+    group.add_argument(
         "--interactions",
         action="append",
         default=[],

@@ -484,6 +484,7 @@ class Dataset:
         """
         data = self
         if isinstance(sample_weight, str) and sample_weight not in self.aside:
+            check_known_features([sample_weight], self.features, "sample_weight")
             data = self.set_aside(sample_weight)
         made = weighting(sample_weight, class_weight, data.y, data.aside, (data.negative_label, data.positive_label))
         return replace(data, weighting=made)
@@ -513,12 +514,16 @@ class Dataset:
     def members(self, groups: str | ArrayLike) -> dict[str, NDArray[np.intp]]:
         """Return the rows of each group of samples: a column that lies aside, or one value a sample.
 
+        A group whose samples all have weight 0 is none.
+
         Examples
         --------
         >>> {sex: len(rows) for sex, rows in load_dataset("cleveland").set_aside("sex").members("sex").items()}
         {'0': 96, '1': 201}
         """
-        return beside.members(groups, self.aside, self.features, self.n_samples)
+        found = beside.members(groups, self.aside, self.features, self.n_samples)
+        counts = self.multiplicity
+        return found if counts is None else {name: rows for name, rows in found.items() if counts[rows].any()}
 
     def with_aside(self, **columns: ArrayLike) -> "Dataset":
         """Keep columns beside the features, one value a sample.

@@ -50,11 +50,13 @@ def reweighted(data: Dataset, sample_weight: Any = None, class_weight: Any = Non
     if sample_weight is None and class_weight is None:
         return data
     has, new = data.weighting, data.weighted(sample_weight, class_weight)
-    if has is None or new.weighting is None or None not in (sample_weight, class_weight):
+    if has is None or new.weighting is None:
         return new
-    kept: dict[str, Any] = {"by_class": has.by_class}
+    kept: dict[str, Any] = {}
     if sample_weight is None:
         kept = {"given": has.given, "column": has.column}
+    elif class_weight is None:
+        kept = {"by_class": has.by_class}
     return replace(new, weighting=replace(new.weighting, **kept))
 
 

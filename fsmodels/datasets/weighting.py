@@ -83,14 +83,15 @@ class Weighting:
 
     @property
     def words(self) -> dict[str, Any]:
-        """What a report says: rules as they are, and of weights given one by one only where they came from."""
+        """What a report says: rules as they are; of weights given one by one the column, or True."""
         told: dict[str, Any] = {}
         if isinstance(self.by_class, str):
             told["class_weight"] = self.by_class
         elif self.by_class is not None:
-            told["class_weight"] = {_name(label): c for label, c in zip(self.labels, self.by_class, strict=True)}
+            labels = (-1, 1) if isinstance(self.labels[0], tuple) else self.labels
+            told["class_weight"] = {str(label): c for label, c in zip(labels, self.by_class, strict=True)}
         if self.given is not None:
-            told["sample_weight"] = self.column or "one a sample"
+            told["sample_weight"] = self.column or True
         return told
 
     def __str__(self) -> str:
@@ -98,6 +99,8 @@ class Weighting:
         rule = told.get("class_weight")
         if isinstance(rule, dict):
             told["class_weight"] = ", ".join(f"{label}: {c:g}" for label, c in rule.items())
+        if told.get("sample_weight") is True:
+            told["sample_weight"] = "one a sample"
         return "; ".join(f"{key} {value}" for key, value in told.items())
 
 
@@ -126,10 +129,6 @@ def check_classes(weights: FloatArray, y: FloatArray) -> None:
                 f"The sample weights are 0 for all {int(rows.sum())} samples of class {sign}, which leaves one class: "
                 "give a number above 0 to some sample of each."
             )
-
-
-def _name(label: object) -> str:
-    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def _sealed(values: FloatArray) -> FloatArray:
@@ -191,7 +190,7 @@ def class_weights(wanted: Any, negative: object, positive: object) -> ClassWeigh
         if unknown := [key for key in wanted if key not in named]:
             raise ParameterError(
                 f'class_weight: "{short(str(unknown[0]))}" is no label of the data. Labels: {listed([*ours, positive])}'
-                " (or -1 and 1): give a weight for one or both."
+                f"{'' if {-1, 1} <= {*ours, positive} else ' (or -1 and 1)'}: give a weight for one or both."
             )
         sides = {key: sign == 1 for key, sign in named.items()}
     found: dict[bool, float] = {}

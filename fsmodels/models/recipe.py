@@ -66,6 +66,7 @@ class Recipe:
     - ``build``: ``build(data, *, parameters)``, whose signature says which parameters there are.
     - ``selects``: whether the model has ``sigma``, so that side constraints can be stated. Others have it on demand, by
       ``sigma=True`` of ``build``.
+    - ``weighs``: whether it honours weights of samples (``Dataset.weighted``), or refuses them.
     - ``rows``: whether a method without a model takes a model of the rows on a sigma in its place.
     - ``compared``: attributes of a ``Selection`` by which it is compared with other models.
     - ``settled``: parameters of the model to report besides those given: their defaults, or what the driver has set.
@@ -79,6 +80,7 @@ class Recipe:
     build: Callable[..., Any]
     _: KW_ONLY
     selects: bool = False
+    weighs: bool = False
     rows: bool = False
     compared: tuple[str, ...] = ()
     settled: tuple[str, ...] = ()
@@ -161,6 +163,8 @@ class Linear(Recipe):
     """
 
     objective: Objective
+    _: KW_ONLY
+    weighs: bool = True
 
     weighed: ClassVar[bool] = True
 

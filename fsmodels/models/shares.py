@@ -21,7 +21,7 @@ import numpy as np
 
 from fsmodels.datasets.dataset import Dataset
 
-__all__ = ["class_shares", "slack_weights"]
+__all__ = ["class_shares", "mean_of", "slack_weights"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -29,6 +29,14 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 def slack_weights(data: Dataset) -> Array:
     """Return s (l,), by which the slacks of a sum are multiplied: 1 for all where the data have no weights."""
     return np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
+
+
+def mean_of(data: Dataset, rows: Any, values: Any) -> Any:
+    """Return the mean over some rows of values of shape (l, ...), dense or CSR, rows as often as they count."""
+    if data.multiplicity is None:
+        return values[rows].mean(axis=0)
+    g = data.multiplicity[rows]
+    return g @ values[rows] / g.sum()
 
 
 def class_shares(data: Dataset) -> Array:

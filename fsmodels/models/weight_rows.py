@@ -17,6 +17,7 @@ import pyomo.environ as pyo
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
+from fsmodels.models.shares import mean_of
 from fsmodels.words import check_known_features
 
 __all__ = ["fair", "signs"]
@@ -78,7 +79,8 @@ def fair(model: pyo.ConcreteModel, data: Dataset, groups: Any, limit: float) -> 
 
     .. math:: -\epsilon \le w \cdot (\bar x_A - \bar x_B) \le \epsilon,
 
-    one row on w, as b cancels. Of more than two groups every pair has its row.
+    one row on w, as b cancels. Of more than two groups every pair has its row. Samples count as often as their weights
+    say that were given one by one.
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ def fair(model: pyo.ConcreteModel, data: Dataset, groups: Any, limit: float) -> 
         raise InfeasibleParameter(f"fair: limit={limit:g} is below 0, which no weights satisfy: give at least 0.")
     own = data.select_features(list(w)) if tuple(w) != data.features else data
     sizes = np.asarray(abs(own.X).mean(axis=0)).ravel()
-    means = {name: np.asarray(own.X[rows].mean(axis=0)).ravel() for name, rows in data.members(groups).items()}
+    means = {name: np.asarray(mean_of(data, rows, own.X)).ravel() for name, rows in data.members(groups).items()}
 
     def row(m: pyo.ConcreteModel, one: str, other: str) -> Any:
         apart = means[one] - means[other]

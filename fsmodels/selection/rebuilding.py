@@ -27,7 +27,7 @@ def rebuilt(told: dict[str, Any], space: Dataset, data: Dataset) -> pyo.Concrete
     if "budget_features" in parameters:
         parameters.pop("budget", None)
         sides["budget"] = [parameters.pop("budget_features"), *sides.get("budget", [])]
-    given = dataset(data)
+    given = _weighed(dataset(data), about.get("weights") or {})
     for row in sides.get("fair", ()):
         given = given if row[0] in given.aside else beside(given, [row])[0]
     if (given.n_samples, len(space.features)) != (about["samples"], about["features"]):
@@ -36,3 +36,18 @@ def rebuilt(told: dict[str, Any], space: Dataset, data: Dataset) -> pyo.Concrete
     scaled = space.apply_scale_to(given)
     own = {name: value for name, value in parameters.items() if name in recipe.parameters or name == "max_features"}
     return prepared(scaled, told["model"], **own, **sides).model
+
+
+def _weighed(data: Dataset, words: dict[str, Any]) -> Dataset:
+    """Return the data with the weights of a report's words.
+
+    Raises DataError: they were given one by one, and the data have none.
+    """
+    column = words.get("sample_weight")
+    if column is True and data.multiplicity is None:
+        raise DataError(
+            f'The selection is of samples with a weight each, and data "{data.name}" have none: give them with those '
+            "of then, data.weighted(sample_weight)."
+        )
+    given = column if isinstance(column, str) else data.multiplicity if column else None
+    return data.weighted(given, words.get("class_weight"))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fsmodels.models.shares import mean_of
 from fsmodels.selection.outcome import Outcome
 from fsmodels.version import __version__
 from fsmodels.words import listed
@@ -39,6 +40,7 @@ def contract(found: Outcome) -> dict[str, Any]:
             "positive_label": data.positive_label,
             "negative_label": data.negative_label,
             "positive_guessed": data.positive_guessed,
+            "weights": None if data.weighting is None else data.weighting.words,
         },
         "parameters": found.parameters,
         "solver": {"name": result.solver, "options": {k: v for k, v in result.options.items() if k != "tee"}},
@@ -182,6 +184,8 @@ def guess(data: Dataset) -> str:
 def facts(found: Outcome) -> list[tuple[str, str]]:
     """Return what is known besides the weights: (name, value) for people."""
     rows = [classes(found)]
+    if found.data.weighting is not None:
+        rows.append(("Weights of samples", str(found.data.weighting)))
     if found.objective is not None:
         rows += [("Objective", number(found.objective)), ("Proven bound", number(found.bound))]
         rows += [("Gap", percent(found.gap))]
@@ -220,7 +224,8 @@ def mean_scores(found: Outcome) -> list[tuple[str, str]]:
     told, scores = [], found.decision(found.data)
     for name in dict.fromkeys(row["by"] for row in found.parameters.get("fair", ())):
         parts = [
-            f"{group} {number(float(scores[rows].mean()))} ({percent(float((scores[rows] > 0).mean()))} class +1)"
+            f"{group} {number(float(mean_of(found.data, rows, scores)))} "
+            f"({percent(float(mean_of(found.data, rows, scores > 0)))} class +1)"
             for group, rows in found.data.members(name).items()
         ]
         told.append((name, ", ".join(parts)))

@@ -10,7 +10,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from fsmodels.checks import choice, feature_count
-from fsmodels.datasets.checks import dataset
+from fsmodels.datasets.checks import dataset, unweighted
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing, reweighted
 from fsmodels.errors import NoSelection, ParameterError
@@ -268,6 +268,8 @@ def prepared(
         raise ParameterError(f"progress is {type(progress).__name__}: give True or False.")
     recipe = find(model)
     recipe.refuse(given)
+    if not recipe.weighs:
+        unweighted(data, f'Model "{recipe.name}"')
     budget, rows_of_costs = (budget, ()) if isinstance(budget, numbers.Number) else number_and_rows(budget)
     if isinstance(budget, numbers.Number):
         if "budget" not in recipe.parameters:

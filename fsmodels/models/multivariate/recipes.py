@@ -81,5 +81,6 @@ RECIPES = [
         _regularised_risk,
         page="multivariate",
         numbers=("(5)",),
+        weighs=False,
     )
 ]

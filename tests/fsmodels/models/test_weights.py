@@ -14,24 +14,7 @@ from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.recipes import MODELS
 
 SQUARED = "squared-hinge"
-# Models by name that weigh samples; all others refuse.
-WEIGHING = [
-    "svm",
-    "one-norm-svm",
-    "fsp-m",
-    "fsp-lambda",
-    "robust-lp",
-    "fs",
-    "fsl",
-    "fsv",
-    "fss",
-    "fsb",
-    "obd",
-    "gmeb",
-    "gmeb-dual",
-    "gmeb-nonconvex",
-    "rfe",
-]
+WEIGHING = [name for name, recipe in MODELS.items() if recipe.weighs]
 GIVEN = {"max_features": 2, "penalty": 0.1, "C": 0.7, "R_plus": 2.0, "R_minus": 2.0}
 CLASSES = {1: 2.5}
 
