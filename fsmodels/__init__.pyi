@@ -23,6 +23,7 @@ from fsmodels.insight.price import Price, Prices, price_of
 from fsmodels.insight.stability import stability, stability_index
 from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
 from fsmodels.models.multivariate import measures
+from fsmodels.page.report import Page, report
 from fsmodels.selection.described import describe
 from fsmodels.selection.path import path
 from fsmodels.selection.saved import load_selection
@@ -43,6 +44,7 @@ __all__ = [
     "Necessity",
     "NoSelection",
     "OptionError",
+    "Page",
     "ParameterError",
     "Price",
     "Prices",
@@ -77,6 +79,7 @@ __all__ = [
     "rankings",
     "read_costs",
     "read_groups",
+    "report",
     "select",
     "show",
     "side_constraints",

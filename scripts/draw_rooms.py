@@ -43,6 +43,7 @@ FLOORS = [
     "fsmodels.selection",
     "fsmodels.insight fsmodels.sklearn",
     "fsmodels.evaluation",
+    "fsmodels.page",
     "fsmodels.cli",
     "fsmodels",
 ]

@@ -101,4 +101,8 @@ def _command(asked: argparse.Namespace, words: list[str], caught: list[warnings.
         return predict.run(asked)
     if asked.command in ("path", "stability"):
         return repeated.run(asked, words, caught)
+    if asked.command == "report":
+        with progress.doing("loading"):
+            from fsmodels.cli import report
+        return report.run(asked, words, caught)
     return questions.run(asked, words, caught)

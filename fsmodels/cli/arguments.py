@@ -5,6 +5,7 @@ Feature names may hold ``:`` and ``=``; they are matched against the names that 
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import itertools
 import math
@@ -240,9 +241,11 @@ def penalties(words: Sequence[str], features: Sequence[str]) -> Any:
     return penalty(words, features)
 
 
-def files(budgets: Sequence[str], penalties: Sequence[str]) -> list[Path]:
-    """Return the cost files that budgets and penalties name."""
-    return [Path(text.rpartition(":")[0]) for text in budgets] + [Path(word) for word in penalties if _is_costs(word)]
+def files(asked: argparse.Namespace) -> list[Path]:
+    """Return the files that budgets, penalties and groups name."""
+    groups = [source for text in asked.at_most_of_group if (source := text.rpartition(":")[0])]
+    costs = [text.rpartition(":")[0] for text in asked.budget] + [word for word in asked.penalty if _is_costs(word)]
+    return [Path(source) for source in [*costs, *(s for s in groups if not s.startswith("correlation="))]]
 
 
 def _is_costs(word: str) -> bool:

@@ -26,7 +26,7 @@ class Task:
     """A command's words, read.
 
     ``facts``: of the data, for the JSON file. ``given``: parameters, side constraints, solver and options, as
-    ``select`` takes them. ``file``: where the answer is written, if anywhere.
+    ``select`` takes them. ``file``: where the answer is written, if anywhere. ``notes``: what was said of the data.
     """
 
     asked: argparse.Namespace
@@ -37,6 +37,7 @@ class Task:
     file: ResultFile | None
     console: Console
     runs_solver: bool
+    notes: list[str]
 
     @property
     def shows(self) -> bool:
@@ -54,7 +55,7 @@ def read(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warn
     file, out = _result_file(asked), console()
     with interrupt.raising(), progress.shown(not asked.quiet), progress.doing(f"reading {asked.data}"):
         data, facts, embedding, notes = loading.load(asked)
-    tell(data, notes, caught, signs=not (asked.quiet and asked.json is None))
+    notes = tell(data, notes, caught, signs=not (asked.quiet and asked.json is None))
     if not asked.quiet:
         out.print(describe(data) if embedding is None else repr(embedding), soft_wrap=True)
     parameters = {name: getattr(asked, p.given_as) for name, p in PARAMETERS.items()}
@@ -78,16 +79,21 @@ def read(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warn
     }
     runs_solver = asked.model not in MODELS or MODELS[asked.model].runs_solver
     given = {**parameters, **sides, "solver": asked.solver, **_options(asked, words, runs_solver)}
-    return Task(asked, data, facts, embedding, given, file, out, runs_solver)
+    return Task(asked, data, facts, embedding, given, file, out, runs_solver, notes)
 
 
-def tell(data: Dataset, notes: list[str], caught: list[warnings.WarningMessage], *, signs: bool) -> None:
-    """Write notes on the data to standard error; ``signs``: whether any sign of a weight will be shown."""
+def tell(data: Dataset, notes: list[str], caught: list[warnings.WarningMessage], *, signs: bool) -> list[str]:
+    """Write notes on the data to standard error; ``signs``: whether any sign of a weight will be shown.
+
+    Return those on the data themselves.
+    """
     for note in notes:
         complain("Note", note)
     if data.positive_guessed and signs:
         complain("Note", report.guess(data))
+    told = [str(warning.message) for warning in caught if issubclass(warning.category, DataWarning)]
     show_warnings(caught)
+    return [*notes, *dict.fromkeys(told)]
 
 
 def _options(asked: argparse.Namespace, words: list[str], runs_solver: bool) -> dict[str, Any]:
@@ -110,7 +116,7 @@ def _result_file(asked: argparse.Namespace) -> ResultFile | None:
         if asked.force:
             raise OptionError("--force lets the file of --json be replaced: give --json FILE with it.")
         return None
-    inputs = [loading.source(asked)[0], *arguments.files(asked.budget, asked.penalty)]
+    inputs = [loading.source(asked)[0], *arguments.files(asked)]
     return ResultFile(asked.json, inputs, force=asked.force)
 
 

@@ -90,7 +90,7 @@ def judgement(task: Task, words: list[str]) -> Judge:
     if judged_at_all and not task.runs_solver and "seed" not in find(asked.model).parameters:
         task.given.pop("seed", None)  # it is of the samples alone
     if asked.checkpoint is not None:
-        others = [loading.source(asked)[0], *arguments.files(asked.budget, asked.penalty)]
+        others = [loading.source(asked)[0], *arguments.files(asked)]
         check_target("--checkpoint", asked.checkpoint, [*others, *([asked.json] if asked.json else [])])
     if asked.cv is not None:  # refused before the selection, not after it
         parts_of(task.data, asked.cv, asked.repeats or 1, asked.seed or 0)

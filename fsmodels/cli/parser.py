@@ -57,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
         help="write a proof that fsmodels verify FILE DATA checks (fsp-m, fsp-lambda)",
     )
     _repeated(commands)
+    _report(commands)
     _questions(commands)
     return whole
 
@@ -120,6 +121,27 @@ def _repeated(commands: Any) -> None:
     _table(predict)
     predict.add_argument("--target", metavar="COL", help="column of the true labels: report the error")
     predict.add_argument("--out", type=Path, metavar="FILE", help="write to a file (default: standard output)")
+
+
+def _report(commands: Any) -> None:
+    """Add the command that writes a page."""
+    page = commands.add_parser(
+        "report",
+        help="one page for whoever decides: features, honest error, proof, what-ifs",
+        description="Select, and write one self-contained HTML page: features with units, errors on samples not seen, "
+        "what is proven, what if, and the command that makes it again.",
+        epilog=f"{EXIT_CODES}Example: fsmodels report wdbc --max-features 3 --html wdbc.html",
+    )
+    page.add_argument("--html", type=Path, required=True, metavar="FILE", help="the page to write")
+    page.add_argument("--cv", type=int, default=5, metavar="K", help="parts for the held-out error, or 0 (default 5)")
+    page.add_argument(
+        "--max-path", type=int, metavar="K", help="most features to try; 0: only --max-features (default: twice these)"
+    )
+    page.add_argument(
+        "--what-if", type=float, metavar="S", help="seconds for what-ifs; 0: none (default: those of --time-limit)"
+    )
+    _workers(page)
+    a_solve(page, model="fsp-m", each="solve")
 
 
 def _workers(command: argparse.ArgumentParser) -> None:

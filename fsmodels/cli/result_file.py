@@ -44,13 +44,13 @@ class ResultFile:
     """Where a result goes; everything that can be refused is refused before the run.
 
     ``path``: as the user wrote it; a symbolic link is followed, and what is no regular file (``/dev/stdout``, a pipe)
-    is written to as it is. ``inputs``: files that the run reads. ``force``: whether a run without a solution may
-    replace a file that has one. Raises ParameterError if the file cannot be written, or is one of the inputs, whatever
-    their names.
+    is written to as it is. ``inputs``: files that the run reads, or writes otherwise. ``force``: whether a run without
+    a solution may replace a file that has one. ``option``: what named it. Raises ParameterError if the file cannot be
+    written, or is one of the inputs, whatever their names.
     """
 
-    def __init__(self, path: Path, inputs: Iterable[Path], *, force: bool) -> None:
-        self.path, self.force = path, force
+    def __init__(self, path: Path, inputs: Iterable[Path], *, force: bool, option: str = "--json") -> None:
+        self.path, self.force, self.option = path, force, option
         try:
             self._check(inputs)
         except ParameterError:
@@ -58,7 +58,7 @@ class ResultFile:
         except (OSError, ValueError) as error:  # ValueError: a name with a null byte
             why = getattr(error, "strerror", None) or error
             raise ParameterError(
-                f'--json "{path}" cannot be written ({why}): give a file in a folder that exists and takes files.'
+                f'{option} "{path}" cannot be written ({why}): give a file in a folder that exists and takes files.'
             ) from None
 
     def _check(self, inputs: Iterable[Path]) -> None:
@@ -71,7 +71,7 @@ class ResultFile:
             for other in inputs:
                 if other.exists() and os.path.samefile(other, self.path):
                     raise ParameterError(
-                        f'--json "{self.path}" is the file "{other}" that this run reads: give another file.'
+                        f'{self.option} "{self.path}" is the file "{other}" that this run reads: give another file.'
                     )
             if stat.S_ISDIR(self._mode):
                 raise IsADirectoryError(21, "it is a folder")
@@ -95,18 +95,20 @@ class ResultFile:
         text = (json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode(
             "utf-8", "backslashreplace"
         )
+        if not has_solution and not self.force and self._may_hold_solution():
+            return f'"{self.path}" is left as it was, as this run has no solution to put there: --force replaces it.'
+        return self.put(text)
+
+    def put(self, text: bytes) -> str:
+        """Write bytes; return what to tell the user where they were not, else nothing."""
         try:
-            if not has_solution and not self.force and self._may_hold_solution():
-                return (
-                    f'"{self.path}" is left as it was, as this run has no solution to put there: --force replaces it.'
-                )
             if self._is_file:
                 self._replace(text)
             else:
                 self.path.write_bytes(text)
         except OSError as error:
             kept = "; what was there is as it was" if self._mode is not None and self._is_file else ""
-            return f'cannot write "{self.path}" ({error.strerror}){kept}: give another file with --json.'
+            return f'cannot write "{self.path}" ({error.strerror}){kept}: give another file with {self.option}.'
         return ""
 
     def _replace(self, text: bytes) -> None:
@@ -131,6 +133,8 @@ class ResultFile:
             old = self._real.read_bytes() if self._is_file else b""
         except FileNotFoundError:
             return False
+        except OSError:
+            return True
         if not old.strip():
             return False
         try:

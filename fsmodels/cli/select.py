@@ -131,7 +131,7 @@ def _check_certificate(asked: argparse.Namespace) -> None:
         raise ParameterError(
             f"--certificate is written for {listed(FAMILIES)} with rows on features, not for {what}: leave it out."
         )
-    others = [loading.source(asked)[0], *arguments.files(asked.budget, asked.penalty)]
+    others = [loading.source(asked)[0], *arguments.files(asked)]
     check_target("--certificate", asked.certificate, [*others, *([asked.json] if asked.json else [])])
 
 

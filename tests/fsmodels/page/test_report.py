@@ -1,0 +1,250 @@
+"""What a report says is what was found; names of the data are text and nothing else."""
+
+import hashlib
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fsmodels as fs
+from fsmodels.page import told
+from fsmodels.page.provenance import values_hash
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"quoted\" & 'single'",
+    "{{ 7 * 7 }} {% raw %}",
+    "$x^{2$ \\frac",
+    "\u05d0\u05d1\u05d2 \u202e reversed",
+    "n" * 200,
+    "]]> --><!-- </style></svg>",
+    "a\x00b\x1bc",
+]
+VOID = {"meta", "link", "br", "wbr", "hr", "img", "input"}
+
+
+class Reader(HTMLParser):
+    """Tags and attributes of a page, and its text by the element it is in."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.attributes, self.text, self.open = [], [], [], []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, *pair) for pair in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    @property
+    def words(self):
+        return " ".join("".join(self.text).split())
+
+
+def table(columns, rows=48, seed=3, labels=("well", "ill")):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, len(columns)))
+    y = np.where(X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=rows) > 0, labels[1], labels[0])
+    return pd.DataFrame(X, columns=columns), y
+
+
+def small(**given):
+    X, y = table(["age", "dose", "mass", "height"])
+    data = fs.Dataset.from_frame(X.assign(target=y), positive="ill", name="patients")
+    return data, fs.report(data, **{"max_features": 2, "cv": 3, "max_path": 3, **given})
+
+
+@pytest.fixture(scope="module")
+def made():
+    return small()
+
+
+def test_it_selects_what_select_does(made):
+    data, page = made
+    assert page.found.selected == fs.select(data, max_features=2).selected
+    assert page.findings.missing == {}
+
+
+def test_sections_tables_and_pictures_are_there_and_closed(made):
+    read = Reader(made[1].html)
+    assert not read.open
+    assert read.tags.count("h1") == 1
+    assert [value for tag, key, value in read.attributes if tag == "h2" and key == "id"] == [
+        "short", "question", "data", "features", "errors", "certainty", "path", "what-if", "made",
+    ]  # fmt: skip
+    assert read.tags.count("svg") == read.tags.count("figcaption") == 3
+    ids = [value for _, key, value in read.attributes if key == "id"]
+    assert len(ids) == len(set(ids))
+    named = {f"#{value}" for value in ids}
+    assert {value for _, key, value in read.attributes if key == "href"} <= named
+    heads = [value for tag, key, value in read.attributes if tag == "th" and key == "scope"]
+    assert len(heads) == read.tags.count("th")
+
+
+def test_it_asks_for_nothing_from_elsewhere(made):
+    read = Reader(made[1].html)
+    assert not {"script", "link", "img", "iframe", "object", "embed", "base", "form"} & set(read.tags)
+    assert not [a for a in read.attributes if a[1] in ("src", "srcset", "action", "data", "poster")]
+    assert not [a for a in read.attributes if a[1].startswith("on")]
+    assert "http://" not in made[1].html.replace("http-equiv", "")
+    policy = dict(made_policy(read))
+    assert policy["default-src"] == "'none'"
+    assert "@import" not in made[1].html
+
+
+def made_policy(read):
+    (content,) = [value for tag, key, value in read.attributes if key == "content" and "default-src" in value]
+    return [part.strip().split(" ", 1) for part in content.split(";")]
+
+
+def test_numbers_are_those_of_the_parts(made):
+    data, page = made
+    words, found = Reader(page.html).words, page.found
+    again = fs.path(data, max_features=[1, 2, 3], folds=3, seed=0)
+    for row in again.reset_index().to_dict("records"):
+        assert f"{100 * row['cv_error']:.1f}% ± {100 * row['cv_se']:.1f}" in words
+    for feature, weight in found.weights_original.items():
+        assert f"{'+' if weight > 0 else '−'} {abs(weight):.6g} × {feature}" in words
+    wrong = sum(found.predict(data) != data.y)
+    assert f"({wrong} of {len(data)} samples)" in words
+    assert values_hash(data) in words
+
+
+def test_a_rule_copied_from_the_page_decides_as_the_selection_does(made):
+    data, page = made
+    words = Reader(page.html).words
+    terms = words.split("score = ")[1].split(" Above 0")[0].replace("−", "-")
+    score = 0.0
+    for term in terms.replace("+ ", "|+").replace("- ", "|-").split("|")[1:]:
+        value, _, feature = term.strip().partition(" × ")
+        column = data.X[:, data.features.index(feature)] if feature else 1.0
+        score = score + float(value) * column
+    assert ((score > 0) == (page.found.predict(data) > 0)).all()
+
+
+def test_costs_of_leaving_out_enclose_those_of_enumeration(made):
+    data, page = made
+    value = page.found.objective
+    for cost in page.findings.what_ifs.features:
+        other = fs.select(data, max_features=2, force_out=[cost.what])
+        assert cost.instead == other.selected
+        assert cost.least - 1e-4 <= (other.objective - value) / value <= cost.most + 1e-4
+
+
+def test_side_constraints_are_told_and_priced():
+    data, page = small(excludes=[("age", "dose")], force_in=["mass"], signs={"dose": "-"}, cv=0, max_path=0)
+    words = Reader(page.html).words
+    assert "Not both age and dose." in words
+    assert "mass must be among the features." in words
+    assert "Higher dose may only speak for well." in words
+    rules = {cost.what.kind: cost for cost in page.findings.what_ifs.rules}
+    assert set(rules) == {"excludes", "force_in", "signs"}
+    rows = {"excludes": [("age", "dose")], "force_in": ["mass"], "signs": {"dose": "-"}}
+    for kind, cost in rules.items():
+        rest = {other: row for other, row in rows.items() if other != kind}
+        free = fs.select(data, max_features=2, **rest)
+        assert cost.instead == free.selected
+        share = (page.found.objective - free.objective) / page.found.objective
+        assert cost.least - 1e-4 <= share <= cost.most + 1e-4
+    assert "mass" not in [cost.what for cost in page.findings.what_ifs.features]  # it may not be left out
+
+
+@pytest.mark.parametrize("model", ["fsp-m", "one-norm-svm"])
+def test_names_of_the_data_are_text_and_nothing_else(model):
+    X, y = table(HOSTILE, rows=60, labels=("<b>well</b>", '"><img src=x onerror=alert(2)>'))
+    data = fs.Dataset.from_arrays(X.to_numpy(), y, features=HOSTILE, name="<i>data</i>", positive=min(y))
+    words = {"max_features": 8, "max_path": 0} if model == "fsp-m" else {}
+    page = fs.report(data, model, cv=2, what_ifs=5, **words)
+    read = Reader(page.html)
+    assert not read.open
+    assert not {"script", "img", "i", "b"} & set(read.tags)
+    assert not [a for a in read.attributes if a[1].startswith("on") or a[1] == "src"]
+    for feature in page.found.selected:
+        assert " ".join(told.legible(feature).split()) in read.words
+    assert "49" not in [cell.strip() for cell in read.text]
+    assert "\u202e" not in page.html
+    assert "\x00" not in page.html
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "said"),
+    [
+        ("rfe", {"max_features": 2, "seed": 3}, "rule of thumb"),
+        ("relief", {"max_features": 2}, "rule of thumb"),
+        ("svm", {}, "How do all 4 features together"),
+        ("fsp-lambda", {"penalty": 2.0}, "proven, not estimated"),
+        ("full-fs", {"penalty": 0.5, "C": 1.0}, "The rule is curved"),
+        ("gmeb", {"R_plus": 1.0, "R_minus": 1.0}, "criterion"),
+        ("fsv", {"penalty": 0.2}, "Nothing is proven about"),
+        ("fsmulti", {"max_features": 2}, "proven"),
+        ("one-norm-svm", {"C": 0.1}, "criterion"),
+    ],
+)
+def test_every_kind_of_model_has_a_true_page(model, given, said):
+    _, page = small(**{"model": model, "max_features": None, "cv": 2, "max_path": None, **given})
+    read = Reader(page.html)
+    assert not read.open
+    assert said in read.words
+    if page.found.gap is None and page.findings.certified is None:
+        assert "It is proven" not in read.words
+    for part, why in page.findings.missing.items():
+        assert why in read.words, part
+
+
+def test_a_stopped_search_says_how_far_it_may_be_from_the_best():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 40))
+    y = np.where(X[:, :8].sum(axis=1) + 2 * rng.normal(size=120) > 0, 1, -1)
+    data = fs.Dataset.from_arrays(X, y)
+    page = fs.report(data, max_features=8, cv=0, max_path=0, what_ifs=0, iteration_limit=1)
+    words = Reader(page.html).words
+    assert page.found.gap > 1e-3
+    assert f"by more than {told.points(page.found.gap)}" in words
+    assert "The search ended at its limit of steps." in words
+    assert "not estimated" not in words
+    assert "cv = 0" in words
+
+
+def test_no_selection_is_no_page():
+    with pytest.raises(fs.NoSelection, match=r"[Ii]nfeasible|[Nn]o selection"):
+        small(force_in=["age", "dose", "mass"])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"cv": 1}, "cv=1"),
+        ({"cv": 500}, "cv=0"),
+        ({"max_path": 9}, "max_path=9"),
+        ({"what_ifs": -1}, "what_ifs=-1"),
+        ({"time_limit": 0}, "time_limit=0"),
+        ({"model": "nonsense"}, "not known"),
+        ({"source": "nowhere.csv"}, "nowhere.csv"),
+        ({"C": -1}, "C=-1"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_it_begins(given, said):
+    with pytest.raises(fs.ParameterError, match=said):
+        small(**given)
+
+
+def test_the_hash_is_that_of_the_file(tmp_path):
+    X, y = table(["age", "dose"])
+    file = tmp_path / "p.csv"
+    X.assign(target=y).to_csv(file, index=False)
+    page = fs.report(fs.Dataset.from_csv(file), max_features=1, cv=0, max_path=0, what_ifs=0, source=file)
+    assert hashlib.sha256(file.read_bytes()).hexdigest() in page.html
+    page.save(tmp_path / "p.html")
+    assert (tmp_path / "p.html").read_text("utf-8") == page.html
+    with pytest.raises(fs.ParameterError, match="cannot be written"):
+        page.save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.csv", "p.html"]
