@@ -126,6 +126,7 @@ def describe(data: Dataset) -> str:
     return (
         f"{data.name}: {data.n_samples} samples x {data.n_features} features, scale {data.scale.method}; class +1 is "
         f"{data.positive_label} ({positives} samples){'' if data.weighting is None else f'; {data.weighting}'}"
+        f"{'' if data.imputing is None else f'; filled in {data.imputing}'}"
     )
 
 

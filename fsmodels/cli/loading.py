@@ -46,6 +46,9 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
     if asked.bags is not None:
         if asked.interactions:
             raise ParameterError("--interactions multiplies columns of samples, and --bags has none: leave one out.")
+        if asked.one_hot or asked.impute is not None:
+            option = "--one-hot" if asked.one_hot else "--impute"
+            raise ParameterError(f"{option} makes columns of samples, and rows are instances of --bags: leave one out.")
         if groups:
             raise ParameterError("--fair is about groups of samples, and rows are instances of --bags: leave one out.")
         if asked.sample_weight is not None or asked.class_weight:
@@ -57,7 +60,7 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
         embedding = embed(bags.scaled(asked.scale or DEFAULT), asked.sigma)
         return embedding.data, {**facts, "bag": asked.bags, **embedding.facts()}, embedding, notes
     beside = [] if asked.keep_fair else groups
-    data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop, beside, **dialect(asked))
+    data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop, beside, **dialect(asked), **making(asked))
     data = data.weighted(asked.sample_weight, class_weight(asked.class_weight))
     data = on_one_footing(with_interactions(data, asked.interactions), asked.scale)
     data = data.set_aside(*groups, keep=True) if asked.keep_fair else data
@@ -69,6 +72,11 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
 def dialect(asked: argparse.Namespace) -> dict[str, Any]:
     """Return what the words say of how a table is read."""
     return {part.name: getattr(asked, part.name) for part in fields(Dialect)}
+
+
+def making(asked: argparse.Namespace) -> dict[str, Any]:
+    """Return what the words say of columns that are made."""
+    return {"one_hot": asked.one_hot, "impute": asked.impute}
 
 
 def source(asked: argparse.Namespace) -> tuple[Path, list[str]]:
@@ -97,11 +105,13 @@ def _check_sparse(asked: argparse.Namespace, path: Path) -> None:
         raise ParameterError(
             f'--{next(iter(said))} says how a table is read, and "{path}" is in libsvm format: leave it out.'
         )
-    named = asked.fair or asked.interactions or asked.bags is not None or asked.sample_weight is not None
-    if asked.target != "target" or asked.drop or named:
-        option = "--bags" if asked.bags is not None else "--drop" if asked.drop else "--target"
-        option = "--sample-weight" if asked.sample_weight is not None else option
-        option = "--fair" if asked.fair else "--interactions" if asked.interactions else option
+    given = {
+        "--fair": asked.fair, "--interactions": asked.interactions, "--bags": asked.bags is not None,
+        "--drop": asked.drop, "--one-hot": asked.one_hot, "--impute": asked.impute,
+        "--sample-weight": asked.sample_weight is not None,
+        "--target": asked.target != "target",
+    }  # fmt: skip
+    if option := next((name for name, value in given.items() if value), ""):
         raise ParameterError(
             f'{option} needs columns with names, and the libsvm-format file "{path}" has none: the label is '
             f"first in each line and features have numbers. Leave {option} out"

@@ -119,6 +119,12 @@ def _repeated(commands: Any) -> None:
     predict.add_argument("selection", type=Path, metavar="SELECTION", help="file of select --json, or of found.save")
     predict.add_argument("table", type=Path, metavar="TABLE", help="table with a header and the selected features")
     _table(predict)
+    predict.add_argument(
+        "--unseen",
+        default="refuse",
+        metavar="HOW",
+        help="a level of a category that the data did not have: refuse, or zeros to decide as of no level",
+    )
     predict.add_argument("--target", metavar="COL", help="column of the true labels: report the error")
     predict.add_argument("--out", type=Path, metavar="FILE", help="write to a file (default: standard output)")
 
@@ -230,6 +236,17 @@ def _reading(command: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--sample-weight", metavar="COL", help="column of how often each row counts, which is then no feature"
+    )
+    group.add_argument(
+        "--one-hot",
+        action="append",
+        default=[],
+        metavar="A,B,..",
+        help="make 0/1 features of columns of categories, that are selected together; A:apart for one by one, all for "
+        "all columns of text",
+    )
+    group.add_argument(
+        "--impute", metavar="HOW", help="fill blanks in by median, mean or most-frequent (default: refuse them)"
     )
     group.add_argument(
         "--interactions",

@@ -10,7 +10,7 @@ import pandas as pd
 from fsmodels.cli.codes import NO_SOLUTION, SOLVED, complain
 from fsmodels.cli.loading import dialect
 from fsmodels.cli.result_file import check_target
-from fsmodels.datasets import cells, tables
+from fsmodels.datasets import decimals, tables
 from fsmodels.datasets.dialect import Dialect
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.saved import SavedSelection, load_selection
@@ -32,8 +32,8 @@ def run(asked: argparse.Namespace) -> int:
         raise DataError(
             f'There is no column "{asked.target}" in "{asked.table}": its columns are {listed(table.columns)}.'
         )
-    scores = found.decision(table)
-    rows = pd.DataFrame({"row": np.arange(1, len(table) + 1), "label": found.predict(table), "score": scores})
+    labels, scores = found.predict(table, asked.unseen), found.decision(table, asked.unseen)
+    rows = pd.DataFrame({"row": np.arange(1, len(table) + 1), "label": labels, "score": scores})
     text = rows.to_csv(index=False, lineterminator="\n")
     if asked.out is None:
         print(text, end="")
@@ -52,12 +52,12 @@ def run(asked: argparse.Namespace) -> int:
 def _error(found: SavedSelection, truth: pd.Series, labels: pd.Series) -> str:
     """Say how many labels are wrong; all that are not the positive one count as the other."""
     positive = str(found.data.positive_label)
-    wrong = int(((truth.str.strip().map(_same) == _same(positive)) != (labels.astype(str) == positive)).sum())
+    wrong = int(((truth.map(str).str.strip().map(_same) == _same(positive)) != (labels.astype(str) == positive)).sum())
     return f"{100 * wrong / len(labels):.3g}% ({wrong} of {len(labels)} samples)"
 
 
 def _same(text: str) -> str:
     """Return a label as the data set has it: numbers without a point where they are whole."""
-    number = cells.number(text)
+    number = decimals.number(text)
     whole = number is not None and np.isfinite(number) and number == int(number)
     return str(int(number)) if whole and number is not None else text

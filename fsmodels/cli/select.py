@@ -116,9 +116,14 @@ def _check_by(asked: argparse.Namespace) -> str:
     words = ["fsmodels", "verify", str(asked.certificate), asked.data]
     words += [] if asked.target == "target" else ["--target", asked.target]
     words += [] if asked.positive is None else ["--positive", asked.positive]
-    for option, values in (("--drop", asked.drop), ("--interactions", asked.interactions)):
+    for option, values in (
+        ("--drop", asked.drop),
+        ("--one-hot", asked.one_hot),
+        ("--interactions", asked.interactions),
+    ):
         words += [word for value in values for word in (option, value)]
     words += [part for name, value in loading.dialect(asked).items() if value for part in (f"--{name}", value)]
+    words += [] if asked.impute is None else ["--impute", asked.impute]
     words += [] if asked.bags is None else ["--bags", asked.bags]
     words += [] if asked.sigma is None else ["--sigma", str(asked.sigma)]
     return shlex.join(words)

@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fsmodels.datasets import intake, tables
-from fsmodels.datasets.cells import is_missing
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.decimals import is_missing
 from fsmodels.datasets.dialect import Dialect
 from fsmodels.datasets.files import as_path, title
 from fsmodels.datasets.origin import ARRAYS, FRAME, Origin

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fsmodels.datasets.cells import is_missing
+from fsmodels.datasets.decimals import is_missing
 from fsmodels.datasets.origin import Origin
 from fsmodels.errors import DataError
 from fsmodels.words import listed, suggestion

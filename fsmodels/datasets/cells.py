@@ -15,26 +15,16 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels.datasets.decimals import BLANKS
-from fsmodels.datasets.origin import Origin
+from fsmodels.datasets.decimals import BLANKS, is_missing, number
+from fsmodels.datasets.origin import ARRAYS, Origin
 from fsmodels.datasets.shell import quoted
+from fsmodels.datasets.texts import remedies
 from fsmodels.errors import DataError
 from fsmodels.words import listed, short
 
-__all__ = ["check_finite", "feature_matrix", "is_missing", "number", "numeric_matrix", "refuse_entry"]
+__all__ = ["check_finite", "feature_matrix", "numeric_matrix", "refuse_entry"]
 
 FloatArray = NDArray[np.float64]
-
-
-def number(text: str) -> float | None:
-    """Return the number that a cell says, NaN for a blank one and None for text."""
-    text = text.strip()
-    if not text:
-        return math.nan
-    try:
-        return None if "_" in text else float(text)
-    except ValueError:
-        return None
 
 
 def _column(values: pd.Series) -> tuple[FloatArray, NDArray[np.bool_]]:
@@ -43,21 +33,19 @@ def _column(values: pd.Series) -> tuple[FloatArray, NDArray[np.bool_]]:
         return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan)), np.zeros(len(values), dtype=bool)
     cells = values.astype(object).to_numpy()
     text = np.array(["" if is_missing(cell) else str(cell) for cell in cells], dtype=object)
-    lower = {cell.strip().lower() for cell in text}
-    if lower <= {"true", "false"}:  # as pandas writes its 0/1 columns
-        return np.array([float(cell.strip().lower() == "true") for cell in text]), np.zeros(len(text), dtype=bool)
+    lower = [cell.strip().lower() for cell in text]
+    if {"true", "false", ""} >= set(lower) != {""}:  # as pandas writes its 0/1 columns
+        truths = [float(cell == "true") if cell else math.nan for cell in lower]
+        return np.array(truths), np.zeros(len(text), dtype=bool)
     parsed = [number(cell) for cell in text]
     is_text = np.array([value is None for value in parsed], dtype=bool)
     return np.array([math.nan if value is None else value for value in parsed], dtype=np.float64), is_text
 
 
-def is_missing(cell: object) -> bool:
-    """Tell whether a cell holds nothing."""
-    return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and math.isnan(cell))
-
-
-def numeric_matrix(table: pd.DataFrame, origin: Origin) -> FloatArray:
+def numeric_matrix(table: pd.DataFrame, origin: Origin, blanks: bool = False) -> FloatArray:
     """Turn feature columns into a finite float64 matrix of shape (rows, columns).
+
+    ``blanks``: whether a blank cell, or what people write for one, may be and becomes NaN.
 
     Raises DataError: a cell is text, blank, NaN or infinite; the message names column, row and cell, and says how many
     there are.
@@ -66,27 +54,45 @@ def numeric_matrix(table: pd.DataFrame, origin: Origin) -> FloatArray:
     texts: dict[str, NDArray[np.bool_]] = {}
     for j, name in enumerate(table.columns):
         X[:, j], is_text = _column(table.iloc[:, j])
+        if blanks and is_text.any():
+            is_text &= [str(cell).strip().lower() not in BLANKS for cell in table.iloc[:, j]]
         if is_text.any():
             texts[str(name)] = is_text
     if texts:
-        name, is_text = next(iter(texts.items()))
-        row = int(np.argmax(is_text))
-        many = f", {int(is_text.sum())} such cells" if is_text.sum() > 1 else ""
-        others = [quoted(other) for other in texts if other != name]
-        also = f" So {'has' if len(others) == 1 else 'have'} {listed(others)}." if others else ""
-        cell = str(table.iloc[row][name])
-        remedy = "fill in numbers, remove such rows, or" if cell.strip().lower() in BLANKS else "give numbers, or"
-        raise DataError(
-            f'Column "{name}" has text in {origin.row(row)} ("{short(cell)}"{many}): {remedy} '
-            f"{origin.leave_out(list(texts)[:8])}.{also}"
-        )
-    check_finite(X, [str(name) for name in table.columns], origin)
+        raise _refused_text(table, texts, origin)
+    check_finite(X, [str(name) for name in table.columns], origin, blanks=blanks)
     return X
 
 
-def check_finite(X: FloatArray, features: Sequence[str], origin: Origin) -> None:
-    """Refuse blank, NaN and infinite entries of a dense matrix."""
-    finite = np.isfinite(X)
+def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], origin: Origin) -> DataError:
+    """Build the error for columns with text, of which the first is shown."""
+    name, is_text = next(iter(texts.items()))
+    row = int(np.argmax(is_text))
+    many = f", {int(is_text.sum())} such cells" if is_text.sum() > 1 else ""
+    others = [quoted(other) for other in texts if other != name]
+    also = f" So {'has' if len(others) == 1 else 'have'} {listed(others)}." if others else ""
+    cell = str(table.iloc[row][name])
+    told = [str(cell) for cell in table[name] if not is_missing(cell) and str(cell).strip()]
+    odd = [str(cell) for cell, wrong in zip(table[name], is_text, strict=True) if wrong]
+    line = ""
+    if all(text.strip().lower() in BLANKS for text in odd):
+        remedy = "fill in numbers, remove such rows,"
+        remedy += "" if origin is ARRAYS else f" have them filled in with {origin.impute},"
+    elif 2 * len(odd) < len(told):
+        remedy = "give numbers, remove such rows,"
+    else:
+        other, line = remedies(name, told, origin)
+        remedy = f"give numbers, {other}," if other and not line else "give numbers,"
+        line = f" To {other}: {line}" if line else ""
+    return DataError(
+        f'Column "{name}" has text in {origin.row(row)} ("{short(cell)}"{many}): {remedy} or '
+        f"{origin.leave_out(list(texts)[:8])}.{also}{line}"
+    )
+
+
+def check_finite(X: FloatArray, features: Sequence[str], origin: Origin, blanks: bool = False) -> None:
+    """Refuse infinite entries of a dense matrix, and NaN unless ``blanks`` may be."""
+    finite = np.isfinite(X) | (np.isnan(X) if blanks else False)
     if not finite.all():
         row, column = (int(k) for k in np.argwhere(~finite)[0])
         rows = np.unique(np.nonzero(~finite)[0])
@@ -98,19 +104,23 @@ def refuse_entry(value: float, feature: str, origin: Origin, rows: NDArray[Any],
     what = "no value (blank or NaN)" if math.isnan(value) else f"an infinite value ({value})"
     row = "row" if len(rows) == 1 else "rows"
     many = f"; {cells} such cells in {len(rows)} {row} in all" if cells > 1 else ""
+    impute = f", have them filled in with {origin.impute}" if math.isnan(value) else ""
     raise DataError(
-        f'Column "{feature}" has {what} in {origin.row(int(rows[0]))}{many}: fill in finite numbers, '
+        f'Column "{feature}" has {what} in {origin.row(int(rows[0]))}{many}: fill in finite numbers{impute}, '
         f"remove the {row}, or {origin.leave_out([feature])}."
     )
 
 
-def feature_matrix(X: Any, features: Sequence[str], origin: Origin) -> Any:
-    """Check and copy features: a DataFrame or array to dense float64 in C order, any scipy.sparse form to CSR."""
+def feature_matrix(X: Any, features: Sequence[str], origin: Origin, blanks: bool = False) -> Any:
+    """Check and copy features: a DataFrame or array to dense float64 in C order, any scipy.sparse form to CSR.
+
+    ``blanks``: whether dense ones may have NaN.
+    """
     if isinstance(X, pd.DataFrame):
-        return numeric_matrix(X, origin)
+        return numeric_matrix(X, origin, blanks)
     if not sparse.issparse(X):
         dense = np.array(X, dtype=np.float64, order="C")
-        check_finite(dense, features, origin)
+        check_finite(dense, features, origin, blanks)
         return dense
     rows = sparse.csr_array(X, dtype=np.float64, copy=True)
     rows.sum_duplicates()

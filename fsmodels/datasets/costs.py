@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from fsmodels.datasets.cells import number
+from fsmodels.datasets.decimals import number
 from fsmodels.datasets.tables import read_table
 from fsmodels.errors import DataError, DataWarning
 from fsmodels.words import short

@@ -11,10 +11,12 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fsmodels.datasets import beside, intake, products, svmlight
+from fsmodels.datasets import beside, intake, made_again, products, svmlight
+from fsmodels.datasets.categories import Category
 from fsmodels.datasets.costs import read_costs
 from fsmodels.datasets.dialect import Dialect
 from fsmodels.datasets.files import as_path, title
+from fsmodels.datasets.imputing import Imputing
 from fsmodels.datasets.methods import METHODS
 from fsmodels.datasets.products import Interaction
 from fsmodels.datasets.repeats import correlated
@@ -90,6 +92,10 @@ class Dataset:
         How much each sample counts in a loss (``weighted``); ``sample_weight`` are the numbers.
     dialect : Dialect or None
         How its file was read: marks between columns and of numbers, encoding, sheet.
+    categories : mapping of str to Category
+        Columns of which 0/1 features were made (``one_hot=``).
+    imputing : Imputing or None
+        How blanks were filled in, and where there were any (``impute=``).
 
     Examples
     --------
@@ -112,6 +118,8 @@ class Dataset:
     products: Mapping[str, Interaction] = field(default_factory=dict)
     weighting: Weighting | None = None
     dialect: Dialect | None = None
+    categories: Mapping[str, Category] = field(default_factory=dict)
+    imputing: Imputing | None = None
 
     def __post_init__(self) -> None:
         X = self.X
@@ -146,6 +154,8 @@ class Dataset:
         thousands: str | None = None,
         encoding: str | None = None,
         sheet: str | None = None,
+        one_hot: Any = (),
+        impute: str | None = None,
     ) -> "Dataset":
         r"""Read a table with a header and one sample a row.
 
@@ -171,6 +181,12 @@ class Dataset:
             found (UTF-8 is).
         sheet : str, optional
             Of a workbook in which several sheets have cells.
+        one_hot : str, sequence of str or mapping, optional
+            Columns of categories, numbers or text, to make 0/1 features of (``colour=red``) that are selected together;
+            "colour:apart" of which each may be selected alone, "all" for all columns of text.
+        impute : {"median", "mean", "most-frequent"}, optional
+            Fill blanks in, by scikit-learn's SimpleImputer; of other rows anew, so in each fold. Without it a blank is
+            refused.
 
         Raises
         ------
@@ -193,7 +209,7 @@ class Dataset:
         path = as_path(path)
         asked = Dialect(sep, decimal, thousands, encoding, sheet)
         dropped, kept = as_names(drop, "drop"), as_names(aside, "aside")
-        return cls._of(intake.from_csv(path, target, positive, dropped, kept, asked), title(path))
+        return cls._of(intake.from_csv(path, target, positive, dropped, kept, asked, one_hot, impute), title(path))
 
     @classmethod
     def from_svmlight(
@@ -254,6 +270,9 @@ class Dataset:
         drop: str | Sequence[str] = (),
         name: str = "data",
         aside: str | Sequence[str] = (),
+        *,
+        one_hot: Any = (),
+        impute: str | None = None,
     ) -> "Dataset":
         """Take the columns of a DataFrame; a frame whose features all have a sparse dtype stays sparse.
 
@@ -265,10 +284,13 @@ class Dataset:
         >>> frame = pd.DataFrame({"age": [61, 48], "ill": [True, False]})
         >>> Dataset.from_frame(frame, target="ill").y.tolist()
         [1.0, -1.0]
+        >>> frame = frame.assign(colour=["red", "blue"], dose=[None, 2.5])
+        >>> data = Dataset.from_frame(frame, target="ill", one_hot="colour", impute="median")
+        >>> data.features, data.X[0].tolist()
+        (('age', 'colour=red', 'dose'), [61.0, 1.0, 2.5])
         """
-        return cls._of(
-            intake.from_frame(df, str(target), positive, as_names(drop, "drop"), as_names(aside, "aside")), name
-        )
+        dropped, kept = as_names(drop, "drop"), as_names(aside, "aside")
+        return cls._of(intake.from_frame(df, str(target), positive, dropped, kept, one_hot, impute), name)
 
     @classmethod
     def from_arrays(
@@ -278,17 +300,20 @@ class Dataset:
         features: Sequence[str] | None = None,
         positive: object = None,
         name: str = "data",
+        *,
+        impute: str | None = None,
     ) -> "Dataset":
         """Take arrays: X of shape (n_samples, n_features), dense or scipy.sparse, and one label a row.
 
-        Without ``features`` the names are those of the DataFrame X, else x1, x2, ..., as in the papers.
+        Without ``features`` the names are those of the DataFrame X, else x1, x2, ..., as in the papers. ``impute`` is
+        that of ``from_csv``.
 
         Examples
         --------
         >>> Dataset.from_arrays([[1.0], [2.0]], [0, 1]).features
         ('x1',)
         """
-        return cls._of(intake.from_arrays(X, y, features, positive), name)
+        return cls._of(intake.from_arrays(X, y, features, positive, impute), name)
 
     @classmethod
     def _of(cls, data: intake.Intake, name: str) -> "Dataset":
@@ -299,7 +324,7 @@ class Dataset:
         labels = data.negative_label, data.positive_label
         return cls(
             data.X, data.y, data.features, name, *labels, positive_guessed=data.guessed, aside=data.aside,
-            dialect=data.dialect,
+            dialect=data.dialect, categories=data.categories, imputing=data.imputing,
         )  # fmt: skip
 
     @property
@@ -397,6 +422,7 @@ class Dataset:
             raise DataError(
                 f"This needs a Dataset and got {type(other).__name__}: use Dataset.from_csv, from_frame or from_arrays."
             )
+        other = made_again.as_in(self, other)
         theirs = set(other.features)
         again = {
             name: product
@@ -449,8 +475,11 @@ class Dataset:
         index = row_index(rows, self.n_samples)
         kept = {key: values[index] for key, values in self.aside.items()}
         weighting = None if self.weighting is None else self.weighting.take(index)
+        imputing = None if self.imputing is None else self.imputing.take(index)
         named = self.name if name is None else name
-        return replace(self, X=self.X[index], y=self.y[index], name=named, aside=kept, weighting=weighting)
+        return replace(
+            self, X=self.X[index], y=self.y[index], name=named, aside=kept, weighting=weighting, imputing=imputing
+        )
 
     def weighted(self, sample_weight: Any = None, class_weight: Any = None) -> "Dataset":
         """Return these data with a weight for each sample, by which models multiply its slack; both multiply.
@@ -547,7 +576,13 @@ class Dataset:
         columns = np.array([position[name] for name in names], dtype=np.intp)
         X = self.X[:, columns] if self.is_sparse else np.ascontiguousarray(self.X[:, columns])
         kept = {name: product for name, product in self.products.items() if name in names}
-        return replace(self, X=X, features=tuple(names), scale=self.scale.take(columns), products=kept)
+        sources = {*names, *(part for product in kept.values() for part in (product.a, product.b))}
+        categories = {key: each for key, each in self.categories.items() if not sources.isdisjoint(each.features)}
+        imputing = None if self.imputing is None else self.imputing.of(names, sources)
+        return replace(
+            self, X=X, features=tuple(names), scale=self.scale.take(columns), products=kept, categories=categories,
+            imputing=imputing,
+        )  # fmt: skip
 
     def with_interactions(self, *features: str, pairs: Iterable[tuple[str, str]] | None = None) -> "Dataset":
         """Add products of two standardised features as features, named ``"a:b"``.
@@ -599,10 +634,15 @@ class Dataset:
         return {name: (product.a, product.b) for name, product in self.products.items()}
 
     def refitted(self) -> "Dataset":
-        """Return these data with products whose constants are those of these samples, for the part of a fold.
+        """Return these data with values for blanks, and products, of these samples alone, for the part of a fold.
 
         Data that are scaled, or lack a feature of a product, are returned as they are.
         """
+        if self.imputing is not None and not self.scale.chosen:
+            return made_again.imputed(self)._with_products_again()
+        return self._with_products_again()
+
+    def _with_products_again(self) -> "Dataset":
         parents = self.parents
         lacking = {name for pair in parents.values() for name in pair} - set(self.features)
         if not parents or self.scale.chosen or lacking:
@@ -704,7 +744,8 @@ class Dataset:
             f"Dataset({self.name!r}, {self.n_samples} samples x {self.n_features} features"
             f"{', sparse' if self.is_sparse else ''}, +1: {positives} (label {self.positive_label}), "
             f"-1: {self.n_samples - positives} ({rest}), scale {self.scale.method}"
-            f"{'' if self.weighting is None else f', {self.weighting}'})"
+            f"{'' if self.weighting is None else f', {self.weighting}'}"
+            f"{'' if self.imputing is None else f', {self.imputing}'})"
         )
 
     def _repr_html_(self) -> str:

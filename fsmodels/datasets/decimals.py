@@ -22,12 +22,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
+
 from fsmodels.datasets.dialect import THOUSANDS, Dialect
 from fsmodels.datasets.shell import beside, python_line, quoted
 from fsmodels.errors import DataError
 from fsmodels.words import listed
 
-__all__ = ["BLANKS", "POINT", "Columns", "Convention", "comma_number", "convention", "plain"]
+__all__ = ["BLANKS", "POINT", "Columns", "Convention", "comma_number", "convention", "is_missing", "number", "plain"]
 
 # What people write for a missing value.
 BLANKS = {"na", "n/a", "#n/a", "<na>", "nan", "none", "null", "missing", "?", "-", "."}
@@ -179,6 +181,22 @@ def _apart(columns: Sequence[_Marked], fitting: Sequence[Convention], path: Path
         f'The columns of file "{path}" write numbers in several ways ({listed(shown)}).{either or " What follows"} '
         f"{'this' if either else ''} writes each column with points as it is by itself: {line}".replace("  ", " ")
     )
+
+
+def number(text: str) -> float | None:
+    """Return the number that a cell says, NaN for a blank one and None for text."""
+    text = text.strip()
+    if not text:
+        return math.nan
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def is_missing(cell: object) -> bool:
+    """Tell whether a cell holds nothing."""
+    return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and math.isnan(cell))
 
 
 def plain(cells: Sequence[str], way: Convention) -> list[str]:

@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from fsmodels.datasets import beside, cells, repeats, tables
-from fsmodels.datasets.cells import is_missing, number
+from fsmodels.datasets.categories import Category, expanded
+from fsmodels.datasets.decimals import is_missing, number
 from fsmodels.datasets.dialect import Dialect
+from fsmodels.datasets.imputing import Imputing, check_method, filled
 from fsmodels.datasets.origin import ARRAYS, FRAME, Origin
 from fsmodels.datasets.shell import quoted, word
 from fsmodels.errors import DataError
@@ -29,7 +31,8 @@ LOOKED_AT = 1000  # columns, for what may be the labels
 class Intake:
     """Checked data; ``remarks`` are sentences on columns that tell nothing, ``guessed`` tells of class +1.
 
-    ``aside``: columns that are no features. ``dialect``: how a file was read, and ``notes`` on that.
+    ``aside``: columns that are no features. ``dialect``: how a file was read, and ``notes`` on that. ``categories``,
+    ``imputing``: of columns that were made 0/1 features, and of blanks that were filled in.
     """
 
     X: Any
@@ -42,29 +45,37 @@ class Intake:
     aside: dict[str, beside.Labels] = field(default_factory=dict)
     dialect: Dialect | None = None
     notes: Sequence[str] = ()
+    categories: dict[str, Category] = field(default_factory=dict)
+    imputing: Imputing | None = None
 
 
 def from_csv(
-    path: Path, target: str, positive: object, drop: Sequence[str], aside: Sequence[str], asked: Dialect
-) -> Intake:
+    path: Path, target: str, positive: object, drop: Sequence[str], aside: Sequence[str], asked: Dialect,
+    one_hot: Any = (), impute: str | None = None,
+) -> Intake:  # fmt: skip
     """Take the columns of a file besides ``target`` and those in ``drop``; those in ``aside`` are no features."""
     table, origin = tables.read_table(path, asked, unused=drop)
-    return _with(aside, tables.without(table, drop, target, origin), target, positive, origin)
+    return _with(aside, tables.without(table, drop, target, origin), target, positive, origin, one_hot, impute)
 
 
 def from_frame(
-    df: pd.DataFrame, target: str, positive: object, drop: Sequence[str], aside: Sequence[str] = ()
-) -> Intake:
+    df: pd.DataFrame, target: str, positive: object, drop: Sequence[str], aside: Sequence[str] = (),
+    one_hot: Any = (), impute: str | None = None,
+) -> Intake:  # fmt: skip
     """Take the columns of a DataFrame; column names become text."""
     if not isinstance(df, pd.DataFrame):
         raise DataError(f"from_frame needs a DataFrame and got {type(df).__name__}: use from_arrays or from_csv.")
     table = df.set_axis([str(column) for column in df.columns], axis=1)
-    return _with(aside, tables.without(table, drop, target, FRAME), target, positive, FRAME)
+    return _with(aside, tables.without(table, drop, target, FRAME), target, positive, FRAME, one_hot, impute)
 
 
-def _with(aside: Sequence[str], table: pd.DataFrame, target: str, positive: object, origin: Origin) -> Intake:
+def _with(
+    aside: Sequence[str], table: pd.DataFrame, target: str, positive: object, origin: Origin, one_hot: Any,
+    impute: str | None,
+) -> Intake:  # fmt: skip
     kept = beside.taken(table, aside, target, origin)
-    return replace(_from_table(table.drop(columns=list(kept)), target, positive, origin), aside=kept)
+    rest = table.drop(columns=list(kept))
+    return replace(_from_table(rest, target, positive, origin, one_hot, impute), aside=kept)
 
 
 def _meant(table: pd.DataFrame, target: str) -> str:
@@ -86,7 +97,9 @@ def _meant(table: pd.DataFrame, target: str) -> str:
     return f"Two values, as labels have: {told}; for the first give {give}. "
 
 
-def _from_table(table: pd.DataFrame, target: str, positive: object, origin: Origin) -> Intake:
+def _from_table(
+    table: pd.DataFrame, target: str, positive: object, origin: Origin, one_hot: Any = (), impute: str | None = None
+) -> Intake:
     """Take the columns of a table besides ``target``; all-sparse dtypes give CSR."""
     names = [str(column) for column in table.columns]
     _check_names(names, origin)
@@ -96,14 +109,21 @@ def _from_table(table: pd.DataFrame, target: str, positive: object, origin: Orig
             f"Its columns are {listed(names)}: name the column of labels with --target (Python: target=)."
             f"{origin.headless}"
         )
-    names.remove(target)
-    X: Any = table.drop(columns=target)
+    X: Any
+    X, categories = expanded(table.drop(columns=target), one_hot, origin)
+    for name in categories if impute is None else ():
+        blank = np.flatnonzero([is_missing(cell) or not str(cell).strip() for cell in table[name]])
+        if blank.size:
+            cells.refuse_entry(math.nan, name, origin, blank, blank.size)
+    names = [str(column) for column in X.columns]
     if names and all(isinstance(dtype, pd.SparseDtype) for dtype in X.dtypes):
         X = X.sparse.to_coo()
-    return _checked(X, names, table[target], positive, target, origin)
+    return _checked(X, names, table[target], positive, target, origin, categories, impute)
 
 
-def from_arrays(X: Any, y: ArrayLike, features: Sequence[str] | None, positive: object) -> Intake:
+def from_arrays(
+    X: Any, y: ArrayLike, features: Sequence[str] | None, positive: object, impute: str | None = None
+) -> Intake:
     """Take X (dense, DataFrame or scipy.sparse) and y; names default to x1, x2, ..."""
     if isinstance(X, pd.DataFrame) and features is None:
         features = [str(column) for column in X.columns]
@@ -127,7 +147,7 @@ def from_arrays(X: Any, y: ArrayLike, features: Sequence[str] | None, positive: 
         raise DataError(f"y has shape {labels.shape} for {X.shape[0]} rows of X: give one label a row.")
     if not sparse.issparse(X) and X.dtype.kind not in "fiub":
         X = pd.DataFrame(X, columns=names)
-    return _checked(X, names, pd.Series(labels), positive, "y", ARRAYS)
+    return _checked(X, names, pd.Series(labels), positive, "y", ARRAYS, {}, impute)
 
 
 def _check_names(names: list[str], origin: Origin) -> None:
@@ -145,21 +165,32 @@ def _checked(
     positive: object,
     target: str,
     origin: Origin,
+    categories: dict[str, Category],
+    impute: str | None,
 ) -> Intake:
+    if impute is not None:
+        check_method(impute)
     if not features:
         raise DataError(
             f'There are no features in {origin.where}: give at least one numeric column besides "{target}".'
         )
     if X.shape[0] == 0:
         raise DataError(f"There are no rows in {origin.where}: give one row per sample.")
-    X = cells.feature_matrix(X, features, origin)
+    X, imputing = cells.feature_matrix(X, features, origin, blanks=impute is not None), None
+    if impute is not None:
+        if sparse.issparse(X):
+            raise DataError(f"{origin.where} is sparse, and impute= fills blanks of dense data: give it dense.")
+        X, imputing = filled(X, features, impute, categories, origin.where)
     y, negative, chosen = signed_labels(labels, positive, target, origin)
     remarks = repeats.uninformative(X, features)
     if origin is not ARRAYS:  # whoever makes arrays has chosen their columns
         remarks += repeats.numbering(X, features)
     guessed = is_guess(positive, negative, chosen)
     dialect = None if origin.path is None else origin.dialect
-    return Intake(X, y, tuple(features), negative, chosen, remarks, guessed, dialect=dialect, notes=tuple(origin.notes))
+    return Intake(
+        X, y, tuple(features), negative, chosen, remarks, guessed, dialect=dialect, notes=tuple(origin.notes),
+        categories=categories, imputing=imputing,
+    )  # fmt: skip
 
 
 def is_guess(positive: object, negative: object, chosen: object) -> bool:

@@ -41,6 +41,11 @@ class Origin:
             return python
         return f"{' '.join(f'--{option} {word(name)}' for name in names)} (Python: {python})"
 
+    @property
+    def impute(self) -> str:
+        """The words that fill blanks in."""
+        return '--impute median (Python: impute="median")' if self.path is not None else 'impute="median"'
+
     def leave_out(self, names: Sequence[str]) -> str:
         """Say how to leave columns out."""
         what = "the column" if len(names) == 1 else "the columns"

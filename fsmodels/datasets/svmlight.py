@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels.datasets import cells, intake, repeats
+from fsmodels.datasets import decimals, intake, repeats
 from fsmodels.datasets.files import check_file
 from fsmodels.datasets.origin import Origin
 from fsmodels.datasets.shell import quoted
@@ -243,7 +243,7 @@ def _signed(labels: NDArray[np.float64], positive: object, path: Path) -> tuple[
             "--positive (Python: positive=); all others become -1."
         )
     if positive is not None:
-        wanted = float(positive) if isinstance(positive, bool | np.bool_) else cells.number(str(positive))
+        wanted = float(positive) if isinstance(positive, bool | np.bool_) else decimals.number(str(positive))
         if wanted not in found:
             raise DataError(
                 f'positive="{positive}" is not a label of file "{path}". Its labels are {listed(found)}: give one of '

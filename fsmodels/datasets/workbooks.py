@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fsmodels.datasets.cells import is_missing
+from fsmodels.datasets.decimals import is_missing
 from fsmodels.datasets.dialect import Dialect
 from fsmodels.errors import DataError
 from fsmodels.words import listed, suggestion

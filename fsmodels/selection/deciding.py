@@ -10,10 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels.datasets import cells, products
+from fsmodels.checks import choice
+from fsmodels.datasets import made_again
+from fsmodels.datasets.categories import UNSEEN
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.origin import FRAME
 from fsmodels.errors import DataError, ModelError
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.kernel.fitted import KernelClassifier
@@ -35,14 +36,17 @@ class Deciding:
         """Say why there is no classifier."""
         return ""
 
-    def decision(self, data: Any) -> FloatArray:
+    def decision(self, data: Any, unseen: str = "refuse") -> FloatArray:
         """Return w.x + b, or the kernel's sum, for each row: above 0 means class +1.
 
         Parameters
         ----------
         data : Dataset, DataFrame, array or list
             A Dataset under any scaling; or samples in original units. Columns of a table, or of a list of mappings, are
-            found by name; an array or a list of rows has those of all features, in the order of the data.
+            found by name; an array or a list of rows has those of all features, in the order of the data. Blanks are
+            filled in if those of the data were (``impute=``), and refused otherwise.
+        unseen : {"refuse", "zeros"}
+            What becomes of a level of a category that the data did not have: "zeros" decides as of no level.
 
         Raises
         ------
@@ -51,6 +55,7 @@ class Deciding:
         DataError
             If a feature is missing, or a cell is no number.
         """
+        choice("unseen", unseen, list(UNSEEN))
         if self.machine is None:
             raise ModelError(f"There is no classifier{self._none()}")
         names = list(self.machine.weights)
@@ -60,17 +65,12 @@ class Deciding:
         table = self._table(data)
         if own is None:
             return self.machine.scores(np.empty((len(table), 0)))
-        there = {str(column) for column in table.columns}
-        needed, missing = products.sources(names, own.products, there)
-        if missing:
-            raise DataError(f"predict: the table lacks columns ({listed(missing)}): give each selected feature.")
-        table = table.set_axis([str(column) for column in table.columns], axis=1)
-        X = cells.feature_matrix(table[needed], needed, FRAME)
-        return self.machine.scores(own.apply_scale_to(Dataset(X, np.ones(len(X)), tuple(needed))).X)
+        X, plain = made_again.raw(own, table, unseen)
+        return self.machine.scores(own.apply_scale_to(Dataset(X, np.ones(len(X)), plain)).X)
 
     decision_function = decision
 
-    def predict(self, data: Any) -> NDArray[Any]:
+    def predict(self, data: Any, unseen: str = "refuse") -> NDArray[Any]:
         """Return the class of each row; a decision of 0 counts as the negative class.
 
         Of a Dataset -1.0 or +1.0, as its ``y`` has them; of any other samples (``decision``) the labels that the data
@@ -84,7 +84,7 @@ class Deciding:
         >>> found.predict(data).tolist(), found.predict([[0.2], [2.9]]).tolist()
         ([-1.0, -1.0, 1.0, 1.0], ['well', 'ill'])
         """
-        above = self.decision(data) > 0
+        above = self.decision(data, unseen) > 0
         if isinstance(data, Dataset):
             return np.where(above, 1.0, -1.0)
         positive, negative = self.data.positive_label, self.data.negative_label

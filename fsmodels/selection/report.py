@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fsmodels.datasets.scaling import WIDE
 from fsmodels.models.shares import mean_of
 from fsmodels.selection.outcome import Outcome
 from fsmodels.version import __version__
@@ -64,6 +65,8 @@ def contract(found: Outcome) -> dict[str, Any]:
         "message": found.message,
         "scale": data.scale.as_dict(data.features, found.weights),
         "dialect": None if data.dialect is None else data.dialect.told,
+        "categories": {name: asdict(category) for name, category in data.categories.items()},
+        "imputing": None if data.imputing is None else _imputing(data, found),
         "products": {name: asdict(product) for name, product in data.products.items()},
         "iterations": len(result.iterations) if len(result.iterations) else None,
         "seconds": found.seconds,
@@ -72,6 +75,15 @@ def contract(found: Outcome) -> dict[str, Any]:
     }
     plain: dict[str, Any] = as_json(content)
     return plain
+
+
+def _imputing(data: Dataset, found: Outcome) -> dict[str, Any]:
+    """Return what blanks of new samples are filled in with; of wide data for the features that matter."""
+    assert data.imputing is not None
+    used = data.features if data.n_features <= WIDE else [name for name in data.features if name in found.weights]
+    sources = {*used, *(part for name in used if name in data.products for part in data.parents[name])}
+    values = {name: value for name, value in data.imputing.values.items() if name in sources}
+    return {"method": data.imputing.method, "blanks": data.imputing.cells, "values": values}
 
 
 def _refit(refit: Outcome) -> dict[str, Any]:

@@ -11,7 +11,10 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
+from fsmodels.datasets.categories import Category
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.dialect import Dialect
+from fsmodels.datasets.imputing import Imputing
 from fsmodels.datasets.products import Interaction
 from fsmodels.datasets.scaling import Scale
 from fsmodels.errors import DataError, ModelError
@@ -178,6 +181,9 @@ def _read(told: dict[str, Any], path: str) -> SavedSelection:
         X, y, features, about["name"], tuple(negative) if isinstance(negative, list) else negative,
         about["positive_label"], Scale(scale["method"], shift, factor), bool(about.get("positive_guessed")),
         products={name: _product(part) for name, part in told.get("products", {}).items()},
+        dialect=Dialect.of(told["dialect"]) if told.get("dialect") else None,
+        categories={name: _category(part) for name, part in told.get("categories", {}).items()},
+        imputing=Imputing(told["imputing"]["method"], told["imputing"]["values"], {}) if told.get("imputing") else None,
     )  # fmt: skip
     machine: LinearClassifier | KernelClassifier | None = None
     if told["selected"] is not None and inside is None:
@@ -188,6 +194,10 @@ def _read(told: dict[str, Any], path: str) -> SavedSelection:
         a = np.array(inside["coefficients"], dtype=float)
         machine = KernelClassifier(data, kernel, z, np.arange(len(a)), a, float(told["bias"]), chosen)
     return SavedSelection(told, data, machine)
+
+
+def _category(part: dict[str, Any]) -> Category:
+    return Category(part["column"], tuple(part["levels"]), bool(part["together"]))
 
 
 def _product(part: dict[str, Any]) -> Interaction:

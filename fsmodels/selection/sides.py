@@ -190,6 +190,8 @@ def read_sides(recipe: Recipe, given: Mapping[str, Any], data: Dataset) -> Sides
         several = _several(kind, given.get(kind), example)
         single = bool(alone and several and alone(given[kind]))
         sides += [one(part) for part in ([given[kind]] if single else several)]
+    if able(recipe):
+        sides += _together(data, sides)
     for side in sides:
         if not (recipe.weighed if side.on_weights else able(recipe)):
             others = [name for name, r in MODELS.items() if (r.weighed if side.on_weights else able(r))]
@@ -198,6 +200,17 @@ def read_sides(recipe: Recipe, given: Mapping[str, Any], data: Dataset) -> Sides
                 f'Model "{recipe.name}" {what}, so it cannot take {side.kind}. Models that can: {", ".join(others)}.'
             )
     return sides
+
+
+def _together(data: Dataset, sides: Sides) -> Sides:
+    """Return "all or none" of the 0/1 features of each category that is selected together, where not given anyway."""
+    given = [set(side.told) for side in sides if side.kind == "all_or_none"]
+    present = [
+        [name for name in category.features if name in data.features]
+        for category in data.categories.values()
+        if category.together
+    ]
+    return [_whole_group(names) for names in present if len(names) > 1 and set(names) not in given]
 
 
 def _several(what: str, given: Any, example: str) -> list[Any]:

@@ -213,9 +213,9 @@ BAD = [
     (["good.csv", "--model", "svm", "--drop", "c"], 'no column "c" to drop'),
     (
         ["cell.csv", "--model", "svm"],
-        'Column "a" has text in row 3.*"n/a".*fill in numbers, remove such rows, or leave.*--drop a',
+        'Column "a" has text in row 3.*"n/a".*fill in numbers, remove such rows, .*--impute median.*or leave.*--drop a',
     ),
-    (["word.csv", "--model", "svm"], 'Column "a" has text in row 3.*"x".*: give numbers, or leave'),
+    (["word.csv", "--model", "svm"], 'Column "a" has text in row 3.*"x".*: give numbers, remove such rows, or leave'),
     (["two-ways.csv", "--model", "svm"], '"1,234", which can be two numbers: give --decimal .* or --decimal ,'),
     (["latin.csv", "--model", "svm", "--encoding", "utf-16"], "no text in utf-16.*give --encoding utf-8"),
     (["good", "--model", "svm"], 'Did you mean the file "good.csv" here'),

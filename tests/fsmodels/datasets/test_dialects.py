@@ -3,10 +3,6 @@
 import csv
 import io
 import os
-import re
-import shlex
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -17,8 +13,7 @@ import pytest
 from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.errors import DataError, ParameterError
 from refusals import refusal
-
-OPTION = re.compile(r"""--(sep|decimal|thousands|encoding|sheet) ("[^"]*"|'[^']*'|[^\s,()]+|,)""")
+from remedies import options_in, run_line
 
 
 def read(path, **options):
@@ -33,26 +28,6 @@ def wrote(folder: Path, text: str | bytes, name="table.csv"):
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
-
-
-def options_in(message):
-    """Each choice of options that a message offers, as keywords."""
-    choices = []
-    for part in re.split(r", or (?=--)", message):
-        found = {name: shlex.split(value)[0] for name, value in OPTION.findall(part.partition(" (Python:")[0])}
-        if found:
-            choices.append({name: "\t" if value == "tab" else value for name, value in found.items()})
-    return choices
-
-
-def run_line(message, folder):
-    """Run the command that a message ends with, and return the file that it wrote."""
-    before = set(folder.iterdir())
-    command = shlex.split(message[message.index("python -c") :])
-    done = subprocess.run([sys.executable, *command[1:]], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (new,) = set(folder.iterdir()) - before
-    return new
 
 
 # --- what is found --------------------------------------------------------------------------------------------------
