@@ -19,6 +19,8 @@ from contextlib import contextmanager
 
 from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, complain
 
+AT_ONCE = ("list", "describe", "predict")  # commands that solve nothing
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
@@ -60,14 +62,19 @@ def _sigterm_is_ctrl_c(*, for_good: bool) -> Iterator[None]:
 
 
 def _run(words: list[str]) -> int:
-    from fsmodels.cli.parser import parser
+    from solvers import interrupt
 
     try:
-        asked = parser().parse_args(words)
+        with _whatever_ctrl_c_does(), interrupt.raising():
+            from fsmodels.cli.parser import parser
+            from fsmodels.errors import Error, NoSelection
+
+            asked = parser().parse_args(words)
     except SystemExit as stop:  # --help, --version, or words that argparse refused
         return int(stop.code or 0)
-    from fsmodels.errors import Error, NoSelection
-
+    except KeyboardInterrupt:
+        complain("Error", "stopped by Ctrl-C.")
+        return NO_SOLUTION
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
@@ -81,24 +88,35 @@ def _run(words: list[str]) -> int:
             complain("Error", "Not enough memory for these data and this model: use fewer rows or columns.")
             return BAD_INPUT
         except KeyboardInterrupt:
-            complain("Error", "stopped by Ctrl-C before there was a solution.")
+            complain("Error", f"stopped by Ctrl-C{'' if asked.command in AT_ONCE else ' before there was a solution'}.")
             return NO_SOLUTION
 
 
-def _command(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
-    from solvers import progress
+@contextmanager
+def _whatever_ctrl_c_does() -> Iterator[None]:
+    """Let an error that Ctrl-C has led to, in the midst of importing something, be Ctrl-C."""
+    from solvers import interrupt
 
-    with progress.shown(not getattr(asked, "quiet", True)), progress.doing("loading"):
+    try:
+        yield
+    except Exception:
+        if interrupt.pressed():
+            raise KeyboardInterrupt from None
+        raise
+
+
+def _command(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
+    from solvers import interrupt, progress
+
+    shows = not getattr(asked, "quiet", True)
+    with progress.shown(shows), progress.doing("loading"), _whatever_ctrl_c_does(), interrupt.raising():
         from fsmodels.cli import listing, predict, questions, repeated, select
 
-    if asked.command == "list":
-        return listing.run()
-    if asked.command == "describe":
-        return listing.tell(asked.model)
+    if asked.command in AT_ONCE:
+        with interrupt.raising():
+            return {"list": listing.run, "describe": listing.tell, "predict": predict.run}[asked.command](asked)
     if asked.command == "select":
         return select.run(asked, words, caught)
-    if asked.command == "predict":
-        return predict.run(asked)
     if asked.command in ("path", "stability"):
         return repeated.run(asked, words, caught)
     if asked.command == "report":

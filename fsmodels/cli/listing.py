@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 
 from rich.table import Table
@@ -17,13 +18,13 @@ from fsmodels.selection.recipes import MODELS
 from solvers import available
 
 
-def tell(model: str | None) -> int:
+def tell(asked: argparse.Namespace) -> int:
     """Describe one model, or all, a line each; return the exit code."""
-    print(describe(model))
+    print(describe(asked.model))
     return SOLVED
 
 
-def run() -> int:
+def run(asked: argparse.Namespace) -> int:
     """Show what there is to use; return the exit code."""
     console = make_console()
 

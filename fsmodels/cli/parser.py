@@ -126,6 +126,13 @@ def _repeated(commands: Any) -> None:
         help="a level of a category that the data did not have: refuse, or zeros to decide as of no level",
     )
     predict.add_argument("--target", metavar="COL", help="column of the true labels: report the error")
+    predict.add_argument(
+        "--id",
+        action="append",
+        default=[],
+        metavar="COL",
+        help="column that names the rows, copied to the output in place of their numbers; may be repeated",
+    )
     predict.add_argument("--out", type=Path, metavar="FILE", help="write to a file (default: standard output)")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from fsmodels.datasets.dialect import Dialect
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.saved import SavedSelection, load_selection
 from fsmodels.words import listed
+from solvers import interrupt
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -29,24 +31,39 @@ def run(asked: argparse.Namespace) -> int:
         complain("Error", f'"{asked.selection}" has no classifier: its run ended as {found.status}.')
         return NO_SOLUTION
     if asked.target is not None and asked.target not in table.columns:
-        raise DataError(
-            f'There is no column "{asked.target}" in "{asked.table}": its columns are {listed(table.columns)}.'
-        )
+        raise _no_column(asked.target, asked, table)
     labels, scores = found.predict(table, asked.unseen), found.decision(table, asked.unseen)
-    rows = pd.DataFrame({"row": np.arange(1, len(table) + 1), "label": labels, "score": scores})
+    rows = pd.DataFrame(_names(asked, table) | {"label": labels, "score": scores})
     text = rows.to_csv(index=False, lineterminator="\n")
-    if asked.out is None:
-        print(text, end="")
-    else:
-        try:
-            asked.out.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise ParameterError(
-                f'--out "{asked.out}" cannot be written ({error.strerror}): give a file in a folder.'
-            ) from None
+    with interrupt.finishing():
+        if asked.out is None:
+            print(text, end="")
+        else:
+            try:
+                asked.out.write_text(text, encoding="utf-8")
+            except OSError as error:
+                raise ParameterError(
+                    f'--out "{asked.out}" cannot be written ({error.strerror}): give a file in a folder.'
+                ) from None
     if asked.target is not None:
         complain("Error of the labels", _error(found, table[asked.target], rows["label"]))
     return SOLVED
+
+
+def _names(asked: argparse.Namespace, table: pd.DataFrame) -> dict[str, Any]:
+    """Return what names the rows: their numbers, or the columns of --id."""
+    if not asked.id:
+        return {"row": np.arange(1, len(table) + 1)}
+    for k, name in enumerate(asked.id):
+        if name not in table.columns:
+            raise _no_column(name, asked, table)
+        if name in (*asked.id[:k], "label", "score"):
+            raise ParameterError(f'--id "{name}" would be a second column "{name}": leave it out, or rename it.')
+    return {name: table[name].to_numpy() for name in asked.id}
+
+
+def _no_column(name: str, asked: argparse.Namespace, table: pd.DataFrame) -> DataError:
+    return DataError(f'There is no column "{name}" in "{asked.table}": its columns are {listed(table.columns)}.')
 
 
 def _error(found: SavedSelection, truth: pd.Series, labels: pd.Series) -> str:

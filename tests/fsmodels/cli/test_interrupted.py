@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
 
 import fsmodels as fs
+from fsmodels.cli import main
 from solvers import StopReason, interrupt
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
@@ -122,6 +123,39 @@ def test_a_long_linear_program_inside_stops_at_once(model):
     stop, seconds = done.stdout.split()
     assert stop == "interrupted"
     assert float(seconds) < 5  # a tenth of a second alone; the LP takes ten
+
+
+def stopped(*_, **__):
+    signal.raise_signal(signal.SIGINT)
+    raise ImportError("half of it")  # what an import makes of an exception inside it
+
+
+@pytest.mark.parametrize(
+    ("words", "where", "said"),
+    [
+        (["list"], "fsmodels.cli.parser.parser", "stopped by Ctrl-C."),
+        (["list"], "fsmodels.cli.listing.run", "stopped by Ctrl-C."),
+        (["predict", "a.json", "b.csv"], "fsmodels.cli.predict.load_selection", "stopped by Ctrl-C."),
+        (["select", "bupa", "--model", "rfe"], "fsmodels.cli.loading.load", "stopped by Ctrl-C before there was a sol"),
+    ],
+)
+def test_ctrl_c_before_anything_was_done_is_a_line_and_an_exit_code(monkeypatch, capsys, words, where, said):
+    monkeypatch.setattr(where, stopped)
+    with signals_back():
+        assert main(words) == 3
+    err = capsys.readouterr().err
+    assert err.startswith(f"Error: {said}")
+    assert err.count("\n") == 1
+
+
+@contextmanager
+def signals_back():
+    """Whoever started the tests may ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 # ------------------------------------------------------------------------------------------------------ the mechanism

@@ -105,6 +105,25 @@ def test_labels_of_new_samples(folder, capsys):
     assert (folder / "y.csv").read_text() == out
 
 
+def test_predictions_carry_the_columns_that_name_the_rows(folder, capsys):
+    assert said(capsys, "select", *DATA, "--model", "fsp-m", "--max-features", 2, "--quiet", "--json", "x.json")[0] == 0
+    frame = pd.read_csv("p.csv").assign(patient=[f"0{k:02d}" for k in range(40)], **{"ward, bed": "7, b"})
+    frame.to_csv("named.csv", index=False)
+    plain, named = ("predict", "x.json", "p.csv"), ("predict", "x.json", "named.csv", "--id", "patient")
+    (folder / "plain.csv").write_text(said(capsys, *plain)[1])
+    code, out, _ = said(capsys, *named, "--id", "ward, bed")
+    (folder / "out.csv").write_text(out)
+    rows = pd.read_csv("out.csv", dtype=str)
+    assert code == 0
+    assert rows.columns.tolist() == ["patient", "ward, bed", "label", "score"]
+    assert rows["patient"].tolist() == frame["patient"].tolist()
+    assert rows["label"].tolist() == pd.read_csv("plain.csv")["label"].tolist()
+    code, _, err = said(capsys, *named[:-1], "patent")
+    assert (code, 'There is no column "patent"' in err) == (2, True)
+    code, _, err = said(capsys, *named, "--id", "patient")
+    assert (code, "leave it out" in err) == (2, True)
+
+
 def test_numbers_as_labels_are_compared_as_numbers(folder, capsys):
     assert said(capsys, "select", "bupa", "--model", "rfe", "--max-features", 2, "--quiet", "--json", "x.json")[0] == 0
     data = fs.load_dataset("bupa")
