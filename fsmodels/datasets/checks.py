@@ -45,7 +45,7 @@ def unweighted(data: Any, who: str) -> Dataset:
         raise ParameterError(
             f'{who} cannot weigh samples, and data "{data.name}" have weights ({data.weighting}): what it minimises is '
             "no sum over samples that they could multiply. Leave class_weight and sample_weight out (data.weighted() "
-            "takes them off), or use a model with a sum of slacks, such as fsp-m, one-norm-svm, fsv, gmeb or rfe."
+            "takes them off), or use a model with a sum of slacks, such as fsp-m, one-norm-svm, fsv, gmeb or full-fs."
         )
     return data
 

@@ -17,7 +17,8 @@ Problem
         \min_{z \ge 0}\ & F(z) + \mu \sum_k z_k,\quad F(z) = \max_\alpha \{e^\top \alpha
             - \tfrac12 \alpha^\top Y K(z) Y \alpha : y^\top \alpha = 0,\ 0 \le \alpha \le C\}              && (5), (6)
 
-    V is the hinge max(0, 1 - m), smoothed over [1 - 2 eps, 1]:
+    With weights of samples C is C s_i for each (``models.shares``); those of weight 0 have no u. V is the hinge
+    max(0, 1 - m), smoothed over [1 - 2 eps, 1]:
 
     .. math::
         V(m) = 1 - m - \epsilon \ (m < 1 - 2 \epsilon),\quad (1 - m)^2 / (4 \epsilon) \ (m < 1),\quad 0    && (8)

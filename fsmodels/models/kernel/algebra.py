@@ -29,6 +29,7 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.kernel.build import built, share, weights
 from fsmodels.models.kernel.problem import MARGIN, Problem
 from fsmodels.models.proofs.certified import nothing
+from fsmodels.models.rows import weighted_sum
 from solvers.facts import Block, Blocks, Certificate, Facts
 
 Settled = Callable[[np.ndarray, np.ndarray], bool]  # (weights before a sweep, after it) -> whether it was the last
@@ -132,7 +133,8 @@ def _selection(
     problem: Problem = model.kernel_problem
     coefficients = np.asarray(u, dtype=float)
     if coefficients.shape != (problem.n,) or not np.isfinite([*coefficients, b]).all():
-        raise ParameterError(f"u and b must be finite, u one number for each of the {problem.n} samples.")
+        which = "" if problem.data.sample_weight is None else " of a weight above 0"
+        raise ParameterError(f"u and b must be finite, u one number for each of the {problem.n} samples{which}.")
     for v, value in zip(model.u.values(), coefficients.tolist(), strict=True):
         v.fix(value)
     model.b.fix(float(b))
@@ -224,7 +226,7 @@ def _geometric_margin(model: pyo.ConcreteModel) -> None:
 def _put_slacks(model: pyo.ConcreteModel, margin: float, slacks: list[Any]) -> None:
     """Give the slacks, xi and where there is one t, the values that cost least."""
     width = 2.0 * pyo.value(model.eps)
-    for i, label in enumerate(model.kernel_problem.y.tolist()):
+    for i, label in zip(model.samples, model.kernel_problem.y.tolist(), strict=True):
         miss = max(0.0, 1.0 - label * pyo.value(model.decision[i]) / margin)
         slacks[0][i].set_value(max(0.0, miss - width))
         for t in slacks[1:]:
@@ -239,6 +241,7 @@ def _state(model: pyo.ConcreteModel, numbers: Any = None) -> None:
     """Add kernel, margins and objective; ``numbers`` is the kernel matrix where no weight is free."""
     problem: Problem = model.kernel_problem
     n, kernel, y = problem.n, problem.kernel, problem.y.tolist()
+    place, label = {i: k for k, i in enumerate(model.samples)}, dict(zip(model.samples, y, strict=True))
     if numbers is None:
         _squares(model)
         q, X = list(model.q.values()), problem.X.tolist()
@@ -263,10 +266,10 @@ def _state(model: pyo.ConcreteModel, numbers: Any = None) -> None:
         pair = (min(i, j), max(i, j))
         return model.K[pair] if pair in model.K else 1.0  # noqa: SIM401
 
-    a = [y[i] * model.u[i] for i in range(n)]
+    a = [sign * u for sign, u in zip(y, model.u.values(), strict=True)]
     model.decision = pyo.Expression(
         model.samples,
-        rule=lambda m, i: pyo.quicksum(a[j] * entry_of(i, j) for j in range(n)) + m.b,
+        rule=lambda m, i: pyo.quicksum(a[j] * entry_of(place[i], j) for j in range(n)) + m.b,
         doc="(2) decision value of sample i",
     )
     model.norm = pyo.Expression(
@@ -282,7 +285,7 @@ def _state(model: pyo.ConcreteModel, numbers: Any = None) -> None:
     fixed_margin = model.margin.fixed
     model.margins = pyo.Constraint(
         model.samples,
-        rule=lambda m, i: y[i] * m.decision[i] >= (1.0 if fixed_margin else m.margin) * (1.0 - _of(_slacks(m), i)),
+        rule=lambda m, i: label[i] * m.decision[i] >= (1.0 if fixed_margin else m.margin) * (1.0 - _of(_slacks(m), i)),
         doc="(10) margin of sample i",
     )
     norm = model.norm if fixed_margin else model.norm / model.margin**2
@@ -305,7 +308,7 @@ def _squares(model: pyo.ConcreteModel) -> None:
 def _explicit(model: pyo.ConcreteModel) -> Any:
     """Add lambda and its rows for Algorithm 3; return (12)."""
     problem: Problem = model.kernel_problem
-    y = problem.y.tolist()
+    label = dict(zip(model.samples, problem.y.tolist(), strict=True))
     model.explicit_margin = pyo.Var(bounds=MARGIN, initialize=1.0, doc="(12) lambda")
     model.explicit_xi = pyo.Var(
         model.samples, domain=pyo.NonNegativeReals, initialize=1.0, doc="(12) slack of sample i"
@@ -316,7 +319,7 @@ def _explicit(model: pyo.ConcreteModel) -> Any:
     slacks = [model.explicit_xi, model.explicit_t]
     model.explicit_margins = pyo.Constraint(
         model.samples,
-        rule=lambda m, i: y[i] * m.decision[i] >= m.explicit_margin * (1.0 - _of(slacks, i)),
+        rule=lambda m, i: label[i] * m.decision[i] >= m.explicit_margin * (1.0 - _of(slacks, i)),
         doc="(12) margin of sample i",
     )
     loss = _loss(model, slacks)
@@ -324,10 +327,11 @@ def _explicit(model: pyo.ConcreteModel) -> Any:
 
 
 def _loss(model: pyo.ConcreteModel, slacks: list[Any]) -> Any:
-    total = pyo.quicksum(slacks[0].values())
+    s = model.kernel_problem.s
+    total = weighted_sum(s, list(slacks[0].values()))
     if len(slacks) == 1:
         return total
-    return total + pyo.quicksum(t**2 for t in slacks[1].values()) / (4.0 * pyo.value(model.eps))
+    return total + weighted_sum(s, list(slacks[1].values()), squared=True) / (4.0 * pyo.value(model.eps))
 
 
 def _of(slacks: list[Any], i: int) -> Any:

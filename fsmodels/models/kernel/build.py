@@ -18,6 +18,7 @@ from fsmodels.models.kernel.kernels import FloatArray, as_kernel
 from fsmodels.models.kernel.problem import MARGIN, Problem
 from fsmodels.models.parameters import changeable
 from fsmodels.models.plane import by_ordered_sets
+from fsmodels.models.shares import slack_weights
 from fsmodels.words import check_known_features
 from solvers.facts import OracleBlock, OracleBlocks
 
@@ -44,7 +45,7 @@ def built(
 
     ``hinge`` allows eps = 0.
     """
-    data = as_given(data).require_dense("kernel")
+    data = as_given(data, weights=True).require_dense("kernel")
     for sign in (1, -1):
         if not (data.y == sign).any():
             raise DataError(f"Class {sign:+d} has no sample: both classes need at least one.")
@@ -56,7 +57,8 @@ def built(
     z = started(data, start)
     model = pyo.ConcreteModel(name=name)
     model.features = pyo.Set(initialize=list(data.features), doc="features, in the order of the data's columns")
-    model.samples = pyo.Set(initialize=range(data.n_samples), doc="samples, in the order of the data's rows")
+    rows = range(data.n_samples) if data.counting is data else np.flatnonzero(slack_weights(data)).tolist()
+    model.samples = pyo.Set(initialize=rows, doc="samples, in the order of the data's rows")
     model.C = changeable(partial(positive, "C", meaning="C weighs the sum of losses"), C, "(7) weight of the losses")
     price = partial(positive, "penalty", meaning="mu is the price of a unit of feature weight")
     model.penalty = changeable(price, penalty, "(7) mu, price of the weights")

@@ -14,6 +14,7 @@ from scipy import sparse
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError
 from fsmodels.models.kernel.kernels import FloatArray, Kernel
+from fsmodels.models.shares import slack_weights
 
 CHUNK = 4_000_000  # entries of the kernel matrix at a time
 
@@ -102,7 +103,7 @@ class KernelClassifier:
                 f"The array has {X.shape[1]} columns for {len(self.z)} features: give all, in their order."
             )
         if self.is_constant:
-            return np.full(len(X), 1.0 if 2 * (self.data.y > 0).sum() >= len(self.data.y) else -1.0)
+            return np.full(len(X), 1.0 if float(slack_weights(self.data) @ self.data.y) >= 0 else -1.0)
         columns = np.flatnonzero(self.z)
         q, A = self.z[columns] ** 2, self.vectors[:, columns]
         centre = A.mean(axis=0) if self.kernel.shift_invariant and len(A) else np.zeros(len(columns))
@@ -182,8 +183,8 @@ def classifier(model: pyo.ConcreteModel) -> KernelClassifier:
         raise ModelError(f'Model "{model.name}" has no solution loaded: solve it first, with fs.solve(model).')
     margin = float(model.margin.value)
     a = problem.y * u / margin
-    rows = np.flatnonzero(a)
-    return KernelClassifier(problem.data, problem.kernel, z, rows, a[rows], float(model.b.value) / margin)
+    here = np.flatnonzero(a)
+    return KernelClassifier(problem.data, problem.kernel, z, problem.rows[here], a[here], float(model.b.value) / margin)
 
 
 def ranking(model: pyo.ConcreteModel) -> pd.Series:

@@ -90,7 +90,7 @@ class Objective:
 
     - ``X``: array of shape (n, d); centred where the kernel allows it, so that products keep their digits.
     - ``y``: array of shape (n,), -1 or +1.
-    - ``C``, ``mu``: float.
+    - ``C``: array of shape (n,), the price of each sample's loss, or one number for all. ``mu``: float.
     - ``eps``: 0 for the hinge, which has no Hessian, and slopes by f only as a choice: g = -a, right where (u, b) is
       optimal.
     - ``explicit``: rho = 0: (12).
@@ -101,7 +101,7 @@ class Objective:
     kernel: Kernel
     X: FloatArray
     y: FloatArray
-    C: float
+    C: FloatArray
     mu: float
     eps: float = 0.5
     explicit: bool = False
@@ -113,6 +113,7 @@ class Objective:
 
     def __post_init__(self) -> None:
         self.n, self.d = self.X.shape
+        self.C = np.ascontiguousarray(np.broadcast_to(self.C, (self.n,)))
         self.rho = 0.0 if self.explicit else 1.0
         free = np.arange(self.n + self.d + 2) if self.free is None else self.free
         self._free = free
@@ -179,7 +180,7 @@ class Objective:
         g = self.C * self.y * hinge_slope(m, self.eps) / margin if self.eps else -a / margin**2
         p = rho * a / (2 * margin**2) + g
         square = rho * float(a @ spread) + 1 - rho
-        value = square / (2 * margin**2) + self.C * float(hinge(m, self.eps).sum()) + self.mu * float(z.sum())
+        value = square / (2 * margin**2) + float(self.C @ hinge(m, self.eps)) + self.mu * float(z.sum())
         gradient = np.zeros_like(x)
         if self._u_free:
             gradient[: self.n] = self.y * (K @ (p + rho * a / (2 * margin**2)))

@@ -27,6 +27,7 @@ from fsmodels.models.kernel.kernels import FloatArray, Kernel
 from fsmodels.models.kernel.objective import Objective, hinge, places
 from fsmodels.models.kernel.value_function import SVM_TOLERANCE, ValueFunction, solved
 from fsmodels.models.libsvm import seconds
+from fsmodels.models.shares import slack_weights
 from solvers.box.minimise import Minimum, Smooth, minimise
 from solvers.box.polyhedron import Polyhedron
 from solvers.box.problem import residual
@@ -46,7 +47,8 @@ EXACT = 1e-6  # of libsvm in the value function, whose slopes need its optimum
 class Problem:
     """Data, kernel and parameters of one model; C and mu are read off the model when they are needed.
 
-    ``model``: with Params ``C`` and ``penalty``. ``data``: Dataset. ``svm``: how the SVM step is solved.
+    ``model``: with Params ``C`` and ``penalty``. ``data``: Dataset, of whose samples those count whose weight is not 0:
+    ``rows``, with weights ``s``. ``svm``: how the SVM step is solved.
     """
 
     model: Any
@@ -56,12 +58,15 @@ class Problem:
     svm: str = "libsvm"
     centre: FloatArray = field(init=False)
     _objective: Objective | None = field(default=None, repr=False)
+    _made_for: tuple[float, float] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        X = self.data.X
+        kept = self.data.counting
+        X, self.s = kept.X, slack_weights(kept)
+        self.rows = np.arange(len(self.s)) if kept is self.data else np.flatnonzero(slack_weights(self.data))
         self.centre = X.mean(axis=0) if self.kernel.shift_invariant else np.zeros(X.shape[1])
         self.X = np.ascontiguousarray(X - self.centre)
-        self.y = np.asarray(self.data.y)
+        self.y = np.asarray(kept.y)
         self.n, self.d = X.shape
         self.places = places(self.n, self.d)
 
@@ -69,17 +74,17 @@ class Problem:
     def objective(self) -> Objective:
         """Omega over flat points, (11), with the model's parameters now."""
         C, mu = float(pyo.value(self.model.C)), float(pyo.value(self.model.penalty))
-        o = self._objective
-        if o is None or (o.C, o.mu) != (C, mu):
-            o = self._objective = Objective(self.kernel, self.X, self.y, C, mu, self.eps)
-        return o
+        if self._objective is None or self._made_for != (C, mu):
+            self._objective = Objective(self.kernel, self.X, self.y, C * self.s, mu, self.eps)
+            self._made_for = C, mu
+        return self._objective
 
     def value(self, x: FloatArray) -> float:
         """Return Omega at a point; without coefficients no kernel is asked."""
         o = self.objective
         u, b, z, margin = o.parts(x)
         if not u.any():
-            return o.C * float(hinge(self.y * b / margin, o.eps).sum()) + o.mu * float(z.sum())
+            return float(o.C @ hinge(self.y * b / margin, o.eps)) + o.mu * float(z.sum())
         return o.value(x)[0]
 
     def evaluated(self, arguments: Any, order: int, fixed: Any = None) -> tuple[float, Any, Any]:
@@ -119,11 +124,13 @@ class Problem:
 
     @property
     def offset(self) -> float:
-        """The b of least loss at u = 0: n_larger V'(|b|) + n_smaller = 0 within the smooth part, of eps <= 1/2."""
-        positive = int((self.y > 0).sum())
-        larger, smaller = max(positive, self.n - positive), min(positive, self.n - positive)
-        size = max(LEAST_OFFSET, 1.0 - 2.0 * min(self.eps, 0.5) * smaller / larger)
-        return size if 2 * positive >= self.n else -size
+        """The b of least loss at u = 0: n_larger V'(|b|) + n_smaller = 0 within the smooth part, of eps <= 1/2.
+
+        Sizes of classes are sums of weights.
+        """
+        plus, minus = (float(self.s[rows].sum()) for rows in (self.y > 0, self.y < 0))
+        size = max(LEAST_OFFSET, 1.0 - 2.0 * min(self.eps, 0.5) * min(plus, minus) / max(plus, minus))
+        return size if plus >= minus else -size
 
     def select(self, x: FloatArray, inside: Inside) -> Moved:
         """FS: z for (u, b)."""
@@ -227,10 +234,9 @@ class Problem:
         """Say what z = 0 means."""
         if not self.absorbed(x):
             return ""
-        positive = int((self.y > 0).sum())
-        larger = 2 * positive >= self.n
+        larger = self.offset > 0
         label = self.data.positive_label if larger else self.data.negative_label
-        most = positive if larger else self.n - positive
+        most = int(((self.y > 0) == larger).sum())
         return (
             f"All weights are 0: every sample gets the label of the larger class ({label}: {most} of {self.n}). "
             "z = 0 is a strict local minimum: start elsewhere, or lower the penalty."

@@ -18,6 +18,7 @@ from fsmodels.models.kernel.kernels import FloatArray
 from fsmodels.models.kernel.objective import hinge
 from fsmodels.models.kernel.problem import Problem, used
 from fsmodels.models.recipe import AGREEMENT, Given, Reading, Recipe
+from fsmodels.models.shares import slack_weights
 from fsmodels.words import listed
 from solvers import Result, StopReason, facts_of
 from solvers.clock import Clock
@@ -81,14 +82,15 @@ class WithKernel(Recipe):
 def _omega(c: KernelClassifier, given: Given) -> float:
     """Omega (7): half of a'Ka, C times the losses, mu times the sum of weights."""
     f = c.values
-    losses = float(hinge(c.data.y * f, given["eps"]).sum())
+    losses = float(slack_weights(c.data) @ hinge(c.data.y * f, given["eps"]))
     return 0.5 * float(c.a @ (f[c.rows] - c.b)) + given["C"] * losses + given["penalty"] * float(c.z.sum())
 
 
 def _point(c: KernelClassifier, problem: Problem, keep: Any = True) -> FloatArray:
     """Return the classifier as a point (u, b, z, 1), without the weights that ``keep`` leaves out."""
-    u = np.zeros(problem.n)
-    u[c.rows] = problem.y[c.rows] * c.a
+    u = np.zeros(len(c.data))
+    u[c.rows] = c.data.y[c.rows] * c.a
+    u = u[problem.rows]
     return np.concatenate([u, [c.b], np.where(keep, c.z, 0.0), [1.0]])
 
 
@@ -115,7 +117,7 @@ def _is_still(model: Any, problem: Problem, point: FloatArray, tolerance: float 
 
 def _recipe(name: str, title: str, build: Callable[..., Any], number: str = "(7)") -> WithKernel:
     numbers = (number, "(8)", "(13)") if number != "(5)" else (number, "(13)")
-    return WithKernel(name, title, build, settled=("eps",), page="kernel", numbers=numbers)
+    return WithKernel(name, title, build, settled=("eps",), weighs=True, page="kernel", numbers=numbers)
 
 
 RECIPES = [

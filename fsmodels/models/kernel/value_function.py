@@ -10,7 +10,8 @@ Why libsvm solves the smoothed SVM
         \max_\alpha\ \sum_i \alpha_i - \tfrac12 \alpha^\top Y (K + \tfrac{2 \epsilon}{C} I) Y \alpha,\quad
         y^\top \alpha = 0,\ 0 \le \alpha \le C
 
-    which is (6) for K + (2 eps / C) I: libsvm's alpha is u, its offset is b, and f = K a + b has no ridge.
+    which is (6) for K + (2 eps / C) I (diag(2 eps / C_i) where each sample has a C_i of its own): libsvm's alpha is u,
+    its offset is b, and f = K a + b has no ridge.
 The value function
     F(z), the optimum, has by Danskin's theorem the derivative of Phi at the optimal (u, b): there a = -g, so that p is
     -a / 2 and ``dF / dz_k = -z_k S_k(a a' o kappa')``. For eps = 0 this is (6), the hinge's.
@@ -33,17 +34,17 @@ CACHE = 500  # megabytes
 
 
 def libsvm(
-    K: FloatArray, y: FloatArray, C: float, eps: float, tolerance: float = SVM_TOLERANCE
+    K: FloatArray, y: FloatArray, C: FloatArray, eps: float, tolerance: float = SVM_TOLERANCE
 ) -> tuple[FloatArray, float]:
-    """Return (u, b), a minimum of ``1/2 a'Ka + C sum V(y_i f_i)``, for a kernel matrix of shape (n, n).
+    """Return (u, b), a minimum of ``1/2 a'Ka + sum C_i V(y_i f_i)``, for a kernel matrix of shape (n, n).
 
-    >>> u, b = libsvm(np.eye(2), np.array([1.0, -1.0]), C=10.0, eps=0.0)
+    >>> u, b = libsvm(np.eye(2), np.array([1.0, -1.0]), C=np.array([10.0, 10.0]), eps=0.0)
     >>> u.round(6).tolist()
     [1.0, 1.0]
     """
     ridged = K.copy()
     ridged.flat[:: len(y) + 1] += 2.0 * eps / C
-    machine = svc(C, strict=False, kernel="precomputed", tol=tolerance, cache_size=CACHE).fit(ridged, y)
+    machine = svc(1.0, strict=False, kernel="precomputed", tol=tolerance, cache_size=CACHE).fit(ridged, y, C)
     u = np.zeros(len(y))
     u[machine.support_] = np.abs(machine.dual_coef_[0])
     return u, float(machine.intercept_[0])
@@ -55,7 +56,7 @@ def primal(objective: Objective, x: FloatArray, tolerance: float = 1e-9) -> tupl
     free = np.concatenate([where["u"], where["b"]])
     svm = objective.restricted(x, free)
     unbounded = np.full(len(free), np.inf)
-    unit = np.append(np.full(objective.n, objective.C), 1.0)
+    unit = np.append(objective.C, 1.0)
     found = minimise(svm, x[free], -unbounded, unbounded, method="trust-newton", unit=unit, tolerance=tolerance)
     return found.point[:-1], float(found.point[-1])
 

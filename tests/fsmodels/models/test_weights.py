@@ -65,10 +65,20 @@ def recomputed(name, found, data, words):
     return (1 - mu) * (1 - lam) * error + np.minimum(0, (1 - mu) * lam - mu * v).sum() + mu * v.sum()
 
 
+def omega(found, data, words):
+    """Omega of the kernel models, from the classifier, data and weights."""
+    c, eps = found.machine, found.parameters["eps"]
+    f, g = c.decision(data), c.decision(data.take(c.rows))
+    short = np.maximum(0.0, 1 - data.y * f)
+    loss = short - np.minimum(short, 2 * eps) + (np.minimum(short, 2 * eps) ** 2 / (4 * eps) if eps else 0.0)
+    return 0.5 * c.a @ (g - c.b) + words["C"] * data.sample_weight @ loss + words["penalty"] * c.z.sum()
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_by_name_counts_weights_as_rows_or_refuses(name):
     weighted, many = pair(5)
-    words = given(name) | ({"gap": 1e-7} if MODELS[name].runs_solver else {})
+    exact = MODELS[name].runs_solver and MODELS[name].page != "kernel"
+    words = given(name) | ({"gap": 1e-7} if exact else {})
     if name not in WEIGHING:
         with pytest.raises(ParameterError, match="weigh samples"):
             fs.select(weighted, name, **words)
@@ -80,7 +90,14 @@ def test_a_model_by_name_counts_weights_as_rows_or_refuses(name):
         assert list(found.weights.values()) == pytest.approx(list(expected.weights.values()), rel=0.05)
         assert found.fsp_objective == pytest.approx(expected.fsp_objective, rel=1e-5)
         return
-    assert found.objective == pytest.approx(expected.objective, rel=2e-6)
+    local = MODELS[name].page == "kernel"
+    assert found.objective == pytest.approx(expected.objective, rel=1e-5 if local else 2e-6)
+    if local:
+        assert found.selected == expected.selected
+        np.testing.assert_allclose(found.decision(many), expected.decision(many), atol=0.01)
+        assert (weighted.sample_weight[found.machine.rows] > 0).all()
+        assert found.objective == pytest.approx(omega(found, weighted, words), rel=1e-9)
+        return
     if name == "gmeb-dual":
         return
     assert found.objective == pytest.approx(recomputed(name, found, weighted, found.parameters | words), rel=1e-9)
@@ -251,6 +268,8 @@ def arguments(function):
 
 FILL = GIVEN | {"alpha": np.zeros(26), "sigma": ["x1"], "budget": 2}
 OTHERS = ["fsp.rmp", "baselines.one_norm_svm", "baselines.rfe", "gmeb.path", "gmeb.centred"]  # that weigh
+OTHERS += [f"kernel.{name}" for name in ("svm", "full_fs", "gmkl", "ao_simple", "ao_margin", "ao_efs")]
+OTHERS += [f"kernel.{name}" for name in ("fs", "xfs", "efs", "omega")]
 ROOMS = [fs.svm, fs.fsp, fs.concave, fs.gmeb, fs.multivariate, fs.kernel, fs.rankings, baselines]
 PUBLIC = {
     f"{room.__name__.rsplit('.')[-1]}.{name}": getattr(room, name)
@@ -287,3 +306,25 @@ def test_moments_of_gmeb_count_rows_and_not_what_mistakes_cost():
         np.testing.assert_allclose(
             getattr(fs.gmeb.centred(weighted), one), getattr(fs.gmeb.centred(many.weighted()), other), rtol=1e-12
         )
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.5])
+def test_the_kernel_svm_and_its_algebra_count_weights_as_rows(eps):
+    weighted, many = pair(14, rows=14, features=3)
+    words = {"C": 1.3, "eps": eps}
+    one, other = (fs.kernel.svm(data, 0.6, **words) for data in (weighted, many))
+    found, expected = (fs.solve(model) for model in (one, other))
+    assert found.objective == pytest.approx(expected.objective, rel=1e-5)
+    assert list(one.samples) == np.flatnonzero(weighted.sample_weight).tolist()
+    said = [fs.kernel.omega(data, 0.6, penalty=0.3, **words) for data in (weighted, many)]
+    assert said[0] == pytest.approx(said[1], rel=1e-5)
+    assert said[0] == pytest.approx(expected.objective + 0.3 * 0.6 * 3, rel=1e-4)
+
+
+@pytest.mark.parametrize("how", [{"form": "algebra"}, {"form": "reduced"}, {"svm": "primal"}])
+def test_the_ways_to_solve_full_fs_agree_on_weighted_samples(how):
+    weighted, _ = pair(15, rows=12, features=2)
+    words = {"C": 1.0, "penalty": 0.2}
+    found = fs.select(weighted, "full-fs", **words, **how)
+    assert found.objective == pytest.approx(fs.select(weighted, "full-fs", **words).objective, rel=1e-3)
+    assert found.objective == pytest.approx(omega(found, weighted, words), rel=1e-9)

@@ -169,7 +169,7 @@ def test_the_hinge_is_the_limit_of_the_smoothed_one():
     X, y, _ = sample(8, n=20)
     z = np.array([0.6, 0.9, 0.3])
     K = Objective(Rbf(), X, y, 1.0, 0.1).matrix(z)
-    u, b = libsvm(K, y, 1.0, 0.0)
+    u, b = libsvm(K, y, np.ones(20), 0.0)
     hinged = 0.5 * (y * u) @ K @ (y * u) + np.maximum(0, 1 - y * (K @ (y * u) + b)).sum()
     data = fs.Dataset.from_arrays(X, y)
     values = [kernel.omega(data, z, C=1.0, penalty=1.0, eps=e) - z.sum() for e in (0.0, 1e-3, 0.5)]

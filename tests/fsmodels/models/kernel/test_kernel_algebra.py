@@ -60,8 +60,8 @@ def reduced_gradient(model, m):
             slope[problem.n + 1 + k] += factor * by[len(held) + k] * 2 * z.value
 
     add(model.objective.expr, 1.0)
-    for row, slope_of in zip(model.margins.values(), hinge_slope(m, o.eps).tolist(), strict=True):
-        multiplier = -o.C * slope_of / model.margin.value
+    for row, slope_of, C in zip(model.margins.values(), hinge_slope(m, o.eps).tolist(), o.C.tolist(), strict=True):
+        multiplier = -C * slope_of / model.margin.value
         add(row.body, multiplier if row.upper is not None else -multiplier)
     return slope
 
@@ -72,6 +72,8 @@ def test_the_algebra_is_the_arrays_at_random_points_in_value_and_gradient(name, 
     rng = np.random.default_rng(1)
     for seed in range(4):
         data = sample(seed)
+        if seed % 2:
+            data = data.weighted(rng.integers(1, 4, size=len(data)), {1: 2.5})
         model = getattr(kernel, build)(data, C=1.3, penalty=0.4, kernel=name, form="algebra", **options)
         x, m = place(model, rng)
         assert violation(model) <= 1e-9
