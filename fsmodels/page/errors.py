@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -58,4 +59,6 @@ def majority(data: Dataset, *, cv: int, seed: int) -> Held:
         assert part.held_out is not None
         said = 1.0 if (part.learn.y > 0).mean() > 0.5 else -1.0
         wrong.append(float(np.mean(part.held_out.y != said)))
-    return Held((float(np.mean(wrong)), standard_error(wrong, cv) or 0.0), (0.5, 0.0), (0.5, 0.0), (0,) * cv, {})
+    return Held(
+        (float(np.mean(wrong)), standard_error(wrong, cv) or 0.0), (0.5, math.nan), (0.5, math.nan), (0,) * cv, {}
+    )

@@ -37,9 +37,8 @@ def errors(done: Findings) -> dict[str, Any]:
     rows = [] if held is None else [_error_row("The rule of this report", held, this=True)]
     rows += [_error_row(RIVALS[who], rival) for who, rival in done.rivals]
     if held is None:
-        return {
-            "lead": [done.missing["errors"]], "rows": rows, "caption": "To compare with", "heads": HEADS, "remarks": [],
-        }  # fmt: skip
+        why = [done.missing.get("errors", "")]
+        return {"lead": why, "rows": rows, "caption": "To compare with", "heads": HEADS, "remarks": []}
     lead = Markup(
         "The samples were divided into {} parts. Each part was put aside once; features and weights were chosen anew "
         "from the rest, and then tried on the part. So the rule was judged on every sample, and never on one that it "
@@ -52,6 +51,7 @@ def errors(done: Findings) -> dict[str, Any]:
             "says how often, of a sample of each class, the rule gives {} the higher score; a coin has 50%, too."
         ).format(told.label(found.data))
     ]
+    remarks += [Markup("{}: {}").format(RIVALS[who], why) for who, why in done.lost.items()]
     if held.lost:
         remarks.append(Markup("{} of the parts had no solution in time, and do not count.").format(held.lost))
     if 0 < len(found.selected) < found.data.n_features:
@@ -63,12 +63,28 @@ def errors(done: Findings) -> dict[str, Any]:
             ).format(points(found.training_error))
         )
     return {
-        "lead": [lead, *told.verdict_on_errors(done)],
+        "lead": [lead, *told.verdict_on_errors(done), *_beside_all(held, done)],
         "rows": rows,
         "caption": f"Errors on samples not seen, over {held.folds} parts",
         "heads": HEADS,
         "remarks": remarks,
     }
+
+
+def _beside_all(held: Held, done: Findings) -> list[Markup]:
+    """Say what the few features cost or gain beside all of them."""
+    every = next((rival for who, rival in done.rivals if who == "svm"), None)
+    if every is None or len(done.found.selected) == done.found.data.n_features:
+        return []
+    more, chance = held.error[0] - every.error[0], 2 * math.hypot(held.error[1], every.error[1])
+    verdict = "the difference may be chance" if abs(more) <= chance else "fewer features are better here"
+    if more > chance:
+        verdict = "so much is lost by leaving features out"
+    return [
+        Markup("A rule on all {} features is wrong for {:.1f} of 100: {}.").format(
+            done.found.data.n_features, 100 * every.error[0], verdict
+        )
+    ]
 
 
 def _error_row(what: str, held: Held, this: bool = False) -> dict[str, Any]:
@@ -83,8 +99,8 @@ def _steadiness(held: Held, selected: list[str]) -> Markup:
         return Markup("All selected features were chosen again in every part.")
     often = [Markup("{} {}").format(name(j), held.chosen.get(j, 0)) for j in selected[:SHOWN]]
     return Markup(
-        "In so many of the {} parts each selected feature was chosen again: {}. Features that come and go can be "
-        "exchanged for others without much loss."
+        "In so many of the {} parts each selected feature was chosen again: {}. Whether the others are chosen hangs on "
+        "which samples there are."
     ).format(held.folds, Markup(", ").join(often))
 
 
@@ -100,8 +116,8 @@ def certainty(done: Findings) -> dict[str, Any]:
             lambda ax: _bounds(found, ax),
         )
     caption = (
-        "The search from begin to end. The upper line is the best choice found so far; no choice can lie below the "
-        "lower one. Where they meet, the choice is proven to be the best."
+        "The search from begin to end. One line is the best choice found so far; what is proven is that no choice can "
+        "lie beyond the other. Where they meet, the choice is proven to be the best."
     )
     return {"lead": told.certainty(done), "picture": picture, "caption": caption, "expert": told.expert(done)}
 
@@ -116,7 +132,8 @@ def path(done: Findings) -> dict[str, Any]:
     walk = done.path
     if walk is None:
         return {"lead": [done.missing["path"]], "pictures": [], "rows": [], "heads": []}
-    points_of = walk.table().reset_index().to_dict("records")
+    asked = done.plan.words["max_features"]
+    points_of = [_at_best(row, done.found, asked) for row in walk.table().reset_index().to_dict("records")]
     held = [row for row in points_of if _known(row.get("cv_error"))]
     rows = []
     for row in points_of:
@@ -124,8 +141,7 @@ def path(done: Findings) -> dict[str, Any]:
         if held:
             cells.append(plus_minus((row["cv_error"], row["cv_se"])) if _known(row["cv_error"]) else "–")
         cells.append(names(row["selected"]) if row["selected"] else "no selection")
-        this = row["max_features"] == done.plan.words["max_features"]
-        rows.append({"name": row["max_features"], "this": this, "cells": cells})
+        rows.append({"name": _many(row["max_features"]), "this": row["max_features"] == asked, "cells": cells})
     lead = [Markup("The same question with other numbers of features allowed."), *_least(held)]
     if len(points_of) < len(done.plan.sizes):
         lead.append(Markup("The report was stopped before the larger numbers were tried."))
@@ -135,6 +151,14 @@ def path(done: Findings) -> dict[str, Any]:
         "rows": rows,
         "heads": ["Criterion", *(["Error on samples not seen"] if held else []), "Which"],
     }
+
+
+def _at_best(row: dict[str, Any], found: Selection, asked: int) -> dict[str, Any]:
+    """Return a point, that of the question with what the longer search found and proved."""
+    value, known = found.objective, row["objective"]
+    if row["max_features"] != asked or value is None or (_known(known) and known < value):
+        return row
+    return {**row, "objective": value, "gap": found.gap, "selected": list(found.selected)}
 
 
 def _least(held: list[dict[str, Any]]) -> list[Markup]:
@@ -184,6 +208,8 @@ def _drawn(walk: SelectionPath, what: str, ax: Any) -> None:
     walk.plot(what, ax)
     if what == "objective":
         ax.set_ylabel("criterion")
+        for text in ax.get_legend().get_texts():
+            text.set_text(text.get_text().replace("best known objective", "best known"))
 
 
 def _many(k: int) -> str:
@@ -206,15 +232,16 @@ def what_if(done: Findings) -> dict[str, Any]:
         return {"lead": [done.missing["what_ifs"]], "parts": [], "remarks": []}
     parts = []
     if answers.features:
-        rows = [(Markup("without {}").format(name(cost.what)), told.what_if(cost, found)) for cost in answers.features]
-        parts.append({"caption": "If one of the selected features could not be had", "head": "Change", "rows": rows})
+        rows = [(Markup("Without {}").format(name(cost.what)), told.what_if(cost, found)) for cost in answers.features]
+        caption = "If one of the selected features could not be had"
+        parts.append({"caption": caption, "head": "Change", "rows": rows, "sentences": False})
     if answers.rules:
         rows = [
             (told.rule(cost.what, found.data), told.what_if(cost, found))
             for cost in answers.rules
             if isinstance(cost.what, Rule)
         ]
-        parts.append({"caption": "What each rule costs", "head": "Without the rule", "rows": rows})
+        parts.append({"caption": "What each rule costs", "head": "Without the rule", "rows": rows, "sentences": True})
     lead = [
         Markup(
             "Each answer is the best choice under the changed question. By how much the criterion changes is proven; "
@@ -227,7 +254,11 @@ def what_if(done: Findings) -> dict[str, Any]:
             lead = [Markup("There was no time for any of these questions.")]
     best = answers.next_best
     if best is not None and best.instead is not None:
-        lead.append(Markup("The next best choice is {}.").format(names(best.instead)))
+        lead.append(
+            Markup("The best choice that is not the one above is {}; the criterion gets {}.").format(
+                names(best.instead), told.amount(best, "larger")
+            )
+        )
     return {"lead": lead, "parts": parts, "remarks": _needed(found, answers)}
 
 

@@ -63,7 +63,8 @@ def _view(done: Findings, origin: Provenance) -> dict[str, Any]:
 def _short(done: Findings) -> list[Markup]:
     lines = [Markup("Selected: {}.").format(names(done.found.table().index))]
     if done.model is not None:
-        lines.append(Markup(" ").join(told.verdict_on_errors(done)))
+        often, *warnings = told.verdict_on_errors(done)
+        lines += [often, *(Markup("<strong>{}</strong>").format(warning) for warning in warnings)]
     else:
         lines.append(Markup("How often it is wrong on new samples is not known. {}").format(done.missing["errors"]))
     lines.append(told.certainty(done)[0])
@@ -88,6 +89,8 @@ def _data(done: Findings, origin: Provenance) -> list[tuple[str, Any]]:
         rows.append(("Columns left out", names(origin.dropped)))
     if data.aside:
         rows.append(("Kept beside, as no feature", names(data.aside)))
+    if data.weighting is not None:
+        rows.append(("Weights of samples", legible(data.weighting)))
     if data.products:
         rows.append(("Products of two features", names(data.products)))
     rows.append(("Scaling", SCALES.get(data.scale.method, data.scale.method)))

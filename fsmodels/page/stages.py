@@ -11,18 +11,18 @@ from fsmodels.checks import feature_count
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import fold_rows
 from fsmodels.errors import Error, NoSelection, ParameterError
-from fsmodels.evaluation.cross_validation import cross_validate
+from fsmodels.evaluation.cross_validation import CrossValidated, cross_validate
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.insight.exact import ready
 from fsmodels.page.errors import Held, majority
-from fsmodels.page.what_ifs import WhatIfs, asked, can_ask
+from fsmodels.page.what_ifs import WhatIfs, asked, can_ask, rules_of, words_for
 from fsmodels.selection import report
 from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.path import path
 from fsmodels.selection.recipes import find
 from fsmodels.selection.select import prepared
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import KINDS
+from fsmodels.selection.sides import KINDS, ON_WEIGHTS
 from solvers import Memory, StopReason, interrupt, progress
 from solvers.clock import own_clock
 
@@ -114,14 +114,16 @@ class Plan:
 class Findings:
     """What was found, and in words what was not.
 
-    ``model``: held-out errors of the question's model; ``rivals``: of others. ``path``: objective and errors by number
-    of features. ``certified``: how far a selection of a rule of thumb is from the best.
+    ``model``: held-out errors of the question's model; ``rivals``: of others, ``lost``: why not of some. ``path``:
+    objective and errors by number of features. ``certified``: how far a selection of a rule of thumb is from the best.
+    ``missing``: why a part is not there.
     """
 
     plan: Plan
     found: Selection
     model: Held | None = None
     rivals: list[tuple[str, Held]] = field(default_factory=list)
+    lost: dict[str, str] = field(default_factory=dict)
     path: SelectionPath | None = None
     what_ifs: WhatIfs | None = None
     certified: Certified | None = None
@@ -184,15 +186,21 @@ def _errors(done: Findings) -> None:
         return
     how: dict[str, Any] = {"cv": plan.cv, "seed": plan.seed}
     done.rivals.append(("majority", majority(plan.data, **how)))
-    for name, words in [(plan.model, {**plan.words, **_limits(plan, plan.time_limit)}), *_rivals(done)]:
-        with progress.doing(name):
-            held = cross_validate(plan.data, name, n_jobs=plan.n_jobs, **how, **words)
-        if len(held.runs) < held.planned:
-            raise KeyboardInterrupt
-        if name == plan.model:
-            done.model = Held.of(held)
-        else:
-            done.rivals.append((name, Held.of(held)))
+    done.model = Held.of(_judged(plan, plan.model, {**plan.words, **_limits(plan, plan.time_limit)}, how))
+    for name, words in _rivals(done):
+        try:
+            done.rivals.append((name, Held.of(_judged(plan, name, words, how))))
+        except Error as error:
+            done.lost[name] = str(error)
+
+
+def _judged(plan: Plan, model: str, words: Mapping[str, Any], how: Mapping[str, Any]) -> CrossValidated:
+    """Cross-validate a model; a part that Ctrl-C left is none."""
+    with progress.doing(model):
+        held = cross_validate(plan.data, model, n_jobs=plan.n_jobs, **how, **words)
+    if len(held.runs) < held.planned:
+        raise KeyboardInterrupt
+    return held
 
 
 def _rivals(done: Findings) -> list[tuple[str, dict[str, Any]]]:
@@ -204,7 +212,8 @@ def _rivals(done: Findings) -> list[tuple[str, dict[str, Any]]]:
         rivals.append(("svm", {**C, "time_limit": plan.time_limit}))
     size, small = len(done.found.selected), plan.data.n_features <= SLOW[0] and plan.data.n_samples <= SLOW[1]
     if plan.model != "rfe" and small and not plan.data.is_sparse and 0 < size < plan.data.n_features:
-        rivals.append(("rfe", {**C, "max_features": size}))
+        rows = words_for([rule for rule in rules_of(done.found) if rule.kind not in ON_WEIGHTS])
+        rivals.append(("rfe", {**C, "max_features": size, **rows}))
     return rivals
 
 

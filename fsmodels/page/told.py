@@ -17,12 +17,13 @@ from fsmodels.selection.selection import Selection
 from solvers import SolutionStatus, StopReason
 
 __all__ = [
-    "certainty", "classes", "expert", "label", "legible", "name", "names", "other_label", "plus_minus", "points",
-    "question", "rule", "size_of", "verdict_on_errors", "what_if",
+    "all_rules", "amount", "certainty", "classes", "expert", "label", "legible", "name", "names", "other_label",
+    "plus_minus", "points", "question", "rule", "verdict_on_errors", "what_if",
 ]  # fmt: skip
 
 SHOWN = 12  # names in a sentence
 CLOSE = 1e-3  # a gap that a reader may take for none
+SMALL_WEIGHTS = ("svm", "one-norm-svm", "fsp-m", "fsp-lambda")  # whose criterion counts mistakes and sizes of weights
 FEW = 10  # samples of a class, below which errors say little
 
 
@@ -98,45 +99,36 @@ def classes(data: Dataset) -> list[tuple[Markup, int, str]]:
     return [(what, count, points(count / total)) for what, count in rows]
 
 
-def size_of(found: Selection) -> str:
-    """Return how many features may be selected, as in "at most 3 of the 30 features"."""
-    total = found.data.n_features
-    most = found.parameters.get("max_features")
-    return f"at most {most} of the {total} features" if isinstance(most, int) else f"some of the {total} features"
-
-
 def question(found: Selection) -> list[Markup]:
     """Say what was asked, and what "best" means, without a formula."""
-    data, recipe = found.data, find(found.name)
-    one, other = label(data), other_label(data)
-    said = [
-        Markup("Which {}, taken together, tell {} from {} best?").format(size_of(found), one, other)
-        if found.name != "svm"
-        else Markup("How do all {} features together tell {} from {}?").format(data.n_features, one, other)
-    ]
-    if not recipe.runs_solver:
-        said.append(
-            Markup("The selection was made by a rule of thumb ({}), which is quick and proves nothing.").format(
-                recipe.title
-            )
+    data, title = found.data, find(found.name).title
+    one, other, most = label(data), other_label(data), found.parameters.get("max_features")
+    which = Markup("Which of the {} features, taken together, tell {} from {} best?")
+    if found.name == "svm":
+        which = Markup("How do all {} features together tell {} from {}?")
+    elif isinstance(most, int):
+        which = Markup("Which {} of the {{}} features, taken together, tell {{}} from {{}} best?").format(
+            "one" if most == 1 else f"at most {most}"
         )
-    elif weighs_kernel(found):
+    scored = "A rule gives each sample a score: each selected feature times a weight, all added up. "
+    if weighs_kernel(found):
+        scored = "A curved rule on the selected features gives each sample a score. "
+    said = [Markup("{}Above 0 it says {}, otherwise {}.").format(scored, one, other)]
+    if not find(found.name).runs_solver:
+        said.append(Markup("The features were chosen by a rule of thumb, which proves nothing: {}.").format(title))
+    elif found.name in SMALL_WEIGHTS:
+        price = " Each feature has a price." if found.name == "fsp-lambda" else ""
         said.append(
             Markup(
-                "A curved rule on the selected features gives each sample a score: above 0 it says {}, otherwise {}. "
-                "The best rule makes few and small mistakes on the samples at hand, and is as simple as it can be."
-            ).format(one, other)
+                "The best rule makes few and small mistakes on the samples at hand and needs only small weights, so "
+                "that it does not hang on accidents of these samples.{} One number, the criterion, adds this up; the "
+                "smaller, the better."
+            ).format(price)
         )
     else:
-        said.append(
-            Markup(
-                "A rule gives each sample a score: each selected feature times a weight, all added up. Above 0 it says "
-                "{}, otherwise {}. The best rule makes few and small mistakes on the samples at hand and needs only "
-                "small weights, so that it does not hang on accidents of these samples. One number, the criterion, "
-                "measures both; the smaller, the better."
-            ).format(one, other)
-        )
-    return said
+        better = "the smaller, the better" if found.result.minimize else "the larger, the better"
+        said.append(Markup("What is best says one number, the criterion of the method; {} ({}).").format(better, title))
+    return [which.format(data.n_features, one, other), Markup(" ").join(said)]
 
 
 def rule(told: Rule, data: Dataset) -> Markup:
@@ -192,7 +184,8 @@ def certainty(done: Findings) -> list[Markup]:
     if done.certified is not None:
         return _certified(done)
     if found.status is SolutionStatus.OPTIMAL and gap is not None and gap <= CLOSE:
-        said = f"It is proven, not estimated, that {allowed} does better on these data by the criterion."
+        beyond = f" by more than {points(gap)}" if gap > 5e-7 else ""
+        said = f"It is proven, not estimated, that {allowed} betters the criterion on these data{beyond}."
     elif gap is not None and gap <= 1:
         stopped = "" if found.status is SolutionStatus.OPTIMAL else f" {_why_open(found)}"
         said = (
@@ -285,26 +278,27 @@ def verdict_on_errors(done: Findings) -> list[Markup]:
 
 def what_if(cost: Cost, found: Selection) -> Markup:
     """Say what leaving a feature or a rule out does."""
-    data = found.data
     a_rule = isinstance(cost.what, Rule)
     if not cost.possible:
         return Markup("No selection is then possible under the other rules.")
     if cost.instead is None:
         return Markup("Not known in the time given.")
     same = set(cost.instead) == set(found.selected)
-    if a_rule and (same or cost.most < 1e-6):
+    if a_rule and cost.most <= CLOSE / 2:
         return Markup("Nothing changes: this rule costs nothing.")
+    if a_rule and same:
+        return Markup("Nothing better was found without it. It costs {} at most.").format(points(cost.most))
     new = [j for j in cost.instead if j not in found.selected]
     gone = [j for j in found.selected if j not in cost.instead]
     if a_rule:
         swap = _swap(new, gone)
-        return Markup("{} The criterion gets {}.").format(swap, _amount(cost, "smaller"))
+        return Markup("{} The criterion gets {}.").format(swap, amount(cost, "smaller"))
     others = Markup("{} instead. ").format(names(new)) if new else Markup("Nothing is needed instead. ")
     also = [j for j in gone if j != cost.what]
     if also:
         others += Markup("{} would go too. ").format(names(also))
-    tail = "." if cost.least > 0.01 else ": practically as good." if cost.most <= 0.01 else "."
-    return Markup("{}The criterion gets {}{}").format(others, _amount(cost, "larger"), tail) if data else others
+    tail = ": practically as good." if cost.most <= 0.01 else "."
+    return Markup("{}The criterion gets {}{}").format(others, amount(cost, "larger"), tail)
 
 
 def _swap(new: Sequence[str], gone: Sequence[str]) -> Markup:
@@ -313,7 +307,7 @@ def _swap(new: Sequence[str], gone: Sequence[str]) -> Markup:
     return Markup("{} besides.").format(names(new)) if new else Markup("Without {}.").format(names(gone))
 
 
-def _amount(cost: Cost, which: str) -> str:
+def amount(cost: Cost, which: str) -> str:
     """Return between what and what."""
     if not math.isfinite(cost.most):
         return f"{which} by at least {points(cost.least)}"

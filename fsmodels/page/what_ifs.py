@@ -22,7 +22,7 @@ from fsmodels.selection.sides import FREE, KINDS, ONCE, able, words_of
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers.clock import Clock, own_clock
 
-__all__ = ["Cost", "Rule", "WhatIfs", "asked", "can_ask", "rules_of"]
+__all__ = ["Cost", "Rule", "WhatIfs", "asked", "can_ask", "rules_of", "words_for"]
 
 MOST_FEATURES = 12  # that are left out one by one
 
@@ -92,8 +92,8 @@ def rules_of(found: Selection) -> list[Rule]:
     return rules
 
 
-def _words(rules: list[Rule]) -> dict[str, Any]:
-    """Return what ``ask`` takes for these rules; kinds without any are taken back."""
+def words_for(rules: list[Rule]) -> dict[str, Any]:
+    """Return what ``select`` takes for these rules."""
     told: dict[str, Any] = {}
     for rule in rules:
         if rule.kind == "signs":
@@ -117,11 +117,11 @@ def asked(data: Dataset, found: Selection, time_limit: float | None, given: Mapp
     questions: list[tuple[str | Rule, dict[str, Any]]] = []
     out = list(found.parameters.get("force_out", ()))
     for name in names:
-        questions.append((name, _words(rules) | {"force_out": [*out, name]}))
+        questions.append((name, words_for(rules) | {"force_out": [*out, name]}))
     for rule in rules:
         rest = [other for other in rules if other is not rule]
         none = dict.fromkeys(["force_out", *(other.kind for other in rules)])  # a session keeps what is not named
-        questions.append((rule, none | _words(rest)))
+        questions.append((rule, none | words_for(rest)))
     clock = Clock.of_run(time_limit)
     answers: dict[int, Cost] = {}
     for k, cost in _answers(data, found, questions, clock, given):

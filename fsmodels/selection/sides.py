@@ -24,6 +24,7 @@ from fsmodels.words import as_names, check_known_features, listed
 
 __all__ = [
     "KINDS",
+    "ON_WEIGHTS",
     "Side",
     "Sides",
     "able",
