@@ -14,6 +14,7 @@ from fsmodels.errors import (
     ParameterError,
     SolverError,
 )
+from fsmodels.evaluation.comparison import Comparison, compare
 from fsmodels.evaluation.cross_validation import CrossValidated, cross_validate
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.insight.explore import Session, explore
@@ -34,6 +35,7 @@ from solvers import Result, SolutionStatus, StopReason, available, show, solve
 
 __all__ = [
     "Certified",
+    "Comparison",
     "CrossValidated",
     "DataError",
     "DataWarning",
@@ -58,6 +60,7 @@ __all__ = [
     "available",
     "baselines",
     "certify",
+    "compare",
     "concave",
     "cross_validate",
     "describe",

@@ -123,6 +123,7 @@ def _feed(told: Any, value: Any, where: str) -> None:
             _feed(told, part, where)
         told.update(b"]")
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        told.update(type(value).__name__.encode())
         left_out = NAMES if isinstance(value, Dataset) else ()
         fields = [part.name for part in dataclasses.fields(value) if part.name not in left_out]
         _feed(told, {name: getattr(value, name) for name in fields}, where)

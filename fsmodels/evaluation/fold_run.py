@@ -17,6 +17,7 @@ from fsmodels.checks import whole
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import check_seed
+from fsmodels.datasets.units import reweighted
 from fsmodels.errors import NoSelection, ParameterError
 from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.select import select
@@ -25,9 +26,10 @@ from fsmodels.selection.sides import beside
 from solvers import StopReason
 from solvers.clock import own_clock
 
-__all__ = ["MEASURES", "FoldRun", "measured", "parts_of", "raw_and_words", "told", "was_interrupted"]
+__all__ = ["FAILED", "MEASURES", "FoldRun", "measured", "parts_of", "raw_and_words", "told", "was_interrupted"]
 
 MEASURES = ("error", "balanced_error", "f1", "auc")
+FAILED = "failed"  # why a run came to nothing
 OURS = (
     "validation",
     "choose_by",
@@ -50,20 +52,25 @@ class FoldRun:
         """The samples that judge it."""
         return self.part.held_out
 
-    def select(self) -> Selection:
-        """Select on the rows to learn from, which are scaled there."""
+    def found(self) -> tuple[Selection, dict[str, Any]]:
+        """Select on the rows to learn from, which are scaled there; return what is to be told besides, too."""
         with own_clock():
-            return select(self.part.train, self.model, **self.words)
+            return select(self.part.train, self.model, **self.words), {}
+
+    @property
+    def label(self) -> str:
+        """Whose run it is, for whoever watches."""
+        return self.model
 
     def run(self) -> dict[str, Any]:
         """Return what came out in plain numbers, as a worker sends it and a file holds it."""
         try:
-            found = self.select()
+            found, more = self.found()
         except NoSelection as error:
             if error.selection is None:
                 raise
-            found = replace(error.selection, message=str(error))
-        return told(found, self.part)
+            found, more = replace(error.selection, message=str(error)), {}
+        return {**told(found, self.part), **more}
 
 
 def raw_and_words(asked: str, data: Dataset, words: Mapping[str, Any]) -> tuple[Dataset, dict[str, Any]]:
@@ -75,7 +82,8 @@ def raw_and_words(asked: str, data: Dataset, words: Mapping[str, Any]) -> tuple[
         if word in words:
             raise ParameterError(f"{asked} does not take {word}: what a fold leaves out is its held-out data.")
     kept = {name: list(value) if isinstance(value, Iterator) else value for name, value in words.items()}
-    data, kept["fair"] = beside(dataset(data), kept.get("fair", ()))
+    weighted = reweighted(dataset(data), kept.pop("sample_weight", None), kept.pop("class_weight", None))
+    data, kept["fair"] = beside(weighted, kept.get("fair", ()))
     return data, {name: value for name, value in kept.items() if not _is_nothing(value)}
 
 

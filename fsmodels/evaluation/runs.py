@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import methodcaller
+from operator import attrgetter, methodcaller
 from pathlib import Path
 from typing import Any
 
 from fsmodels.evaluation.checkpoint import Checkpoint, fingerprint
-from fsmodels.evaluation.fold_run import FoldRun, was_interrupted
+from fsmodels.evaluation.fold_run import FAILED, FoldRun, was_interrupted
 from fsmodels.selection.report import as_json
 from fsmodels.selection.workers import each
 
@@ -44,10 +44,12 @@ def run_all(folds: Sequence[FoldRun], n_jobs: int | None, checkpoint: str | Path
 
     def done(place: int, row: dict[str, Any]) -> None:
         k = open_[place]
-        if not was_interrupted(row):
+        if FAILED in row:  # what failed may do better another time: it is not kept in the file
+            rows[k] = row
+        elif not was_interrupted(row):
             rows[k] = as_json(row) if keep is None else keep.write(str(keys[k]), row)
 
-    each(methodcaller("run"), [folds[k] for k in open_], n_jobs, done, "fold")
+    each(methodcaller("run"), [folds[k] for k in open_], n_jobs, done, "fold", attrgetter("label"))
     found = Runs(rows, note)
     if rows and not found.done:
         raise KeyboardInterrupt

@@ -25,11 +25,12 @@ def each(
     n_jobs: int | None,
     done: Callable[[int, Any], None],
     what: str = "part",
+    name: Callable[[Any], str] = lambda item: "",
 ) -> bool:
     """Give ``done`` the place and the answer of each item as soon as it is there; tell whether all of them are.
 
-    ``n_jobs``: 1 for this process; None for 1, or what ``joblib.parallel_config`` says. ``what``: the word for an item,
-    for whoever watches. What is done when Ctrl-C is pressed has been given.
+    ``n_jobs``: 1 for this process; None for 1, or what ``joblib.parallel_config`` says. ``what``, ``name``: the word
+    for an item, and what is to be said of each, for whoever watches. What is done when Ctrl-C is pressed has been given.
 
     Raises ParameterError: ``n_jobs`` is no whole number, or 0.
     """
@@ -38,7 +39,7 @@ def each(
     with interrupt.run():
         try:
             alone = _one(n_jobs)
-            answers = _alone(function, items, what) if alone else _by_workers(function, items, n_jobs, what)
+            answers = _alone(function, items, what, name) if alone else _by_workers(function, items, n_jobs, what)
             with closing(answers):
                 for place, answer in answers:
                     with interrupt.finishing():
@@ -59,8 +60,10 @@ def _one(n_jobs: int | None) -> bool:
     return bool(joblib.effective_n_jobs(None) == 1)
 
 
-def _alone(function: Callable[[Any], Any], items: Sequence[Any], what: str) -> Generator[tuple[int, Any]]:
-    for place, item in enumerate(progress.each(items, what)):
+def _alone(
+    function: Callable[[Any], Any], items: Sequence[Any], what: str, name: Callable[[Any], str]
+) -> Generator[tuple[int, Any]]:
+    for place, item in enumerate(progress.each(items, what, name)):
         yield place, function(item)
 
 

@@ -27,13 +27,13 @@ def data():
 @pytest.fixture
 def counted(monkeypatch):
     """The folds that are made, by the names of their samples."""
-    real, made = fold_run.FoldRun.select, []
+    real, made = fold_run.FoldRun.found, []
 
-    def select(one):
+    def found(one):
         made.append(one.part.learn.name)
         return real(one)
 
-    monkeypatch.setattr(fold_run.FoldRun, "select", select)
+    monkeypatch.setattr(fold_run.FoldRun, "found", found)
     return made
 
 
@@ -58,15 +58,15 @@ import sys, time
 import fsmodels as fs
 from fsmodels.evaluation import fold_run
 
-real = fold_run.FoldRun.select
+real = fold_run.FoldRun.found
 
-def select(one):
+def found(one):
     found = real(one)
     with open(sys.argv[2], "a") as log:
         print(one.part.learn.name, file=log, flush=True)
     return found
 
-fold_run.FoldRun.select = select
+fold_run.FoldRun.found = found
 run = fold_run.FoldRun.run
 
 def slow(one):
@@ -102,17 +102,17 @@ def test_after_a_kill_what_was_written_is_not_computed_again(tmp_path):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_what_ctrl_c_left_is_made_later(data, tmp_path, monkeypatch, n_jobs):
-    file, real, met = tmp_path / "runs.jsonl", fold_run.FoldRun.select, []
+    file, real, met = tmp_path / "runs.jsonl", fold_run.FoldRun.found, []
     whole = fs.cross_validate(data, max_features=2, cv=4)
 
-    def select(one):
+    def found(one):
         if len(met) == 2:
             raise KeyboardInterrupt
         met.append(one)
         return real(one)
 
     with monkeypatch.context() as patch:
-        patch.setattr(fold_run.FoldRun, "select", select)
+        patch.setattr(fold_run.FoldRun, "found", found)
         cut = fs.cross_validate(data, max_features=2, cv=4, checkpoint=file)
     assert len(cut.runs) == 2
     resumed = fs.cross_validate(data, max_features=2, cv=4, checkpoint=file, n_jobs=n_jobs)

@@ -141,16 +141,16 @@ def test_words_that_can_be_read_once_serve_every_fold(data):
 
 
 def test_folds_without_a_solution_do_not_count(data, monkeypatch):
-    real = fold_run.FoldRun.select
+    real = fold_run.FoldRun.found
 
-    def select(one):
+    def found(one):
         if one.part.learn.name.endswith("/2"):
             error = fs.NoSelection("Rows clash.")
             error.selection = fs.select(one.part.train, max_features=1, at_least=[(["a", "b"], 2)])
             raise error
         return real(one)
 
-    monkeypatch.setattr(fold_run.FoldRun, "select", select)
+    monkeypatch.setattr(fold_run.FoldRun, "found", found)
     found = fs.cross_validate(data, max_features=2, cv=3)
     assert found.runs["selected"].isna().to_list() == [False, True, False]
     assert found.error == pytest.approx(found.runs["error"].dropna().mean())
@@ -166,15 +166,15 @@ def test_where_no_fold_has_a_solution_there_is_no_error(data):
 def test_ctrl_c_keeps_the_folds_that_are_done(data, monkeypatch, n_jobs):
     import joblib
 
-    real, met = fold_run.FoldRun.select, []
+    real, met = fold_run.FoldRun.found, []
 
-    def select(one):
+    def found(one):
         if len(met) == 2:
             raise KeyboardInterrupt
         met.append(one)
         return real(one)
 
-    monkeypatch.setattr(fold_run.FoldRun, "select", select)
+    monkeypatch.setattr(fold_run.FoldRun, "found", found)
     with joblib.parallel_config("sequential"):  # whose workers see ``met``
         found = fs.cross_validate(data, "rfe", max_features=2, cv=4, n_jobs=n_jobs)
         assert found.runs["fold"].to_list() == [1, 2]

@@ -1,0 +1,133 @@
+"""What a model among others is given, and its runs: what fails is told, and every support is judged alike."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fsmodels.errors import Error, ParameterError
+from fsmodels.evaluation.budget import ladder, within
+from fsmodels.evaluation.fold_run import FAILED, FoldRun
+from fsmodels.models import fsp
+from fsmodels.selection.outcome import FSP_SECONDS
+from fsmodels.selection.parameters import PARAMETERS
+from fsmodels.selection.recipes import find
+from fsmodels.selection.resampling import Resample
+from fsmodels.selection.select import select
+from fsmodels.selection.selection import Selection
+from fsmodels.words import listed, short
+
+__all__ = ["Contender", "ContenderRun", "contenders", "runs"]
+
+SOLVING = ("solver", "progress", "options")  # parameters of select that say how, and not what
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model with its words. ``tuned``: parameters that are turned, in each fold, until the budget is met."""
+
+    name: str
+    model: str
+    words: dict[str, Any]
+    tuned: tuple[str, ...]
+    budget: int | None
+
+    @property
+    def settings(self) -> str:
+        """What it was given, in words."""
+        said = [f"{name}={short(str(value))}" for name, value in self.words.items() if name in PARAMETERS]
+        if self.tuned:
+            many = f"{self.budget} feature{'' if self.budget == 1 else 's'}"
+            said.append(f"{' = '.join(self.tuned)} turned in each fold until at most {many} are selected")
+        return ", ".join(said) or "nothing"
+
+
+@dataclass(frozen=True)
+class ContenderRun(FoldRun):
+    """The run of a contender on a fold; C: at which all supports are compared."""
+
+    C: float = 1.0
+    tuned: tuple[str, ...] = ()
+    budget: int | None = None
+
+    def run(self) -> dict[str, Any]:
+        """Return what came out, and what the support is worth to a linear SVM; a failure with its reason."""
+        try:
+            return super().run()
+        except Exception as error:  # whatever befalls one of many
+            named = "" if isinstance(error, Error) else f"{type(error).__name__}: "
+            return {FAILED: f"{named}{error}"}
+
+    def found(self) -> tuple[Selection, dict[str, Any]]:
+        """Select, within the budget where the model has none of its own."""
+        if not self.tuned or self.budget is None:
+            found, more = super().found()
+        else:
+            found, more = within(self.part.train, self.model, self.words, self.budget)
+        return found, {**more, **self._as_support(found)}
+
+    def _as_support(self, found: Selection) -> dict[str, float | None]:
+        """Return the objective of fsp-m at the selected features, and the held-out error of that SVM."""
+        if not found.has_solution:
+            return {"fsp_objective": None, "fsp_error": None}
+        data, held_out, names = found.data, self.part.held_out, found.selected
+        told: dict[str, float | None] = {"fsp_objective": fsp.value(data, names, C=self.C, time_limit=FSP_SECONDS)}
+        if held_out is None:
+            return {**told, "fsp_error": None}
+        if not names:
+            return {**told, "fsp_error": float(np.mean(held_out.y != (1.0 if data.y.sum() > 0 else -1.0)))}
+        again = select(data.select_features(names), "svm", C=self.C, time_limit=FSP_SECONDS)
+        return {**told, "fsp_error": again.error(held_out) if again.has_solution else None}
+
+
+def contenders(
+    models: Iterable[str] | Mapping[str, Mapping[str, Any]], common: Mapping[str, Any], budget: int | None
+) -> list[Contender]:
+    """Return the contenders with the words that each can take.
+
+    Raises ParameterError: no models, one that is not known, twice the same name, or a word that none of them takes.
+    """
+    if isinstance(models, str):
+        models = [models]
+    own = {str(name): dict(words) for name, words in models.items()} if isinstance(models, Mapping) else {}
+    names = list(models)
+    if len(names) != len(set(names)):
+        raise ParameterError(f"models names {listed(names)}: give each once, or a mapping of names to words.")
+    if len(names) < 2:
+        raise ParameterError(f"compare needs two models or more, and got {listed(names) or 'none'}.")
+    made, taken = [], set()
+    for name in names:
+        words = own.get(name, {})
+        model = find(words.pop("model", name)).name
+        given = {word: value for word, value in common.items() if _takes(model, word)}
+        taken |= set(given)
+        tuned = () if budget is None else ladder(model, words)
+        recipe = find(model)
+        if budget is not None and not tuned and "max_features" in recipe.parameters:
+            given["max_features"] = budget
+        given = {word: value for word, value in given.items() if word not in tuned}
+        given |= words
+        made.append(Contender(name, model, given, tuned, budget))
+    if lost := [word for word in common if word not in taken]:
+        raise ParameterError(f"compare: none of {listed(names)} takes {listed(lost)}: leave it out.")
+    return made
+
+
+def runs(contender: Contender, parts: Iterable[Resample], C: float) -> list[ContenderRun]:
+    """Return the runs of a contender, one a fold."""
+    return [
+        ContenderRun(contender.model, contender.words, part, C, contender.tuned, contender.budget) for part in parts
+    ]
+
+
+def _takes(model: str, word: str) -> bool:
+    """Tell whether a word of all is one for this model: its parameter, or what any selection can be asked."""
+    recipe = find(model)
+    if word in recipe.parameters or word in PARAMETERS:
+        return word in recipe.parameters
+    named = inspect.signature(select).parameters
+    return recipe.runs_solver or (word in named and word not in SOLVING)
