@@ -119,6 +119,10 @@ def _command(asked: argparse.Namespace, words: list[str], caught: list[warnings.
         return select.run(asked, words, caught)
     if asked.command in ("path", "stability"):
         return repeated.run(asked, words, caught)
+    if asked.command == "compare":
+        with progress.doing("loading"):
+            from fsmodels.cli import compare
+        return compare.run(asked, words, caught)
     if asked.command == "report":
         with progress.doing("loading"):
             from fsmodels.cli import report

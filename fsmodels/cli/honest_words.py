@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-__all__ = ["a_judgement", "workers"]
+__all__ = ["MODELS", "a_comparison", "a_judgement"]
+
+MODELS = "fsp-m,fsv,gmeb,rfe,one-norm-svm,relief"
 
 
 def a_judgement(command: argparse.ArgumentParser) -> None:
@@ -27,6 +29,20 @@ def a_judgement(command: argparse.ArgumentParser) -> None:
     group.add_argument("--repeats", type=int, metavar="R", help="divide into folds R times (default 1)")
     workers(group)
     checkpoint(group)
+
+
+def a_comparison(command: argparse.ArgumentParser) -> None:
+    """Add which models are compared, and on which folds."""
+    command.add_argument(
+        "--models", metavar="A,B,..", help=f"models from fsmodels list, with commas between (default {MODELS})"
+    )
+    command.add_argument("--cv", type=int, default=5, metavar="K", help="folds (default 5)")
+    command.add_argument("--repeats", type=int, metavar="R", help="divide into folds R times (default 1)")
+    command.add_argument(
+        "--picture", type=Path, metavar="FILE", help="draw errors against features to a .png, .pdf or .svg file"
+    )
+    workers(command)
+    checkpoint(command)
 
 
 def workers(command: argparse._ActionsContainer) -> None:

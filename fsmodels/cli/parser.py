@@ -9,12 +9,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from fsmodels.cli.honest_words import a_judgement
+from fsmodels.cli.honest_words import a_comparison, a_judgement
+from fsmodels.cli.values import grid, numbers, seconds, share, values
 from fsmodels.datasets.methods import DEFAULT, METHODS
 from fsmodels.selection.parameters import PARAMETERS
 
 TIME_LIMIT = 120.0  # s, of a solve for which nobody gave a limit
 EACH_LIMIT = 30.0  # s, of each solve of many
+SHARED = ("max_features", "C")
 EXIT_CODES = (
     "Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input, a solver that is not "
     "installed, or output that cannot be written; 3 no solution. "
@@ -57,6 +59,15 @@ def parser() -> argparse.ArgumentParser:
         help="write a proof that fsmodels verify FILE DATA checks (fsp-m, fsp-lambda)",
     )
     _repeated(commands)
+    compare = commands.add_parser(
+        "compare",
+        help="several models on the same folds",
+        description="Select by several models on the same folds: held-out errors, features, stability, time, and what "
+        "each selection is worth by one objective.",
+        epilog=f"{EXIT_CODES}Example: fsmodels compare wdbc --models fsp-m,rfe,one-norm-svm --cv 5",
+    )
+    a_comparison(compare)
+    a_solve(compare, model="", each="fold of each model")
     _report(commands)
     _questions(commands)
     return whole
@@ -65,7 +76,8 @@ def parser() -> argparse.ArgumentParser:
 def a_solve(command: argparse.ArgumentParser, *, model: str | None = None, each: str = "", grids: bool = False) -> None:
     """Add what says which model of which data is solved, and how.
 
-    ``model``: the default, None where one is needed. ``each``: what the time limit is of, where of no whole run.
+    ``model``: the default, None where one is needed, "" where there are several, which take no parameters but those
+    that most have. ``each``: what the time limit is of, where of no whole run.
     ``grids``: parameters may have several values.
     """
     _data(command)
@@ -73,12 +85,14 @@ def a_solve(command: argparse.ArgumentParser, *, model: str | None = None, each:
         command.add_argument(
             "--model", required=True, metavar="NAME", help="a model from fsmodels list, for example fsp-m"
         )
+    elif not model:
+        command.set_defaults(model="fsp-m")  # whose words the others share
     else:
         command.add_argument(
             "--model", default=model, metavar="NAME", help=f"a model from fsmodels list (default {model})"
         )
     _reading(command)
-    _parameters(command, grids=grids)
+    _parameters(command, grids=grids, shared=model == "")
     _sides(command)
     _solver(command, each=each)
     _output(command)
@@ -280,10 +294,16 @@ def _table(group: Any) -> None:
     group.add_argument("--sheet", metavar="NAME", help="sheet of a workbook (default: the one that has cells)")
 
 
-def _parameters(command: argparse.ArgumentParser, *, grids: bool = False) -> None:
-    """Add the parameters of the models; ``grids``: several values with commas between, or a range."""
-    group = command.add_argument_group("parameters of the model")
-    for parameter in PARAMETERS.values():
+def _parameters(command: argparse.ArgumentParser, *, grids: bool = False, shared: bool = False) -> None:
+    """Add the parameters of the models; ``grids``: several values with commas between, or a range.
+
+    ``shared``: those alone that mean the same to most models.
+    """
+    group = command.add_argument_group("parameters of the models" if shared else "parameters of the model")
+    for name, parameter in PARAMETERS.items():
+        if shared and name not in SHARED:
+            command.set_defaults(**{parameter.given_as: parameter.words.get("default")})
+            continue
         words, told = dict(parameter.words), parameter.help
         if grids and words.get("type") in (int, float):
             words = {**words, "type": grid if words["type"] is int else values, "metavar": f"{words['metavar']},.."}
@@ -349,7 +369,7 @@ def _solver(command: argparse.ArgumentParser, *, each: str = "") -> None:
     group.add_argument("--gap", type=float, metavar="X", help="relative gap at which to stop (default 1e-4)")
     group.add_argument(
         "--time-limit",
-        type=_seconds,
+        type=seconds,
         default=default,
         metavar="S",
         help=f'seconds for {of}, or "none" (default {default:g})',
@@ -388,51 +408,3 @@ class _Version(argparse.Action):
 
         print(f"fsmodels {__version__}")
         parser.exit()
-
-
-def _seconds(text: str) -> float | None:
-    if text.lower() == "none":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f'"{text}" is no number of seconds: give one, or "none"') from None
-
-
-def share(text: str) -> float:
-    """Read a share: "5%" or "0.05"."""
-    try:
-        found = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        found = -1.0
-    if not found > 0 or (found >= 1 and not text.endswith("%")):
-        raise argparse.ArgumentTypeError(f'"{text}" is no share: give 5% or 0.05')
-    return found
-
-
-def grid(text: str) -> int | list[int]:
-    """Read a whole number, several with commas between, or a range with both ends, 1:10 or 1:10:3."""
-    try:
-        if ":" in text:
-            first, last, *step = [int(part) for part in text.split(":")]
-            if len(step) > 1:
-                raise ValueError
-            return list(range(first, last + 1, *step))
-        several = [int(part) for part in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f'"{text}" is no list of whole numbers: give 5, 1:10 or 1,2,5') from None
-    return several if "," in text else several[0]
-
-
-def values(text: str) -> float | list[float]:
-    """Read a number, or several with commas between."""
-    several = numbers(text)
-    return several if "," in text else several[0]
-
-
-def numbers(text: str) -> list[float]:
-    """Read numbers with commas between."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f'"{text}" is no list of numbers: give 10,15,20') from None

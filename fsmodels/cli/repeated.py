@@ -24,12 +24,12 @@ WIDTH = 140  # of a printed table
 
 def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
     """Solve, report, draw and write; return the exit code."""
-    _check(asked)
+    check(asked)
     task = questions.read(asked, words, caught)
     return (_path if asked.command == "path" else _stability)(task, caught)
 
 
-def _check(asked: argparse.Namespace) -> None:
+def check(asked: argparse.Namespace) -> None:
     """Refuse before the run what could not be done after it."""
     file = asked.picture
     if file is not None and (file.suffix.lower() not in PICTURES or not file.absolute().parent.is_dir()):
@@ -43,7 +43,7 @@ def _check(asked: argparse.Namespace) -> None:
 
 def _path(task: Task, caught: list[warnings.WarningMessage]) -> int:
     asked = task.asked
-    _announce(task, "each point")
+    announce(task, "each point")
     found = path(task.data, asked.model, folds=asked.folds, n_jobs=asked.n_jobs, progress=task.shows, **task.given)
     questions.show_warnings(caught)
     solved = any(point.has_solution for point in found.points)
@@ -55,7 +55,7 @@ def _path(task: Task, caught: list[warnings.WarningMessage]) -> int:
     content = found.to_dict()
     if chosen is not None:
         content["chosen"] = {"rule": asked.choose, **chosen.to_dict()}
-    if trouble := _written(task, content, found if solved else None, solved):
+    if trouble := written(task, content, found if solved else None, solved):
         return trouble
     if not solved:
         complain("Error", "no point has a solution: give more time, or relax the side constraints.")
@@ -69,7 +69,7 @@ def _path(task: Task, caught: list[warnings.WarningMessage]) -> int:
     if chosen is not None:
         told = " ".join(f"{name}={chosen.parameters[name]:g}" for name in found.index.names)
         show(task.console, [f"\nChosen by {asked.choose}: {told}", *report.report(chosen)])
-    _tell_files(task)
+    tell_files(task)
     return SOLVED
 
 
@@ -82,32 +82,35 @@ def _ends(found: SelectionPath) -> str:
 
 def _stability(task: Task, caught: list[warnings.WarningMessage]) -> int:
     asked, given = task.asked, dict(task.given)
-    _announce(task, "each run")
+    announce(task, "each run")
     seed = given.pop("seed", None)
     found = stability(
         task.data, asked.model, folds=asked.folds, bootstraps=asked.bootstraps, n_jobs=asked.n_jobs,
         seed=0 if seed is None else seed, progress=task.shows, **given,
     )  # fmt: skip
     questions.show_warnings(caught)
-    if trouble := _written(task, found.to_dict(), found, solved=True):
+    if trouble := written(task, found.to_dict(), found, solved=True):
         return trouble
     task.console.print(found.sentence, soft_wrap=True)
     if not asked.quiet:
         table = found.table()
         text = table[table["frequency"] > 0].to_string(line_width=WIDTH, float_format=lambda x: f"{x:.3g}")
         task.console.print(f"\n{text}", soft_wrap=True)
-        _tell_files(task)
+        tell_files(task)
     return SOLVED
 
 
-def _announce(task: Task, each: str) -> None:
+def announce(task: Task, each: str, what: str = "") -> None:
+    """Say what begins, and how to stop it."""
     if not task.asked.quiet and task.runs_solver:
         limit = task.given.get("time_limit")
         words = "" if limit is None else f", at most {limit:g} s for {each}"
-        task.console.print(f"Solving {task.asked.model}{words}; Ctrl-C stops and keeps what is done")
+        task.console.print(
+            f"Solving {what or task.asked.model}{words}; Ctrl-C stops and keeps what is done", soft_wrap=True
+        )
 
 
-def _written(task: Task, content: dict[str, Any], drawn: SelectionPath | Stability | None, solved: bool) -> int:
+def written(task: Task, content: dict[str, Any], drawn: Any, solved: bool) -> int:
     """Write the file and the picture; return the exit code of a failure, else 0."""
     if task.file is not None:
         content["data_file"] = task.facts
@@ -127,21 +130,22 @@ def _written(task: Task, content: dict[str, Any], drawn: SelectionPath | Stabili
 
 
 def _draw(found: Any, file: Path) -> None:
-    """Draw a path's objective beside its errors, or frequencies, without a window."""
+    """Draw a path's objective beside its errors, frequencies, or a comparison, without a window."""
     from matplotlib.figure import Figure
 
-    if isinstance(found, Stability):
-        shown = int((found.frequency > 0).sum())
-        figure = Figure(figsize=(6, max(1.6, 0.22 * min(shown, 40) + 0.9)), layout="constrained")
-        found.plot(figure.subplots())
-    else:
+    if isinstance(found, SelectionPath):
         figure = Figure(figsize=(10, 3.6), layout="constrained")
         for y, ax in zip(("objective", "error"), figure.subplots(1, 2), strict=True):
             found.plot(y, ax)
+    else:
+        shown = int((found.frequency > 0).sum()) if isinstance(found, Stability) else 15
+        figure = Figure(figsize=(6, max(1.6, 0.22 * min(shown, 40) + 0.9)), layout="constrained")
+        found.plot(figure.subplots())
     figure.savefig(file)
 
 
-def _tell_files(task: Task) -> None:
+def tell_files(task: Task) -> None:
+    """Say what was written."""
     for file in (task.asked.json, task.asked.picture):
         if file is not None:
             task.console.print(f"\nWritten to {file}", soft_wrap=True)

@@ -33,7 +33,7 @@ from solvers import progress as watching
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MODELS", "Comparison", "compare"]
+__all__ = ["BUDGET", "MODELS", "Comparison", "among", "compare"]
 
 MODELS = ("fsp-m", "fsv", "gmeb", "rfe", "one-norm-svm", "relief")
 BUDGET = 5  # features
@@ -167,7 +167,8 @@ class Comparison:
         near = frame[(frame["difference"] <= frame["difference_se"]) & (frame.index != frame.index[0])]
         if len(near):
             said += f"; within one standard error of the difference: {listed(near.index)}"
-        values = frame["fsp_objective"].dropna()
+        fitting = frame if self.max_features is None else frame[frame["n_selected"] <= self.max_features]
+        values = fitting["fsp_objective"].dropna()
         if len(values) > 1:
             said += f". By the objective of fsp-m at C = {self.C:g} {values.idxmin()} has the best features"
         return f"{said}. {self._reservations(frame)}".strip()
@@ -282,6 +283,27 @@ def compare(
     >>> found.table()[["error", "n_selected"]].round(3).to_dict("index")["rfe"]
     {'error': 0.067, 'n_selected': 3.0}
     """
+    with watching.shown(progress):
+        return among(
+            data, models, words, max_features=max_features, C=C, cv=cv, repeats=repeats, seed=seed, n_jobs=n_jobs,
+            checkpoint=checkpoint,
+        )  # fmt: skip
+
+
+def among(
+    data: Dataset,
+    models: Iterable[str] | Mapping[str, Mapping[str, Any]],
+    words: Mapping[str, Any],
+    *,
+    max_features: int | None,
+    C: float = 1.0,
+    cv: Any = 5,
+    repeats: int = 1,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    checkpoint: str | Path | None = None,
+) -> Comparison:
+    """Do what ``compare`` says; ``words`` may have a seed of the solvers."""
     raw, given = raw_and_words("compare", data, words)
     if max_features is not None:
         max_features = feature_count(max_features, raw.n_features)
@@ -290,8 +312,7 @@ def compare(
     parts = parts_of(raw, cv, repeats, seed)
     # fold by fold, so that Ctrl-C leaves all models with about as many
     by_fold = zip(*(runs(one, parts, price) for one in entrants), strict=True)
-    with watching.shown(progress):
-        made = run_all([run for fold in by_fold for run in fold], n_jobs, checkpoint)
+    made = run_all([run for fold in by_fold for run in fold], n_jobs, checkpoint, "run")
     return _put_together(raw, entrants, made.rows, max_features, price, len(parts) // repeats, made.note)
 
 

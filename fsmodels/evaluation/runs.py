@@ -34,8 +34,13 @@ class Runs:
         return len(self.done) == len(self.rows)
 
 
-def run_all(folds: Sequence[FoldRun], n_jobs: int | None, checkpoint: str | Path | None = None) -> Runs:
-    """Make all runs; after Ctrl-C there are those that were finished. Raises KeyboardInterrupt where none was."""
+def run_all(
+    folds: Sequence[FoldRun], n_jobs: int | None, checkpoint: str | Path | None = None, what: str = "fold"
+) -> Runs:
+    """Make all runs; after Ctrl-C there are those that were finished. Raises KeyboardInterrupt where none was.
+
+    ``what``: the word for a run, for whoever watches.
+    """
     keep = None if checkpoint is None else Checkpoint(checkpoint)
     keys = [None if keep is None else fingerprint(one) for one in folds]
     note = "" if keep is None else keep.says(key for key in keys if key is not None)
@@ -49,7 +54,7 @@ def run_all(folds: Sequence[FoldRun], n_jobs: int | None, checkpoint: str | Path
         elif not was_interrupted(row):
             rows[k] = as_json(row) if keep is None else keep.write(str(keys[k]), row)
 
-    each(methodcaller("run"), [folds[k] for k in open_], n_jobs, done, "fold", attrgetter("label"))
+    each(methodcaller("run"), [folds[k] for k in open_], n_jobs, done, what, attrgetter("label"))
     found = Runs(rows, note)
     if rows and not found.done:
         raise KeyboardInterrupt

@@ -30,7 +30,8 @@ def each(
     """Give ``done`` the place and the answer of each item as soon as it is there; tell whether all of them are.
 
     ``n_jobs``: 1 for this process; None for 1, or what ``joblib.parallel_config`` says. ``what``, ``name``: the word
-    for an item, and what is to be said of each, for whoever watches. What is done when Ctrl-C is pressed has been given.
+    for an item, and what is to be said of each, for whoever watches. What is done when Ctrl-C is pressed has been
+    given.
 
     Raises ParameterError: ``n_jobs`` is no whole number, or 0.
     """

@@ -1,4 +1,4 @@
-"""Held-out errors by the command line: folds beside a selection on all data, and a part taken away before it."""
+"""Held-out errors by the command line: folds beside a selection, a part taken away before it, models compared."""
 
 import json
 
@@ -103,3 +103,53 @@ def test_no_held_out_error_leaves_the_selection(capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert "3 of 30 features" in out
     assert "there is no held-out error" in err
+
+
+COMPARE = ["compare", "bupa", "--models", "rfe,relief,svm", "--cv", "3"]
+
+
+def test_models_are_compared_on_the_same_folds(capsys, tmp_path):
+    file, picture = tmp_path / "c.json", tmp_path / "NAME.png"
+    words = ["--max-features", "2", "--seed", "4", "--json", str(file), "--picture", str(picture), "--n-jobs", "2"]
+    assert main([*COMPARE, *words]) == 0
+    told, out = json.loads(file.read_text()), capsys.readouterr().out
+    found = fs.compare(fs.load_dataset("bupa"), ["rfe", "relief", "svm"], max_features=2, cv=3, seed=4)
+    assert [row["model"] for row in told["models"]] == found.table().index.to_list()
+    assert [row["error"] for row in told["models"]] == found.table()["error"].to_list()
+    assert told["settings"] == found.settings
+    assert found.sentence in out
+    assert "rfe: C=1.0, max_features=2" in out
+    assert picture.stat().st_size > 1000
+
+
+def test_a_comparison_is_taken_up_again(capsys, tmp_path):
+    words = [*COMPARE, "--checkpoint", str(tmp_path / "runs.jsonl"), "--quiet"]
+    assert main(words) == 0
+    assert main(words) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert second == f"{first} 9 of 9 runs were taken from runs.jsonl."
+
+
+def test_a_budget_above_the_features_of_small_data_is_theirs(capsys, tmp_path):
+    file = tmp_path / "small.csv"
+    small = fs.load_dataset("bupa").select_features(["sgpt", "sgot", "drinks"])
+    file.write_text(small.to_frame().to_csv(index=False))
+    assert main(["compare", str(file), "--models", "rfe,relief", "--cv", "3"]) == 0
+    assert "rfe: C=1.0, max_features=3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--models", "rfe"], 2, "two models or more"),
+        (["--models", "rfe,fspm"], 2, "Did you mean"),
+        (["--max-features", "9"], 2, "max_features=9"),
+        (["--penalty", "2"], 2, "unrecognized arguments"),
+        (["--picture", "c.txt"], 2, "cannot be drawn"),
+        (["--bags", "b"], 2, "leave it out"),
+        (["--max-features", "1", "--at-least", "2:sgpt:sgot", "--models", "rfe,relief"], 3, "none has a solution"),
+    ],
+)
+def test_comparisons_that_cannot_be_made_say_why(capsys, words, code, message):
+    assert main([*COMPARE, *words]) == code
+    assert message in capsys.readouterr().err
