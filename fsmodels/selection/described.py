@@ -51,6 +51,8 @@ class Description:
         ``name``, ``flag``, ``kind``, ``default`` and ``text`` of each.
     solvers : Takers or None
         Who solves it; None where the method runs no solver.
+    weights : str
+        Whether ``class_weight`` and ``sample_weight`` of ``select`` are honoured, or refused.
     classes, certificate, source : str
         Of the formulation's page: its class, what can be proven of an answer, and the paper.
     page : str
@@ -105,6 +107,11 @@ class Description:
     def certificate(self) -> str:
         """What can be proven of an answer."""
         return " ".join(self._sections["Certificate"].split())
+
+    @property
+    def weights(self) -> str:
+        """Whether class_weight and sample_weight are honoured."""
+        return "class_weight and sample_weight are honoured" if self._recipe.weighs else "refused"
 
     @property
     def source(self) -> str:
@@ -171,6 +178,7 @@ class Description:
             default = told.default if told.default.startswith(("needed", "this or")) else f"default {told.default}"
             lines.append(f"{head}: {default}" + (f"; {told.kind}" if told.kind else ""))
             lines += textwrap.wrap(told.text, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        lines += ["", "Weights of samples", f"    {self.weights}"]
         lines += ["", "Solved by", *(f"    {line}" for line in self._by_whom())]
         for heading, text in (("Class", self.classes), ("Certificate", self.certificate)):
             lines += ["", heading, *_wrapped(text)] if text else []
@@ -182,7 +190,12 @@ class Description:
         cells = [(told.name, told.flag, told.default, told.kind, told.text) for told in self.parameters]
         rows = "".join(_row(*(f"<code>{escape(x)}</code>" for x in row[:2]), *map(escape, row[2:])) for row in cells)
         head = "".join(f"<th>{word}</th>" for word in ("parameter", "option", "default", "values", ""))
-        parts = {"Solved by": "; ".join(self._by_whom()), "Class": self.classes, "Certificate": self.certificate}
+        parts = {
+            "Weights of samples": self.weights,
+            "Solved by": "; ".join(self._by_whom()),
+            "Class": self.classes,
+            "Certificate": self.certificate,
+        }
         told = "".join(f"<p><b>{name}</b> {escape(text)}</p>" for name, text in parts.items() if text)
         code, paper = self._reading()
         return (

@@ -109,6 +109,13 @@ def test_questions_take_the_words_of_select(folder):
     assert fs.near_optimal(data, max_features=2, **words)[0].objective == pytest.approx(found.objective, rel=1e-5)
     asked = fs.certify(data, found.selected, **words)
     assert asked.objective == pytest.approx(found.objective, rel=1e-5)
+    by_words, by_data = (
+        fs.cross_validate(d, max_features=2, cv=2, **more) for d, more in ((data, words), (weighted, {}))
+    )
+    assert by_words.runs["objective"].tolist() == by_data.runs["objective"].tolist()
+    numbers = words | {"sample_weight": folder["times"].to_numpy()}
+    again = fs.cross_validate(data.select_features(list("abcd")), max_features=2, cv=2, **numbers)
+    assert again.runs["objective"].tolist() == by_data.runs["objective"].tolist()
     session = fs.explore(data, max_features=2, **words)
     assert session.ask().found.objective == pytest.approx(found.objective, rel=1e-4)
     assert fs.explore(weighted, max_features=2).ask(C=2.0).found.objective == pytest.approx(

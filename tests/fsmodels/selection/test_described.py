@@ -191,3 +191,8 @@ def test_help_of_select_names_every_option_of_every_driver():
     for name, driver in DRIVERS.items():
         true = {field.name for field in dataclasses.fields(driver.options_type)} - common - given
         assert said[name] - {"method"} == true, name  # of blocks with an oracle
+
+
+def test_a_description_says_whether_samples_can_be_weighed():
+    assert "honoured" in fs.describe("fsp-m").weights
+    assert "Weights of samples\n    refused" in repr(fs.describe("relief"))
