@@ -273,16 +273,16 @@ def one_norm_svm(
         C is so small that no feature is selected and ``refit`` asks for one.
     """
     from fsmodels.models import svm
-    from solvers import solve
+    from solvers import StopReason, solve
 
     started = time.perf_counter()
     _check(data, C, 1)
     model = svm.one_norm_svm(data, C=C)
     result = solve(model, solver, **options)
     if result.objective is None:
-        raise SolverError(
-            f'Solver "{solver}" gave no solution of the 1-norm SVM ({result.status.value}): try another solver.'
-        )
+        late = result.stop_reason is StopReason.TIME_LIMIT
+        remedy = "give more time (time_limit=)" if late else "leave solver= out, so that highs solves it"
+        raise SolverError(f'Solver "{solver}" gave no solution of the 1-norm SVM ({result.status.value}): {remedy}.')
     weights = np.array([pyo.value(model.w[name]) for name in data.features], dtype=np.float64)
     bias, size = float(pyo.value(model.b)), np.abs(weights)
     kept = size > threshold * (size.max() or 1.0)

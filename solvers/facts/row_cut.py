@@ -176,6 +176,6 @@ def _least(rows: LinearRows, r: np.ndarray, z: np.ndarray) -> float:
         name = rows.variables[z[np.argmax(np.isinf(at))]].name
         raise ModelError(
             f'The multipliers of the edited subproblem prove no bound, because variable "{name}" has none: bound it, '
-            f"try another sub_solver, or solve the whole model with {either(C.MIQCP)}."
+            f"or solve the whole model with {either(C.MIQCP)}."
         )
     return float(d @ at)

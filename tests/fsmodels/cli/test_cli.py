@@ -359,7 +359,7 @@ def test_a_limit_with_an_incumbent_is_exit_code_0_with_gap_and_next_steps(capsys
     assert code == 0
     assert "Stopped at the iteration limit: " in out
     assert "proven within" in " ".join(out.split())
-    assert "Another solver may close the gap" in out
+    assert "own driver, branch-and-cut, proves more" in out
     assert "More time" not in out
 
 

@@ -1,5 +1,6 @@
 """A refusal points to what works: the model's own driver, who takes an option, a model by another name."""
 
+import re
 from dataclasses import replace
 
 import pyomo.environ as pyo
@@ -7,7 +8,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.cli.hints import next_steps
-from solvers import StopReason
+from solvers import SOLVERS, StopReason
 from solvers.drivers.catalogue import DRIVERS
 
 DATA = fs.load_dataset("bupa").scaled("standard").take(range(60))
@@ -72,7 +73,31 @@ def test_ctrl_c_is_no_reason_for_another_solver(stop):
     words = ["select", "bupa", "--model", "fsp-m", "--max-features", "2", "--solver", "benders"]
     assert found.status is not fs.SolutionStatus.OPTIMAL
     said = "\n".join(next_steps(found, words))
-    assert ("Another solver" in said) == (stop is StopReason.TIME_LIMIT)
+    assert ("own driver" in said) == (stop is StopReason.TIME_LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "solver", "own"),
+    [
+        ("fsp-m", {"max_features": 2}, "benders", "branch-and-cut"),
+        ("fs", {"penalty": 0.1}, "scip", "branch-and-cut"),
+        ("gmeb", {"R_plus": 1, "R_minus": 1, "max_features": 2}, "scip", "cutting-plane"),
+        ("fsp-m", {"max_features": 2}, None, None),
+        ("fss", {"penalty": 0.1}, None, None),
+    ],
+)
+def test_no_solver_is_hinted_at_but_the_models_own(model, words, solver, own):
+    """No other was measured to close a gap that this had left."""
+    found = fs.select(DATA, model, solver=solver, time_limit=20, **words)
+    result = replace(found.result, status=fs.SolutionStatus.FEASIBLE)
+    found = replace(found, status=fs.SolutionStatus.FEASIBLE, stop_reason=StopReason.TIME_LIMIT, result=result)
+    given = ["select", "bupa", "--model", model, *([] if solver is None else ["--solver", solver])]
+    said = next_steps(found, given)
+    headings, commands = zip(*(step.split("\n") for step in said[2:]), strict=True)
+    named = [{*DRIVERS, *SOLVERS} & set(re.split(r"[ ,:]+", heading)) for heading in headings]
+    hints = [k for k, names in enumerate(named) if names]
+    assert [named[k] for k in hints] == ([] if own is None else [{own}])
+    assert not [commands[k] for k in hints if "--solver" in commands[k]]
 
 
 @pytest.mark.parametrize("solver", ["branch-and-cut", "benders"])
