@@ -14,6 +14,7 @@ from fsmodels.cli.codes import complain
 from fsmodels.cli.result_file import ResultFile
 from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.datasets.instances import Embedding
+from fsmodels.datasets.looks import look
 from fsmodels.errors import OptionError
 from fsmodels.selection import report
 from fsmodels.selection.parameters import PARAMETERS
@@ -55,6 +56,7 @@ def read(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warn
     file, out = _result_file(asked), console()
     with interrupt.raising(), progress.shown(not asked.quiet), progress.doing(f"reading {asked.data}"):
         data, facts, embedding, notes = loading.load(asked)
+        look(data)
     notes = tell(data, notes, caught, signs=not (asked.quiet and asked.json is None))
     if not asked.quiet:
         out.print(describe(data) if embedding is None else repr(embedding), soft_wrap=True)

@@ -96,6 +96,9 @@ class Dataset:
         Columns of which 0/1 features were made (``one_hot=``).
     imputing : Imputing or None
         How blanks were filled in, and where there were any (``impute=``).
+    looked_at : bool
+        Whether what they show was warned of, if there was anything: each warning comes once. Of bags nothing is: there
+        features outnumber samples always.
 
     Examples
     --------
@@ -120,6 +123,7 @@ class Dataset:
     dialect: Dialect | None = None
     categories: Mapping[str, Category] = field(default_factory=dict)
     imputing: Imputing | None = None
+    looked_at: bool = False
 
     def __post_init__(self) -> None:
         X = self.X

@@ -232,7 +232,7 @@ class Embedding:
         labels = bags.instances.negative_label, bags.instances.positive_label
         scale = Scale.none(len(self.features), chosen=True)  # similarities are on one footing
         guessed = bags.instances.positive_guessed
-        return Dataset(similarity, bags.y, self.features, bags.name, *labels, scale, guessed)
+        return Dataset(similarity, bags.y, self.features, bags.name, *labels, scale, guessed, looked_at=True)
 
     def __repr__(self) -> str:
         return (

@@ -16,6 +16,7 @@ import numpy as np
 from fsmodels.checks import whole
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.looks import look
 from fsmodels.datasets.splitting import check_seed
 from fsmodels.datasets.units import reweighted
 from fsmodels.errors import NoSelection, ParameterError
@@ -84,6 +85,7 @@ def raw_and_words(asked: str, data: Dataset, words: Mapping[str, Any]) -> tuple[
     kept = {name: list(value) if isinstance(value, Iterator) else value for name, value in words.items()}
     weighted = reweighted(dataset(data), kept.pop("sample_weight", None), kept.pop("class_weight", None))
     data, kept["fair"] = beside(weighted, kept.get("fair", ()))
+    look(data)
     return data, {name: value for name, value in kept.items() if not _is_nothing(value)}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.looks import look
 from fsmodels.datasets.units import on_one_footing, reweighted
 from fsmodels.errors import ParameterError
 from fsmodels.selection.recipes import MODELS, find
@@ -39,6 +40,7 @@ def ready(data: Dataset, scale: str | None, given: dict[str, Any]) -> Dataset:
     data = reweighted(dataset(data), given.pop("sample_weight", None), given.pop("class_weight", None))
     if "fair" in given:
         data, given["fair"] = beside(data, given["fair"])
+    look(data)
     return on_one_footing(data, scale)
 
 

@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike
 
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.looks import look
 from fsmodels.datasets.units import reweighted
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.selection.recipes import find
@@ -237,6 +238,7 @@ def stability(
             raise ParameterError(f"stability does not take {word}: what a run leaves out is its held-out data.")
     counts = words.pop("sample_weight", None), words.pop("class_weight", None)
     data, fair = beside(reweighted(dataset(data), *counts), fair)
+    look(data)
     if folds is not None:
         parts, way = folds_of(data, folds, seed), "runs that each leave a fold out"
     else:

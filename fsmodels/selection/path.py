@@ -13,6 +13,7 @@ import pyomo.environ as pyo
 
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.looks import look
 from fsmodels.datasets.units import on_one_footing, reweighted
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp import penalties
@@ -116,6 +117,7 @@ def path(
     [2, 3]
     """
     raw, fair = beside(reweighted(dataset(data), sample_weight, class_weight), fair)
+    look(raw)
     data = on_one_footing(raw, scale)
     if "choose_by" in options:
         raise ParameterError("choose_by is a rule of select: path reports optima, and validation= their errors.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -100,6 +100,7 @@ def _raw(data: Dataset) -> tuple[Dataset, tuple[str, ...]]:
 
 
 def _part(raw: Dataset, learn: Any, held: Any, methods: tuple[str, ...], k: int) -> Resample:
+    raw = replace(raw, looked_at=True)  # the whole was, or will be
     train, rest = raw.take(learn, f"{raw.name}/{k}"), raw.take(held, f"{raw.name}/{k}-held-out")
     if len(np.unique(train.y)) < 2:
         raise ParameterError(f"Part {k} has samples of one class only: use fewer folds, or give more samples.")

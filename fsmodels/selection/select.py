@@ -12,6 +12,7 @@ import pyomo.environ as pyo
 from fsmodels.checks import choice, feature_count
 from fsmodels.datasets.checks import dataset, unweighted
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.looks import look
 from fsmodels.datasets.units import on_one_footing, reweighted
 from fsmodels.errors import NoSelection, ParameterError
 from fsmodels.models.recipe import Recipe
@@ -178,6 +179,7 @@ def select(
     with interrupt.run(), one_clock(), watching.shown(progress is True):
         with interrupt.raising(), put_off(), watching.doing("building the model"):
             data, fair = beside(reweighted(dataset(data), sample_weight, class_weight), fair)
+            look(data)
             task = prepared(
                 on_one_footing(data, scale), model, max_features=max_features, C=C, penalty=penalty, budget=budget,
                 requires=requires, excludes=excludes, force_in=force_in, force_out=force_out, all_or_none=all_or_none,

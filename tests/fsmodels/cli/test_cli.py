@@ -199,7 +199,7 @@ FILES = {
     "word.csv": text(a=[1, 2, "x"], b=[1, 2, 3], target=[1, -1, 1]),
     "two-ways.csv": "a;b;target\n1,234;2;1\n2;3,578;-1\n",
     "latin.csv": "a;b\u00df;target\n1,5;2;1\n2;3,5;-1\n",
-    "good.csv": text(a=[1, 2, 3.5, 5], b=[3, 1, 2, 2], target=[1, -1, 1, -1]),
+    "good.csv": text(a=[1, 2, 3.5, 5] * 5, b=[3, 1, 2, 2] * 5, target=[1, -1, 1, -1] * 5),
     "unknown_cost.csv": "feature,cost\naa,3\n",
     "header_cost.csv": "name,price\na,3\n",
     "negative_cost.csv": "feature,cost\na,-3\n",
