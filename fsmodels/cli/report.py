@@ -68,7 +68,7 @@ def _content(task: Task, found: Selection) -> dict[str, Any]:
 
 def _announce(task: Task, longest: float | None) -> None:
     if not task.asked.quiet:
-        words = "" if longest is None else f" At most {_minutes(longest)} in all, often far less."
+        words = "" if longest is None else f" Its solves take {_minutes(longest)} at most, often far less."
         task.console.print(f"Writing a report.{words} Ctrl-C stops and writes what is done", soft_wrap=True)
 
 

@@ -99,8 +99,8 @@ def _steadiness(held: Held, selected: list[str]) -> Markup:
         return Markup("All selected features were chosen again in every part.")
     often = [Markup("{} {}").format(name(j), held.chosen.get(j, 0)) for j in selected[:SHOWN]]
     return Markup(
-        "In so many of the {} parts each selected feature was chosen again: {}. Whether the others are chosen hangs on "
-        "which samples there are."
+        "How often each selected feature was chosen again in the {} parts: {}. Where the number is low, the choice of "
+        "the feature hangs on which samples there are."
     ).format(held.folds, Markup(", ").join(often))
 
 
@@ -135,9 +135,12 @@ def path(done: Findings) -> dict[str, Any]:
     asked = done.plan.words["max_features"]
     points_of = [_at_best(row, done.found, asked) for row in walk.table().reset_index().to_dict("records")]
     held = [row for row in points_of if _known(row.get("cv_error"))]
+    solved = any(_known(row["objective"]) for row in points_of)
+    criterion = "Criterion" if solved else "Criterion of fsp-m"
     rows = []
     for row in points_of:
-        cells: list[Any] = [digits(row["objective"]) + _open(row)] if _known(row["objective"]) else ["–"]
+        value = row["objective"] if _known(row["objective"]) else row.get("fsp_objective")
+        cells: list[Any] = [digits(value) + _open(row)] if _known(value) else ["–"]
         if held:
             cells.append(plus_minus((row["cv_error"], row["cv_se"])) if _known(row["cv_error"]) else "–")
         cells.append(names(row["selected"]) if row["selected"] else "no selection")
@@ -147,9 +150,9 @@ def path(done: Findings) -> dict[str, Any]:
         lead.append(Markup("The report was stopped before the larger numbers were tried."))
     return {
         "lead": lead,
-        "pictures": _pictures(walk, bool(held)) if len(points_of) > 1 else [],
+        "pictures": _pictures(walk, solved, bool(held)) if len(points_of) > 1 else [],
         "rows": rows,
-        "heads": ["Criterion", *(["Error on samples not seen"] if held else []), "Which"],
+        "heads": [criterion, *(["Error on samples not seen"] if held else []), "Which"],
     }
 
 
@@ -176,18 +179,20 @@ def _least(held: list[dict[str, Any]]) -> list[Markup]:
     return [said, Markup(warning)]
 
 
-def _pictures(walk: SelectionPath, held: bool) -> list[dict[str, Any]]:
-    pictures = [
-        {
-            "svg": inline_svg(
-                "objective",
-                "Criterion against number of features",
-                "The criterion falls or stays as more features are allowed. The table below has the numbers.",
-                lambda ax: _drawn(walk, "objective", ax),
-            ),
-            "caption": "The criterion on the samples at hand. More features can only better it.",
-        }
-    ]
+def _pictures(walk: SelectionPath, solved: bool, held: bool) -> list[dict[str, Any]]:
+    pictures = []
+    if solved:
+        pictures.append(
+            {
+                "svg": inline_svg(
+                    "objective",
+                    "Criterion against number of features",
+                    "The best known criterion for each number of features. The table below has the numbers.",
+                    lambda ax: _drawn(walk, "objective", ax),
+                ),
+                "caption": "The criterion on the samples at hand. More features can only better it.",
+            }
+        )
     if held:
         pictures.append(
             {

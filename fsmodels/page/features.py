@@ -16,6 +16,7 @@ from fsmodels.selection.selection import Selection
 __all__ = ["concepts", "digits", "section"]
 
 SHOWN = 60  # rows of a table
+WIDE = 1e7  # from where on numbers have an exponent
 TERMS = 20  # of a rule to use by hand
 DIGITS = 4  # significant, of a weight to read; the rule to use has six
 
@@ -102,8 +103,10 @@ def concepts(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def digits(x: float | None, count: int = DIGITS) -> str:
-    """Return a number with so many significant digits, and a true minus."""
-    return "–" if x is None else f"{x:.{count}g}".replace("-", "−")
+    """Return a number with so many significant digits, at least those before the point, and a true minus."""
+    if x is None:
+        return "–"
+    return (f"{x:,.0f}" if 10**count <= abs(x) < WIDE else f"{x:.{count}g}").replace("-", "−")
 
 
 def _sign(x: float) -> str:

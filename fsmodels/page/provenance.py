@@ -19,6 +19,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.selection.report import versions
 from fsmodels.selection.selection import Selection
+from fsmodels.version import __version__
 
 __all__ = ["InputFile", "Provenance", "now", "software", "values_hash"]
 
@@ -94,4 +95,4 @@ def software(found: Selection) -> dict[str, str]:
     known = {name: version for name, version in versions(found).items() if version}
     for name in BESIDES:
         known.setdefault(name, importlib.metadata.version(name))
-    return {**known, "system": platform.platform()}
+    return {**known, "fsmodels": __version__, "system": platform.platform()}

@@ -23,6 +23,7 @@ __all__ = [
 
 SHOWN = 12  # names in a sentence
 CLOSE = 1e-3  # a gap that a reader may take for none
+AT_HAND = "This is about the samples at hand. What to expect of new ones, the section on errors says."
 SMALL_WEIGHTS = ("svm", "one-norm-svm", "fsp-m", "fsp-lambda")  # whose criterion counts mistakes and sizes of weights
 FEW = 10  # samples of a class, below which errors say little
 
@@ -127,7 +128,9 @@ def question(found: Selection) -> list[Markup]:
         )
     else:
         better = "the smaller, the better" if found.result.minimize else "the larger, the better"
-        said.append(Markup("What is best says one number, the criterion of the method; {} ({}).").format(better, title))
+        said.append(
+            Markup("One number, the criterion of the method, says what is best; {} ({}).").format(better, title)
+        )
     return [which.format(data.n_features, one, other), Markup(" ").join(said)]
 
 
@@ -184,7 +187,7 @@ def certainty(done: Findings) -> list[Markup]:
     if done.certified is not None:
         return _certified(done)
     if found.status is SolutionStatus.OPTIMAL and gap is not None and gap <= CLOSE:
-        beyond = f" by more than {points(gap)}" if gap > 5e-7 else ""
+        beyond = f" by more than {points(max(gap, 1e-4))}" if gap > 5e-7 else ""
         said = f"It is proven, not estimated, that {allowed} betters the criterion on these data{beyond}."
     elif gap is not None and gap <= 1:
         stopped = "" if found.status is SolutionStatus.OPTIMAL else f" {_why_open(found)}"
@@ -201,8 +204,7 @@ def certainty(done: Findings) -> list[Markup]:
         )
     else:
         said = "Nothing is proven about this choice: another one may be better."
-    about = "This is about the samples at hand. What to expect of new ones, the section on errors says."
-    return [Markup(said), Markup(about)]
+    return [Markup(said), Markup(AT_HAND)]
 
 
 def _why_open(found: Selection) -> str:
@@ -218,22 +220,21 @@ def _certified(done: Findings) -> list[Markup]:
     """Say how far a rule of thumb is from the best."""
     held = done.certified
     assert held is not None
+    said = Markup(
+        "The rule of thumb proves nothing by itself. It was held against {}, whose criterion counts mistakes and sizes "
+        "of weights. "
+    ).format(held.model)
     if held.worse > CLOSE:
-        said = Markup(
-            "The rule of thumb missed the best: {} have a criterion smaller by {}; and it is proven that no choice "
-            "under the same rules is more than {} better than the one shown here."
-        ).format(names(held.best.selected), points(held.worse / (1 + held.worse)), points(held.gap))
+        said += Markup("There the best choice found is {}, {} better.").format(
+            names(held.best.selected), points(held.worse / (1 + held.worse))
+        )
+        settled = held.gap - held.worse / (1 + held.worse) <= CLOSE
+        said += " That is proven to be the best." if settled else f" None is more than {points(held.gap)} better."
     elif held.gap <= CLOSE:
-        said = Markup(
-            "The rule of thumb proves nothing by itself. An exact search then proved that no other choice under the "
-            "same rules does better on these data by the criterion of {}."
-        ).format(held.model)
+        said += "It is proven that no other choice under the same rules is better there."
     else:
-        said = Markup(
-            "The rule of thumb proves nothing by itself. An exact search proved that no choice under the same rules is "
-            "more than {} better by the criterion of {}."
-        ).format(points(held.gap), held.model)
-    return [said, Markup("This is about the samples at hand. What to expect of new ones, the section on errors says.")]
+        said += f"It is proven that no choice under the same rules is more than {points(held.gap)} better there."
+    return [said, Markup(AT_HAND)]
 
 
 def expert(done: Findings) -> Markup:

@@ -214,6 +214,65 @@ def test_a_stopped_search_says_how_far_it_may_be_from_the_best():
     assert "cv = 0" in words
 
 
+def test_a_rule_that_knows_nothing_is_called_so():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(40, 12)), np.repeat(["a", "b"], [8, 32])
+    page = fs.report(fs.Dataset.from_arrays(X, y), max_features=2, cv=4, max_path=0, what_ifs=0)
+    held = page.findings.model
+    assert held.error[0] + held.error[1] >= 0.2
+    words = Reader(page.html).words
+    assert "That is no better than guessing: do not use this rule as it is." in words
+    assert "The smaller class has only 8 samples" in words
+
+
+def test_a_rule_of_thumb_is_held_against_the_best(made):
+    data, _ = made
+    page = fs.report(data, "rfe", max_features=1, cv=0, max_path=2)
+    exact = fs.select(data, max_features=1)
+    own = fs.fsp.value(data.scaled("standard"), page.found.selected)
+    words = Reader(page.html).words
+    assert own >= exact.objective - 1e-6
+    if own > exact.objective * 1.01:
+        assert f"{exact.selected[0]}, {told.points(1 - exact.objective / own)} better." in words
+        assert "That is proven to be the best." in words
+    else:
+        assert "no other choice under the same rules is better there" in words
+    assert "Criterion of fsp-m" in words
+
+
+def test_weights_of_samples_are_told(made):
+    data, _ = made
+    page = fs.report(data.weighted(class_weight="balanced"), max_features=1, cv=0, max_path=0, what_ifs=0)
+    assert "Weights of samples" in page.html
+    assert page.found.selected == fs.select(data.weighted(class_weight="balanced"), max_features=1).selected
+
+
+def test_an_open_question_about_a_rule_is_not_called_free():
+    found = small(cv=0, max_path=0, what_ifs=0)[1].found
+    some, same = told.Rule("force_in", ["age"]), found.selected
+    assert "costs nothing" in told.what_if(told.Cost(some, 0.0, 0.0, same), found)
+    assert "5.0% at most" in told.what_if(told.Cost(some, 0.0, 0.05, same), found)
+    assert "costs nothing" not in told.what_if(told.Cost(some, 0.0, 0.05, same), found)
+    assert "perhaps not at all" in told.what_if(told.Cost("age", 0.0, 0.2, ("mass",)), found)
+    assert "by 10.0% to 20.0%" in told.what_if(told.Cost("age", 0.1, 0.2, ("mass",)), found)
+    assert "practically as good" in told.what_if(told.Cost("age", 0.0, 0.004, ("mass",)), found)
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0, "0%"),
+        (3e-6, "less than 0.01%"),
+        (0.0051, "0.51%"),
+        (0.226, "22.6%"),
+        (1.2, "120%"),
+        (float("inf"), "any amount"),
+    ],
+)
+def test_shares_are_rounded_for_people(share, said):
+    assert told.points(share) == said
+
+
 def test_no_selection_is_no_page():
     with pytest.raises(fs.NoSelection, match=r"[Ii]nfeasible|[Nn]o selection"):
         small(force_in=["age", "dose", "mass"])
