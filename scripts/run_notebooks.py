@@ -2,10 +2,13 @@
 
     python scripts/run_notebooks.py [--write] [notebooks/NAME.ipynb ...]
 
-With ``--write`` the outputs are stored in the notebooks.
+With ``--write`` the outputs are stored in the notebooks, pictures included: tests/test_notebooks.py looks. Cells of
+assertions are tagged ``remove-cell``, long code of a picture ``hide-input``; JupyterLab folds both.
 """
 
 import argparse
+import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -24,6 +27,7 @@ def main() -> int:
     parser.add_argument("notebooks", nargs="*", type=Path)
     parser.add_argument("--write", action="store_true", help="store the outputs")
     arguments = parser.parse_args()
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # with Agg no picture would be stored
     failed = 0
     for path in arguments.notebooks or sorted(FOLDER.glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
@@ -38,6 +42,9 @@ def main() -> int:
         if arguments.write:
             for cell in notebook.cells:
                 cell.metadata.pop("execution", None)  # times of the run: noise in a diff
+                for output in cell.get("outputs", ()):
+                    if "text/plain" in output.get("data", {}):  # so are addresses
+                        output["data"]["text/plain"] = re.sub(r" at 0x[0-9a-f]+", "", output["data"]["text/plain"])
             nbformat.write(notebook, path)
     return 1 if failed else 0
 

@@ -246,6 +246,18 @@ class Result:
         percent = f"{max(100 * self.gap, 1e-4):.2g}" if self.gap < 0.1 else f"{100 * self.gap:.1f}"
         return f"Proven: the best possible objective is at most {percent}% {side} this one."
 
+    def summary(self) -> pd.Series:
+        """Return status, objective, bound, gap, features and seconds: a row of a table of several results.
+
+        >>> one = Result(SolutionStatus.OPTIMAL, StopReason.CONVERGED, objective=4.0, bound=4.0, solver="highs")
+        >>> pd.DataFrame({"highs": one.summary()}).T["status"].tolist()
+        ['optimal']
+        """
+        features = None if self.selected is None or not self.has_solution else len(self.selected)
+        told = {"status": self.status.value, "objective": self.objective, "bound": self.bound, "gap": self.gap}
+        told |= {} if features is None else {"features": features}
+        return pd.Series({**told, "seconds": round(self.seconds, 2)}, name=self.solver, dtype=object)
+
     def _repr_html_(self) -> str:
         rows = [
             ("status", f"{self.status.value} ({self.stop_reason.value})"),
