@@ -1,4 +1,4 @@
-"""The notebooks as they are stored: outputs of one run from top to bottom, pictures included, assertions out of sight."""
+"""The notebooks as stored: outputs of one run from top to bottom, pictures included, assertions out of sight."""
 
 import ast
 import json

@@ -36,7 +36,7 @@ def draw_weights(found: Outcome, ax: Axes | None) -> Axes:
     """Draw what ``Selection.plot`` says."""
     table = found.table()[:MOST_BARS][::-1]
     left_out = len(found.selected) - len(table)
-    ax = axes(ax, height=max(1.9, 0.27 * len(table) + 1.2))
+    ax = axes(ax, height=max(2.0, 0.27 * len(table) + 1.5))
     title = clipped(f"{found.name} on {found.data.name}: {len(found.selected)} of {found.data.n_features} features", 64)
     ax.set_title(f"{title}\n{proof(found)}", fontsize="medium", loc="left")
     if not len(table):
@@ -67,12 +67,12 @@ def draw_weights(found: Outcome, ax: Axes | None) -> Axes:
 
 
 def proof(found: Outcome) -> str:
-    """Say what is proven of the selection, for a title."""
+    """Say what is proven of the selection, for a title: in two lines, as axes may be narrow."""
     said = found.status.value
     if found.objective is None:
         return said
     said += f", objective {number(found.objective, 5)}"
-    return said if found.gap is None else f"{said}, bound {number(found.bound, 5)}, gap {percent(found.gap)}"
+    return said if found.gap is None else f"{said}\nbound {number(found.bound, 5)}, gap {percent(found.gap)}"
 
 
 def _units(found: Outcome) -> list[str]:
@@ -123,7 +123,7 @@ def draw_path(path: Any, y: str, ax: Axes | None) -> Axes:
     else:
         from matplotlib.ticker import MaxNLocator
 
-        ax.xaxis.set_major_locator(MaxNLocator(integer=first in ("max_features", "budget")))
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=first in ("max_features", "budget")))
     legend(ax)
     return ax
 
