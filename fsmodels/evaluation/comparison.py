@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from fsmodels.insight.stability import stability_index
 from fsmodels.models.svm import C_MEANING
 from fsmodels.selection.report import as_json
 from fsmodels.words import listed
-from solvers import SolutionStatus
+from solvers import SolutionStatus, html
 from solvers import progress as watching
 
 if TYPE_CHECKING:
@@ -228,8 +227,8 @@ class Comparison:
         return "\n".join([self.sentence, self.short().to_string(), *self.given])
 
     def _repr_html_(self) -> str:
-        given = "".join(f"<li>{escape(line)}</li>" for line in self.given)
-        return f"<p>{escape(self.sentence)}</p>{self.short().to_html()}<ul>{given}</ul>"
+        given = html.paragraph("\n".join(self.given)) if self.given else ""
+        return html.paragraph(self.sentence) + html.frame(self.short()) + given
 
 
 def compare(

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ from fsmodels.insight.stability import stability_index
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import as_json, percent
 from fsmodels.words import listed
-from solvers import SolutionStatus
+from solvers import SolutionStatus, html
 from solvers import progress as watching
 
 if TYPE_CHECKING:
@@ -198,7 +197,7 @@ class CrossValidated:
         return f"{self.sentence}\n{self.summary().round(4).to_string()}"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.sentence)}</p>{self.summary().round(4).to_html()}"
+        return html.paragraph(self.sentence) + html.frame(self.summary().round(4))
 
 
 def cross_validate(
