@@ -18,16 +18,20 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
-from fsmodels.sklearn import constraints, proven, running
+from fsmodels.sklearn import constraints, proven, running, shared
 from fsmodels.sklearn.asked import KERNELS, MOMENTS, MULTICLASS, Asked, asked, recipe_of
+from fsmodels.sklearn.callbacks import Watch
 from fsmodels.sklearn.compat import SINCE_1_6, CallbackSupport, validated
+from fsmodels.sklearn.weighing import MEANS, WEIGHING, against_rest, by_class, checked, distinct
 from fsmodels.words import listed
+from solvers import StopReason
 from solvers.clock import Clock
 
 __all__ = ["SelectorBase"]
 
 FloatArray = NDArray[np.float64]
 DENSE = (*MOMENTS, *KERNELS, "mutual-information", "relief")  # models that take no sparse data
+LEAST = 1e-3  # s, of a problem for which none are left
 SHIFTLESS = ("none", "unit-ball")  # scalings that keep the zeros of sparse data
 
 
@@ -41,81 +45,97 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
     multiclass: str
     time_limit: float | None
 
-    def fit(self, X: Any, y: Any) -> SelectorBase:
-        """Select features and fit the classifier.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-            Numbers in original units; sparse where ``scale`` shifts nothing and the model takes it.
-        y : array-like of shape (n_samples,)
-            Labels, of two classes or more.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ParameterError
-            A parameter that the model does not use, or a value that is not allowed.
-        DataError
-            A name in ``constraints`` that is no feature.
-        NoSelection, SolverError
-            Nothing satisfies the constraints; no solution within the limits.
-        """
-        return self._fit(X, y)
-
-    def _fit(self, X: Any, y: Any) -> SelectorBase:
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectorBase:
         recipe = recipe_of(self, kernels=self._kernels)
-        shared = choice("multiclass", self.multiclass, MULTICLASS) == "shared"
+        choice("multiclass", self.multiclass, MULTICLASS)
+        weighs = recipe.name in WEIGHING
+        class_weight = getattr(self, "class_weight", None)
+        if not weighs and (sample_weight is not None or class_weight is not None):
+            which = "sample_weight" if sample_weight is not None else "class_weight"
+            raise ParameterError(
+                f'{type(self).__name__}(model="{recipe.name}") takes no {which}: what it minimises is no sum over '
+                f"samples that weights could multiply. Models that take it: {', '.join(WEIGHING)}."
+            )
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give one label a sample."
             )
         _check_names(X)
+        given = X, y
         X, y = validated(self, X, y, reset=True, dtype=np.float64, accept_sparse="csr" if self._sparse() else False)
         check_classification_targets(y)
+        weights = checked(sample_weight, len(y))
+        if weights is not None:
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise DataError(
                 f"y holds one class, {self.classes_[0]!r}: a classifier needs samples of at least 2 classes."
             )
-        what = asked(self, recipe, X.shape[1])
-        features = self._names()
+        what, features = asked(self, recipe, X.shape[1]), self._names()
         rows = running.SideRows(*constraints.apart(self.constraints, features))
-        problems = self._problems(X, codes, features)
-        if shared and len(problems) > 1:
-            raise ParameterError(
-                f'multiclass="shared" does not exist for model="{recipe.name}": use multiclass="each".'
-            )
-        found, clock = [], Clock(self.time_limit)
-        for k, data in enumerate(problems):
-            limit = None if clock.left is None else max(clock.left / (len(problems) - k), 1e-3)
-            found.append(running.solved(data, what, rows, limit))
+        if "fair" in rows.declared and weights is not None:
+            raise ParameterError("constraints: fair compares means of samples, which sample_weight would not change.")
+        if weighs and "fair" not in rows.declared:
+            X, codes, weights = distinct(X, codes, weights)
+        problems = self._problems(X, codes, features, weights)
+        watch = Watch(self, *given, sample_weight, [str(problem.data.positive_label) for problem in problems])
+        if self.multiclass == "shared" and len(problems) > 1:
+            together = shared.solved(problems, what, rows, self.time_limit, watch.task())
+            found, self.certificate_ = together.found, together.certificate
+            self._live = [found[0].model]
+        else:
+            found = self._solved(problems, what, rows, watch)
+            self.certificate_ = proven.of_selections(found)
+            self._live = [one.model for one in found]
         self.selection_ = found[0] if len(found) == 1 else found
-        self._live = [one.model for one in found]
         self._settle(found)
+        watch.end()
         running.warn_of_limits(found)
         return self
 
-    def _problems(self, X: Any, codes: NDArray[np.intp], features: tuple[str, ...]) -> list[Dataset]:
-        """Return the data of two classes, or of each class against the rest."""
-        names = self.classes_.tolist()
+    def _solved(
+        self, problems: list[running.Problem], what: Asked, rows: running.SideRows, watch: Watch
+    ) -> list[Selection]:
+        """Solve one problem after another; of the time, each has its share of what is left."""
+        found: list[Selection] = []
+        clock = Clock(self.time_limit)
+        for k, problem in enumerate(problems):
+            left = clock.left
+            limit = None if left is None else max(left / (len(problems) - k), LEAST)
+            found.append(running.solved(problem, what, rows, limit, watch.task()))
+            if found[-1].stop_reason is StopReason.INTERRUPTED and k + 1 < len(problems):
+                raise KeyboardInterrupt("Stopped by Ctrl-C before every class had its selection.")
+        return found
+
+    def _problems(
+        self, X: Any, codes: NDArray[np.intp], features: tuple[str, ...], weights: FloatArray | None
+    ) -> list[running.Problem]:
+        """Return the data of two classes, or of each class against the rest, with weights that count as rows."""
+        names, rule = self.classes_.tolist(), getattr(self, "class_weight", None)
+        costs = None if rule is None else by_class(rule, self.classes_, codes, weights)
         if len(names) == 2:
-            return [Dataset(X, np.where(codes == 1, 1.0, -1.0), features, "X", *names)]
-        rest = {k: tuple(name for j, name in enumerate(names) if j != k) for k in range(len(names))}
-        return [
-            Dataset(X, np.where(codes == k, 1.0, -1.0), features, f"X/{names[k]}", rest[k], names[k])
-            for k in range(len(names))
-        ]
+            data = Dataset(X, np.where(codes == 1, 1.0, -1.0), features, "X", *names)
+            pair = None if costs is None else rule if isinstance(rule, str) else (float(costs[0]), float(costs[1]))
+            return [running.Problem(data if weights is None else data.weighted(weights), pair)]
+        problems = []
+        for k, name in enumerate(names):
+            rest = tuple(other for other in names if other is not name)
+            data = Dataset(X, np.where(codes == k, 1.0, -1.0), features, f"X/{name}", rest, name)
+            data = data if weights is None else data.weighted(weights)
+            if costs is None:
+                problems.append(running.Problem(data))
+                continue
+            share, pair = against_rest(costs[codes], codes == k, weights)
+            means = self.model in MEANS and isinstance(rule, str)  # weigh both sides the same already
+            problems.append(running.Problem(data, None if means else pair, share))
+        return problems
 
     def _settle(self, found: list[Selection]) -> None:
         """Keep what is asked for after a fit."""
         names = np.array(self._names(), dtype=object)
         chosen = {name for one in found for name in one.selected}
         self._support = np.array([name in chosen for name in names])
-        self.certificate_ = proven.of_selections(found)
         self.objective_, self.bound_ = self.certificate_.objective, self.certificate_.bound
         self.gap_, self.status_ = self.certificate_.gap, self.certificate_.status
 
@@ -164,7 +184,11 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
         check_is_fitted(self)
         if not hasattr(self, "_live"):
             what, rows = self._as_fitted()
-            self._live = [running.rebuilt(one.data, what, rows) for one in self._selections]
+            data = [one.data for one in self._selections]
+            if self.multiclass == "shared" and len(data) > 1:
+                self._live = [shared.built(data, what, rows)]
+            else:
+                self._live = [running.rebuilt(part, what, rows) for part in data]
         return self._live[0] if len(self._live) == 1 else self._live
 
     def _as_fitted(self) -> tuple[Asked, running.SideRows]:

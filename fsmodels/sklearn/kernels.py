@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fsmodels.sklearn.base import SelectorBase
+from fsmodels.sklearn.compat import with_callbacks
 
 __all__ = ["KernelSelectorClassifier"]
 
@@ -92,3 +93,30 @@ class KernelSelectorClassifier(SelectorBase):
         self.gap = gap
         self.seed = seed
         self.solver_options = solver_options
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> KernelSelectorClassifier:
+        """Select features and fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Numbers in original units; sparse where ``scale`` shifts nothing and the model takes it.
+        y : array-like of shape (n_samples,)
+            Labels, of two classes or more.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            A parameter that the model does not use, or a value that is not allowed.
+        DataError
+            A name in ``constraints`` that is no feature.
+        NoSelection, SolverError
+            Nothing satisfies the constraints; no solution within the limits.
+        """
+        self._fit(X, y)
+        return self

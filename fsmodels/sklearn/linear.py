@@ -9,6 +9,8 @@ import numpy as np
 
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn.base import FloatArray, SelectorBase
+from fsmodels.sklearn.compat import with_callbacks
+from fsmodels.sklearn.weighing import WEIGHING, FitByModel
 
 __all__ = ["SelectorClassifier"]
 
@@ -44,9 +46,12 @@ class SelectorClassifier(SelectorBase):
         Declarations by the words of ``fs.select``, ``{"excludes": [("a", "b")], "budget": (costs, 10)}``, features by
         name, or by position where X is an array; or a function of the live model, which adds rows to it or returns
         them. A function that is to be pickled is one at the top of a module.
+    class_weight : "balanced" or mapping label -> number, optional
+        What a mistake costs in a class, 1 where it is not named; of models with a sum of slacks, those that take
+        ``sample_weight``.
     multiclass : {"each", "shared"}
         More than two classes are one against the rest: with a selection for each, of which ``transform`` takes all, or
-        one that all share.
+        with one that all share (fsp-m, fsp-lambda), which is one model: the sum over the classes is minimised.
     solver : str or Pyomo solver, optional
         Any of ``fs.available()``; by default the model's own.
     time_limit : float, optional
@@ -86,6 +91,9 @@ class SelectorClassifier(SelectorBase):
 
     Notes
     -----
+    Samples that are equal, label and all, enter a model that weighs samples once, with the weight that they have
+    together; so a fit depends neither on their order nor on whether repeats or weights say how often they count.
+
     There is no ``predict_proba``: wrap the classifier in ``sklearn.calibration.CalibratedClassifierCV``.
 
     Examples
@@ -123,6 +131,7 @@ class SelectorClassifier(SelectorBase):
         sigma: bool | None = None,
         scale: str = "standard",
         constraints: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         multiclass: str = "each",
         solver: Any = None,
         time_limit: float | None = None,
@@ -149,12 +158,58 @@ class SelectorClassifier(SelectorBase):
         self.sigma = sigma
         self.scale = scale
         self.constraints = constraints
+        self.class_weight = class_weight
         self.multiclass = multiclass
         self.solver = solver
         self.time_limit = time_limit
         self.gap = gap
         self.seed = seed
         self.solver_options = solver_options
+
+    @FitByModel
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectorClassifier:
+        """Select features and fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Numbers in original units; sparse where ``scale`` shifts nothing and the model takes it.
+        y : array-like of shape (n_samples,)
+            Labels, of two classes or more.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts: 2 is as good as the sample twice, 0 as leaving it out. Of models with a sum
+            of slacks.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            A parameter that the model does not use, or a value that is not allowed.
+        DataError
+            A name in ``constraints`` that is no feature.
+        NoSelection, SolverError
+            Nothing satisfies the constraints; no solution within the limits.
+        """
+        self._fit(X, y, sample_weight)
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; ``class_weight`` only where it is set or the model takes it."""
+        words: dict[str, Any] = super().get_params(deep)
+        if words["class_weight"] is None and isinstance(self.model, str) and self.model not in WEIGHING:
+            del words["class_weight"]
+        return words
+
+    def set_params(self, **params: Any) -> SelectorClassifier:
+        """Set parameters; the model first, on which it depends whether there is a ``class_weight``."""
+        if "model" in params:
+            super().set_params(model=params.pop("model"))
+        super().set_params(**params)
+        return self
 
     def _settle(self, found: list[Selection]) -> None:
         super()._settle(found)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
+from numpy.typing import NDArray
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
@@ -22,9 +24,37 @@ from solvers.clock import own_clock
 from solvers.garbage import put_off
 from solvers.outside import warn
 
-__all__ = ["SideRows", "built", "solved", "warn_of_limits"]
+__all__ = ["Callback", "Problem", "SideRows", "both", "built", "rebuilt", "refuse_nothing", "solved", "warn_of_limits"]
+
+Callback = Callable[[dict[str, Any]], Any]
 
 LIMITS = (StopReason.TIME_LIMIT, StopReason.ITERATION_LIMIT, StopReason.INTERRUPTED)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Two classes: data in original units, or scaled already, and what mistakes cost.
+
+    ``by_class``: in class -1 and in +1, or "balanced". ``within`` (n_samples,): each sample's share of that, of mean 1
+    in its class: of those that are several of the user's. Neither counts in a scaling.
+    """
+
+    data: Dataset
+    by_class: tuple[float, float] | str | None = None
+    within: NDArray[np.float64] | None = None
+
+    def footed(self, data: Dataset, scale: str) -> Dataset:
+        """Return these data, or what is left of them with columns aside, scaled and weighed."""
+        data = on_one_footing(data, scale)
+        if self.by_class is None and self.within is None:
+            return data
+        given = data.multiplicity
+        if self.within is not None:
+            given = self.within if given is None else given * self.within
+        rule = dict(zip((-1, 1), self.by_class, strict=True)) if isinstance(self.by_class, tuple) else self.by_class
+        labels = {"negative_label": data.negative_label, "positive_label": data.positive_label}
+        plain = replace(data, negative_label=-1, positive_label=1)  # which the user's labels may be, the other way
+        return replace(plain.weighted(given, rule), **labels)
 
 
 @dataclass(frozen=True)
@@ -35,17 +65,17 @@ class SideRows:
     functions: Sequence[Callable[[Any], Any]]
 
 
-def built(data: Dataset, asked: Asked, rows: SideRows, time_limit: float | None = None) -> Prepared:
+def built(problem: Problem, asked: Asked, rows: SideRows, time_limit: float | None = None) -> Prepared:
     """Build the model with its side constraints, on data that are scaled here unless they are already."""
     declared = dict(rows.declared)
-    data, fair = beside(data, declared.pop("fair", ()))
+    data, fair = beside(problem.data, declared.pop("fair", ()))
     words = {**asked.words, **declared}
     if "budget" in asked.words and "budget" in declared:
         costs = declared["budget"]
         words["budget"] = [asked.words["budget"], *(costs if isinstance(costs, list) else [costs])]
     if time_limit is not None:
         words["time_limit"] = time_limit
-    footed = on_one_footing(data, asked.scale)
+    footed = problem.footed(data, asked.scale)
     task = prepared(footed, asked.recipe.name, fair=fair, solver=asked.solver, **words, **asked.options)
     if rows.functions:
         if task.model is None:
@@ -54,17 +84,32 @@ def built(data: Dataset, asked: Asked, rows: SideRows, time_limit: float | None 
     return task
 
 
-def solved(data: Dataset, asked: Asked, rows: SideRows, time_limit: float | None) -> Selection:
-    """Build and solve.
+def solved(
+    problem: Problem, asked: Asked, rows: SideRows, time_limit: float | None, callback: Callback | None = None
+) -> Selection:
+    """Build and solve; ``callback`` sees the rows of a driver's table, where one runs.
 
     Raises NoSelection, SolverError: nothing was found, and why.
     """
     with interrupt.run(), own_clock():
         with interrupt.raising(), put_off():
-            task = built(data, asked, rows, time_limit)
+            task = built(problem, asked, rows, time_limit)
+            if callback is not None and task.takes("callback"):
+                task.options = {**task.options, "callback": both(callback, task.options.get("callback"))}
         found = task.run()
+    refuse_nothing(found)
+    return found
+
+
+def both(one: Callback, other: Callback | None) -> Callback:
+    """Return a callback that asks both, and stops where either says so."""
+    return one if other is None else lambda row: any([one(row), other(row)])
+
+
+def refuse_nothing(found: Selection) -> None:
+    """Raise NoSelection, SolverError where there is no classifier, KeyboardInterrupt where that is why."""
     if found.has_solution:
-        return found
+        return
     said = report.headline(found)
     if found.stop_reason is StopReason.INTERRUPTED:
         raise KeyboardInterrupt(said)
@@ -74,7 +119,7 @@ def solved(data: Dataset, asked: Asked, rows: SideRows, time_limit: float | None
 def rebuilt(data: Dataset, asked: Asked, rows: SideRows) -> pyo.ConcreteModel | None:
     """Return the model alone, for an estimator that comes from a file or another process."""
     with put_off():
-        return built(data, asked, rows).model
+        return built(Problem(data), asked, rows).model
 
 
 def warn_of_limits(found: Sequence[Selection]) -> None:

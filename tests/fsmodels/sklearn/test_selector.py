@@ -45,7 +45,7 @@ def test_an_estimator_finds_what_select_finds():
         est = SelectorClassifier(name, **words).fit(FRAME, LABELS)
         found = fs.select(DATA, name, **words)
         assert tuple(est.get_feature_names_out()) == found.selected
-        assert est.selection_.weights == pytest.approx(found.weights, rel=1e-9)
+        assert est.selection_.weights == pytest.approx(found.weights, rel=1e-6)  # bupa has samples twice
         assert est.objective_ == pytest.approx(found.objective)
         assert est.bound_ == pytest.approx(found.bound)
         assert est.status_ == found.status.value

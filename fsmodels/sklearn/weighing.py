@@ -1,0 +1,154 @@
+"""Weights of samples and of classes, and the rows that they leave.
+
+A weight given one by one says how often the row counts: 2 is as good as the row twice, 0 as leaving it out. So both
+must end in the same fit, even where several optima are equally good. They do by one rule: rows that are equal, label
+and all, enter the model once, with the weight that they have together, in the order of their values. It changes no
+objective, since equal rows have equal slacks, and no constant of a scaling, which counts weights as rows. Where no row
+stands twice and no weights are given, rows stay as they are.
+
+Weights of classes say what a mistake costs there; scalings do not count them. A model of the mean slacks of both
+classes weighs these the same whatever their sizes, which is what "balanced" asks for.
+"""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fsmodels.checks import positive
+from fsmodels.errors import DataError, ParameterError
+from fsmodels.sklearn.asked import CONCAVE
+from fsmodels.words import listed, short
+
+__all__ = ["MEANS", "WEIGHING", "FitByModel", "against_rest", "by_class", "checked", "distinct"]
+
+FloatArray = NDArray[np.float64]
+MEANS = ("robust-lp", *CONCAVE)  # models of the mean slacks of both classes
+WEIGHING = ("svm", "one-norm-svm", "fsp-m", "fsp-lambda", *MEANS)  # models whose slacks take weights
+BALANCED = "balanced"
+
+
+class FitByModel:
+    """``fit`` of an estimator, whose signature has ``sample_weight`` only where its model weighs samples.
+
+    Tools of scikit-learn read the signature to know whether weights can be given. Of the class it is the whole one.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+        whole = inspect.signature(function)
+        self._plain = whole.replace(parameters=[p for p in whole.parameters.values() if p.name != "sample_weight"])
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        function = self._function
+        if estimator is None:
+            return function
+        if estimator.model in WEIGHING if isinstance(estimator.model, str) else False:
+            return function.__get__(estimator, owner)
+
+        @wraps(function)
+        def fit(*args: Any, **words: Any) -> Any:
+            return function(estimator, *args, **words)
+
+        own = list(self._plain.parameters.values())[1:]
+        fit.__signature__ = self._plain.replace(parameters=own)  # type: ignore[attr-defined]
+        return fit
+
+
+def checked(weights: Any, n_samples: int) -> FloatArray | None:
+    """Return weights given one by one; None where all are 1.
+
+    Raises DataError: not one number of at least 0 a sample, or all are 0.
+    """
+    if weights is None:
+        return None
+    if isinstance(weights, numbers.Number):
+        weights = np.full(n_samples, weights)
+    try:
+        found = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("sample_weight holds what are no numbers: give one of at least 0 a sample.") from None
+    if found.ndim != 1:
+        raise DataError(f"Sample weights must be 1D array or scalar, and sample_weight has shape {found.shape}.")
+    if found.shape != (n_samples,):
+        raise DataError(f"sample_weight.shape == {found.shape}, expected {(n_samples,)}: give one number a sample.")
+    if not (np.isfinite(found) & (found >= 0)).all():
+        wrong = found[~(np.isfinite(found) & (found >= 0))][0]
+        raise DataError(f"sample_weight holds {wrong:g}: give finite numbers of at least 0; 0 leaves a sample out.")
+    if not found.any():
+        raise DataError("Sample weights must contain at least one non-zero number: all sample weights are zero.")
+    return None if (found == 1.0).all() else found
+
+
+def by_class(given: Any, classes: NDArray[Any], codes: NDArray[np.intp], weights: FloatArray | None) -> FloatArray:
+    """Return what a mistake costs in each class, 1 where it is not named; ``weights`` count as rows.
+
+    Raises ParameterError: neither "balanced" nor numbers above 0 by label, or an unknown label.
+    """
+    if isinstance(given, str) and given == BALANCED:
+        mass = np.bincount(codes, weights=weights, minlength=len(classes))
+        return np.asarray(mass.sum() / (len(classes) * mass))
+    if not isinstance(given, Mapping):
+        raise ParameterError(
+            f'class_weight={short(repr(given))} is not allowed: give "{BALANCED}", or a mapping of labels to numbers.'
+        )
+    names = classes.tolist()
+    if unknown := [label for label in given if label not in names]:
+        raise ParameterError(f"class_weight names {listed(unknown)}: the labels are {listed(names)}.")
+    costs = [positive("class_weight", given.get(name, 1.0), f"it is what a mistake costs in {name}") for name in names]
+    return np.array(costs)
+
+
+def against_rest(
+    costs: FloatArray, is_one: NDArray[np.bool_], weights: FloatArray | None
+) -> tuple[FloatArray, tuple[float, float]]:
+    """Return what mistakes cost in one class and in the rest, and each sample's share of that, of mean 1 in each.
+
+    ``costs`` (n_samples,): by the user's classes, several of which are the rest. A sum of slacks is then of costs, and
+    so is a mean over the rest: sum g c xi / sum g, g being the ``weights``.
+    """
+    g = np.ones(len(costs)) if weights is None else weights
+    rest, one = (float(np.average(costs[rows], weights=g[rows])) for rows in (~is_one, is_one))
+    return costs / np.where(is_one, one, rest), (rest, one)
+
+
+def distinct(X: Any, codes: NDArray[np.intp], weights: FloatArray | None) -> tuple[Any, NDArray[np.intp], Any]:
+    """Return rows, labels and weights with equal rows as one, in order; all as they are where there is nothing to do.
+
+    Weights of 0 are gone; None means that all are 1.
+    """
+    order, starts = _groups(X, codes)
+    if weights is None and len(starts) == len(order):
+        return X, codes, None
+    mass = np.add.reduceat(np.ones(len(order)) if weights is None else weights[order], starts)
+    rows = order[starts]
+    mass, rows = mass[mass > 0], rows[mass > 0]
+    return X[rows], codes[rows], mass
+
+
+def _groups(X: Any, codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return an order in which equal rows stand together, by their values alone, and where each group starts."""
+    if sparse.issparse(X):
+        X = X.sorted_indices()
+        X.eliminate_zeros()
+        ends = zip(X.indptr[:-1].tolist(), X.indptr[1:].tolist(), strict=True)
+        keys = [
+            (code, X.indices[a:z].astype(np.int64).tobytes(), X.data[a:z].tobytes())
+            for code, (a, z) in zip(codes.tolist(), ends, strict=True)
+        ]
+        order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
+        new = [k == 0 or keys[order[k]] != keys[order[k - 1]] for k in range(len(order))]
+        return order, np.flatnonzero(new)
+    table = np.column_stack([codes, X + 0.0])  # without -0.0
+    order = np.lexsort(table.T[::-1])
+    ordered = table[order]
+    new = np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)]
+    return order, np.flatnonzero(new)
