@@ -127,7 +127,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         X = self.X
-        X = sparse.csr_array(X, dtype=np.float64) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        X = intake.narrow(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
         y = np.asarray(self.y, dtype=np.float64)
         features = tuple(str(name) for name in self.features)
         intake.check_parts(X, y, features)

@@ -204,6 +204,14 @@ def is_guess(positive: object, negative: object, chosen: object) -> bool:
     return positive is None and pair not in expected
 
 
+def narrow(X: Any) -> Any:
+    """Return sparse data as CSR of float64, with indices of 32 bits where they fit: libsvm takes no others."""
+    X = sparse.csr_array(X, dtype=np.float64)
+    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
 def check_parts(X: Any, y: NDArray[np.float64], features: tuple[str, ...]) -> None:
     """Check that the parts of a ``Dataset`` fit together."""
     if X.ndim != 2 or y.shape != (X.shape[0],) or len(features) != X.shape[1]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn.base import FloatArray, SelectorBase
 from fsmodels.sklearn.compat import with_callbacks
@@ -200,14 +201,19 @@ class SelectorClassifier(SelectorBase):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; ``class_weight`` only where it is set or the model takes it."""
         words: dict[str, Any] = super().get_params(deep)
-        if words["class_weight"] is None and isinstance(self.model, str) and self.model not in WEIGHING:
+        name = getattr(self, "_listed_as", self.model)
+        if words["class_weight"] is None and isinstance(name, str) and name not in WEIGHING:
             del words["class_weight"]
         return words
 
     def set_params(self, **params: Any) -> SelectorClassifier:
         """Set parameters; the model first, on which it depends whether there is a ``class_weight``."""
         if "model" in params:
-            super().set_params(model=params.pop("model"))
+            before, new = getattr(self, "_listed_as", self.model), params.pop("model")
+            super().set_params(model=new)
+            self.__dict__.pop("_listed_as", None)
+            if not (isinstance(new, str) and new in MODELS):  # which fit refuses, and which says nothing of parameters
+                self._listed_as = before
         super().set_params(**params)
         return self
 

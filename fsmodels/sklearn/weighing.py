@@ -24,14 +24,14 @@ from scipy import sparse
 
 from fsmodels.checks import positive
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.sklearn.asked import CONCAVE
+from fsmodels.sklearn.asked import CONCAVE, MOMENTS
 from fsmodels.words import listed, short
 
 __all__ = ["MEANS", "WEIGHING", "FitByModel", "against_rest", "by_class", "checked", "distinct"]
 
 FloatArray = NDArray[np.float64]
 MEANS = ("robust-lp", *CONCAVE)  # models of the mean slacks of both classes
-WEIGHING = ("svm", "one-norm-svm", "fsp-m", "fsp-lambda", *MEANS)  # models whose slacks take weights
+WEIGHING = ("svm", "one-norm-svm", "fsp-m", "fsp-lambda", *MEANS, *MOMENTS, "rfe")  # models that weigh samples
 BALANCED = "balanced"
 
 
