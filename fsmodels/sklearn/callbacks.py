@@ -18,11 +18,12 @@ class Watch:
     """Tells the callbacks of an estimator how its fit goes."""
 
     def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any, classes: list[str]) -> None:
-        self._estimator, self._classes, self._open = estimator, list(classes), None
+        shared = estimator.multiclass == "shared" and len(classes) > 1
+        self._tasks = ["all classes"] if shared else [f"class {name}" for name in classes]
+        self._estimator, self._open = estimator, None
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         self._told = {"X": X, "y": y, "metadata": metadata}
-        tasks = 1 if estimator.multiclass == "shared" else len(classes)
-        self._fit = callbacks_of_run(estimator, max_subtasks=tasks)
+        self._fit = callbacks_of_run(estimator, max_subtasks=len(self._tasks))
         if self._fit is not None:
             self._fit.call_on_fit_task_begin(estimator=estimator, **self._told)
 
@@ -31,7 +32,7 @@ class Watch:
         if self._fit is None:
             return None
         self._close()
-        task = self._fit.subcontext(task_name=f"class {self._classes.pop(0)}", max_subtasks=None)
+        task = self._fit.subcontext(task_name=self._tasks.pop(0), max_subtasks=None)
         task.call_on_fit_task_begin(estimator=self._estimator)
         self._open = task
 

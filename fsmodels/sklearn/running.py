@@ -52,9 +52,9 @@ class Problem:
         if self.within is not None:
             given = self.within if given is None else given * self.within
         rule = dict(zip((-1, 1), self.by_class, strict=True)) if isinstance(self.by_class, tuple) else self.by_class
-        labels = {"negative_label": data.negative_label, "positive_label": data.positive_label}
         plain = replace(data, negative_label=-1, positive_label=1)  # which the user's labels may be, the other way
-        return replace(plain.weighted(given, rule), **labels)
+        weighed = plain.weighted(given, rule)
+        return replace(weighed, negative_label=data.negative_label, positive_label=data.positive_label)
 
 
 @dataclass(frozen=True)

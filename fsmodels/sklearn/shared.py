@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyomo.environ as pyo
@@ -13,7 +13,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.fsp.several import one_selection
-from fsmodels.models.recipe import AGREEMENT
+from fsmodels.models.recipe import AGREEMENT, Linear
 from fsmodels.selection.recipes import find
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import ON_WEIGHTS, read_sides, state
@@ -99,12 +99,12 @@ def _read(model: pyo.ConcreteModel, problems: Sequence[Dataset], asked: Asked, r
         return Together([none], FitCertificate(None, result.bound, None, result.status.value, result.message))
     chosen = np.isin(problems[0].features, result.selected or [])
     names = tuple(np.array(problems[0].features, dtype=object)[chosen].tolist())
-    machines, costs = [], []
+    machines, costs, recipe = [], [], cast(Linear, find("fsp-m"))
     for k, data in zip(model.classes, problems, strict=True):
         w = np.array([pyo.value(model.w[k, j]) for j in model.features])
         c = LinearClassifier(data, np.where(chosen, w, 0.0), float(pyo.value(model.b[k])), names)
         machines.append(c)
-        costs.append(find("fsp-m").objective(c, {**words, "C": words.get("C", 1.0), "penalty": 0.0}, model))
+        costs.append(recipe.objective(c, {**words, "C": words.get("C", 1.0), "penalty": 0.0}, model))
     objective = sum(costs) + sum(float(pyo.value(model.penalty[j])) for j in names)
     doubt = ""
     if result.objective is not None and abs(result.objective - objective) > AGREEMENT * abs(objective):

@@ -60,7 +60,7 @@ from fsmodels.models.proofs.losses import HINGE, LOSSES, LossKind
 from fsmodels.models.rows import index_sets, rows_of, signed, weighted_sum
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import half_squares, weight_of_slacks
-from solvers.facts import Cut, Structure, SubAnswer
+from solvers.facts import Cut, LinearRows, RelaxedAnswer, Structure, SubAnswer
 
 __all__ = ["FORMS", "one_selection"]
 __dir__ = __all__.copy  # what <TAB> offers
@@ -256,6 +256,10 @@ class SharedSub:
         cut = Cut(sum(a.constant for a in answers), slopes)
         size = np.sqrt(np.sum([a.w**2 for a in answers], axis=0))
         return SubAnswer(value, bound, cut, lambda: self._load(point, answers), SimpleNamespace(w=size))
+
+    def relax(self, master: LinearRows, lower: np.ndarray, upper: np.ndarray, **_: Any) -> RelaxedAnswer | None:
+        """Return None: the relaxation of several SVMs at once is left to the driver's cuts."""
+        return None
 
     def detached(self) -> SharedSub:
         """Return what answers as this one now does, and knows no model: for other processes."""
