@@ -22,7 +22,7 @@ from fsmodels.sklearn import constraints, proven, running, shared
 from fsmodels.sklearn.asked import KERNELS, MOMENTS, MULTICLASS, Asked, asked, recipe_of
 from fsmodels.sklearn.callbacks import Watch
 from fsmodels.sklearn.compat import SINCE_1_6, CallbackSupport, validated
-from fsmodels.sklearn.weighing import MEANS, WEIGHING, against_rest, by_class, checked, distinct
+from fsmodels.sklearn.weighing import MEANS, against_rest, by_class, checked, distinct, weighs
 from fsmodels.words import listed
 from solvers import StopReason
 from solvers.clock import Clock
@@ -42,19 +42,19 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
     model: str
     scale: str
     constraints: Any
+    class_weight: Any
     multiclass: str
     time_limit: float | None
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectorBase:
         recipe = recipe_of(self, kernels=self._kernels)
         choice("multiclass", self.multiclass, MULTICLASS)
-        weighs = recipe.name in WEIGHING
-        class_weight = getattr(self, "class_weight", None)
-        if not weighs and (sample_weight is not None or class_weight is not None):
+        if not recipe.weighs and (sample_weight is not None or self.class_weight is not None):
             which = "sample_weight" if sample_weight is not None else "class_weight"
+            able = listed(filter(weighs, MODELS), len(MODELS))
             raise ParameterError(
                 f'{type(self).__name__}(model="{recipe.name}") takes no {which}: what it minimises is no sum over '
-                f"samples that weights could multiply. Models that take it: {', '.join(WEIGHING)}."
+                f"samples that weights could multiply. Models that take it: {able}."
             )
         if y is None:
             raise ValueError(
@@ -76,7 +76,7 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
         rows = running.SideRows(*constraints.apart(self.constraints, features))
         if "fair" in rows.declared and weights is not None:
             raise ParameterError("constraints: fair compares means of samples, which sample_weight would not change.")
-        if weighs and "fair" not in rows.declared:
+        if recipe.weighs and "fair" not in rows.declared:
             X, codes, weights = distinct(X, codes, weights)
         problems = self._problems(X, codes, features, weights)
         watch = Watch(self, *given, sample_weight, [str(problem.data.positive_label) for problem in problems])
@@ -112,7 +112,7 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
         self, X: Any, codes: NDArray[np.intp], features: tuple[str, ...], weights: FloatArray | None
     ) -> list[running.Problem]:
         """Return the data of two classes, or of each class against the rest, with weights that count as rows."""
-        names, rule = self.classes_.tolist(), getattr(self, "class_weight", None)
+        names, rule = self.classes_.tolist(), self.class_weight
         costs = None if rule is None else by_class(rule, self.classes_, codes, weights)
         if len(names) == 2:
             data = Dataset(X, np.where(codes == 1, 1.0, -1.0), features, "X", *names)

@@ -27,7 +27,7 @@ class KernelSelectorClassifier(SelectorBase):
     kernel : {"rbf", "polynomial", "linear"}
     degree, offset, eps, start, svm, stop, form, sigma : optional
         Further parameters of the builders, as ``fs.select`` takes them: None is the model's own default.
-    scale, constraints, multiclass, solver, time_limit, gap, seed, solver_options
+    scale, constraints, class_weight, multiclass, solver, time_limit, gap, seed, solver_options
         As for ``SelectorClassifier``.
 
     Attributes
@@ -65,6 +65,7 @@ class KernelSelectorClassifier(SelectorBase):
         sigma: bool | None = None,
         scale: str = "standard",
         constraints: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         multiclass: str = "each",
         solver: Any = None,
         time_limit: float | None = None,
@@ -87,6 +88,7 @@ class KernelSelectorClassifier(SelectorBase):
         self.sigma = sigma
         self.scale = scale
         self.constraints = constraints
+        self.class_weight = class_weight
         self.multiclass = multiclass
         self.solver = solver
         self.time_limit = time_limit
@@ -95,7 +97,7 @@ class KernelSelectorClassifier(SelectorBase):
         self.solver_options = solver_options
 
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> KernelSelectorClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSelectorClassifier:
         """Select features and fit the classifier.
 
         Parameters
@@ -104,6 +106,8 @@ class KernelSelectorClassifier(SelectorBase):
             Numbers in original units; sparse where ``scale`` shifts nothing and the model takes it.
         y : array-like of shape (n_samples,)
             Labels, of two classes or more.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts: 2 is as good as the sample twice, 0 as leaving it out.
 
         Returns
         -------
@@ -118,5 +122,5 @@ class KernelSelectorClassifier(SelectorBase):
         NoSelection, SolverError
             Nothing satisfies the constraints; no solution within the limits.
         """
-        self._fit(X, y)
+        self._fit(X, y, sample_weight)
         return self

@@ -11,7 +11,7 @@ from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn.base import FloatArray, SelectorBase
 from fsmodels.sklearn.compat import with_callbacks
-from fsmodels.sklearn.weighing import WEIGHING, FitByModel
+from fsmodels.sklearn.weighing import FitByModel, weighs
 
 __all__ = ["SelectorClassifier"]
 
@@ -48,8 +48,8 @@ class SelectorClassifier(SelectorBase):
         name, or by position where X is an array; or a function of the live model, which adds rows to it or returns
         them. A function that is to be pickled is one at the top of a module.
     class_weight : "balanced" or mapping label -> number, optional
-        What a mistake costs in a class, 1 where it is not named; of models with a sum of slacks, those that take
-        ``sample_weight``.
+        What a mistake costs in a class, 1 where it is not named. Of models that weigh samples: not fsmulti and the
+        filters.
     multiclass : {"each", "shared"}
         More than two classes are one against the rest: with a selection for each, of which ``transform`` takes all, or
         with one that all share (fsp-m, fsp-lambda), which is one model: the sum over the classes is minimised.
@@ -179,8 +179,8 @@ class SelectorClassifier(SelectorBase):
         y : array-like of shape (n_samples,)
             Labels, of two classes or more.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each sample counts: 2 is as good as the sample twice, 0 as leaving it out. Of models with a sum
-            of slacks.
+            How often each sample counts: 2 is as good as the sample twice, 0 as leaving it out. Of models that
+            weigh samples: not fsmulti and the filters.
 
         Returns
         -------
@@ -202,7 +202,7 @@ class SelectorClassifier(SelectorBase):
         """Return the parameters; ``class_weight`` only where it is set or the model takes it."""
         words: dict[str, Any] = super().get_params(deep)
         name = getattr(self, "_listed_as", self.model)
-        if words["class_weight"] is None and isinstance(name, str) and name not in WEIGHING:
+        if words["class_weight"] is None and not weighs(name):
             del words["class_weight"]
         return words
 

@@ -24,15 +24,20 @@ from scipy import sparse
 
 from fsmodels.checks import positive
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.sklearn.asked import CONCAVE, MOMENTS
+from fsmodels.selection.recipes import MODELS
+from fsmodels.sklearn.asked import CONCAVE
 from fsmodels.words import listed, short
 
-__all__ = ["MEANS", "WEIGHING", "FitByModel", "against_rest", "by_class", "checked", "distinct"]
+__all__ = ["MEANS", "FitByModel", "against_rest", "by_class", "checked", "distinct", "weighs"]
 
 FloatArray = NDArray[np.float64]
 MEANS = ("robust-lp", *CONCAVE)  # models of the mean slacks of both classes
-WEIGHING = ("svm", "one-norm-svm", "fsp-m", "fsp-lambda", *MEANS, *MOMENTS, "rfe")  # models that weigh samples
 BALANCED = "balanced"
+
+
+def weighs(model: Any) -> bool:
+    """Tell whether a model weighs samples; nothing that is no name of a model does."""
+    return isinstance(model, str) and model in MODELS and MODELS[model].weighs
 
 
 class FitByModel:
@@ -51,7 +56,7 @@ class FitByModel:
         function = self._function
         if estimator is None:
             return function
-        if estimator.model in WEIGHING if isinstance(estimator.model, str) else False:
+        if weighs(estimator.model):
             return function.__get__(estimator, owner)
 
         @wraps(function)
