@@ -26,14 +26,14 @@ from solvers.clock import own_clock
 from solvers.garbage import put_off
 from solvers.result import UNPROVEN, relative_gap, reread
 
-__all__ = ["SHARING", "Together", "built", "solved"]
+__all__ = ["SHARING", "SharedFit", "built", "solved"]
 
 SHARING = ("fsp-m", "fsp-lambda")
 DEFAULT = "branch-and-cut"  # of the model
 
 
 @dataclass(frozen=True)
-class Together:
+class SharedFit:
     """A selection for each class, all of the same features, and what is proven about their sum."""
 
     found: list[Selection]
@@ -71,7 +71,7 @@ def solved(
     rows: running.SideRows,
     time_limit: float | None,
     callback: running.Callback | None = None,
-) -> Together:
+) -> SharedFit:
     """Build and solve; errors are those of ``running.solved``."""
     options = dict(asked.options)
     if time_limit is not None:
@@ -91,12 +91,12 @@ def solved(
     return together
 
 
-def _read(model: pyo.ConcreteModel, problems: Sequence[Dataset], asked: Asked, result: Result) -> Together:
+def _read(model: pyo.ConcreteModel, problems: Sequence[Dataset], asked: Asked, result: Result) -> SharedFit:
     """Read the classifiers off the model, and recompute the objective from the data."""
     words = asked.words | {"multiclass": "shared"}
     if not result.has_solution:
         none = _selection(model, problems[0], words, None, None, result.status, result)
-        return Together([none], FitCertificate(None, result.bound, None, result.status.value, result.message))
+        return SharedFit([none], FitCertificate(None, result.bound, None, result.status.value, result.message))
     chosen = np.isin(problems[0].features, result.selected or [])
     names = tuple(np.array(problems[0].features, dtype=object)[chosen].tolist())
     machines, costs, recipe = [], [], cast(Linear, find("fsp-m"))
@@ -119,7 +119,7 @@ def _read(model: pyo.ConcreteModel, problems: Sequence[Dataset], asked: Asked, r
         _selection(model, data, words, c, cost, status, result, note)
         for data, c, cost in zip(problems, machines, costs, strict=True)
     ]
-    return Together(found, whole)
+    return SharedFit(found, whole)
 
 
 def _selection(
