@@ -95,7 +95,7 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
         return self
 
     def _solved(
-        self, problems: list[running.Problem], what: Asked, rows: running.SideRows, watch: Watch
+        self, problems: list[running.TwoClasses], what: Asked, rows: running.SideRows, watch: Watch
     ) -> list[Selection]:
         """Solve one problem after another; of the time, each has its share of what is left."""
         found: list[Selection] = []
@@ -110,25 +110,25 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
 
     def _problems(
         self, X: Any, codes: NDArray[np.intp], features: tuple[str, ...], weights: FloatArray | None
-    ) -> list[running.Problem]:
+    ) -> list[running.TwoClasses]:
         """Return the data of two classes, or of each class against the rest, with weights that count as rows."""
         names, rule = self.classes_.tolist(), self.class_weight
         costs = None if rule is None else by_class(rule, self.classes_, codes, weights)
         if len(names) == 2:
             data = Dataset(X, np.where(codes == 1, 1.0, -1.0), features, "X", *names)
             pair = None if costs is None else rule if isinstance(rule, str) else (float(costs[0]), float(costs[1]))
-            return [running.Problem(data if weights is None else data.weighted(weights), pair)]
+            return [running.TwoClasses(data if weights is None else data.weighted(weights), pair)]
         problems = []
         for k, name in enumerate(names):
             rest = tuple(other for other in names if other is not name)
             data = Dataset(X, np.where(codes == k, 1.0, -1.0), features, f"X/{name}", rest, name)
             data = data if weights is None else data.weighted(weights)
             if costs is None:
-                problems.append(running.Problem(data))
+                problems.append(running.TwoClasses(data))
                 continue
             share, pair = against_rest(costs[codes], codes == k, weights)
             means = self.model in MEANS and isinstance(rule, str)  # weigh both sides the same already
-            problems.append(running.Problem(data, None if means else pair, share))
+            problems.append(running.TwoClasses(data, None if means else pair, share))
         return problems
 
     def _settle(self, found: list[Selection]) -> None:

@@ -24,7 +24,17 @@ from solvers.clock import own_clock
 from solvers.garbage import put_off
 from solvers.outside import warn
 
-__all__ = ["Callback", "Problem", "SideRows", "both", "built", "rebuilt", "refuse_nothing", "solved", "warn_of_limits"]
+__all__ = [
+    "Callback",
+    "SideRows",
+    "TwoClasses",
+    "both",
+    "built",
+    "rebuilt",
+    "refuse_nothing",
+    "solved",
+    "warn_of_limits",
+]
 
 Callback = Callable[[dict[str, Any]], Any]
 
@@ -32,7 +42,7 @@ LIMITS = (StopReason.TIME_LIMIT, StopReason.ITERATION_LIMIT, StopReason.INTERRUP
 
 
 @dataclass(frozen=True)
-class Problem:
+class TwoClasses:
     """Two classes: data in original units, or scaled already, and what mistakes cost.
 
     ``by_class``: in class -1 and in +1, or "balanced". ``within`` (n_samples,): each sample's share of that, of mean 1
@@ -65,7 +75,7 @@ class SideRows:
     functions: Sequence[Callable[[Any], Any]]
 
 
-def built(problem: Problem, asked: Asked, rows: SideRows, time_limit: float | None = None) -> Prepared:
+def built(problem: TwoClasses, asked: Asked, rows: SideRows, time_limit: float | None = None) -> Prepared:
     """Build the model with its side constraints, on data that are scaled here unless they are already."""
     declared = dict(rows.declared)
     data, fair = beside(problem.data, declared.pop("fair", ()))
@@ -85,7 +95,7 @@ def built(problem: Problem, asked: Asked, rows: SideRows, time_limit: float | No
 
 
 def solved(
-    problem: Problem, asked: Asked, rows: SideRows, time_limit: float | None, callback: Callback | None = None
+    problem: TwoClasses, asked: Asked, rows: SideRows, time_limit: float | None, callback: Callback | None = None
 ) -> Selection:
     """Build and solve; ``callback`` sees the rows of a driver's table, where one runs.
 
@@ -119,7 +129,7 @@ def refuse_nothing(found: Selection) -> None:
 def rebuilt(data: Dataset, asked: Asked, rows: SideRows) -> pyo.ConcreteModel | None:
     """Return the model alone, for an estimator that comes from a file or another process."""
     with put_off():
-        return built(Problem(data), asked, rows).model
+        return built(TwoClasses(data), asked, rows).model
 
 
 def warn_of_limits(found: Sequence[Selection]) -> None:

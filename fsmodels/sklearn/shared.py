@@ -66,7 +66,7 @@ def built(problems: Sequence[Dataset], asked: Asked, rows: running.SideRows) -> 
 
 
 def solved(
-    problems: Sequence[running.Problem],
+    problems: Sequence[running.TwoClasses],
     asked: Asked,
     rows: running.SideRows,
     time_limit: float | None,
