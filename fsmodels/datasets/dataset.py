@@ -489,7 +489,7 @@ class Dataset:
         """Return these data with a weight for each sample, by which models multiply its slack; both multiply.
 
         Weights replace earlier ones; without any the data have none again. They go with the rows. Take them before
-        ``scaled``, which counts those given one by one.
+        ``scaled``, which counts those given one by one; what blanks were filled in with (``impute``) does not.
 
         Parameters
         ----------

@@ -53,13 +53,15 @@ def _strict() -> type:
 
         def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
             remedy = "give a C nearer to 1, or scale the data."
+            most = 1.0 if sample_weight is None else float(max(sample_weight))
+            at = f"{self.C:g}" if most == 1.0 else f"{self.C:g} times weights of samples up to {most:g}"
             try:
                 super().fit(X, y, sample_weight)
             except ValueError as error:  # its multipliers are not finite
-                raise SolverError(f"libsvm failed at C={self.C:g} ({error}): {remedy}") from error
+                raise SolverError(f"libsvm failed at C={at} ({error}): {remedy}") from error
             if self.n_iter_.max() >= MOST:
                 raise SolverError(
-                    f"libsvm did not end within {MOST} iterations at C={self.C:g}, more than it can resolve on these "
+                    f"libsvm did not end within {MOST} iterations at C={at}, more than it can resolve on these "
                     f"data: {remedy}"
                 )
             return self

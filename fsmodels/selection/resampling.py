@@ -102,7 +102,8 @@ def _raw(data: Dataset) -> tuple[Dataset, tuple[str, ...]]:
 def _part(raw: Dataset, learn: Any, held: Any, methods: tuple[str, ...], k: int) -> Resample:
     raw = replace(raw, looked_at=True)  # the whole was, or will be
     train, rest = raw.take(learn, f"{raw.name}/{k}"), raw.take(held, f"{raw.name}/{k}-held-out")
-    if len(np.unique(train.y)) < 2:
+    counted = train.y if train.sample_weight is None else train.y[train.sample_weight > 0]
+    if len(np.unique(counted)) < 2:
         raise ParameterError(f"Part {k} has samples of one class only: use fewer folds, or give more samples.")
     return Resample(train, rest if rest.n_samples else None, methods)
 

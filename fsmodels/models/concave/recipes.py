@@ -11,6 +11,7 @@ import pyomo.environ as pyo
 
 from fsmodels.checks import choosing, share
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.weighting import BALANCED
 from fsmodels.models import concave, obd, svm
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.concave.forms import MEANING
@@ -67,6 +68,15 @@ class FsFamily(Linear):
             plus, minus = float(counts[positive].sum()), float(counts[~positive].sum())
         words = "No feature is used: every sample gets the label of the larger class."
         return replace(c, b=1.0 if plus >= minus else -1.0), words
+
+    def remark(self, c: LinearClassifier, given: Given, model: Any) -> str:
+        """Say that the error is balanced by itself, where somebody asked for that."""
+        weighting = c.data.weighting
+        if weighting is None or weighting.by_class != BALANCED:
+            return ""
+        return (
+            'The error is a mean class by class, which weighs both the same: class_weight "balanced" changes nothing.'
+        )
 
     def fs_objective(self, c: LinearClassifier, given: Given) -> float:
         """Return (7)."""

@@ -174,5 +174,22 @@ def test_the_description_says_the_rule():
     assert "class_weight no: 1, yes: 5" in repr(small().weighted(class_weight={"yes": 5}))
     assert small().weighted([1] * 5, {"yes": 5}).weighting.words == {
         "class_weight": {"no": 1.0, "yes": 5.0},
-        "sample_weight": "one a sample",
+        "sample_weight": True,
     }
+
+
+def test_a_fold_whose_samples_of_a_class_all_have_weight_0_is_refused():
+    import fsmodels as fs
+
+    data = small([0, 0, 1, 1, 0]).weighted([1, 1, 0, 1, 1])
+    pairs = [([0, 1, 2], [3, 4]), ([0, 1, 3], [2, 4])]
+    with pytest.raises(ParameterError, match="Part 1 has samples of one class only"):
+        fs.path(data, max_features=[1, 2], folds=pairs)
+
+
+def test_a_rule_is_told_so_that_it_can_be_read_again():
+    several = small(["a", "b", "c", "a", "c"], positive="c").weighted([1] * 5, {-1: 2, "1": 3})
+    assert several.weighting.words == {"class_weight": {"-1": 2.0, "1": 3.0}, "sample_weight": True}
+    assert str(several.weighting) == "class_weight -1: 2, 1: 3; sample_weight one a sample"
+    for data in (several, small([True, False, True, False, True]).weighted(None, {True: 4})):
+        assert data.weighted(None, data.weighting.words["class_weight"]).weighting.by_class == data.weighting.by_class
