@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-from contextlib import suppress
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.errors import ParameterError
 from fsmodels.page.page import render
 from fsmodels.page.provenance import Provenance, values_hash
 from fsmodels.page.stages import Findings, Plan, work
+from fsmodels.selection.file import write_text
 from fsmodels.selection.selection import Selection
 from solvers import interrupt
 from solvers import progress as watching
@@ -49,20 +47,10 @@ class Page:
         ParameterError
             The file cannot be written.
         """
-        if not isinstance(path, str | Path):
-            raise ParameterError(f"save needs the path of a file and got {type(path).__name__}.")
-        file = Path(os.path.realpath(path))
-        beside = file.parent / f".fsmodels-{secrets.token_hex(8)}.part"
-        try:
-            if file.is_dir():
-                raise IsADirectoryError(21, "it is a folder")
-            beside.write_bytes(self.html.encode())
-            beside.replace(file)
-        except OSError as error:
-            raise ParameterError(f'"{path}" cannot be written ({error.strerror}): give a file in a folder.') from None
-        finally:
-            with suppress(OSError):
-                beside.unlink(missing_ok=True)
+        write_text(self.html, path)
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escape(self.html)}" style="width: 100%; height: 40rem; border: 0"></iframe>'
 
     def __repr__(self) -> str:
         return f"Page({self.found.name} on {self.found.data.name}, {len(self.html) // 1024} KB of HTML: save(path))"
@@ -158,5 +146,8 @@ def reported(made: Plan, origin: Provenance) -> Page:
 
 def _call(model: str, words: dict[str, Any]) -> str:
     """Return the call in Python; data are not named in it."""
-    told = [f"{name}={value!r}" for name, value in words.items() if value is not None and value != ()]
+    given = {
+        name: value for name, value in words.items() if not (value is None or (isinstance(value, tuple) and not value))
+    }
+    told = [f"{name}={value!r}" for name, value in given.items()]
     return f"fs.report({', '.join(['data', repr(model), *told])})"

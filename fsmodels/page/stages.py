@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -30,6 +31,7 @@ __all__ = ["Findings", "Plan", "work"]
 
 POINTS = 10  # of a path, at most, where nobody says how many
 SLOW = 300, 20_000  # features, samples: from there on recursive elimination would take minutes
+OTHERS = ("validation", "choose_by", "callback", "memory")  # words of select that no report can take
 STOPPED = "Not measured: the report was stopped before."
 
 
@@ -68,6 +70,9 @@ class Plan:
     ) -> Plan:
         """Return the plan, checked before anything takes time. Raises ParameterError, DataError."""
         recipe = find(model)
+        for word in OTHERS:
+            if given.pop(word, None) is not None:
+                raise ParameterError(f"report does not take {word}, a word of one solve: leave it out.")
         if recipe.runs_solver and time_limit is not None and not (_is_number(time_limit) and time_limit > 0):
             raise ParameterError(f"time_limit={time_limit!r} is not allowed: give seconds above 0, or None.")
         seed = given.get("seed") or 0
@@ -84,8 +89,8 @@ class Plan:
         scaled = ready(data, scale, given)
         allowed = given.get("max_features")
         most = 0
-        if isinstance(allowed, int) and max_path != 0:
-            p = scaled.n_features
+        if isinstance(allowed, numbers.Integral) and max_path != 0:
+            p, allowed = scaled.n_features, int(allowed)
             most = min(p, max(allowed, min(POINTS, max(2 * allowed, allowed + 3))))
             if max_path is not None:
                 most = feature_count(max_path, p, name="max_path")
@@ -246,7 +251,10 @@ def _what_ifs(done: Findings, memory: dict[str, Any]) -> None:
         done.certified = certify(
             plan.data, done.found.selected, C=done.found.parameters["C"], time_limit=plan.what_ifs, **rows
         )
-    done.missing["what_ifs"] = "Not asked, as this method proves nothing that the answers could rest on."
+    why = "this method proves nothing that the answers could rest on"
+    if done.found.bound is not None:
+        why = "such questions are answered for methods that choose features with a proof, one by one, such as fsp-m"
+    done.missing["what_ifs"] = f"Not asked, as {why}."
 
 
 def _is_number(value: Any) -> bool:

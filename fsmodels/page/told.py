@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -25,6 +26,7 @@ SHOWN = 12  # names in a sentence
 CLOSE = 1e-3  # a gap that a reader may take for none
 AT_HAND = "This is about the samples at hand. What to expect of new ones, the section on errors says."
 SMALL_WEIGHTS = ("svm", "one-norm-svm", "fsp-m", "fsp-lambda")  # whose criterion counts mistakes and sizes of weights
+MUCH = 1000  # percent, from where on nobody reads the number
 FEW = 10  # samples of a class, below which errors say little
 
 
@@ -57,6 +59,8 @@ def points(share: float) -> str:
     if not math.isfinite(share):
         return "any amount"
     value = 100 * abs(share)
+    if value > MUCH:
+        return f"more than {MUCH:,}%"
     if value == 0 or value >= 99.95:
         return f"{value:.0f}%"
     if value < 0.01:
@@ -107,7 +111,7 @@ def question(found: Selection) -> list[Markup]:
     which = Markup("Which of the {} features, taken together, tell {} from {} best?")
     if found.name == "svm":
         which = Markup("How do all {} features together tell {} from {}?")
-    elif isinstance(most, int):
+    elif isinstance(most, numbers.Integral):
         which = Markup("Which {} of the {{}} features, taken together, tell {{}} from {{}} best?").format(
             "one" if most == 1 else f"at most {most}"
         )
@@ -163,8 +167,12 @@ def rule(told: Rule, data: Dataset) -> Markup:
         if isinstance(most, dict):
             limits = Markup(", ").join(Markup("{} of {}").format(k, name(group)) for group, k in most.items())
             return Markup("At most so many features of each group: {}.").format(limits)
-        groups = dict.fromkeys(what["groups"].values())
-        return Markup("At most {} of each of {} groups of features.").format(most, len(groups))
+        groups: dict[str, list[str]] = {}
+        for feature, group in what["groups"].items():
+            groups.setdefault(group, []).append(feature)
+        shown = [Markup("{} ({})").format(name(group), names(held)) for group, held in list(groups.items())[:SHOWN]]
+        more = Markup(", and {} more").format(len(groups) - SHOWN) if len(groups) > SHOWN else ""
+        return Markup("At most {} of each group of features: {}{}.").format(most, Markup("; ").join(shown), more)
     if told.kind == "signs":
         ((feature, sign),) = what.items()
         towards = label(data) if sign == "+" else other_label(data)
@@ -314,7 +322,7 @@ def amount(cost: Cost, which: str) -> str:
         return f"{which} by at least {points(cost.least)}"
     if cost.most <= CLOSE / 2:
         return f"hardly {which} ({points(cost.most)} at most)" if cost.most > 0 else f"no {which}"
-    if cost.settled:
+    if cost.settled or points(cost.least) == points(cost.most):
         return f"{which} by {points(cost.most)}"
     if cost.least <= 0:
         return f"{which} by at most {points(cost.most)}, perhaps not at all"

@@ -18,7 +18,7 @@ from fsmodels.insight.exact import BOUNDED, share_of
 from fsmodels.insight.explore import Session, explore
 from fsmodels.selection.recipes import find
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import FREE, KINDS, ONCE, able, words_of
+from fsmodels.selection.sides import FREE, KINDS, ONCE, words_of
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers.clock import Clock, own_clock
 
@@ -72,8 +72,8 @@ class WhatIfs:
 
 def can_ask(found: Selection) -> bool:
     """Tell whether the model proves what such questions ask."""
-    recipe = find(found.name)
-    return found.name in BOUNDED and recipe.keeps_model and able(recipe) and found.objective is not None
+    has_sigma = found.model is not None and found.model.component("sigma") is not None
+    return found.name in BOUNDED and find(found.name).keeps_model and has_sigma and found.objective is not None
 
 
 def rules_of(found: Selection) -> list[Rule]:

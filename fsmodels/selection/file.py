@@ -7,6 +7,7 @@ It holds the classifier for the data as scaled, the constants of the scaling and
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from fsmodels.models.kernel.fitted import KernelClassifier
 from fsmodels.selection import report
 from fsmodels.selection.outcome import Outcome
 
-__all__ = ["content", "write"]
+__all__ = ["content", "write", "write_text"]
 
 
 def content(found: Outcome) -> dict[str, Any]:
@@ -31,13 +32,20 @@ def content(found: Outcome) -> dict[str, Any]:
 
 
 def write(told: dict[str, Any], path: str | Path) -> None:
-    """Write to a JSON file, beside it first, so that what was there stays whole until then."""
+    """Write to a JSON file; errors as ``write_text``."""
+    write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", path)
+
+
+def write_text(text: str, path: str | Path) -> None:
+    """Write to a file, beside it first, so that what was there stays whole until then. Raises ParameterError."""
     if not isinstance(path, str | Path):
         raise ParameterError(f"save needs the path of a file and got {type(path).__name__}.")
     file = Path(path)
     beside = file.with_name(f".{file.name[:40]}.part")
     try:
-        beside.write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        beside.write_text(text, encoding="utf-8")
         beside.replace(file)
     except OSError as error:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise ParameterError(f'"{path}" cannot be written ({error.strerror}): give a file in a folder.') from None

@@ -266,11 +266,28 @@ def test_an_open_question_about_a_rule_is_not_called_free():
         (0.0051, "0.51%"),
         (0.226, "22.6%"),
         (1.2, "120%"),
+        (5e7, "more than 1,000%"),
         (float("inf"), "any amount"),
     ],
 )
 def test_shares_are_rounded_for_people(share, said):
     assert told.points(share) == said
+
+
+def test_groups_are_named_and_the_call_can_be_copied():
+    data, page = small(at_most_of_group=({"age": "x", "dose": "x", "mass": "y"}, 1), cv=0, max_path=0, what_ifs=0)
+    words = Reader(page.html).words
+    assert "At most 1 of each group of features: x (age and dose); y (mass)." in words
+    call = words[words.index("fs.report(data") : words.index(" Made on")]
+    again = eval(call, {"fs": fs, "data": data})
+    assert again.found.selected == page.found.selected
+    assert again.html[:4000] == page.html[:4000]
+
+
+def test_a_method_without_a_sigma_is_not_called_unproven_for_it(made):
+    page = fs.report(made[0], "fsmulti", max_features=2, cv=0, max_path=0)
+    assert "this method proves nothing" not in page.html
+    assert "such as fsp-m" in page.findings.missing["what_ifs"]
 
 
 def test_no_selection_is_no_page():
@@ -289,6 +306,8 @@ def test_no_selection_is_no_page():
         ({"model": "nonsense"}, "not known"),
         ({"source": "nowhere.csv"}, "nowhere.csv"),
         ({"C": -1}, "C=-1"),
+        ({"callback": print}, "callback"),
+        ({"validation": 1}, "validation"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_it_begins(given, said):
