@@ -2,14 +2,19 @@
 
 import contextlib
 import doctest
+import importlib.util
+import inspect
 import io
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import fsmodels as fs
+from fsmodels.cli import main
 from fsmodels.cli.parser import parser
 from fsmodels.selection.recipes import MODELS
 from solvers import available
@@ -76,3 +81,85 @@ def test_sessions_of_python_say_what_happens(page):
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     ran = doctest.DocTestRunner(verbose=False, optionflags=flags).run(session, out=said.append)
     assert not ran.failed, "".join(said)
+
+
+# ------------------------------------------------------------------------------------------------------- the tutorial
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs_from_its_first_command_to_its_last(tmp_path, monkeypatch, capfd):
+    """In a folder that has data/, as its reader does; what it shows of outputs is there."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DOCS.parent / "data", "data")
+    text = PAGES["tutorial.md"]
+    for line in "\n".join(blocks(text)).splitlines():
+        if line.startswith("fsmodels "):
+            assert main(shlex.split(line)[1:]) == 0, line
+        else:
+            subprocess.run(line, shell=True, check=True)
+    names = {}
+    for code in blocks(text, "python"):
+        exec(code, names)
+    said, _ = capfd.readouterr()
+    squeezed = {" ".join(line.split()) for line in said.splitlines()}
+    shown = [line for block in blocks(text, "text") for line in block.splitlines()]
+    for line in shown:
+        if line.startswith(("Solved", "Chosen", "fsp-m", '"budget"', "cp, ca", "thal", "(bias)")):
+            assert any(" ".join(line.split()) in other for other in squeezed), line
+    assert Path("report.html").stat().st_size > 10_000
+    assert round(names["result"].objective, 3) == 135.038
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["own-driver.md", "clusters.md"])
+def test_python_of_pages_runs(page, capsys):
+    for code in blocks(PAGES[page], "python"):
+        exec(code, {})
+    assert capsys.readouterr().out.strip()
+
+
+# ----------------------------------------------------------------------------------------------------------- the site
+
+
+def test_every_page_is_in_the_contents():
+    contents = PAGES["index.md"] + PAGES["gallery.md"] + PAGES["benchmarks.md"]
+    listed = {line.removesuffix("?") for block in blocks(contents, "{toctree}") for line in block.splitlines()}
+    assert {name.removesuffix(".md") for name in PAGES} - {"index"} <= listed
+    assert {f"formulations/{page.stem}" for page in (DOCS / "formulations").glob("*.md")} <= listed
+
+
+def test_every_public_name_is_in_the_reference():
+    names = extension("public_names")
+    pages = [page.read_text("utf-8") for page in DOCS.rglob("*.md")]
+    prefixes = [prefix for text in pages for prefix in names.marked(text)]
+    assert len(prefixes) == len(set(prefixes))
+    homes = names.homes()
+    lost = {name for name, home in homes.items() if not any(f"{home}.".startswith(f"{p}.") for p in prefixes)}
+    assert not lost, "their rooms are on no page: add a mark to one of docs/reference"
+    assert {"fsmodels.select", "solvers.solve"} <= set(homes)
+    modules = {name for text in pages for name in re.findall(r"^\.\. automodule:: ([\w.]+)$", text, re.MULTILINE)}
+    assert {getattr(fs, name).__name__ for name in fs.__all__ if inspect.ismodule(getattr(fs, name))} <= modules
+
+
+def extension(name):
+    spec = importlib.util.spec_from_file_location(name, DOCS / "_ext" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_mathematics_becomes_a_table_of_cells_that_browsers_show():
+    pytest.importorskip("latex2mathml")
+    pytest.importorskip("sphinx")
+    told = extension("mathml").mathml(r"\min_x\ & \tfrac12 x^2 && (1) \\ \text{s.t.}\ & x \ge 1 && (2)", block=True)
+    assert told.count("<mtr>") == 2
+    assert told.count("<mtd") == 8
+    assert "\\" not in told
+    assert "<mfrac>" in told
+
+
+def test_plain_mathematics_of_docstrings_is_escaped_and_lists_in_columns_keep_their_lines():
+    escaped = extension("plain_docstrings").escaped
+    assert escaped(["|w_j| of mu_, not ``a|b_``"]) == [r"\|w_j\| of mu\_, not ``a|b_``"]
+    assert escaped(["``a``   one", "``bc``  two"]) == ["| ``a``   one", "| ``bc``  two"]
+    assert escaped([".. math::", "    |x|_"]) == [".. math::", "    |x|_"]

@@ -13,15 +13,15 @@ Problem
 
     From the contingency table, with p = a + c positive samples and q = b + d negative ones,
 
-    =========  =====  =====        ===========  ===============================================  ==============
+    =========  =====  ======       ===========  ===============================================  ==============
     ..         y = 1  y = -1       loss         Delta                                            Y
-    =========  =====  =====        ===========  ===============================================  ==============
+    =========  =====  ======       ===========  ===============================================  ==============
     y' = 1     a      b            Hamming      2 (b + c)                                        all
     y' = -1    c      d            F_beta       100 (1 - (1 + beta^2) a / (a + b + beta^2 p))    all
     ..                             PRBEP        100 (1 - a / p)                                  a + b = p
     ..                             Rec@k        100 (1 - a / p)                                  a + b = k
     ..                             Prec@k       100 (1 - a / k)                                  a + b = k
-    =========  =====  =====        ===========  ===============================================  ==============
+    =========  =====  ======       ===========  ===============================================  ==============
 
     For given a and b, (18) is largest where the a highest positive and b highest negative samples are labelled +1. What
     is left is a search over (a, b): along the line a + b = k, or as ``FBeta`` says; O(n log n) with the sorting.

@@ -1,0 +1,44 @@
+"""Build the site and open it: ``python scripts/docs.py``; ``--no-open`` only builds. Needs ``pip install ".[docs]"``.
+
+Warnings are errors, nothing is fetched, and notebooks are shown as they are stored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import webbrowser
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+START = (
+    '<!doctype html><meta http-equiv="refresh" content="0; url=docs/index.html"><a href="docs/index.html">fsmodels</a>'
+)
+
+
+def build(out: Path) -> int:
+    """Build into a folder; return Sphinx's exit code."""
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-j", "auto"]
+    code = subprocess.run([*command, "-c", str(ROOT / "docs"), str(ROOT), str(out)], cwd=ROOT, check=False).returncode
+    if code == 0:
+        (out / "index.html").write_text(START + "\n", "utf-8")
+    return code
+
+
+def main() -> int:
+    """Build, and open what was built."""
+    told = argparse.ArgumentParser(description="Build the site and open it.")
+    told.add_argument("--out", type=Path, default=ROOT / "build" / "site", metavar="FOLDER", help="default build/site")
+    told.add_argument("--no-open", action="store_true", help="build only")
+    asked = told.parse_args()
+    code = build(asked.out)
+    if code == 0:
+        print(f"Built: {asked.out / 'index.html'}")
+        if not asked.no_open:
+            webbrowser.open((asked.out / "index.html").resolve().as_uri())
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
