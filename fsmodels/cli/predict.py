@@ -24,7 +24,7 @@ def run(asked: argparse.Namespace) -> int:
     if asked.out is not None:
         check_target("--out", asked.out, [asked.selection, asked.table])
     found = load_selection(asked.selection)
-    table, origin = tables.read_table(asked.table, Dialect(**dialect(asked)))
+    table, origin = tables.read_table(asked.table, Dialect(**dialect(asked)), like=found.data.dialect)
     for note in origin.notes:
         complain("Note", note)
     if found.machine is None:

@@ -99,14 +99,16 @@ def check_finite(X: FloatArray, features: Sequence[str], origin: Origin, blanks:
         refuse_entry(X[row, column], features[column], origin, rows, int((~finite).sum()))
 
 
-def refuse_entry(value: float, feature: str, origin: Origin, rows: NDArray[Any], cells: int) -> None:
+def refuse_entry(
+    value: float, feature: str, origin: Origin, rows: NDArray[Any], cells: int, wanted: str = "finite numbers"
+) -> None:
     """Raise for an entry in the first of ``rows`` that is NaN or infinite, one of ``cells``."""
     what = "no value (blank or NaN)" if math.isnan(value) else f"an infinite value ({value})"
     row = "row" if len(rows) == 1 else "rows"
     many = f"; {cells} such cells in {len(rows)} {row} in all" if cells > 1 else ""
     impute = f", have them filled in with {origin.impute}" if math.isnan(value) else ""
     raise DataError(
-        f'Column "{feature}" has {what} in {origin.row(int(rows[0]))}{many}: fill in finite numbers{impute}, '
+        f'Column "{feature}" has {what} in {origin.row(int(rows[0]))}{many}: fill in {wanted}{impute}, '
         f"remove the {row}, or {origin.leave_out([feature])}."
     )
 

@@ -87,8 +87,11 @@ class _Marked:
     fits: list[Convention]
 
 
-def convention(columns: Columns, path: Path, sep: str, asked: Dialect) -> Convention:
-    """Return the convention of a file. Raises DataError: two that differ, or none that fits, or not the one asked."""
+def convention(columns: Columns, path: Path, sep: str, asked: Dialect, like: Dialect | None = None) -> Convention:
+    """Return the convention of a file; between two that fit, that of ``like``.
+
+    Raises DataError: two that differ, or none that fits, or not the one asked.
+    """
     if asked.decimal is not None or asked.thousands is not None:
         way = Convention(asked.decimal or ".", asked.thousands or "")
         _check(columns, path, way)
@@ -102,6 +105,8 @@ def convention(columns: Columns, path: Path, sep: str, asked: Dialect) -> Conven
     for one in found if fitting else ():
         for cell in one.cells:
             numbers = {way.number(cell): way for way in reversed(fitting)}
+            if len(numbers) > 1 and like is not None and Convention(str(like.decimal), like.thousands or "") in fitting:
+                return Convention(str(like.decimal), like.thousands or "")
             if len(numbers) > 1:
                 options = ", or ".join(f"{way.words} if it is {x:.15g}" for x, way in reversed(numbers.items()))
                 raise DataError(

@@ -104,17 +104,17 @@ def _from_table(
     names = [str(column) for column in table.columns]
     _check_names(names, origin)
     if target not in names:
-        raise DataError(
-            f'There is no column "{target}" for the labels in {origin.where}. {_meant(table, target)}'
-            f"Its columns are {listed(names)}: name the column of labels with --target (Python: target=)."
-            f"{origin.headless}"
+        what = origin.headless or (
+            f" {_meant(table, target)}Its columns are {listed(names)}: name the column of labels with --target "
+            "(Python: target=)."
         )
+        raise DataError(f'There is no column "{target}" for the labels in {origin.where}.{what}')
     X: Any
     X, categories = expanded(table.drop(columns=target), one_hot, origin)
     for name in categories if impute is None else ():
         blank = np.flatnonzero([is_missing(cell) or not str(cell).strip() for cell in table[name]])
         if blank.size:
-            cells.refuse_entry(math.nan, name, origin, blank, blank.size)
+            cells.refuse_entry(math.nan, name, origin, blank, blank.size, "levels")
     names = [str(column) for column in X.columns]
     if names and all(isinstance(dtype, pd.SparseDtype) for dtype in X.dtypes):
         X = X.sparse.to_coo()

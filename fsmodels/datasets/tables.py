@@ -27,18 +27,21 @@ __all__ = ["named", "read_table", "without"]
 LOOKED_AT = 100  # rows
 
 
-def read_table(path: str | Path, asked: Dialect = AUTO, unused: Collection[str] = ()) -> tuple[pd.DataFrame, Origin]:
+def read_table(
+    path: str | Path, asked: Dialect = AUTO, unused: Collection[str] = (), like: Dialect | None = None
+) -> tuple[pd.DataFrame, Origin]:
     """Read a table from a file.
 
     ``asked``: what the user says of it; the rest is found, and ``origin.notes`` tells of what is not as in plain CSV.
-    ``unused``: columns that are not looked at for the marks of numbers.
+    ``unused``: columns that are not looked at for the marks of numbers. ``like``: how the file was read that this one
+    goes with, which decides where numbers can be read in several ways.
 
     Returns ``table``: cells, whose columns are the header's names; ``origin``: the file, to name rows in messages.
     Raises DataError: no such file, unreadable, empty, header only, ragged rows, a column without a name or two of one
     name, no way or several ways to read it, a format that is not read.
     """
     path = as_path(path)
-    check_file(path, "CSV", lambda name: name.removesuffix(".gz").endswith(TABLES))
+    check_file(path, "CSV or Excel", lambda name: name.removesuffix(".gz").endswith(TABLES))
     raw = packed(path)
     what = formats.kind(path, raw)
     if what == formats.TEXT:
@@ -60,7 +63,7 @@ def read_table(path: str | Path, asked: Dialect = AUTO, unused: Collection[str] 
         raise DataError(f'File "{path}" has a header and no rows: add one row per sample.')
     columns = [(name, [cell for cell in table[j] if isinstance(cell, str)]) for j, name in enumerate(header)]
     columns = [column for column in columns if column[0] not in unused]
-    way = decimals.convention(columns, path, dialect.sep or ",", asked)
+    way = decimals.convention(columns, path, dialect.sep or ",", asked, like)
     if way != decimals.POINT:
         for j in range(len(header)):
             table[j] = decimals.plain(table[j].tolist(), way)

@@ -19,7 +19,17 @@ from fsmodels.models.recipe import Recipe
 from fsmodels.selection.parameters import PARAMETERS, flag
 from fsmodels.selection.recipes import find, used_parameters
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import KINDS, able, beside, number_and_rows, read_sides, rows_model, state, state_most
+from fsmodels.selection.sides import (
+    KINDS,
+    able,
+    beside,
+    number_and_rows,
+    read_sides,
+    rows_model,
+    say_apart,
+    state,
+    state_most,
+)
 from fsmodels.words import listed
 from solvers import DRIVERS, Result, SolutionStatus, StopReason, facts_of, interrupt
 from solvers import progress as watching
@@ -186,6 +196,7 @@ def select(
                 at_most=at_most, at_least=at_least, at_most_of_group=at_most_of_group, hierarchy=hierarchy,
                 signs=signs, fair=fair, solver=solver, progress=progress, **options,
             )  # fmt: skip
+            say_apart(task.recipe.name, task.data, task.stated)
         return task.run(validation, choose_by)
 
 
@@ -281,7 +292,8 @@ def prepared(
             )
         given = {**given, "budget": budget}
     rows = {kind: given.pop(kind, None) for kind in KINDS if kind != "budget"}
-    sides = read_sides(recipe, {"budget": rows_of_costs, **rows}, data)
+    limited = given.get("max_features") is not None and "max_features" not in recipe.parameters
+    sides = read_sides(recipe, {"budget": rows_of_costs, **rows}, data, limited=limited)
     on_sigma = any(not side.on_weights for side in sides)
     known = {*recipe.parameters, *PARAMETERS}
     options = {name: value for name, value in given.items() if name not in known}

@@ -15,12 +15,14 @@ import pyomo.environ as pyo
 
 from fsmodels.checks import feature_count
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.errors import ModelError, ParameterError
+from fsmodels.datasets.shell import quoted
+from fsmodels.errors import DataWarning, ModelError, ParameterError
 from fsmodels.models import side_constraints
 from fsmodels.models.parameters import changeable
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.recipes import MODELS
 from fsmodels.words import as_names, check_known_features, listed
+from solvers.outside import warn
 
 __all__ = [
     "KINDS",
@@ -33,6 +35,7 @@ __all__ = [
     "prices",
     "read_sides",
     "rows_model",
+    "say_apart",
     "state",
     "state_most",
     "words_of",
@@ -162,10 +165,12 @@ def able(recipe: Recipe) -> bool:
     return recipe.selects or recipe.rows or "sigma" in recipe.parameters
 
 
-def read_sides(recipe: Recipe, given: Mapping[str, Any], data: Dataset) -> Sides:
+def read_sides(recipe: Recipe, given: Mapping[str, Any], data: Dataset, *, limited: bool = False) -> Sides:
     """Return the side constraints that were given by kind; None counts as nothing.
 
-    ``fair`` is by names of what lies aside in ``data``, as ``beside`` returns it.
+    ``fair`` is by names of what lies aside in ``data``, as ``beside`` returns it. ``limited``: whether a model whose
+    sigma is made on demand gets one, for a limit on it. The 0/1 features of a category come together where there is a
+    sigma that something limits: elsewhere a row on it would say nothing, as all of it may be 1.
 
     Raises ParameterError, DataError: what was given has not the shape of its kind. Raises ModelError: the model has no
     selection to constrain.
@@ -191,7 +196,7 @@ def read_sides(recipe: Recipe, given: Mapping[str, Any], data: Dataset) -> Sides
         several = _several(kind, given.get(kind), example)
         single = bool(alone and several and alone(given[kind]))
         sides += [one(part) for part in ([given[kind]] if single else several)]
-    if able(recipe):
+    if recipe.selects or recipe.rows or limited or any(not side.on_weights for side in sides):
         sides += _together(data, sides)
     for side in sides:
         if not (recipe.weighed if side.on_weights else able(recipe)):
@@ -201,6 +206,20 @@ def read_sides(recipe: Recipe, given: Mapping[str, Any], data: Dataset) -> Sides
                 f'Model "{recipe.name}" {what}, so it cannot take {side.kind}. Models that can: {", ".join(others)}.'
             )
     return sides
+
+
+def say_apart(name: str, data: Dataset, stated: Mapping[str, Any]) -> None:
+    """Warn where a model drops features, and no row keeps those of a category together."""
+    columns = [column for column, category in data.categories.items() if category.together and len(category.levels) > 2]
+    recipe = MODELS[name]
+    if columns and name != "svm" and "all_or_none" not in stated:
+        able = [other for other, r in MODELS.items() if r.selects or r.rows]
+        limit = "" if "max_features" in recipe.parameters else ", or with --max-features (max_features=)"
+        warn(
+            f'Model "{name}" weighs the features of {listed(map(quoted, columns), 5)} one by one: they are selected '
+            f"together by {listed(able)}{limit}.",
+            DataWarning,
+        )
 
 
 def _together(data: Dataset, sides: Sides) -> Sides:

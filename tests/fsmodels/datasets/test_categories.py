@@ -96,6 +96,21 @@ def test_the_features_of_a_category_are_selected_together_or_apart(how, solver):
         assert "all_or_none" not in found.parameters
 
 
+def test_methods_take_a_category_as_a_whole_or_say_that_they_do_not():
+    data = read(a_frame(), one_hot="colour", drop="smoker")
+    group = set(data.categories["colour"].features)
+    for model in ("rfe", "relief", "fs", "one-norm-svm"):
+        words = {"penalty": 0.1} if model == "fs" else {"max_features": 4}
+        found = fs.select(data, model, **words)
+        assert len(group & set(found.selected)) in (0, 3), model
+        assert found.parameters["all_or_none"] == [list(data.categories["colour"].features)]
+    with pytest.warns(fs.DataWarning, match=r'"one-norm-svm" weighs the features of "colour" one by one.*max_features'):
+        assert "all_or_none" not in fs.select(data, "one-norm-svm").parameters
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fs.select(data, "svm").model.component("sigma") is None
+
+
 def test_the_row_comes_once_where_it_is_given_too_and_along_in_every_question():
     data = read(a_frame(), one_hot="colour", drop="smoker")
     group = list(data.categories["colour"].features)

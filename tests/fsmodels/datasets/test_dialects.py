@@ -10,6 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fsmodels.cli import main
+from fsmodels.datasets.bags import Bags
+from fsmodels.datasets.costs import read_costs, read_groups
 from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.errors import DataError, ParameterError
 from refusals import refusal
@@ -259,6 +262,45 @@ def test_words_that_cannot_be_are_refused(tmp_path):
         assert next(iter(words)) in refusal(read, path, error=ParameterError, **words)
     assert "never closed" in refusal(read, wrote(tmp_path, 'a,label\n1,x\n"2,y\n3,x\n'))
     assert "(1,5;2,5" in refusal(read, wrote(tmp_path, "a,b\n1,5,2,5\n2,5,3,5\n")).replace("in 1,5", "(1,5")
+
+
+def test_a_new_file_that_may_be_two_is_read_as_the_one_that_it_goes_with(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    wrote(
+        tmp_path, "a;b;label\n" + "".join(f"{k},{k}5;{k % 3},25;{'x' if k % 2 else 'y'}\n" for k in range(30)), "p.csv"
+    )
+    words = ["--target", "label", "--model", "svm", "--json", "r.json", "--quiet"]
+    assert main(["select", "p.csv", *words]) == 0
+    wrote(tmp_path, "a;b\n1,234;1\n2,345;2\n", "new.csv")
+    assert main(["predict", "r.json", "new.csv", "--out", "one.csv"]) == 0
+    assert main(["predict", "r.json", "new.csv", "--decimal", ",", "--out", "two.csv"]) == 0
+    assert (tmp_path / "one.csv").read_text() == (tmp_path / "two.csv").read_text()
+    wrote(tmp_path, "a;b\n1.234;1\n2.345;2\n", "other.csv")  # which fits it in no way
+    capsys.readouterr()
+    assert main(["predict", "r.json", "other.csv"]) == 2
+    assert "can be two numbers" in capsys.readouterr().err
+
+
+def test_costs_groups_and_bags_come_in_any_dialect(tmp_path):
+    wrote(tmp_path, "feature;cost\na;1,5\nb;250,25\n", "costs.csv")
+    with pytest.warns(DataWarning, match="a decimal comma"):
+        assert read_costs(tmp_path / "costs.csv") == {"a": 1.5, "b": 250.25}
+    wrote(tmp_path, "feature\tgroup\na\tlab, one\nb\tscan\n", "groups.csv")
+    with pytest.warns(DataWarning, match="tabs"):
+        assert read_groups(tmp_path / "groups.csv") == {"a": "lab, one", "b": "scan"}
+    path = wrote(tmp_path, "bag;size;label\nb1;1,5;x\nb1;2,25;x\nb2;3;y\n")
+    with pytest.warns(DataWarning, match="semicolons"):
+        bags = Bags.from_csv(path, "bag", "label")
+    assert bags.X.ravel().tolist() == [1.5, 2.25, 3.0]
+    assert Bags.from_csv(path, "bag", "label", sep=";", decimal=",").names == ("b1", "b2")
+
+
+def test_names_of_columns_with_commas_win_when_columns_are_left_out(tmp_path):
+    path = wrote(tmp_path, 'id,"a, in mg",b,c,label\n1,2,3,4,x\n2,3,4,5,y\n')
+    assert Dataset.from_csv(path, "label", drop="id,b").features == ("a, in mg", "c")
+    assert Dataset.from_csv(path, "label", drop="a, in mg").features == ("id", "b", "c")
+    assert Dataset.from_csv(path, "label", drop=["id,a, in mg", "c"]).features == ("b",)
+    assert 'no column "d" to drop' in refusal(Dataset.from_csv, path, "label", drop="id,d")
 
 
 # --- everything at once ---------------------------------------------------------------------------------------------
