@@ -14,6 +14,7 @@ from fsmodels.errors import (
     ParameterError,
     SolverError,
 )
+from fsmodels.evaluation.choosing import Chosen, choose
 from fsmodels.evaluation.comparison import Comparison, compare
 from fsmodels.evaluation.cross_validation import CrossValidated, cross_validate
 from fsmodels.insight.certify import Certified, certify
@@ -35,6 +36,7 @@ from solvers import Result, SolutionStatus, StopReason, available, show, solve
 
 __all__ = [
     "Certified",
+    "Chosen",
     "Comparison",
     "CrossValidated",
     "DataError",
@@ -60,6 +62,7 @@ __all__ = [
     "available",
     "baselines",
     "certify",
+    "choose",
     "compare",
     "concave",
     "cross_validate",

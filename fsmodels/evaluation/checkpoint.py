@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import json
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
@@ -59,6 +59,14 @@ class Checkpoint:
             raise ParameterError(
                 f'checkpoint "{path}" cannot be written ({error.strerror}): give a file in a folder that takes files.'
             ) from None
+        self.held = frozenset(self.rows)
+        self.asked: set[str] = set()
+
+    def known(self, thing: Any) -> tuple[str, dict[str, Any] | None]:
+        """Return the hash of a run, and its row where there is one."""
+        run = fingerprint(thing)
+        self.asked.add(run)
+        return run, self.rows.get(run)
 
     def write(self, run: str, row: Mapping[str, Any]) -> dict[str, Any]:
         """Append a finished run; return it as the file holds it."""
@@ -71,13 +79,13 @@ class Checkpoint:
             raise ParameterError(f'checkpoint "{self.path}" cannot be written ({error.strerror}).') from None
         return plain
 
-    def says(self, asked: Iterable[str]) -> str:
-        """Say what of the file is used, where it held anything; ``asked``: the hashes of all runs."""
-        if not self.rows:
+    @property
+    def note(self) -> str:
+        """What of the file was used, where it held anything at the beginning."""
+        if not self.held:
             return ""
-        known = set(asked)
-        others = len(set(self.rows) - known)
-        said = f"{len(known & set(self.rows))} of {len(known)} runs were taken from {self.path.name}."
+        others = len(self.held - self.asked)
+        said = f"{len(self.held & self.asked)} of {len(self.asked)} runs were taken from {self.path.name}."
         if others:
             runs = "1 other there is" if others == 1 else f"{others} others there are"
             said += f" {runs} of other data, words or versions, and not used."

@@ -21,7 +21,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.evaluation.contender import Contender, contenders, runs
 from fsmodels.evaluation.cross_validation import standard_error
 from fsmodels.evaluation.fold_run import FAILED, parts_of, raw_and_words
-from fsmodels.evaluation.runs import run_all
+from fsmodels.evaluation.runs import opened, run_all
 from fsmodels.insight.stability import stability_index
 from fsmodels.models.svm import C_MEANING
 from fsmodels.selection.report import as_json
@@ -311,8 +311,10 @@ def among(
     parts = parts_of(raw, cv, repeats, seed)
     # fold by fold, so that Ctrl-C leaves all models with about as many
     by_fold = zip(*(runs(one, parts, price) for one in entrants), strict=True)
-    made = run_all([run for fold in by_fold for run in fold], n_jobs, checkpoint, "run")
-    return _put_together(raw, entrants, made.rows, max_features, price, len(parts) // repeats, made.note)
+    keep = opened(checkpoint)
+    made = run_all([run for fold in by_fold for run in fold], n_jobs, keep, "run")
+    note = keep.note if keep else ""
+    return _put_together(raw, entrants, made.rows, max_features, price, len(parts) // repeats, note)
 
 
 def _put_together(

@@ -24,7 +24,7 @@ import pandas as pd
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError
 from fsmodels.evaluation.fold_run import MEASURES, FoldRun, parts_of, raw_and_words
-from fsmodels.evaluation.runs import run_all
+from fsmodels.evaluation.runs import opened, run_all
 from fsmodels.insight.stability import stability_index
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import as_json, percent
@@ -137,7 +137,7 @@ class CrossValidated:
         if len(solved) > 1:
             said += f"; in every fold: {listed(always)}" if always else "; none in every fold"
         said += "." if self.index is None else f". Stability {self.index:.2f}."
-        return said + self._reservations()
+        return said + self.reservations
 
     @property
     def in_words(self) -> str:
@@ -150,8 +150,9 @@ class CrossValidated:
         count, repeats = len(self._solved), -(-self.planned // self.folds)
         return f"{count} folds" if repeats == 1 else f"{count} folds of {repeats} repeats"
 
-    def _reservations(self) -> str:
-        """Say how many folds are missing, have no solution, or no proof."""
+    @property
+    def reservations(self) -> str:
+        """Words on folds that are missing, have no solution, or no proof; nothing where all is well."""
         said = f" Stopped by Ctrl-C after {len(self.runs)} of {self.planned} folds." if self._is_cut else ""
         lost = len(self.runs) - len(self._solved)
         if lost:
@@ -279,8 +280,9 @@ def over_folds(
     find(model)
     raw, given = raw_and_words("cross_validate", data, words)
     parts = parts_of(raw, cv, repeats, seed)
-    made = run_all([FoldRun(model, given, part) for part in parts], n_jobs, checkpoint)
-    return summed_up(model, raw, given, made.rows, len(parts) // repeats, made.note)
+    keep = opened(checkpoint)
+    made = run_all([FoldRun(model, given, part) for part in parts], n_jobs, keep)
+    return summed_up(model, raw, given, made.rows, len(parts) // repeats, keep.note if keep else "")
 
 
 def summed_up(

@@ -18,10 +18,24 @@ from solvers import html
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SelectionPath"]
+__all__ = ["RULES", "SelectionPath", "point_of"]
+
+RULES = ("one-se", "best")  # by held-out errors
 
 SIZES = ("max_features", "budget")  # parameters of a grid that are numbers of features
 SHOWN = 48  # characters of a list of features
+
+
+def point_of(error: Any, spread: Any, sizes: Any, rule: str) -> int | None:
+    """Return the place of the point that a rule takes, see ``SelectionPath.choose``; None where no error is finite."""
+    usable = np.flatnonzero(np.isfinite(error))
+    if not len(usable):
+        return None
+    best = min(usable, key=lambda k: (error[k], sizes[k], k))
+    if rule == "one-se":
+        limit = error[best] + (0.0 if np.isnan(spread[best]) else float(spread[best]))
+        best = min((k for k in usable if error[k] <= limit), key=lambda k: (sizes[k], error[k], k))
+    return int(best)
 
 
 class SelectionPath(pd.DataFrame):
@@ -117,7 +131,7 @@ class SelectionPath(pd.DataFrame):
         >>> len(path.choose("one-se").selected) <= len(path.choose("best").selected)
         True
         """
-        choice("rule", rule, ["one-se", "best"])
+        choice("rule", rule, list(RULES))
         by_folds = self.errors is not None
         if not by_folds and (rule == "one-se" or "validation_error" not in self.columns):
             also = ", or validation= for its error on other data" if rule == "best" else ""
@@ -125,15 +139,11 @@ class SelectionPath(pd.DataFrame):
                 f'choose("{rule}") goes by held-out errors, and this path has none: give folds=5 to fs.path{also}.'
             )
         error = pd.to_numeric(self["cv_error" if by_folds else "validation_error"]).to_numpy(dtype=float)
-        usable = np.flatnonzero(np.isfinite(error))
-        if not len(usable):
+        spread = self["cv_se"].to_numpy(dtype=float) if by_folds else np.zeros(len(self))
+        best = point_of(error, spread, self["n_selected"].to_numpy(dtype=float), rule)
+        if best is None:
             raise ModelError("choose: no point has a solution in every fold: give more time or fewer folds.")
-        sizes = self["n_selected"].to_numpy(dtype=int)
-        best = min(usable, key=lambda k: (error[k], sizes[k], k))
-        if rule == "one-se":
-            limit = error[best] + float(self["cv_se"].iloc[best])
-            best = min((k for k in usable if error[k] <= limit), key=lambda k: (sizes[k], error[k], k))
-        return self.points[int(best)]
+        return self.points[best]
 
     def knee(self, **fixed: Any) -> Selection:
         """Return the selection after which more features lower the objective by less.
