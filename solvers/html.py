@@ -1,4 +1,4 @@
-"""HTML for Jupyter: every text is escaped, and a dollar sign in it begins no mathematics."""
+"""HTML for Jupyter: every text is escaped, and nothing in it begins mathematics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def escaped(text: Any) -> str:
     >>> escaped("a < b for $5")
     'a &lt; b for <span>$</span>5'
     """
-    return escape(str(text)).replace("$", "<span>$</span>")  # MathJax looks for a pair within one element
+    told = escape(str(text)).replace("$", "<span>$</span>")  # MathJax looks for a pair within one element
+    return told.replace(r"\(", r"\<span>(</span>").replace(r"\[", r"\<span>[</span>")
 
 
 def paragraph(text: Any, bold: str = "") -> str:
@@ -30,8 +31,12 @@ def paragraph(text: Any, bold: str = "") -> str:
 
 
 def mathematics(latex: str) -> str:
-    """Return LaTeX that Jupyter renders, line by line; the class is for pages of Sphinx."""
-    lines = (rf"$\displaystyle {escape(line)}$" for line in latex.split(r" \\ "))
+    r"""Return LaTeX that Jupyter and, by the class, pages of Sphinx render, line by line.
+
+    >>> mathematics("x < 1")
+    '<span class="math tex2jax_process mathjax_process">\\(\\displaystyle x &lt; 1\\)</span>'
+    """
+    lines = (rf"\(\displaystyle {escape(line)}\)" for line in latex.split(r" \\ "))
     return f'<span class="math tex2jax_process mathjax_process">{"<br>".join(lines)}</span>'
 
 
