@@ -3,7 +3,8 @@ r"""Members of a family of rows as one equation.
 Of each shape of terms (``solvers.shown.terms``) a few members are compared. An index that moves with the member is the
 family's, one that runs within a member stands under a sum sign, one that does neither stands as it is:
 ``x[i] <= cap[k]`` for all i. A coefficient that is the same everywhere is a number; one that varies is a letter with
-the indices that it varies with, or :math:`\pm` where its size does not. Members that are not alike stand one by one.
+the indices that it varies with (inside a function too), or :math:`\pm` where its size does not. Members that are not
+alike stand one by one.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from solvers.shown.symbols import index, number
-from solvers.shown.terms import FEW, JOINT, SLOT, TIMES, Place, Term, filled, times
+from solvers.shown.symbols import index, number, signed
+from solvers.shown.terms import FEW, JOINT, NUMBER, SLOT, TIMES, Place, Term, filled, times
 
 NAMED = {"features": "j", "samples": "i"}
 RUNNING = "ijklmnpqrst"
@@ -101,11 +102,13 @@ class _Family:
     def __init__(self, members: Sequence[Sequence[Term]], letters: Letters, data: Any, follows: list[str]) -> None:
         self.letters, self.data, self.follows, self.met = letters, data, follows, list[str]()
         self.groups = [_by_shape(terms) for terms in members]
+        if any("" in g for g in self.groups):  # a number that happens to be 0 is not written
+            self.groups = [{**g, "": g.get("", [Term(0.0, "", ())])} for g in self.groups]
 
     def alike(self) -> bool:
         """Tell whether all members have the same shapes, and of each equally many terms or many."""
         first = self.groups[0]
-        if any(list(g) != list(first) for g in self.groups):
+        if any(set(g) != set(first) for g in self.groups):
             return False
         counts = [{len(g[shape]) for g in self.groups} for shape in first]
         return all(len(c) == 1 or max(c) > FEW for c in counts)
@@ -128,7 +131,9 @@ class _Family:
         """Return sign and text of a term that each member has once."""
         told = []
         for slot, place in enumerate(across[0].places):
-            if len({term.places[slot][2] for term in across}) == 1:
+            if place[0] is NUMBER:
+                told.append(self._number([[term.places[slot][2]] for term in across], []))
+            elif len({term.places[slot][2] for term in across}) == 1:
                 told.append(index(place[2]))
             else:
                 told.append(self.letters.of(place) + "'" * k)
@@ -142,7 +147,9 @@ class _Family:
         under: list[str] = []
         for slot, place in enumerate(across[0][0].places):
             inside = [{term.places[slot][2] for term in terms} for terms in across]
-            if max(map(len, inside)) > 1:
+            if place[0] is NUMBER:
+                told.append("")  # below, when all that runs is known
+            elif max(map(len, inside)) > 1:
                 twin = next((told[s] for s in range(slot) if _together(across, s, slot)), None)
                 told.append(twin or _free(self.letters.of(place), [*under, *self.follows]))
                 if twin is None:
@@ -152,6 +159,9 @@ class _Family:
             else:
                 told.append(self.letters.of(place))
                 self.met.append(told[-1])
+        for slot, place in enumerate(across[0][0].places):
+            if place[0] is NUMBER:
+                told[slot] = self._number([[term.places[slot][2] for term in terms] for terms in across], under)
         values = [[term.coefficient for term in terms] for terms in across]
         sign, text = self._coefficient(values, under)
         still: list[str] = []
@@ -159,7 +169,8 @@ class _Family:
         for factor in shape.split(JOINT):
             here = told[: factor.count(SLOT)]
             told = told[factor.count(SLOT) :]
-            (moving if set(here) & set(under) else still).append(filled(factor, here))
+            runs = any(letter in told_here for letter in under for told_here in here)
+            (moving if runs else still).append(filled(factor, here))
         inner = TIMES.join(moving)
         if sign == r"\pm" or not _is_number(text):  # it runs as well
             inner, text = times(text, inner), ""
@@ -184,10 +195,20 @@ class _Family:
         sizes = {abs(v) for v in every}
         if len(sizes) == 1:
             return r"\pm" if len(every) > 1 else "-" if every.pop() < 0 else "+", number(sizes.pop())
+        return "+", self._letter(values, under)
+
+    def _letter(self, values: list[list[float]], under: list[str]) -> str:
+        """Return a letter for data, with the indices that it varies with."""
         moves = len(values) > 1 and any(each != values[0] for each in values)
         indices = [*(self.follows if moves else []), *under]
         letter = next(self.data)
-        return "+", f"{letter}_{{{''.join(indices)}}}" if indices else letter
+        return f"{letter}_{{{''.join(indices)}}}" if indices else letter
+
+    def _number(self, values: list[list[float]], under: list[str]) -> str:
+        """Return a number inside a function, a letter where it varies."""
+        if len({v for each in values for v in each}) == 1:
+            return signed(values[0][0])
+        return self._letter(values, under)
 
 
 def _free(letter: str, used: Sequence[str]) -> str:

@@ -13,10 +13,11 @@ from pyomo.mpec import Complementarity
 
 from solvers.facts.base import facts_of
 from solvers.shown.families import Letters, family, one
-from solvers.shown.symbols import number, symbol, upright
+from solvers.shown.symbols import signed, symbol, upright
 from solvers.shown.terms import Term, TermReader, indexed
 
 SHOWN = 3  # members written one by one where they are not alike
+COMPARED = 20_000  # terms of a family that are read
 
 
 @dataclass(frozen=True)
@@ -163,16 +164,29 @@ class _Statement:
         """Return the equation of rows, as one where they are alike."""
         if not parts:
             return ""
-        last = len(parts) - 1
-        chosen = sorted({0, min(1, last), last // 2, last})
-        relations = [_relation(parts[k].expr) for k in chosen]
-        if len({signs for signs, _ in relations}) == 1:
-            found = family([[self.terms(side) for side in each] for _, each in relations], self.letters)
-            if found is not None:
-                return _chain(relations[0][0], found[0]) + self._for_all(found[1], len(parts))
-        told = [self._alone(part) for part in parts[:SHOWN]]
-        more = rf"\quad \cdots\; ({len(parts)}\ \mathrm{{in\ all}})" if len(parts) > SHOWN else ""
-        return r" \\ ".join(told) + more
+        kinds: dict[Any, tuple[list[Any], list[list[list[Term]]]]] = {}
+        for part in self._compared(parts):
+            signs, sides = _relation(part.expr)
+            read = [self.terms(side) for side in sides]
+            kind = kinds.setdefault((signs, *(frozenset(t.shape for t in side if t.shape) for side in read)), ([], []))
+            kind[0].append(part)
+            kind[1].append(read)
+        told: list[str] = []
+        for (signs, *_), (alike, members) in kinds.items():
+            found = family(members, self.letters)
+            if found is None:
+                told += [self._alone(part) for part in alike[:SHOWN]]
+            else:
+                count = len(parts) if len(kinds) == 1 else len(alike)
+                told.append(_chain(signs, found[0]) + self._for_all(found[1], count))
+        more = rf"\quad \cdots\; ({len(parts)}\ \mathrm{{in\ all}})" if len(told) > SHOWN else ""
+        return r" \\ ".join(told[:SHOWN]) + more
+
+    def _compared(self, parts: list[Any]) -> list[Any]:
+        """Return the members that are held against one another: all, of very large families some."""
+        length = sum(len(self.terms(side)) for side in _relation(parts[0].expr)[1])
+        step = -(-len(parts) * length // COMPARED)
+        return parts if step <= 1 else [*dict.fromkeys([parts[0], parts[1], *parts[::step], parts[-1]])]
 
     def _alone(self, part: Any) -> str:
         signs, sides = _relation(part.expr)
@@ -226,7 +240,7 @@ class _Statement:
         told = ""
         if values and all(isinstance(v, int | float) for v in values):
             low, high = min(values), max(values)
-            told = f" = {_signed(low)}" if low == high else rf" \in [{_signed(low)}, {_signed(high)}]"
+            told = f" = {signed(low)}" if low == high else rf" \in [{signed(low)}, {signed(high)}]"
         places = [(p, k) for k in range(_width(p))] if p.is_indexed() else []
         letter = indexed(symbol(p.local_name), [self.letters.of((c, k, None)) for c, k in places])
         return Equation("parameters", str(p.name), letter + told, len(p), p.doc or "")
@@ -296,14 +310,10 @@ def _domain(letter: str, parts: list[Any]) -> str:
     if low is None and high is None:
         return rf"{letter} \in {kind}"
     if low is not None and high is not None:
-        said = rf"{_signed(low)} \le {letter} \le {_signed(high)}"
+        said = rf"{signed(low)} \le {letter} \le {signed(high)}"
     else:
-        said = rf"{letter} \ge {_signed(low)}" if high is None else rf"{letter} \le {_signed(high)}"
+        said = rf"{letter} \ge {signed(low)}" if high is None else rf"{letter} \le {signed(high)}"
     return said + (r",\; " + rf"{letter} \in \mathbb{{Z}}" if whole else "")
-
-
-def _signed(x: float) -> str:
-    return f"-{number(-x)}" if x < 0 else number(x)
 
 
 def _and(*words: str) -> str:

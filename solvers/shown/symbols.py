@@ -66,3 +66,8 @@ def number(x: float, digits: int = 4) -> str:
         return told
     mantissa, power = told.split("e")
     return rf"{mantissa} \cdot 10^{{{int(power)}}}"
+
+
+def signed(x: float) -> str:
+    """Return a number with its sign."""
+    return f"-{number(-x)}" if x < 0 else number(x)

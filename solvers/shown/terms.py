@@ -23,7 +23,9 @@ TIMES = r" \, "
 FEW = 3  # terms of a shape that are written one by one
 MOST = 40_000  # terms of an expression that are read; what is longer is cut
 
-Place = tuple[Any, int, Any]  # (indexed component, which of its indices, value)
+NUMBER = None  # in a place: it holds a number of a function, not an index
+
+Place = tuple[Any, int, Any]  # (indexed component, which of its indices, value), or (NUMBER, 0, value)
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,12 @@ def _written(products: list[_Product]) -> tuple[str, tuple[Place, ...]]:
             written += rf" + \textstyle\sum {times(told, shape.replace(SLOT, chr(92) + 'cdot'))}"
             continue
         for term in found:
-            written += (" - " if term.coefficient < 0 else " + ") + times(number(abs(term.coefficient)), shape)
+            value = term.coefficient
+            if shape and value != round(value):  # may differ from one function to the next
+                written += f" + {times(SLOT, shape)}"
+                places.append((NUMBER, 0, value))
+            else:
+                written += (" - " if value < 0 else " + ") + times(number(abs(value)), shape)
             places += term.places
     written = written.removeprefix(" + ").replace(JOINT, TIMES)
     return (f"-{written[3:]}" if written.startswith(" - ") else written) or "0", tuple(places)
@@ -209,4 +216,4 @@ def filled(shape: str, indices: Iterable[str]) -> str:
     """Return a shape with its slots filled, in order."""
     for told in indices:
         shape = shape.replace(SLOT, told, 1)
-    return shape.replace(JOINT, TIMES)
+    return shape.replace(JOINT, TIMES).replace("+ -", "- ")

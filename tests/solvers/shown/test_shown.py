@@ -113,6 +113,32 @@ def test_members_that_are_not_alike_stand_one_by_one():
     assert latex(m, "rows").endswith(r"(4\ \mathrm{in\ all})")
 
 
+def test_numbers_inside_functions_become_letters_where_they_vary():
+    m = pyo.ConcreteModel()
+    m.n = pyo.Set(initialize=range(6))
+    m.q, m.u = pyo.Var(), pyo.Var(m.n)
+
+    def row(m, i):
+        return pyo.quicksum(m.u[k] * pyo.exp(-0.1 * (i - k) ** 2 * m.q) for k in m.n if k != i) + m.u[i] <= 0.25 * i
+
+    m.row = pyo.Constraint(m.n, rule=row)
+    m.same = pyo.Constraint(expr=sum(pyo.exp(-0.25 * m.u[k]) for k in m.n) <= 4)
+    said = latex(m, "row")
+    assert said.startswith(r"\sum_{k' \;(5\ \mathrm{of}\ 6)} u_{k'} \, \exp\left(a_{kk'} \, q\right) + u_{k} \le c_{k}")
+    assert said.endswith(r"\forall\, k \in \mathrm{n}")
+    assert latex(m, "same") == r"\sum_{k} \exp\left(-\tfrac{1}{4} \, u_{k}\right) \le 4"
+
+
+def test_one_member_that_is_different_stands_beside_the_others():
+    m = pyo.ConcreteModel()
+    m.v, m.w = pyo.Var(range(50)), pyo.Var()
+    m.row = pyo.Constraint(range(50), rule=lambda m, i: m.v[i] + (m.w if i == 17 else 0) <= 1)
+    m.even = pyo.Constraint(range(50), rule=lambda m, i: (m.v[i] >= 1) if i == 31 else (m.v[i] <= 1))
+    all_but_one = r"v_{k} \le 1\quad \forall\, k\;(49\ \mathrm{of}\ 50)"
+    assert latex(m, "row") == all_but_one + r" \\ v_{17} + w \le 1"
+    assert latex(m, "even") == all_but_one + r" \\ v_{31} \ge 1"
+
+
 def test_blocks_disjunctions_pairs_and_sets_are_shown():
     m = model_of()
     m.year = pyo.Block(["good", "bad"])
