@@ -26,7 +26,7 @@ from fsmodels.datasets.shell import quoted, word
 from fsmodels.errors import DataWarning
 from solvers.outside import warn
 
-__all__ = ["look", "separation"]
+__all__ = ["look", "remarks", "separation"]
 
 FEW = 10  # samples of a class
 NEARLY = 0.995  # of the area under the curve
@@ -39,10 +39,14 @@ def look(data: Any) -> None:
     """Warn of what data show, unless they, or what they were made of, were looked at before."""
     if dataset(data).looked_at:
         return
-    for sentence in _leaks(data), _few(data), _wide(data):
-        if sentence:
-            warn(f'Data "{data.name}": {sentence}', DataWarning)
+    for sentence in remarks(data):
+        warn(f'Data "{data.name}": {sentence}', DataWarning)
     object.__setattr__(data, "looked_at", True)  # also of what is made of them from now on
+
+
+def remarks(data: Any) -> list[str]:
+    """Return what data show, in sentences."""
+    return [sentence for sentence in (_leaks(data), _few(data), _wide(data)) if sentence]
 
 
 def separation(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -91,6 +91,10 @@ def _data(done: Findings, origin: Provenance) -> list[tuple[str, Any]]:
         rows.append(("Kept beside, as no feature", names(data.aside)))
     if data.weighting is not None:
         rows.append(("Weights of samples", legible(data.weighting)))
+    if data.categories:
+        rows.append(("Columns of categories, made 0 and 1", names(data.categories)))
+    if data.imputing is not None:
+        rows.append(("Blank cells, filled in", legible(data.imputing)))
     if data.products:
         rows.append(("Products of two features", names(data.products)))
     rows.append(("Scaling", SCALES.get(data.scale.method, data.scale.method)))

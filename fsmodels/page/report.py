@@ -9,6 +9,7 @@ from typing import Any
 
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.looks import remarks
 from fsmodels.page.page import render
 from fsmodels.page.provenance import Provenance, values_hash
 from fsmodels.page.stages import Findings, Plan, work
@@ -125,7 +126,7 @@ def report(
     words = {"cv": cv, "max_path": max_path, "what_ifs": what_ifs, "n_jobs": n_jobs, "time_limit": time_limit}
     call = _call(model, {**given, **words, "scale": scale})
     values = values_hash(dataset(data)) if source is None else ""
-    origin = Provenance.read(call, [] if source is None else [source], values=values)
+    origin = Provenance.read(call, [] if source is None else [source], values=values, notes=tuple(remarks(data)))
     made = plan(data, model, given, **words, scale=scale)
     with watching.shown(progress):
         return reported(made, origin)
@@ -146,8 +147,6 @@ def reported(made: Plan, origin: Provenance) -> Page:
 
 def _call(model: str, words: dict[str, Any]) -> str:
     """Return the call in Python; data are not named in it."""
-    given = {
-        name: value for name, value in words.items() if not (value is None or (isinstance(value, tuple) and not value))
-    }
-    told = [f"{name}={value!r}" for name, value in given.items()]
+    empty = [name for name, value in words.items() if value is None or (isinstance(value, tuple) and not value)]
+    told = [f"{name}={value!r}" for name, value in words.items() if name not in empty]
     return f"fs.report({', '.join(['data', repr(model), *told])})"

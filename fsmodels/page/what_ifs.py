@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fsmodels.datasets.dataset import Dataset
@@ -124,7 +124,10 @@ def asked(data: Dataset, found: Selection, time_limit: float | None, given: Mapp
         questions.append((rule, none | words_for(rest)))
     clock = Clock.of_run(time_limit)
     answers: dict[int, Cost] = {}
-    for k, cost in _answers(data, found, questions, clock, given):
+    # Every rule is stated by itself, those of categories too, so that each can be left out.
+    data = replace(data, categories={name: replace(kind, together=False) for name, kind in data.categories.items()})
+    words = {name: value for name, value in given.items() if name not in KINDS} | words_for(rules)
+    for k, cost in _answers(data, found, questions, clock, words):
         answers[k] = cost
     costs = [answers.get(k) for k in range(len(questions))]
     left = sum(cost is None for cost in costs)
@@ -172,7 +175,7 @@ def _cost(session: Session, found: Selection, what: Any, changes: dict[str, Any]
         least, most = bound - high, value - low
     else:
         least, most = low - value, high - bound
-    least, most = max(0.0, least), max(0.0, least, most)
+    least, most = max(0.0, float(least)), max(0.0, float(least), float(most))
     instead = other.selected if other.has_solution else None
     return Cost(what, _share(least, value), _share(most, value), instead)
 
