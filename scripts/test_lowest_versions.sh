@@ -21,5 +21,6 @@ END
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$work/requirements.txt"
 [ $# -gt 0 ] || set -- tests/solvers/lp/test_lp.py tests/solvers/test_run.py tests/solvers/interfaces/test_traps.py \
     tests/solvers/clarabel/test_clarabel.py tests/fsmodels/models/gmeb/test_gmeb_path.py \
-    tests/fsmodels/models/fsp/test_svm_relaxation.py tests/fsmodels/selection/test_select.py
+    tests/fsmodels/models/fsp/test_svm_relaxation.py tests/fsmodels/selection/test_select.py \
+    tests/fsmodels/sklearn/test_checks.py tests/fsmodels/sklearn/test_selector.py
 PYTHONPATH=. OMP_NUM_THREADS=1 "$work/venv/bin/python" -m pytest -p no:cacheprovider "$@"

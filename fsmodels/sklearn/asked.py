@@ -80,7 +80,8 @@ def asked(estimator: Any, recipe: Recipe, n_features: int) -> Asked:
             if value is not None:
                 words[name] = value
         elif not _same(value, defaults[name]):
-            users = [other for other in names_of_models(kernels=False) if name in MODELS[other].parameters]
+            peers = names_of_models(kernels="kernel" in recipe.parameters)
+            users = [other for other in peers if name in MODELS[other].parameters]
             takes = [own for own in recipe.parameters if own in defaults]
             also = f"Models that use it: {', '.join(users)}. " if users else ""
             raise ParameterError(

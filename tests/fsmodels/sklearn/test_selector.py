@@ -232,6 +232,16 @@ def test_what_is_refused_is_refused_at_fit_by_name(words, said):
         est.fit(FRAME, LABELS)
 
 
+def test_kernels_refuse_by_name_too():
+    for words, said in [
+        ({"model": "gmkl", "stop": "support"}, r'KernelSelectorClassifier\(model="gmkl"\).*stop.*ao-efs'),
+        ({"model": "fsp-m"}, "use SelectorClassifier for it"),
+        ({"kernel": "poly"}, "rbf, linear, polynomial"),
+    ]:
+        with pytest.raises(fs.ParameterError, match=said):
+            KernelSelectorClassifier(**words).fit(FRAME, LABELS)
+
+
 def test_a_function_is_told_when_there_is_no_selection_to_constrain():
     with pytest.raises(fs.ModelError, match="sigma=True"):
         SelectorClassifier("svm", constraints=not_both).fit(FRAME, LABELS)
