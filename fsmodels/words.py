@@ -27,6 +27,21 @@ def suggestion(name: object, known: Iterable[object]) -> str:
     return f'Did you mean "{by_lower[near[0]]}"? ' if near else ""
 
 
+def built_model(given: Any) -> str:
+    """Return what to do with a model that was built, and perhaps edited, where a name or data are asked for.
+
+    Empty where it is none.
+    """
+    if not hasattr(given, "component_data_objects"):
+        return ""
+    return (
+        'This builds the model itself, from data and a name such as "fsp-m", and takes no model that was built and '
+        "edited: say the rows in words (force_in=, excludes=, budget=, ...). A model of your own is solved by "
+        "fs.solve(model), with its proven bound; fs.price_of(model) asks what its rows cost, and "
+        'fs.solve(model, "branch-and-cut", within=0.01).details["near"] lists every selection within 1% of its best.'
+    )
+
+
 def as_names(names: Any, where: str) -> list[str]:
     """Return one name, or several, as a list of text. Raises DataError: what is given is neither."""
     if isinstance(names, str):

@@ -23,9 +23,11 @@ __all__ = ["Config", "SolverObject", "check_limits", "check_types"]
 
 LEAST = {"time_limit": 0, "gap": 0, "iteration_limit": 1, "threads": 1, "patience": 1, "root_limit": 0}
 LARGEST_SEED = 2**31 - 1  # of the solvers inside
+MOST_GAP = 1.0  # from which on any point would be called optimal
 
 
 TIME_LIMITS = {"time_limit", "timelimit", "limits/time", "maxtime", "max_wall_time", "max_cpu_time", "sec", "tmlim"}
+PROGRAMS = "In Python also: "  # options that no command line can give
 TABLE = "table"  # what ``tee=True`` shows of a driver
 
 
@@ -88,6 +90,15 @@ def _check(option: str, value: Any, hint: Any) -> None:
 
 def _instance(kind: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, kind)
+
+
+def listed(config: type) -> str:
+    """Return the options of a dataclass in a sentence or two: what can be typed, and what only a program can give."""
+    hints = typing.get_type_hints(config)
+    names = [f.name for f in dataclasses.fields(config)]
+    typed = [name for name in names if {bool, int, float, str} & set(typing.get_args(hints[name]) or (hints[name],))]
+    rest = [name for name in names if name not in typed]
+    return f"Its options: {', '.join(typed)}." + (f" {PROGRAMS}{', '.join(rest)}." if rest else "")
 
 
 @dataclasses.dataclass
@@ -157,6 +168,12 @@ def check_limits(options: dict[str, Any]) -> None:
         value = options.get(option)
         if isinstance(value, int | float) and not value >= least:
             raise OptionError(f"{option}={value!r} is not allowed: give a number of at least {least}, or leave it out.")
+    gap = options.get("gap")
+    if gap is not None and gap >= MOST_GAP:
+        raise OptionError(
+            f"gap={gap!r} is not allowed: give a share of at least 0 and below {MOST_GAP:g}, 0.01 for 1%, or leave it "
+            "out (1e-4)."
+        )
     seed = options.get("seed")
     if seed is not None and not 0 <= seed <= LARGEST_SEED:
         raise OptionError(f"seed={seed!r} is not allowed: give a whole number in 0..{LARGEST_SEED}, or leave it out.")

@@ -10,6 +10,7 @@ May import ``fsmodels.selection``, ``fsmodels.datasets`` and what lies below the
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import sys
 import threading
@@ -80,7 +81,7 @@ def _run(words: list[str]) -> int:
         try:
             return _command(asked, words, caught)
         except Error as error:
-            complain("Error", str(error))
+            complain("Error", _as_typed(str(error), asked))
             return NO_SOLUTION if isinstance(error, NoSelection) else BAD_INPUT
         except (MemoryError, ImportError) as error:
             if isinstance(error, ImportError) and "map segment" not in str(error):  # a library that found no room
@@ -90,6 +91,21 @@ def _run(words: list[str]) -> int:
         except KeyboardInterrupt:
             complain("Error", f"stopped by Ctrl-C{'' if asked.command in AT_ONCE else ' before there was a solution'}.")
             return NO_SOLUTION
+
+
+def _as_typed(text: str, asked: argparse.Namespace) -> str:
+    """Return an error for who typed a command: in his words, without what only Python has, with what was dropped."""
+    from solvers.options import PROGRAMS
+
+    words = re.sub(rf" {PROGRAMS}[^.]*\.", "", text)
+    words = re.sub(r'(force_in|force_out)=\["([^"]+)"\]', lambda m: f"--{m[1].replace('_', '-')} {m[2]}", words)
+    words = re.sub(r'(requires|excludes)=\("([^"]+)", "([^"]+)"\)', r"--\1 \2:\3", words)
+    words = re.sub(r"\bmax_features=(\d)", r"--max-features \1", words)
+    for name in getattr(asked, "drop", None) or ():
+        if f'"{name}"' in words:
+            by_itself = ", for --fair makes it no feature by itself" if getattr(asked, "fair", None) else ""
+            words += f' "{name}" was left out by --drop {name}: take that away{by_itself}.'
+    return words
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console
@@ -28,6 +28,7 @@ class Task:
 
     ``facts``: of the data, for the JSON file. ``given``: parameters, side constraints, solver and options, as
     ``select`` takes them. ``file``: where the answer is written, if anywhere. ``notes``: what was said of the data.
+    ``rows``: of the model, with what was typed for them.
     """
 
     asked: argparse.Namespace
@@ -39,6 +40,7 @@ class Task:
     console: Console
     runs_solver: bool
     notes: list[str]
+    rows: dict[str, str] = field(default_factory=dict)
 
     @property
     def shows(self) -> bool:

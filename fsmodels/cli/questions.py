@@ -19,6 +19,7 @@ from fsmodels.insight.near_optimal import near_optimal
 from fsmodels.insight.necessity import necessity
 from fsmodels.insight.price import price_of
 from fsmodels.selection.report import number, percent
+from fsmodels.selection.row_words import flags_of
 from fsmodels.selection.select import prepared
 
 WIDTH = 120  # of a printed table
@@ -38,15 +39,23 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
         if trouble := task.file.write(content, has_solution=True):
             complain("Error", trouble)
             return BAD_INPUT
-    task.console.print(answer.sentence, soft_wrap=True)
+    task.console.print(_as_typed(answer.sentence, task.rows), soft_wrap=True)
     if not asked.quiet and hasattr(answer, "table"):
+        table = answer.table()
+        if table.index.name == "row":
+            table = table.rename(index=task.rows)
         task.console.print("")
-        task.console.print(
-            answer.table().to_string(line_width=WIDTH, float_format=lambda x: f"{x:.6g}"), soft_wrap=True
-        )
+        task.console.print(table.to_string(line_width=WIDTH, float_format=lambda x: f"{x:.6g}"), soft_wrap=True)
     if not asked.quiet and asked.json is not None:
         task.console.print(f"\nWritten to {asked.json}", soft_wrap=True)
     return SOLVED
+
+
+def _as_typed(sentence: str, rows: dict[str, str]) -> str:
+    """Return a sentence about rows of the model with what was typed for them."""
+    for name, flag in rows.items():
+        sentence = sentence.replace(f'"{name}"', f'"{flag}"')
+    return sentence
 
 
 def _certify(task: Task) -> Any:
@@ -69,9 +78,11 @@ def _price(task: Task) -> Any:
     options = dict(task.given)
     limit = options.pop("time_limit", None)
     ready = prepared(task.data, task.asked.model, **options)
+    task.rows = flags_of(ready.parameters | ready.stated)
+    names = {flag: row for row, flag in task.rows.items()}  # as the table tells them
     return price_of(
         ready.model,
-        task.asked.row,
+        None if task.asked.row is None else [names.get(row, row) for row in task.asked.row],
         at=task.asked.at,
         solver=ready.solver,
         time_limit=limit,

@@ -11,11 +11,13 @@ from fsmodels.cli import asked as questions
 from fsmodels.cli.asked import Task
 from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain
 from fsmodels.cli.select import show
-from fsmodels.errors import ParameterError
+from fsmodels.errors import ModelError, ParameterError
 from fsmodels.insight.stability import Stability, stability
 from fsmodels.selection import report
 from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.path import path
+from fsmodels.selection.row_words import as_flags
+from fsmodels.selection.selection import Selection
 
 PICTURES = (".png", ".pdf", ".svg")
 RULES = ("one-se", "best", "knee")
@@ -51,14 +53,15 @@ def _path(task: Task, caught: list[warnings.WarningMessage]) -> int:
     if asked.folds is not None and found.errors is None:
         complain("Note", "stopped by Ctrl-C before the folds were done, so that there are no held-out errors.")
     if solved and asked.choose is not None and (asked.choose == "knee" or found.errors is not None):
-        chosen = found.knee() if asked.choose == "knee" else found.choose(asked.choose)
+        chosen = _chosen(found, asked.choose)
     content = found.to_dict()
     if chosen is not None:
         content["chosen"] = {"rule": asked.choose, **chosen.to_dict()}
     if trouble := written(task, content, found if solved else None, solved):
         return trouble
     if not solved:
-        complain("Error", "no point has a solution: give more time, or relax the side constraints.")
+        why = as_flags(report.headline(found.points[0]), found.points[0].parameters)
+        complain("Error", f"no point has a solution. The first: {why}")
         return NO_SOLUTION
     if asked.quiet:
         line = report.one_line(chosen) if chosen is not None else _ends(found)
@@ -71,6 +74,15 @@ def _path(task: Task, caught: list[warnings.WarningMessage]) -> int:
         show(task.console, [f"\nChosen by {asked.choose}: {told}", *report.report(chosen)])
     tell_files(task)
     return SOLVED
+
+
+def _chosen(found: SelectionPath, rule: str) -> Selection | None:
+    """Return the point that a rule chooses; None where it finds none, which is told, and the path is there."""
+    try:
+        return found.knee() if rule == "knee" else found.choose(rule)
+    except (ModelError, ParameterError) as error:
+        complain("Note", str(error).replace('folds=5 and choose("one-se")', "--folds 5 --choose one-se"))
+        return None
 
 
 def _ends(found: SelectionPath) -> str:

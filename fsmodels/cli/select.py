@@ -19,6 +19,7 @@ from fsmodels.insight.certify import Certified, certify
 from fsmodels.selection import report
 from fsmodels.selection.proof import FAMILIES
 from fsmodels.selection.recipes import MODELS, find
+from fsmodels.selection.row_words import as_flags
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import KINDS
@@ -67,7 +68,7 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
                 show(console, report.report(found))
                 return BAD_INPUT
     if not found.has_solution:
-        complain("Error", report.headline(found))
+        complain("Error", as_flags(report.headline(found), found.parameters))
         return NO_SOLUTION
     trouble = "" if asked.certificate is None else _save_certificate(found, asked)
     if asked.quiet:

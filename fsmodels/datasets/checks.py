@@ -9,6 +9,7 @@ import numpy as np
 from fsmodels.checks import LARGEST
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
+from fsmodels.words import built_model
 
 
 def dataset(data: Any) -> Dataset:
@@ -17,9 +18,10 @@ def dataset(data: Any) -> Dataset:
     Raises ParameterError, with what they are and how to make a Dataset of them.
     """
     if not isinstance(data, Dataset):
-        raise ParameterError(
-            f"This needs a Dataset and got {type(data).__name__}: use Dataset.from_csv, from_frame or from_arrays."
-        )
+        how = "use Dataset.from_csv, from_frame or from_arrays."
+        if isinstance(getattr(data, "data", None), Dataset):
+            how = "give the data that it was found on, its .data."
+        raise ParameterError(built_model(data) or f"This needs a Dataset and got {type(data).__name__}: {how}")
     return data
 
 

@@ -197,6 +197,13 @@ def certify(
         inside, outside = as_names(force_in, "force_in"), as_names(force_out, "force_out")
         if max_features is None and recipe.name != "fsp-lambda" and given.get("penalty") is None and able(recipe):
             max_features = max(len(names), len(inside), 1)
+        wrong = [name for name in inside if name not in names] + [name for name in outside if name in names]
+        if wrong:
+            held, why = ("lacks", "force_in demands") if wrong[0] in inside else ("has", "force_out forbids")
+            raise ParameterError(
+                f'The selection {listed(names)} breaks what the models are held to: it {held} "{wrong[0]}", which '
+                f"{why}. Change one of them."
+            )
         clock = Clock.of_run(time_limit)
         rest = [name for name in data.features if name not in set(names)]
         with watching.doing("the given selection"):

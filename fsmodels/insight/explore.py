@@ -27,6 +27,7 @@ from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import KINDS, Side, beside, read_sides, state, state_most
 from fsmodels.words import listed, short
 from solvers import Memory, SolutionStatus, StopReason, html, interrupt
+from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.options import Config
 from solvers.result import DEFAULT_GAP, relative_gap, verdict
@@ -34,6 +35,7 @@ from solvers.result import DEFAULT_GAP, relative_gap, verdict
 __all__ = ["Explored", "Session", "explore"]
 
 MUTABLE = ("max_features", "C", "penalty")
+WEIGHTS = ("C", "penalty")  # of terms of the objective: of other values, it is another one
 MISS = 1e-9  # of a row's size
 
 
@@ -46,13 +48,18 @@ class Explored:
     how: str
     seconds: float
     before: float | None = None  # objective of the question before
+    rescaled: str = ""  # what was changed that the objective is measured by
 
     @property
     def sentence(self) -> str:
         """The answer in a line."""
         words = f"{self.question}: {headline(self.found)}"
         now = self.found.objective
-        if now is not None and self.before is not None:
+        if self.rescaled:
+            words += (
+                f" With another {self.rescaled} the objective is another one: it is not held against the one before."
+            )
+        elif now is not None and self.before is not None:
             change = share_of(now, self.before)
             moved = (
                 f"{about(abs(change))} {'above' if change > 0 else 'below'}" if abs(change) > 1e-6 else "the same as"
@@ -126,7 +133,12 @@ class Session:
         return self.answers[-1].found
 
     def ask(
-        self, *, add: Mapping[str, Callable[[Any], Any]] | None = None, drop: Iterable[str] = (), **changes: Any
+        self,
+        *,
+        add: Mapping[str, Callable[[Any], Any]] | None = None,
+        drop: Iterable[str] = (),
+        progress: bool = False,
+        **changes: Any,
     ) -> Explored:
         """Change the question and answer it; what is not named stays as it was.
 
@@ -136,6 +148,8 @@ class Session:
             Rows of your own: ``{"odd": lambda m: m.sigma["a"] + m.sigma["b"] == 1}``.
         drop : names
             Rows of your own to leave out again.
+        progress : bool
+            Show how the solve stands.
         **changes
             ``max_features``, ``C``, ``penalty`` and the side constraints of ``select``, by kind: a kind that is given
             replaces what was there, None or () takes it back. ``time_limit`` and other options of the driver.
@@ -146,7 +160,7 @@ class Session:
             As ``select``; the question before then stays.
         """
         start = time.perf_counter()
-        values, given, own = dict(self.values), dict(self.given), dict(self._own)
+        held, values, given, own = self.values, dict(self.values), dict(self.given), dict(self._own)
         options = dict(self.task.options)
         words = [*self._change(values, given, options, changes)]
         for name in [drop] if isinstance(drop, str) else drop:
@@ -161,13 +175,14 @@ class Session:
             self._met.append(row)
             words.append(f'with "{name}"')
         sides = tuple(read_sides(self.task.recipe, given, self.data))
-        with interrupt.run(), one_clock():
+        with interrupt.run(), one_clock(), watching.shown(progress):
             stated = self._state(values, sides, own)
             self.values, self.given, self._own, self.task.options = values, given, own, options
             question = ", ".join(words) or ("as it is" if self.answers else "to begin with")
             asked = self._answered(question, sides, own, stated)
         before = self.answers[-1].found.objective if self.answers else None
-        answer = Explored(question, asked[0], asked[1], time.perf_counter() - start, before)
+        rescaled = listed(k for k in WEIGHTS if self.answers and values.get(k) != held.get(k))
+        answer = Explored(question, asked[0], asked[1], time.perf_counter() - start, before, rescaled)
         self.answers.append(answer)
         return answer
 
@@ -358,7 +373,13 @@ class Session:
 
 
 def explore(
-    data: Dataset, model: str = "fsp-m", *, scale: str | None = None, solver: Any = None, **given: Any
+    data: Dataset,
+    model: str = "fsp-m",
+    *,
+    scale: str | None = None,
+    solver: Any = None,
+    progress: bool = False,
+    **given: Any,
 ) -> Session:
     """Open a session of what-if questions about one model, and answer the first.
 
@@ -366,6 +387,8 @@ def explore(
     ----------
     data, model, scale, solver, **given
         As in ``select``, for a model with a proven bound; the first question.
+    progress : bool
+        Show how its solve stands; ``ask`` has its own.
 
     Returns
     -------
@@ -398,7 +421,7 @@ def explore(
     values = {k: task.parameters.get(k) for k in MUTABLE if k in task.parameters}
     built = frozenset(c.name for c in task.model.component_objects(pyo.Constraint))
     session = Session(data, task, values, {}, _built=built)
-    session.ask(**sides)
+    session.ask(progress=progress, **sides)
     return session
 
 

@@ -24,6 +24,8 @@ RULES = ("one-se", "best")  # by held-out errors
 
 SIZES = ("max_features", "budget")  # parameters of a grid that are numbers of features
 SHOWN = 48  # characters of a list of features
+KNEE = 2.0  # times what a feature before a knee lowers the objective, of what one after it does
+INSTEAD = 'Choose by held-out errors, folds=5 and choose("one-se"), or give more values.'
 
 
 def point_of(error: Any, spread: Any, sizes: Any, rule: str) -> int | None:
@@ -149,8 +151,8 @@ class SelectionPath(pd.DataFrame):
         """Return the selection after which more features lower the objective by less.
 
         With the first and last number of features of the path at (0, 1) and (1, 0), the point that is farthest below
-        the straight line between these two; of equals the one with fewest features. Objectives that do not fall from
-        the first to the last point give the first.
+        the straight line between these two; of equals the one with fewest features. It is a knee where a feature up to
+        it lowers the objective at least twice as much as one after it, on the average.
 
         Parameters
         ----------
@@ -161,6 +163,8 @@ class SelectionPath(pd.DataFrame):
         ------
         ParameterError
             The grid has no number of features, another parameter is not fixed, or there are fewer than three points.
+        ModelError
+            The curve has no knee: it does not fall, or falls too evenly.
 
         Examples
         --------
@@ -186,10 +190,17 @@ class SelectionPath(pd.DataFrame):
             raise ParameterError(f"knee needs three points with a solution, and has {len(kept)}: give more values.")
         kept.sort(key=lambda k: at[size][k])
         x, y = at[size].to_numpy(dtype=float)[kept], objective[kept]
+        span = f"from {x[0]:g} to {x[-1]:g} features"
         if y[0] <= y[-1]:
-            return self.points[kept[0]]
-        below = 1.0 - (x - x[0]) / (x[-1] - x[0]) - (y - y[-1]) / (y[0] - y[-1])
-        return self.points[kept[int(np.argmax(below))]]
+            raise ModelError(f"knee: the objective does not fall {span}, so there is no knee. {INSTEAD}")
+        right, down = (x - x[0]) / (x[-1] - x[0]), (y[0] - y) / (y[0] - y[-1])
+        k = int(np.argmax(down - right))
+        if down[k] * (1.0 - right[k]) < KNEE * right[k] * (1.0 - down[k]) or right[k] in (0.0, 1.0):
+            raise ModelError(
+                f"knee: the objective falls too evenly {span} to have one: nowhere does a feature before lower it "
+                f"{KNEE:g} times as much as one after. {INSTEAD}"
+            )
+        return self.points[kept[k]]
 
     def plot(self, y: str = "objective", ax: Axes | None = None) -> Axes:
         """Draw the path over its first parameter, a line for each value of the others.

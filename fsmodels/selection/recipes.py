@@ -19,7 +19,7 @@ from fsmodels.models.kernel import recipes as kernel
 from fsmodels.models.multivariate import recipes as multivariate
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.parameters import PARAMETERS, flag
-from fsmodels.words import listed, short
+from fsmodels.words import built_model, listed, short
 
 __all__ = ["MODELS", "find", "used_parameters"]
 
@@ -46,6 +46,8 @@ def find(name: str) -> Recipe:
     """Return the model of a name. Raises ParameterError, with the nearest name and the list."""
     if isinstance(name, str) and name in MODELS:
         return MODELS[name]
+    if told := built_model(name):
+        raise ParameterError(told)
     word = str(name).lower()
     near = [known for known in MODELS if known.startswith(word)] or difflib.get_close_matches(word, MODELS, 1, 0.7)
     hint = f'Did you mean "{near[0]}"? ' if near else ""

@@ -18,6 +18,7 @@ from fsmodels.errors import NoSelection, ParameterError
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.parameters import PARAMETERS, flag
 from fsmodels.selection.recipes import find, used_parameters
+from fsmodels.selection.row_words import as_words
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import (
     KINDS,
@@ -257,7 +258,9 @@ class Prepared:
             error.selection = self._selection(none)
             raise
         found = self._selection(result)
-        if reading is not None:
+        if reading is None:
+            found = replace(found, message=as_words(found.message, found.parameters))
+        else:
             told = {part.name: getattr(reading, part.name) for part in fields(reading) if part.name != "classifier"}
             found = replace(found, selected=reading.classifier.selected, machine=reading.classifier, **told)
         if self.recipe.refit and found.selected:

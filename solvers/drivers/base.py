@@ -24,7 +24,7 @@ from solvers.model.classes import single_objective, violation
 from solvers.model.duals import dual_suffix
 from solvers.model.logic import written_rows
 from solvers.model.unseen import refuse_unseen
-from solvers.options import TABLE, Config, check_limits, check_types
+from solvers.options import TABLE, Config, check_limits, check_types, listed
 from solvers.reading import ModelReading
 from solvers.result import ROUNDING, Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
 from solvers.values import put_back, put_on_bounds
@@ -53,9 +53,7 @@ def configure(config: type[Config], options: dict[str, Any], name: str) -> Any:
         if option in config.renamed:
             raise OptionError(f'"{name}" takes no {option} here: {config.renamed[option]}.')
         if option not in known:
-            raise OptionError(
-                f'Option "{option}" is not one of {name}.{nearest(option, known)} Its options: {", ".join(known)}.'
-            )
+            raise OptionError(f'Option "{option}" is not one of {name}.{nearest(option, known)} {listed(config)}')
     check_types(config, options)
     check_limits(options)
     filled = config(**options)

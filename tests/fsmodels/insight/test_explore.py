@@ -71,6 +71,14 @@ def test_a_row_that_the_best_selection_meets_needs_no_solve(session):
     assert "the same as the answer before" in answer.sentence
 
 
+def test_objectives_of_another_C_are_not_held_against_one_another(session):
+    assert "above the answer before" not in (said := session.ask(C=10.0).sentence)
+    assert "With another C the objective is another one" in said
+    assert "the answer before" in session.ask(max_features=1).sentence
+    prices = fs.explore(fs.load_dataset("bupa"), "fsp-lambda", penalty=1.0)
+    assert "With another penalty" in prices.ask(penalty=2.0).sentence
+
+
 def test_rows_of_ones_own_are_added_and_dropped(session):
     first = session.found.objective
     apart = session.ask(add={"apart": lambda m: m.sigma["sgpt"] + m.sigma["sgot"] <= 1})

@@ -99,13 +99,30 @@ def test_best_by_validation_data(data):
 
 @pytest.mark.parametrize(
     ("objectives", "knee"),
-    [([100, 50, 45, 40, 38], 2), ([10, 9, 8, 1, 0.9], 4), ([10, 8, 6, 4, 2], 1), ([5, 5, 5, 5, 5], 1)],
+    [([100, 50, 45, 40, 38], 2), ([10, 9, 8, 1, 0.9], 4), ([10, 5, 3, 2, 1.5], 2)],
 )
 def test_the_knee_is_farthest_below_the_straight_line(path, objectives, knee):
     rows = [point(s, float(y)) for s, y in enumerate(objectives, start=1)]
     points = [*path.points, path.points[-1]]
     made = type(path).of(rows, ["max_features"], points, {}, None)
     assert made.knee() is points[knee - 1]
+
+
+@pytest.mark.parametrize(
+    ("objectives", "why"),
+    [
+        ([10, 8, 6, 4, 2], "falls too evenly"),
+        ([10, 7.5, 5.3, 3.4, 2], "falls too evenly"),
+        ([10, 9.9, 9, 6, 2], "falls too evenly"),
+        ([5, 5, 5, 5, 5], "does not fall"),
+        ([5, 4, 5, 5, 6], "does not fall"),
+    ],
+)
+def test_a_curve_without_a_knee_is_told_so(path, objectives, why):
+    rows = [point(s, float(y)) for s, y in enumerate(objectives, start=1)]
+    made = type(path).of(rows, ["max_features"], [*path.points, path.points[-1]], {}, None)
+    with pytest.raises(fs.ModelError, match=why):
+        made.knee()
 
 
 def test_the_knee_of_a_grid_needs_the_other_parameter(data):
