@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +35,7 @@ from fsmodels.selection.resampling import Resample
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.words import listed, short
-from solvers import interrupt
+from solvers import html, interrupt
 from solvers import progress as watching
 from solvers.clock import own_clock
 
@@ -138,7 +137,7 @@ class Chosen:
         return f"{self.sentence}\n{self.inner.round(4).to_string()}"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.sentence)}</p>{self.inner.round(4).to_html()}"
+        return html.paragraph(self.sentence) + html.frame(self.inner.round(4))
 
 
 def choose(
