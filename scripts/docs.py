@@ -6,6 +6,7 @@ Warnings are errors, nothing is fetched, and notebooks are shown as they are sto
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import webbrowser
@@ -17,12 +18,26 @@ START = (
 )
 
 
+_FETCHED = re.compile(r"""<(?:script|img|link|iframe|source)\b[^>]*\b(?:src|href)=["'](?:https?:)?//[^"']+""")
+
+
+def fetched(out: Path) -> list[str]:
+    """Return what a browser would fetch from elsewhere: scripts, styles, pictures. Links that are clicked are none."""
+    found = []
+    for page in sorted(out.rglob("*.html")):
+        found += [f"{page.relative_to(out)}: {tag}" for tag in _FETCHED.findall(page.read_text("utf-8"))]
+    return found
+
+
 def build(out: Path) -> int:
-    """Build into a folder; return Sphinx's exit code."""
+    """Build into a folder; return Sphinx's exit code, 1 where a page would fetch something."""
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-j", "auto"]
     code = subprocess.run([*command, "-c", str(ROOT / "docs"), str(ROOT), str(out)], cwd=ROOT, check=False).returncode
     if code == 0:
         (out / "index.html").write_text(START + "\n", "utf-8")
+        for tag in (asked := fetched(out)):
+            print(f"fetched from elsewhere: {tag}", file=sys.stderr)
+        code = int(bool(asked))
     return code
 
 

@@ -141,8 +141,8 @@ def test_every_public_name_is_in_the_reference():
     assert {getattr(fs, name).__name__ for name in fs.__all__ if inspect.ismodule(getattr(fs, name))} <= modules
 
 
-def extension(name):
-    spec = importlib.util.spec_from_file_location(name, DOCS / "_ext" / f"{name}.py")
+def extension(name, folder="docs/_ext"):
+    spec = importlib.util.spec_from_file_location(name, DOCS.parent / folder / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -163,3 +163,17 @@ def test_plain_mathematics_of_docstrings_is_escaped_and_lists_in_columns_keep_th
     assert escaped(["|w_j| of mu_, not ``a|b_``"]) == [r"\|w_j\| of mu\_, not ``a|b_``"]
     assert escaped(["``a``   one", "``bc``  two"]) == ["| ``a``   one", "| ``bc``  two"]
     assert escaped([".. math::", "    |x|_"]) == [".. math::", "    |x|_"]
+
+
+def test_what_a_page_would_fetch_is_found(tmp_path):
+    docs = extension("docs", "scripts")
+    page = tmp_path / "page.html"
+    page.write_text('<a href="https://pyomo.org">x</a><img src="certificate.png"><script src="../x.js"></script>')
+    assert not docs.fetched(tmp_path)
+    for tag in (
+        '<script src="https://cdn.org/m.js">',
+        '<link rel="x" href="//fonts.org/f.css">',
+        "<img src='http://a/b'>",
+    ):
+        page.write_text(tag)
+        assert len(docs.fetched(tmp_path)) == 1
