@@ -152,6 +152,8 @@ class Comparison:
         frame["proven"] = (100 * full["proven"]).map("{:.0f}%".format)
         frame["gap"] = [f"{100 * gap:.2g}%" if gap > 5e-7 else "0%" if gap == gap else "" for gap in full["gap"]]
         frame["s/fold"] = full["seconds"].map("{:.2f}".format)
+        if full["folds"].nunique() > 1:
+            frame["folds"] = full["folds"].astype(str)
         return frame.replace({"nan": "", "nan%": ""})
 
     @property

@@ -156,6 +156,20 @@ def test_runs_of_something_else_are_not_used_and_that_is_said(data, tmp_path, co
     assert "4 of 4 runs were taken" in again.sentence
 
 
+def test_all_that_data_carry_is_known_again(tmp_path, counted):
+    rng, file = np.random.default_rng(1), tmp_path / "runs.jsonl"
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "c"]).assign(target=np.arange(40) % 2)
+    frame.loc[[3, 9], "a"] = np.nan
+    kinds = []
+    for impute in ("mean", "median"):
+        data = fs.Dataset.from_frame(frame, impute=impute)
+        kinds += [data, data.with_interactions("a", "b"), data.weighted(class_weight={1: 2.0})]
+    for _ in range(2):
+        for data in kinds:
+            fs.cross_validate(data, "svm", cv=3, checkpoint=file)
+        assert len(counted) == 3 * len(kinds)
+
+
 def test_runs_of_another_version_are_not_used(data, tmp_path, counted, monkeypatch):
     file = tmp_path / "runs.jsonl"
     fs.cross_validate(data, "rfe", max_features=2, cv=4, checkpoint=file)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.feature_selection import RFE
+from sklearn.impute import SimpleImputer
 from sklearn.metrics import balanced_accuracy_score, f1_score, roc_auc_score
 from sklearn.model_selection import LeaveOneOut, RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -53,6 +54,37 @@ def test_it_is_a_loop_of_scikit_learn_with_everything_inside(data):
     pd.testing.assert_frame_equal(found.runs[list(by_hand)], by_hand, check_dtype=False)
     assert found.error == pytest.approx(by_hand["error"].mean())
     assert found.standard_error == pytest.approx(by_hand["error"].std(ddof=1) / 2)
+
+
+def test_blanks_are_filled_in_inside_the_folds():
+    rng = np.random.default_rng(0)
+    X = rng.exponential(size=(60, 4)) ** 2
+    y = np.where(X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=60) > 0, 1, -1)
+    X[rng.random(X.shape) < 0.25] = np.nan
+    data = fs.Dataset.from_frame(pd.DataFrame(X, columns=list("abcd")).assign(target=y), impute="mean")
+    by_hand = []
+    for learn, held in StratifiedKFold(4, shuffle=True, random_state=0).split(X, y):
+        chosen = RFE(SVC(C=1, kernel="linear"), n_features_to_select=2)
+        machine = make_pipeline(SimpleImputer(strategy="mean"), StandardScaler(), chosen).fit(X[learn], y[learn])
+        by_hand.append(np.mean(machine.predict(X[held]) != y[held]))
+    assert fs.cross_validate(data, "rfe", max_features=2, cv=4).runs["error"].to_list() == by_hand
+
+
+def test_weights_of_classes_are_those_of_each_fold(data):
+    few = data.take([*np.flatnonzero(data.y > 0), *np.flatnonzero(data.y < 0)[:13]])
+    found = fs.cross_validate(few, "svm", cv=3, class_weight="balanced")
+    alone = fs.select(few.folds(3, seed=0)[0].train, "svm", class_weight="balanced")
+    assert found.runs["objective"][0] == pytest.approx(alone.objective)
+    unweighted = fs.cross_validate(few, "svm", cv=3)
+    assert found.runs["objective"][0] != pytest.approx(unweighted.runs["objective"][0], rel=1e-3)
+
+
+def test_weights_of_samples_go_with_the_folds(data):
+    weights = np.linspace(0.5, 2.0, 60)
+    found = fs.cross_validate(data, "svm", cv=3, sample_weight=weights)
+    learn, _ = next(StratifiedKFold(3, shuffle=True, random_state=0).split(data.X, data.y))
+    alone = fs.select(data.take(learn), "svm", sample_weight=weights[learn])
+    assert found.runs["objective"][0] == pytest.approx(alone.objective)
 
 
 def test_each_fold_is_a_selection_of_its_own(data, found):
