@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -80,10 +81,11 @@ def comma_number(cell: str) -> bool:
 
 @dataclass
 class _Marked:
-    """A column of numbers with marks: its name, those cells, and the conventions that fit, at least one."""
+    """A column of numbers with marks: its name, those cells, the marks, and the conventions that fit, at least one."""
 
     name: str
     cells: list[str]
+    marks: set[str]
     fits: list[Convention]
 
 
@@ -99,10 +101,15 @@ def convention(columns: Columns, path: Path, sep: str, asked: Dialect, like: Dia
     if sep == "," and not any(_marked(*column) for column in columns if not _floats(column[1])):
         return POINT
     found = [one for column in columns if (one := _marked(*column)) is not None]
+    there = set().union(*(one.marks for one in found))
+    for one in found:  # a mark that is in other columns only
+        one.fits += [
+            way for way in GROUPED if way.thousands in there - one.marks and Convention(way.decimal) in one.fits
+        ]
     fitting = [way for way in ALL if all(way in one.fits for one in found)]
     if not found or (sep == "," and POINT in fitting):
         return POINT
-    for one in found if fitting else ():
+    for one in found if len(fitting) > 1 else ():
         for cell in one.cells:
             numbers = {way.number(cell): way for way in reversed(fitting)}
             if len(numbers) > 1 and like is not None and Convention(str(like.decimal), like.thousands or "") in fitting:
@@ -124,8 +131,10 @@ def _marked(name: str, cells: Sequence[str]) -> _Marked | None:
     marked = list(dict.fromkeys(text for text in numbers if MARKED.search(text)))
     if not marked or 2 * len(numbers) < len(told):
         return None
-    fits = [way for way in ALL if all(way.number(text) is not None for text in marked)]
-    return _Marked(name, marked, fits) if fits else None
+    there = set().union(*marked)  # a mark between thousands that is nowhere says nothing
+    ways = [way for way in ALL if not way.thousands or way.thousands in there]
+    fits = [way for way in ways if all(map(_pattern(way).fullmatch, marked))]
+    return _Marked(name, marked, there, fits) if fits else None
 
 
 def _floats(cells: Sequence[str]) -> bool:
@@ -204,7 +213,7 @@ def is_missing(cell: object) -> bool:
     return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and math.isnan(cell))
 
 
-def plain(cells: Sequence[str], way: Convention) -> list[str]:
+def plain(cells: Sequence[Any], way: Convention) -> list[Any]:
     """Return cells with the numbers among them as Python writes them."""
     fits = _pattern(way).fullmatch
-    return [way.plain(text) if fits(text := cell.strip()) else cell for cell in cells]
+    return [way.plain(text) if isinstance(cell, str) and fits(text := cell.strip()) else cell for cell in cells]

@@ -10,7 +10,9 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fsmodels.datasets import decimals, formats, records
 from fsmodels.datasets.dialect import AUTO, Dialect
@@ -28,7 +30,7 @@ LOOKED_AT = 100  # rows
 
 
 def read_table(
-    path: str | Path, asked: Dialect = AUTO, unused: Collection[str] = (), like: Dialect | None = None
+    path: str | Path, asked: Dialect = AUTO, unused: Sequence[str] = (), like: Dialect | None = None
 ) -> tuple[pd.DataFrame, Origin]:
     """Read a table from a file.
 
@@ -56,21 +58,22 @@ def read_table(
         sheet = read_workbook(path, raw, asked) if what == formats.EXCEL else read_parquet(path)
         rows, lines, notes = sheet.rows, sheet.lines, list(sheet.notes)
         dialect = Dialect(sheet=sheet.name)
-    header = [str(name).strip() for name in rows[0]]
-    table = pd.DataFrame(rows[1:], columns=range(len(header)), dtype=object)
-    header, table = _named(header, table, path, dialect)
-    if table.empty and not len(table):
+    if len(rows) == 1:
         raise DataError(f'File "{path}" has a header and no rows: add one row per sample.')
-    columns = [(name, [cell for cell in table[j] if isinstance(cell, str)]) for j, name in enumerate(header)]
-    columns = [column for column in columns if column[0] not in unused]
-    way = decimals.convention(columns, path, dialect.sep or ",", asked, like)
+    header, columns = _named([str(name).strip() for name in rows[0]], list(zip(*rows[1:], strict=True)))
+    skipped = set(named(unused, header))
+    texts = [
+        (name, cells if dialect.sep else [cell for cell in cells if isinstance(cell, str)])
+        for name, cells in zip(header, columns, strict=True)
+        if name not in skipped
+    ]
+    way = decimals.convention(texts, path, dialect.sep or "", asked, like)
     if way != decimals.POINT:
-        for j in range(len(header)):
-            table[j] = decimals.plain(table[j].tolist(), way)
+        columns = [decimals.plain(cells, way) for cells in columns]
     dialect = Dialect(dialect.sep, way.decimal, way.thousands, dialect.encoding, dialect.sheet)
-    headless = _headless(header, table, path, dialect)
+    headless = _headless(header, columns, path, dialect)
     _check_header(header, path, headless)
-    table.columns = pd.Index(header)
+    table = pd.DataFrame({name: _cells(cells) for name, cells in zip(header, columns, strict=True)})
     notes = _notes(dialect, asked, path, notes)
     return table, Origin(f'file "{path}"', path, dialect, lines, notes, headless)
 
@@ -118,13 +121,18 @@ def without(table: pd.DataFrame, drop: Sequence[str], target: str, origin: Origi
     return table.drop(columns=names)
 
 
-def _named(header: list[str], table: pd.DataFrame, path: Path, dialect: Dialect) -> tuple[list[str], pd.DataFrame]:
+def _cells(cells: Sequence[Any]) -> NDArray[Any]:
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array
+
+
+def _named(header: list[str], columns: list[Sequence[Any]]) -> tuple[list[str], list[Sequence[Any]]]:
     """Leave out columns without a name that hold nothing, as a mark at the end of each line makes them."""
-    empty = [j for j, name in enumerate(header) if not name and (table[j].map(str).str.strip() == "").all()]
-    if not empty or len(empty) == len(header):
-        return header, table
-    kept = [j for j in range(len(header)) if j not in empty]
-    return [header[j] for j in kept], table[kept].set_axis(range(len(kept)), axis=1)
+    kept = [j for j, name in enumerate(header) if name or any(str(cell).strip() for cell in columns[j])]
+    if len(kept) == len(header) or not kept:
+        return header, columns
+    return [header[j] for j in kept], [columns[j] for j in kept]
 
 
 def _check_header(header: list[str], path: Path, headless: str) -> None:
@@ -142,15 +150,17 @@ def _check_header(header: list[str], path: Path, headless: str) -> None:
         )
 
 
-def _headless(header: list[str], table: pd.DataFrame, path: Path, dialect: Dialect) -> str:
+def _headless(header: list[str], columns: list[Sequence[Any]], path: Path, dialect: Dialect) -> str:
     """Say that the first line looks like a sample, where it does: a number wherever the column has numbers."""
-    numeric = [j for j in range(len(header)) if all(_is_number(cell) for cell in table[j][:LOOKED_AT])]
-    if not numeric or not all(_is_number(header[j]) for j in numeric):
+    words_first = sorted(range(len(header)), key=lambda j: _is_number(header[j]))
+    numeric = (j for j in words_first if all(_is_number(cell) for cell in columns[j][:LOOKED_AT]))
+    if (first := next(numeric, None)) is None or not _is_number(header[first]):
         return ""
-    told = dialect.told
-    words = f", sep={dialect.sep!r}, encoding={dialect.encoding!r}" if dialect.sep and told else ""
     target = beside(path, "-named")
-    read = f"read_excel({str(path)!r}, " if dialect.sheet else f"read_csv({str(path)!r}{words}, keep_default_na=False, "
+    read = f"read_excel({str(path)!r}, sheet_name={dialect.sheet!r}, "
+    if dialect.sep:
+        words = f"sep={dialect.sep!r}, encoding={dialect.encoding!r}, keep_default_na=False"
+        read = f"read_csv({str(path)!r}, {words}, "
     line = python_line(
         f"import pandas as pd; t = pd.{read}header=None, dtype=str); "
         f"t.columns = [*('x%d' % k for k in range(1, t.shape[1])), 'target']; t.to_csv({target!r}, index=False)"
