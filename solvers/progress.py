@@ -68,15 +68,15 @@ class Scene:
         self._thread: threading.Thread | None = None
 
     def line(self) -> str:
-        """Return how things stand, in a line."""
+        """Return how things stand, in a line; a narrow terminal shows its beginning."""
         frames = list(self.frames)
-        told = [" > ".join(frame.words for frame in frames if frame.words)]
+        left = next((frame.left() for frame in reversed(frames) if frame.left is not None), None)
+        told = [duration(self.now() - self.start) + ("" if left is None else f", {duration(left)} left")]
+        told.append(" > ".join(frame.words for frame in frames if frame.words))
         for frame in reversed(frames):
             if frame.facts is not None:
                 told += frame.facts()
                 break
-        left = next((frame.left() for frame in reversed(frames) if frame.left is not None), None)
-        told.append(duration(self.now() - self.start) + ("" if left is None else f", {duration(left)} left"))
         return " | ".join(text for text in told if text)
 
     def draw(self) -> None:

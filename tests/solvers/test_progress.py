@@ -43,7 +43,7 @@ def line():
 
 
 def words():
-    return line().rpartition(" | ")[0]
+    return line().partition(" | ")[2]
 
 
 def test_nothing_is_shown_that_was_not_asked_for(capsys):
@@ -75,7 +75,7 @@ def test_numbers_and_the_time_left_are_those_of_the_innermost_that_has_them(watc
         progress.doing("tree", facts=lambda: ["best 3", "7 open"], left=lambda: 42.9),
         progress.doing("compiling"),
     ):
-        assert line() == "path > tree > compiling | best 3 | 7 open | 0 s, 42 s left"
+        assert line() == "0 s, 42 s left | path > tree > compiling | best 3 | 7 open"
 
 
 def test_results_of_workers_are_counted(watched):
