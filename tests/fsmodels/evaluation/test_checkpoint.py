@@ -16,27 +16,6 @@ from fsmodels.evaluation import checkpoint, fold_run
 from fsmodels.evaluation.checkpoint import fingerprint
 
 
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(60, 5)) * [1, 5, 1, 1, 100]
-    y = np.where(X @ [1.5, 0.1, 0.3, 0.0, 0.0] + 0.8 * rng.normal(size=60) > 0, 1, -1)
-    return fs.Dataset.from_arrays(X, y, features=["a", "b", "c", "d", "e"])
-
-
-@pytest.fixture
-def counted(monkeypatch):
-    """The folds that are made, by the names of their samples."""
-    real, made = fold_run.FoldRun.found, []
-
-    def found(one):
-        made.append(one.part.learn.name)
-        return real(one)
-
-    monkeypatch.setattr(fold_run.FoldRun, "found", found)
-    return made
-
-
 def plain(found):
     return found.runs.drop(columns="seconds")
 

@@ -13,28 +13,8 @@ GRID = {"max_features": [1, 2, 4], "C": [0.1, 1.0]}
 
 
 @pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(60, 5)) * [1, 5, 1, 1, 100]
-    y = np.where(X @ [1.5, 0.1, 0.3, 0.0, 0.0] + 0.8 * rng.normal(size=60) > 0, 1, -1)
-    return fs.Dataset.from_arrays(X, y, features=["a", "b", "c", "d", "e"])
-
-
-@pytest.fixture(scope="module")
 def chosen(data):
     return fs.choose(data, "rfe", GRID, rule="best", cv=3)
-
-
-@pytest.fixture
-def counted(monkeypatch):
-    real, made = fold_run.FoldRun.found, []
-
-    def found(one):
-        made.append(one.part.learn.name)
-        return real(one)
-
-    monkeypatch.setattr(fold_run.FoldRun, "found", found)
-    return made
 
 
 def by_hand(data, folds, rule):

@@ -21,14 +21,6 @@ mpl.use("Agg")
 
 
 @pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(60, 5)) * [1, 5, 1, 1, 100]
-    y = np.where(X @ [1.5, 0.1, 0.3, 0.0, 0.0] + 0.8 * rng.normal(size=60) > 0, 1, -1)
-    return fs.Dataset.from_arrays(X, y, features=["a", "b", "c", "d", "e"])
-
-
-@pytest.fixture(scope="module")
 def found(data):
     return fs.cross_validate(data, max_features=2, cv=4)
 
