@@ -1,7 +1,7 @@
 """Words that the messages of the package share: short lists of names, the nearest known name, unknown features."""
 
 import difflib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fsmodels.errors import DataError
@@ -18,6 +18,13 @@ def listed(names: Iterable[Any], limit: int = 12) -> str:
     """Names in one line for a message, cut after ``limit``."""
     shown = [str(name) for name in names]
     return ", ".join(shown) if len(shown) <= limit else f"{', '.join(shown[:limit])}, ... ({len(shown)} in all)"
+
+
+def lasting(value: Any) -> Any:
+    """Return what can be gone through again and again: an iterator as a list, also inside lists and tuples."""
+    if isinstance(value, Iterator):
+        value = list(value)
+    return type(value)(map(lasting, value)) if type(value) in (list, tuple) else value
 
 
 def suggestion(name: object, known: Iterable[object]) -> str:

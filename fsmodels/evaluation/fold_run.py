@@ -7,7 +7,7 @@ curve. Where only one class was held out, the last three have no value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside
+from fsmodels.words import lasting
 from solvers import StopReason
 from solvers.clock import own_clock
 
@@ -82,7 +83,7 @@ def raw_and_words(asked: str, data: Dataset, words: Mapping[str, Any]) -> tuple[
     for word in OURS:
         if word in words:
             raise ParameterError(f"{asked} does not take {word}: what a fold leaves out is its held-out data.")
-    kept = {name: list(value) if isinstance(value, Iterator) else value for name, value in words.items()}
+    kept = {name: lasting(value) for name, value in words.items()}
     weighted = reweighted(dataset(data), kept.pop("sample_weight", None), kept.pop("class_weight", None))
     data, kept["fair"] = beside(weighted, kept.get("fair", ()))
     look(data)

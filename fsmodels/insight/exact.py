@@ -12,7 +12,7 @@ from fsmodels.datasets.units import on_one_footing, reweighted
 from fsmodels.errors import ParameterError
 from fsmodels.selection.recipes import MODELS, find
 from fsmodels.selection.sides import beside
-from fsmodels.words import listed
+from fsmodels.words import lasting, listed
 
 __all__ = ["BOUNDED", "about", "bounded", "plain", "ready", "share_of"]
 
@@ -35,8 +35,9 @@ def bounded(model: str) -> str:
 def ready(data: Dataset, scale: str | None, given: dict[str, Any]) -> Dataset:
     """Return the data as ``select`` would weigh and scale them, the groups of ``fair`` aside.
 
-    ``given`` then has the names of these, and no weights.
+    ``given`` then has the names of these, no weights, and only what can be gone through again and again.
     """
+    given.update({name: lasting(value) for name, value in given.items()})
     data = reweighted(dataset(data), given.pop("sample_weight", None), given.pop("class_weight", None))
     if "fair" in given:
         data, given["fair"] = beside(data, given["fair"])

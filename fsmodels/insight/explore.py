@@ -25,7 +25,7 @@ from fsmodels.selection.report import headline, number
 from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import KINDS, Side, beside, read_sides, state, state_most
-from fsmodels.words import listed, short
+from fsmodels.words import lasting, listed, short
 from solvers import Memory, SolutionStatus, StopReason, html, interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
@@ -162,7 +162,7 @@ class Session:
         start = time.perf_counter()
         held, values, given, own = self.values, dict(self.values), dict(self.given), dict(self._own)
         options = dict(self.task.options)
-        words = [*self._change(values, given, options, changes)]
+        words = [*self._change(values, given, options, {name: lasting(value) for name, value in changes.items()})]
         for name in [drop] if isinstance(drop, str) else drop:
             if name not in own:
                 raise ParameterError(f'drop: there is no row "{name}" of your own: {listed(own) or "none was added"}.')

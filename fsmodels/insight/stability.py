@@ -42,7 +42,7 @@ from fsmodels.selection.resampling import Resample, bootstraps_of, folds_of, man
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside
-from fsmodels.words import listed
+from fsmodels.words import lasting, listed
 from solvers import SolutionStatus, StopReason, html
 from solvers import progress as watching
 from solvers.clock import own_clock
@@ -243,7 +243,7 @@ def stability(
         parts, way = folds_of(data, folds, seed), "runs that each leave a fold out"
     else:
         parts, way = bootstraps_of(data, BOOTSTRAPS if bootstraps is None else bootstraps, seed), "bootstrap samples"
-    words = {"fair": fair, "scale": scale, **words}
+    words = {name: lasting(value) for name, value in {"fair": fair, "scale": scale, **words}.items()}
     with watching.shown(progress):
         with own_clock(), watching.doing("all samples"):
             found = select(data, model, **words)

@@ -24,6 +24,7 @@ from fsmodels.selection.resampling import Resample, folds_of, many
 from fsmodels.selection.select import Groups, Pairs, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside, prices
+from fsmodels.words import lasting
 from solvers import Memory, SolutionStatus, StopReason, interrupt
 from solvers import progress as watching
 from solvers.clock import own_clock
@@ -128,8 +129,10 @@ def path(
         "all_or_none": all_or_none, "at_most": at_most, "at_least": at_least, "at_most_of_group": at_most_of_group,
         "hierarchy": hierarchy, "signs": signs, "fair": fair,
     }  # fmt: skip
-    if "budget" in recipe.parameters and not prices(budget):
-        given["budget"] = None if sides.pop("budget") == () else budget
+    sides = {kind: lasting(stated) for kind, stated in sides.items()}  # stated anew on each fold
+    if "budget" in recipe.parameters and not prices(sides["budget"]):
+        number = sides.pop("budget")
+        given["budget"] = None if number == () else number
     grid = {name: _values(name, value, data, recipe) for name, value in given.items() if _is_grid(value)}
     if not grid:
         raise ParameterError(
