@@ -72,7 +72,7 @@ def test_a_warning_through_a_library_points_at_the_users_line():
 
 
 def test_where_no_line_is_the_users_it_is_the_nearest_that_is_not_ours(monkeypatch):
-    monkeypatch.setattr(outside, "LIBRARIES", ("/", *outside.LIBRARIES))
+    monkeypatch.setattr(outside, "LIBRARIES", ("/", "<"))  # a worker of the tests is a string
     call = lambda: fs.Dataset.from_arrays(X, Y)  # noqa: E731
     assert line_of(call) == {(HERE, call.__code__.co_firstlineno)}
 
