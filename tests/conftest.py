@@ -15,12 +15,16 @@ from pathlib import Path
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from hypothesis import settings
 from pyomo.gdp import Disjunction
 
 from solvers import SolutionStatus
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.registry import SOLVERS, find
 from solvers.interfaces.runner import Runner, SolveOptions
+
+settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
+settings.load_profile("untimed")
 
 
 @pytest.hookimpl(tryfirst=True)

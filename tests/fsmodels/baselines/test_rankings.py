@@ -50,7 +50,6 @@ def left_over(values, labels):
     return left_over(values[values < cut], low) + left_over(values[values >= cut], high)
 
 
-@settings(deadline=None)
 @given(
     values=st.lists(st.integers(0, 8), min_size=2, max_size=40),
     seed=st.integers(0, 1000),
@@ -106,7 +105,7 @@ def test_relief_takes_few_values_for_numbers():
     np.testing.assert_allclose(relief(data)[list(data.features)], relief_in_loops(data.X, data.y, 10), atol=1e-12)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 1000))
 def test_relief_depends_neither_on_units_nor_on_orders_nor_on_the_sign_of_the_labels(seed):
     data, rng = drawn(40, 5, seed), np.random.default_rng(seed)

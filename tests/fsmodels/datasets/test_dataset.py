@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
@@ -140,7 +140,6 @@ def test_data_are_found_inside_an_installed_package_before_a_folder_beside_it(tm
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(X=matrix(), labels=st.sampled_from([("no", "yes"), (-1, 1), (0, 2), (1.5, 10.0)]))
 def test_what_is_written_is_what_is_read(X, labels, tmp_path_factory):
     path = tmp_path_factory.mktemp("round") / "trip.csv"
@@ -371,7 +370,6 @@ def test_constant_and_equal_columns_are_one_warning_that_names_them():
 # --- scaling --------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(X=matrix(), method=st.sampled_from(SCALINGS), later=st.sampled_from(SCALINGS), seed=st.integers(0, 99))
 def test_original_weights_give_the_same_decision_values(X, method, later, seed):
     data = quiet(X)
@@ -382,7 +380,6 @@ def test_original_weights_give_the_same_decision_values(X, method, later, seed):
     np.testing.assert_allclose(X @ w_original + b_original, scaled.X @ w + b, rtol=1e-9, atol=1e-9 * size)
 
 
-@settings(deadline=None)
 @given(X=matrix(), method=st.sampled_from(SCALINGS), earlier=st.sampled_from(SCALINGS))
 def test_constants_scale_other_data_as_they_scaled_their_own(X, method, earlier):
     data = quiet(X)
@@ -407,7 +404,6 @@ def test_each_scaling_does_what_it_says():
     np.testing.assert_array_equal(data.scaled("none").X, data.X)
 
 
-@settings(deadline=None)
 @given(
     value=st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda v: v == 0 or abs(v) > 1e-100),
     method=st.sampled_from(SCALINGS),
@@ -469,7 +465,6 @@ def test_weights_and_scaling_go_by_name():
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(positives=st.integers(10, 60), negatives=st.integers(10, 60), seed=st.integers(0, 99))
 def test_a_split_is_a_partition_with_the_classes_in_proportion(positives, negatives, seed):
     y = np.repeat([1, -1], [positives, negatives])

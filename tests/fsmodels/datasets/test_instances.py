@@ -68,7 +68,7 @@ def test_the_embedding_by_hand(tiny):
     assert (embedding.data.name, embedding.data.positive_label, embedding.data.negative_label) == ("tiny", 1, -1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     sigma=st.floats(0.05, 20),

@@ -87,7 +87,7 @@ def test_what_is_no_entry_changes_nothing(text, tmp_path):
     assert data.y.tolist() == [1, -1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     rows=st.lists(st.dictionaries(st.integers(0, 12), st.floats(-1e9, 1e9)), min_size=2, max_size=8),
     first=st.sampled_from([0, 1, 5]),
@@ -161,7 +161,7 @@ def test_a_remark_names_a_few_columns_and_counts_them(tmp_path):
     assert 'Equal columns, of which one is enough: "x1" = "x2".' in message
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.sampled_from([0.0, 1.0, -1.0, 2.0]), min_size=3, max_size=3), min_size=1, max_size=12))
 def test_sparse_data_have_the_remarks_of_dense_data(columns):
     X = np.array(columns).T

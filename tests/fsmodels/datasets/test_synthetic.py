@@ -13,7 +13,6 @@ from fsmodels.datasets.synthetic.peleg_meir import weston
 from fsmodels.errors import ParameterError
 
 
-@settings(deadline=None)
 @given(n=st.integers(1, 30), samples=st.integers(2, 60), seed=st.integers(0, 10**6), data=st.data())
 def test_parts_share_one_hyperplane_and_have_no_noise(n, samples, seed, data):
     relevant = data.draw(st.integers(1, n))
@@ -244,7 +243,7 @@ def test_ndcc_centres_by_hand():
     assert clusters.test.name == "ndcc-n10-d3-k2/test"
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(k=st.integers(1, 6), noise=st.integers(0, 3), samples=st.integers(2, 40), seed=st.integers(0, 10**6))
 def test_ndcc_classes_are_those_of_the_nearest_centre(k, noise, samples, seed):
     clusters = ndcc(samples, k + noise, k, n_validation=samples + 1, n_test=samples + 2, seed=seed)

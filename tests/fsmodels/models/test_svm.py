@@ -155,7 +155,7 @@ def test_one_norm_svm_equals_linprog(solver, make_data, need):
     assert result.objective == pytest.approx(linprog_value(data, 0.7), rel=1e-5)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 1000), C=st.sampled_from([0.05, 1.0, 20.0]))
 def test_one_norm_svm_equals_linprog_on_any_data(seed, C, make_data):
     data = make_data(12, 3, seed=seed)

@@ -62,7 +62,7 @@ def pounced(m):
 # ------------------------------------------------------------------------------------------------- linear programs
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_random_lps_match_highs_in_value_and_multipliers(seed):
     rng = np.random.default_rng(seed)
@@ -646,7 +646,7 @@ def test_fixings_beyond_quadratic_are_folded_and_noticed():
         solver.solve(m)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["fix0", "fix", "free", "bound", "row", "cost"])), max_size=6)
 )
@@ -698,7 +698,7 @@ def test_a_model_that_only_refers_to_anothers_components():
 # ------------------------------------------------------------------------------------------------------- properties
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from(["matrix", "squares"]))
 def test_random_qps_with_fixed_variables_satisfy_the_optimality_conditions(seed, maximise, form):
     rng = np.random.default_rng(seed)
@@ -728,7 +728,7 @@ def test_random_qps_with_fixed_variables_satisfy_the_optimality_conditions(seed,
     assert np.abs(y * (A @ point - b)).max() < 1e-6
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(1, 6), st.integers(0, 6), st.integers(0, 10**6))
 def test_a_factor_exists_exactly_for_semidefinite_matrices(n, rank, seed):
     rng = np.random.default_rng(seed)

@@ -91,13 +91,13 @@ NUMBERS = st.integers(-4, 4).map(float) | st.floats(-1e3, 1e3).map(lambda x: 0.0
 WEIGHTS = st.lists(NUMBERS, min_size=1, max_size=8).map(np.array)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(WEIGHTS, st.integers(1, 9))
 def test_the_point_is_in_d_and_attains_the_value(w, budget):
     assert_attained(w, budget, *half_norm(w, budget))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(WEIGHTS, st.integers(1, 9), st.data())
 def test_no_other_point_of_d_is_better(w, budget, data):
     raw = np.array(data.draw(st.lists(st.floats(1e-3, 1.0), min_size=len(w), max_size=len(w))))
@@ -105,7 +105,7 @@ def test_no_other_point_of_d_is_better(w, budget, data):
     assert half_norm(w, budget)[0] <= 0.5 * (w**2 / d).sum() * (1 + 1e-9)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(WEIGHTS, st.integers(1, 9), st.data())
 def test_fenchel_young(w, budget, data):
     c = np.array(data.draw(st.lists(NUMBERS, min_size=len(w), max_size=len(w))))
@@ -113,7 +113,7 @@ def test_fenchel_young(w, budget, data):
     assert c @ w <= value + half_conjugate(c, budget) + 1e-9 * (1 + value)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(WEIGHTS, st.integers(1, 9))
 @example(np.array([1.0, 128.0, 128.0, 128.0, 127.00001]), 4)  # ties, whose values differ by less than rounding
 def test_equality_at_the_gradient(w, budget):
@@ -123,7 +123,7 @@ def test_equality_at_the_gradient(w, budget):
     assert half_conjugate(gradient, budget) == pytest.approx(value, rel=1e-9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(WEIGHTS, st.integers(1, 9), st.randoms(use_true_random=False), st.sampled_from([1e-6, -0.5, 3.0, 1e6]))
 def test_order_sign_and_size(w, budget, random, factor):
     value, order = half_norm(w, budget)[0], list(range(len(w)))

@@ -160,7 +160,7 @@ def test_order_and_labels_do_not_matter(form, data, enumerated):
         assert sorted(result.selected) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10_000),
     rows=st.integers(2, 12),

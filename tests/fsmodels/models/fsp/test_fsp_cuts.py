@@ -115,7 +115,7 @@ def linear_rows(model):
     return LinearRows.of(parts.subproblem_rows, model.structure.variables(), parts.subproblem_terms, parts.sign)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), scale=st.sampled_from([1e-3, 0.3, 1.0, 30.0]), noise=st.booleans())
 def test_any_multipliers_give_a_valid_cut(seed, scale, noise, build_once, truth_once):
     rng = np.random.default_rng(seed)

@@ -138,7 +138,7 @@ def test_optimum_by_enumeration(rows, n, most, C, sides, form):
     assert_incumbent(model, result)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1),
     shape=st.sampled_from([(25, 5), (5, 6), (40, 4)]),

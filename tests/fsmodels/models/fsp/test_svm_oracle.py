@@ -307,7 +307,7 @@ def test_bad_parameters_stop_at_the_door(arguments, text):
         SvmOracle([[1.0], [2.0]], [1, -1], 1).solve(*arguments)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_every_small_problem_is_certified(data):
     rows, n = data.draw(st.integers(2, 9), "rows"), data.draw(st.integers(1, 6), "n")

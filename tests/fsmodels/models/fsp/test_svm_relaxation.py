@@ -151,7 +151,7 @@ def test_the_form_without_rows_gives_the_same(make_data):
     np.testing.assert_array_equal(one.point, other.point)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     shape=st.sampled_from([(40, 6), (25, 9), (8, 20), (5, 3)]),

@@ -57,7 +57,7 @@ def some(request, make_data):
 SIZES = st.floats(1e-6, 10) | st.just(0.0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     arrays(float, 5, elements=st.floats(-5, 5)),
     arrays(float, 5, elements=SIZES),

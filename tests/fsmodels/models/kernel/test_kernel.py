@@ -79,7 +79,7 @@ def test_the_smoothed_hinge_by_its_cases():
     assert hinge_curvature(m, 0.25) == pytest.approx([0, 0, 0, 2, 0, 0])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     name=st.sampled_from(sorted(KERNELS)),
     seed=st.integers(0, 10_000),

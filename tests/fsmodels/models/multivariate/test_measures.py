@@ -146,7 +146,7 @@ def test_the_most_violated_pairs_by_trying_all(kind):
         assert worst.labelling is worst.table is None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_no_labelling_is_worse(data):
     name = data.draw(st.sampled_from(LABELLINGS))
