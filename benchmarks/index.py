@@ -1,0 +1,87 @@
+"""Write results/README.md: every table and figure of the five papers, its page, how much is there, the command.
+
+    python benchmarks/index.py
+
+Which part of a page a row is about stands here; how much of it is done is read from the page's JSON.
+"""
+
+import json
+from dataclasses import dataclass
+
+import report
+from log import RESULTS
+
+
+@dataclass(frozen=True)
+class Row:
+    """A table or figure of a paper: its page, the heading there, the part of the page that says how much is done."""
+
+    paper: str
+    what: str
+    page: str | None = None
+    heading: str = ""
+    part: str = ""
+    impossible: str = ""  # why
+
+    def state(self):
+        """Return "done", "partial: how much" or "impossible: why", and the command that (re)makes it."""
+        if self.impossible:
+            return f"impossible: {self.impossible}", ""
+        part = json.loads((RESULTS / f"{self.page}.json").read_text()).get("parts", {}).get(self.part)
+        if part is None:
+            return "partial: not counted", ""
+        done, of = part["done"], part["of"]
+        return "done" if done >= of else f"partial: {done} of {of} fits", f"`{part['command']}`"
+
+    def link(self):
+        """Return the link to the heading on the page."""
+        return f"[{self.page}]({self.page}.md#{anchor(self.heading)})" if self.page else "none"
+
+
+def anchor(heading):
+    """Return the anchor that GitHub and MyST give to a heading."""
+    kept = "".join(c for c in heading.lower() if c.isalnum() or c in " -_")
+    return kept.replace(" ", "-")
+
+
+AYTUG, BRADLEY, PELEG = "Aytug 2015", "Bradley, Mangasarian, Street 1998", "Peleg, Meir 2005"
+MAO, TAYAL = "Mao, Tsang 2013", "Tayal, Coleman, Li"
+
+ROWS = []
+
+QUESTIONS = [  # what the papers do not ask: the question, its page
+    ("What do small selections err on new data, beside RFE, l1, forward selection and abess?", "first_page_small"),
+    ("How fast is exact selection proven, beside SCIP and Gurobi?", "fsp_exact"),
+    ("And on real tables, beside all supports?", "fsp_real_part"),
+    ("Beside El0ps, and on the instances of Bertsimas, Pauphilet and Van Parys?", "sparse_rivals"),
+    ("How fast is the subproblem at one support?", "sub_oracle"),
+    ("GMEB with a budget, beside scip?", "gmeb_rows_small"),
+    ("Benders on models that are not ours?", "foreign_models"),
+    ("Quadratic rows by cutting planes?", "kelley_quadratic"),
+    ("A million features?", "multivariate_scale"),
+]
+
+
+def text():
+    """Return the index."""
+    rows = [[row.paper, row.what, row.link(), *row.state()] for row in ROWS]
+    asked = [[question, f"[{page}]({page}.md)"] for question, page in QUESTIONS]
+    return (
+        "\n\n".join(
+            [
+                "# Results",
+                "Every table and figure of the five papers beside ours. Each page begins with its answer; its tables are "
+                "drawn from the log of the run, packed in `logs/`, so that a run that was stopped goes on anywhere.",
+                "## The papers",
+                report.table(["paper", "table or figure", "page", "state", "command"], rows),
+                "## Our own questions",
+                report.table(["question", "page"], asked),
+            ]
+        )
+        + "\n"
+    )
+
+
+if __name__ == "__main__":
+    (RESULTS / "README.md").write_text(text())
+    print(f"Written: {RESULTS / 'README.md'}")
