@@ -70,8 +70,8 @@ def text():
         "\n\n".join(
             [
                 "# Results",
-                "Every table and figure of the five papers beside ours. Each page begins with its answer; its tables are "
-                "drawn from the log of the run, packed in `logs/`, so that a run that was stopped goes on anywhere.",
+                "Every table and figure of the five papers beside ours. Each page begins with its answer; its "
+                "tables are drawn from the log of the run, packed in `logs/`, so that a run that was stopped goes on anywhere.",
                 "## The papers",
                 report.table(["paper", "table or figure", "page", "state", "command"], rows),
                 "## Our own questions",

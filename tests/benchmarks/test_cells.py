@@ -32,11 +32,11 @@ def test_differences_are_of_pairs_that_both_have():
 def test_a_page_says_first_what_is_missing_and_then_its_answer(tmp_path):
     page = Page("tried", "Title", fits=FITS)
     page.answer("One. Two.")
-    page.part("table 1", 2, 3, "python benchmarks/tried.py --full")
+    page.part("table 1", 2, 3, "make tables")
     page.section("Table 1", "Errors.")
     page.table(["method", "error"], [["FSV", Cell("fits", "test.error", "{mean:.2f}", {"method": "FSV"})]])
     page.write({"seed": 0}, tmp_path)
-    lines = (tmp_path / "tried.md").read_text().splitlines()
-    assert lines[2] == "Not finished: table 1 has 2 of 3; `python benchmarks/tried.py --full` goes on."
+    lines = (tmp_path / page.name).with_suffix(".md").read_text().splitlines()
+    assert lines[2] == "Not finished: table 1 has 2 of 3; `make tables` goes on."
     assert lines[4] == "One. Two."
     assert lines[6] == "## Table 1"
