@@ -71,7 +71,7 @@ def text():
             [
                 "# Results",
                 "Every table and figure of the five papers beside ours. Each page begins with its answer; its "
-                "tables are drawn from the log of the run, packed in `logs/`, so that a run that was stopped goes on anywhere.",
+                "tables are drawn from the log of the run, packed in `logs/`, with which a stopped run goes on.",
                 "## The papers",
                 report.table(["paper", "table or figure", "page", "state", "command"], rows),
                 "## Our own questions",
