@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from fsmodels.models.fsp.oracle.fast import fast
 
 EPSILON = float(np.finfo(float).eps)
 HALVINGS = 50  # of the interval that holds the best b
-SUMS = {"reassoc", "contract", "arcp", "nsz"}  # in any order; nan and inf stay what they are
-FAST = {"cache": True, "fastmath": SUMS, "error_model": "numpy"}
 
 
-@njit(**FAST)
+@fast
 def _repaired(rows, y, C, alpha, squared, free_b):
     """Return alpha within [0, C] (squared loss: at least 0), with y'alpha = 0 if b is free; its sum, v of all rows.
 
@@ -46,7 +45,7 @@ def _repaired(rows, y, C, alpha, squared, free_b):
     return alpha, total, curved, v
 
 
-@njit(**FAST)
+@fast
 def relaxed(rows, which, where, y, C, cost, matrix, sides, equal, lower, upper, alpha, theta, squared, free_b):
     """Return the bound of ``JointProblem.proven``, alpha as it is used, the reduced costs, and v of all ``rows``."""
     m, R = cost.size, sides.size
@@ -84,7 +83,7 @@ def relaxed(rows, which, where, y, C, cost, matrix, sides, equal, lower, upper, 
     return bound + at_fixed - held_half - rounding * lost, alpha, reduced, v
 
 
-@njit(**FAST)
+@fast
 def supported(rows, which, sigma, y, C, alpha, w, squared, free_b):
     """Return of SUB at sigma > 0 (k,): value at w and its best b, that b, bound, alpha as it is used, v of all rows.
 
@@ -119,7 +118,7 @@ def supported(rows, which, sigma, y, C, alpha, w, squared, free_b):
     return value, b, bound, alpha, v
 
 
-@njit(**FAST)
+@fast
 def _best_b(y, C, images):
     """Return the middle of the best b, by halving: they lie between the kinks where the sums of C pass class +1's."""
     low, high, rank, close = math.inf, -math.inf, 0.0, 0.0
@@ -151,7 +150,7 @@ def _best_b(y, C, images):
     return left if below > rank + close else 0.5 * (left + right)
 
 
-@njit(**FAST)
+@fast
 def _best_squared_b(y, C, images):
     """Return the best b with the squared loss: the mean kink of those with a slack there, by Newton within brackets."""
     low, high = -math.inf, math.inf  # the kinks of class +1 end, those of class -1 begin

@@ -15,9 +15,9 @@ import math
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
 from fsmodels.models.fsp.oracle import certified
+from fsmodels.models.fsp.oracle.fast import fast
 
 STARTS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)  # share of the way from lower to upper
 PATIENCE, TO_BOUNDARY = 12, 0.995
@@ -30,8 +30,6 @@ LARGER = 10.0  # as in ``iterates``
 LOOPS = 20_000_000  # multiplications up to which the product below is faster than BLAS, twice and more
 
 GOING, DONE, STUCK = 0, 1, 2  # how a call ended
-SUMS = {"reassoc", "contract", "arcp", "nsz"}  # in any order; nan and inf stay what they are
-FAST = {"cache": True, "fastmath": SUMS, "error_model": "numpy"}
 
 
 def ready():
@@ -48,7 +46,7 @@ def _ready(function):
     return any(index.stat().st_mtime >= written for index in kept)
 
 
-@njit(**FAST)
+@fast
 def _factor(N):
     """Cholesky in place, lower; False where N is not positive definite."""
     n = N.shape[0]
@@ -71,7 +69,7 @@ def _factor(N):
     return True
 
 
-@njit(**FAST)
+@fast
 def _solve(N, right):
     """Solve with the factor, in place."""
     n = N.shape[0]
@@ -87,7 +85,7 @@ def _solve(N, right):
             right[k] -= s * N[i, k]
 
 
-@njit(**FAST)
+@fast
 def _small(T, right):
     """Solve a small dense system in place by elimination; False where it is singular."""
     n = T.shape[0]
@@ -116,7 +114,7 @@ def _small(T, right):
     return True
 
 
-@njit(**FAST)
+@fast
 def _into(Z, a, out):
     """Out = Z a, of shape (k,)."""
     for j in range(Z.shape[0]):
@@ -127,7 +125,7 @@ def _into(Z, a, out):
         out[j] = s
 
 
-@njit(**FAST)
+@fast
 def _back(Z, w, out):
     """Out = Z' w, of shape (l,)."""
     for i in range(out.size):
@@ -140,7 +138,7 @@ def _back(Z, w, out):
                 out[i] += x * row[i]
 
 
-@njit(**FAST)
+@fast
 def _square(S, N):
     """Set the lower triangle of N to S S': two rows by two at a time, whose sums stay in registers."""
     n, l = S.shape
@@ -162,7 +160,7 @@ def _square(S, N):
         _into(S, S[n - 1], N[n - 1])
 
 
-@njit(**FAST)
+@fast
 def advance(
     Z, y, need, C, A, G, on_b, b, inequalities, cost, low, up, of, sigmas, held, fixed_v, constants, least, largest,
     lows, ups, squared, P, Q, sigma, w, v_all, short, numbers, accuracy, enough, most,
@@ -499,7 +497,7 @@ def advance(
     return GOING
 
 
-@njit(**FAST)
+@fast
 def _offset(scores, y, C):
     """Return nearly the best b for given scores, where the C of the kinks below it add up to that of class +1."""
     low, high, rank = math.inf, -math.inf, 0.0
@@ -551,7 +549,7 @@ def node(
         numbers[1] = own
 
 
-@njit(**FAST)
+@fast
 def _prepared(
     all_Z, which, where, all_y, all_C, cost, matrix, sides, equalities, lower, upper, kept, at_bound, guess, start,
     all_need, weights, offsets, prices, least, largest, all_shift, squared,
@@ -769,7 +767,7 @@ def _prepared(
     return problem, (P, Q, sigma, w, v, short), numbers, free, stays
 
 
-@njit(**FAST)
+@fast
 def _finished(
     all_Z, which, shift, all_C, all_need, prices, rows, lower, kept, at_bound, free, stays, problem, iterates, numbers,
     squared,

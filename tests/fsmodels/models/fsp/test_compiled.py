@@ -2,6 +2,10 @@
 
 import itertools
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -170,3 +174,20 @@ def test_prices_of_samples_are_refused_where_they_are_no_prices():
         SvmOracle(X, y, np.ones(9))
     with pytest.raises(ParameterError, match="above 0"):
         SvmOracle(X, y, np.append(np.ones(9), 0.0))
+
+
+def kept(**environment):
+    """Return where a fresh interpreter keeps what it compiles."""
+    asked = "from fsmodels.models.fsp.oracle import compiled, certified; print(compiled.advance.stats.cache_path)"
+    tree = str(Path(fs.__file__).resolve().parents[1])
+    environment = {**os.environ, "PYTHONPATH": tree, **environment}
+    done = subprocess.run([sys.executable, "-c", asked], env=environment, capture_output=True, text=True, check=True)
+    return Path(done.stdout.strip())
+
+
+def test_nothing_compiled_is_left_in_the_package(tmp_path):
+    assert Path(fs.__file__).resolve().parent not in kept(NUMBA_CACHE_DIR="", HOME=str(tmp_path)).parents
+
+
+def test_the_user_says_where_it_is_kept(tmp_path):
+    assert tmp_path in kept(NUMBA_CACHE_DIR=str(tmp_path)).parents
