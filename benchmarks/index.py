@@ -2,10 +2,11 @@
 
     python benchmarks/index.py
 
-Which part of a page a row is about stands here; how much of it is done is read from the page's JSON.
+Which part of a page a row is about stands here; how much of it is done, and the page's answer, are read from its JSON.
 """
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 
 import report
@@ -27,11 +28,11 @@ class Row:
         """Return "done", "partial: how much" or "impossible: why", and the command that (re)makes it."""
         if self.impossible:
             return f"impossible: {self.impossible}", ""
-        part = json.loads((RESULTS / f"{self.page}.json").read_text()).get("parts", {}).get(self.part)
+        part = about(self.page).get("parts", {}).get(self.part)
         if part is None:
             return "partial: not counted", ""
         done, of = part["done"], part["of"]
-        return "done" if done >= of else f"partial: {done} of {of} fits", f"`{part['command']}`"
+        return "done" if done >= of else f"partial: {done} of {of} tasks", f"`{part['command']}`"
 
     def link(self):
         """Return the link to the heading on the page."""
@@ -62,24 +63,40 @@ QUESTIONS = [  # what the papers do not ask: the question, its page
 ]
 
 
+def about(page):
+    """Return what the JSON file of a page says."""
+    return json.loads((RESULTS / f"{page}.json").read_text())
+
+
+def answer(page):
+    """Return the page's answer after a link to the page."""
+    return f"[{page}]({page}.md): {about(page).get('answer', 'no answer yet')}"
+
+
+def summary():
+    """Return how many rows are done, partial and impossible."""
+    states = Counter(row.state()[0].split(":")[0] for row in ROWS)
+    counts = [f"{states[state]} {state}" for state in ("done", "partial", "impossible")]
+    return f"Of {len(ROWS)} tables and figures {counts[0]}, {counts[1]}, {counts[2]}."
+
+
 def text():
     """Return the index."""
-    rows = [[row.paper, row.what, row.link(), *row.state()] for row in ROWS]
-    asked = [[question, f"[{page}]({page}.md)"] for question, page in QUESTIONS]
-    return (
-        "\n\n".join(
-            [
-                "# Results",
-                "Every table and figure of the five papers beside ours. Each page begins with its answer; its "
-                "tables are drawn from the log of the run, packed in `logs/`, with which a stopped run goes on.",
-                "## The papers",
-                report.table(["paper", "table or figure", "page", "state", "command"], rows),
-                "## Our own questions",
-                report.table(["question", "page"], asked),
-            ]
-        )
-        + "\n"
-    )
+    told = [
+        "# Results",
+        "Every table and figure of the five papers beside ours. Each page begins with its answer, which stands here "
+        "too; its numbers are drawn from the log of the run, packed in `logs/`, with which a stopped run goes on.",
+        summary(),
+    ]
+    for paper in dict.fromkeys(row.paper for row in ROWS):
+        rows = [row for row in ROWS if row.paper == paper]
+        pages = dict.fromkeys(row.page for row in rows if row.page)
+        shown = [[row.what, row.link(), *row.state()] for row in rows]
+        told += [f"## {paper}", "\n".join(f"- {answer(page)}" for page in pages)]
+        told += [report.table(["table or figure", "page", "state", "command"], shown)]
+    told.append("## What the papers do not ask")
+    told.append("\n".join(f"- **{question}** {answer(page)}" for question, page in QUESTIONS))
+    return "\n\n".join(told) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,60 +1,118 @@
 """The finished tasks of a benchmark: plain lines while a run goes on, packed in the repository when it ends.
 
 A run that was stopped, here or on another machine, goes on where it was: what is in the log is not computed again.
+Before the first task of a process stands a line on its run: when, where, with which versions.
 """
 
 import argparse
+import contextlib
 import json
 import lzma
 import os
 import time
 from pathlib import Path
 
+import report
+
+try:
+    import fcntl
+except ImportError:  # Windows: one process at a time
+    fcntl = None
+
 RESULTS = Path(__file__).resolve().parent / "results"
+LOGS = RESULTS / "logs"
+_BEGUN = set()  # the logs that this process has told of its run
 
 
 class Log:
     """One JSON text for each finished task, in ``results/logs/NAME.jsonl.xz`` and, not packed yet, ``NAME.jsonl``."""
 
-    def __init__(self, name, folder=RESULTS / "logs"):
+    def __init__(self, name, folder=LOGS):
         self.packed = Path(folder) / f"{name}.jsonl.xz"
         self.plain = Path(folder) / f"{name}.jsonl"
 
-    def entries(self):
-        """Return the entries, oldest first; a line cut off by a kill is dropped."""
-        texts = []
-        if self.packed.exists():
-            texts += lzma.decompress(self.packed.read_bytes()).decode().splitlines()
-        if self.plain.exists():
-            texts += self.plain.read_text().splitlines()
-        return [entry for text in texts if (entry := _parsed(text)) is not None]
+    def entries(self, *key):
+        """Return the entries, oldest first; with a key, fields that tell tasks apart, the last of each task alone."""
+        entries = [line for line in self.lines() if not _is_run(line)]
+        return list({tuple(_hashable(e.get(field)) for field in key): e for e in entries}.values()) if key else entries
 
     def done(self, *fields):
         """Return the values of these fields in every entry, as tuples: what a run need not do again."""
         return {tuple(_hashable(entry.get(field)) for field in fields) for entry in self.entries()}
 
+    def begin(self, facts):
+        """Tell of the run of this process, once: its machine, versions, limits."""
+        if self.plain not in _BEGUN:
+            _BEGUN.add(self.plain)
+            self._append({"run": facts})
+
     def add(self, entry):
         """Append one entry; it is on the disk when this returns."""
-        self.plain.parent.mkdir(parents=True, exist_ok=True)
-        with self.plain.open("ab+") as file:
-            if file.tell() and not _ends_a_line(file):
-                file.write(b"\n")  # the line that a kill has cut off stays apart
-            file.write(json.dumps(entry).encode() + b"\n")
+        self.begin(report.about(*report.PACKAGES))
+        self._append(entry)
 
     def pack(self):
         """Put all entries into the packed file, which belongs into the repository."""
-        if not self.plain.exists():
-            return
-        text = "".join(json.dumps(entry) + "\n" for entry in self.entries())
-        partial = self.packed.with_suffix(".part")
-        partial.write_bytes(lzma.compress(text.encode(), preset=9))
-        os.replace(partial, self.packed)
-        self.plain.unlink()
+        with self._alone():
+            if not self.plain.exists():
+                return
+            text = "".join(json.dumps(line) + "\n" for line in self.lines())
+            partial = self.packed.with_suffix(".part")
+            partial.write_bytes(lzma.compress(text.encode(), preset=9))
+            os.replace(partial, self.packed)
+            self.plain.unlink()
 
     def clear(self):
         """Forget everything: the next run begins anew."""
         self.packed.unlink(missing_ok=True)
         self.plain.unlink(missing_ok=True)
+        self.forget()
+
+    def forget(self):
+        """Let the next entry tell of its run again, as that of another process does."""
+        _BEGUN.discard(self.plain)
+
+    def lines(self):
+        """Return entries and lines on runs; one cut off by a kill is dropped, one that is there twice comes once."""
+        texts = []
+        if self.packed.exists():
+            texts += lzma.decompress(self.packed.read_bytes()).decode().splitlines()
+        if self.plain.exists():
+            texts += self.plain.read_text().splitlines()
+        return [line for text in dict.fromkeys(texts) if (line := _parsed(text)) is not None]
+
+    def _append(self, line):
+        self.plain.parent.mkdir(parents=True, exist_ok=True)
+        with self._alone(), self.plain.open("ab+") as file:
+            if file.tell() and not _ends_a_line(file):
+                file.write(b"\n")  # the line that a kill has cut off stays apart
+            file.write(json.dumps(line).encode() + b"\n")
+
+    @contextlib.contextmanager
+    def _alone(self):
+        """Keep another process from adding what this one, packing, would delete."""
+        self.plain.parent.mkdir(parents=True, exist_ok=True)
+        with self.plain.with_suffix(".lock").open("w") as file:
+            if fcntl:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def told(*logs):
+    """Return what the runs in the logs say of themselves: each fact once, where they differ all that there are."""
+    lines = [(log, line) for log in logs for line in log.lines()]
+    runs = [line["run"] for _, line in lines if _is_run(line)]
+    if not runs:
+        return {}
+    begun, before = set(), 0
+    for log, line in lines:
+        begun |= {log} if _is_run(line) else set()
+        before += log not in begun
+    tasks = f"{len(lines) - len(runs)} tasks of {len(runs)} run{'s' * (len(runs) > 1)}"
+    facts = {"runs": tasks + (f", {before} of them without a word on its run" if before else "")}
+    for key in dict.fromkeys(key for run in runs for key in run):
+        facts[key] = _together(key, [run[key] for run in runs if key in run])
+    return facts
 
 
 def until(minutes, tasks):
@@ -80,6 +138,24 @@ def arguments(description):
     return parser
 
 
+def _is_run(line):
+    return set(line) == {"run"}
+
+
+def _together(key, values):
+    """Return one value for those of several runs."""
+    if key == "date":
+        return f"{min(values)} to {max(values)}" if len(set(values)) > 1 else values[0]
+    if all(isinstance(value, dict) for value in values):
+        names = dict.fromkeys(name for value in values for name in value)
+        return {name: _together(name, [value[name] for value in values if name in value]) for name in names}
+    different = list({json.dumps(value): value for value in values}.values())
+    if key.startswith("load") and len(different) > 1:
+        known = [value for value in different if value is not None]
+        return f"{min(known)} to {max(known)}"
+    return different[0] if len(different) == 1 else " or ".join(str(value) for value in different)
+
+
 def _parsed(text):
     try:
         return json.loads(text)
@@ -88,7 +164,7 @@ def _parsed(text):
 
 
 def _hashable(value):
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def _ends_a_line(file):

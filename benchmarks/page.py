@@ -1,6 +1,7 @@
 """A page of results: the answer first, every number of a table with the rule by which it comes from the records.
 
     page = Page("concave_tables", "Bradley, Mangasarian and Street 1998", fits=fits)
+    page.key("fits", "set", "method", "split")
     page.answer("FSV errs less than all features on both sets. It selects what the paper's does.")
     page.part("table 1", done=40, of=100, command="python benchmarks/concave_tables.py --full")
     page.section("Table 1: WPBC", "Per cent, mean and standard error over five divisions.")
@@ -9,17 +10,19 @@
     page.write(report.about("pyomo", seeds=[0, 1]))
 
 ``fits`` is a list of dictionaries and goes into the JSON file, as does the rule of every cell: a test takes some at
-random and computes them again.
+random and computes them again. A rule that could not match is an error: a field that no record has, a pair that two
+records share, on a finished page a value that no record has.
 """
 
 import json
 import math
 import statistics
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import report
-from log import RESULTS
+from log import RESULTS, Log, told
 
 NOTHING = "–"  # no record: the run has not come there, or the method does not do it
 
@@ -28,8 +31,9 @@ NOTHING = "–"  # no record: the run has not come there, or the method does not
 class Cell:
     """``form`` filled with statistics of ``value`` (dots lead inward: "test.f1") over the records that match ``where``.
 
-    ``form`` knows n, mean, sd, se (sd / sqrt(n)), median, least, most, total; se and sd are "?" for one value. With
-    ``minus``, another ``where``, the values are differences of pairs of records that are equal in the fields ``pair``.
+    ``form`` knows n, mean, sd, se (sd / sqrt(n)), gmean (geometric), median, least, most, total; what one value or none
+    above 0 does not have is "?". With ``minus``, another ``where``, the values are differences of pairs of records that
+    are equal in the fields ``pair``. True counts as 1: "{total:.0f} of {n}" tells how many.
     """
 
     records: str
@@ -40,6 +44,11 @@ class Cell:
     minus: dict | None = None
     pair: tuple = ()
 
+    def __post_init__(self):
+        """Refuse pairs without a difference and a difference without pairs."""
+        if bool(self.pair) != (self.minus is not None):
+            raise ValueError(f"{self}: minus and pair, the fields in which two records are a pair, go together")
+
     def text(self, data):
         """Return the cell as the page shows it."""
         values = self.values(data[self.records])
@@ -49,17 +58,40 @@ class Cell:
         """Return the values that it is about, unpaired ones and those that are None left out."""
         ours = self._matching(records, self.where)
         if self.minus is None:
-            return [self.times * value for value in ours.values()]
-        theirs = self._matching(records, self.minus)
+            return [self.times * value for _, value in ours]
+        ours, theirs = self._by_pair(ours), self._by_pair(self._matching(records, self.minus))
         return [self.times * (value - theirs[key]) for key, value in ours.items() if key in theirs]
 
+    def never(self, records):
+        """Return why it would be empty even on a finished page: what it asks for, which no record has; else None."""
+        for where in (self.where, self.minus or {}):
+            for name, wanted in where.items():
+                if not any(at(record, name) == wanted for record in records):
+                    return f'no record of {self.records} has {wanted!r} as "{name}"'
+        if self.minus is not None and not self.values(records):
+            sides = (self._matching(records, where) for where in (self.where, self.minus))
+            return f"no two records are a pair in {', '.join(self.pair)}" if all(sides) else None
+        return None
+
     def _matching(self, records, where):
-        found = {}
-        for index, record in enumerate(records):
-            value = at(record, self.value)
-            if value is not None and all(at(record, name) == wanted for name, wanted in where.items()):
-                found[tuple(str(at(record, name)) for name in self.pair) or index] = float(value)
-        return found
+        found = [record for record in records if all(at(record, name) == wanted for name, wanted in where.items())]
+        asked = [name for name, wanted in where.items() if wanted is not None] + [
+            *self.pair,
+            *[self.value] * bool(found),
+        ]
+        for name in asked:
+            if records and all(at(record, name) is None for record in records):
+                raise ValueError(f'{self}: no record of {self.records} has "{name}"')
+        return [(record, float(v)) for record in found if (v := at(record, self.value)) is not None]
+
+    def _by_pair(self, found):
+        by = {}
+        for record, value in found:
+            key = json.dumps([at(record, name) for name in self.pair])
+            if key in by:
+                raise ValueError(f"{self}: two records have {key} as {', '.join(self.pair)}")
+            by[key] = value
+        return by
 
 
 class Number(float):
@@ -77,6 +109,7 @@ def summary(values):
         "mean": statistics.fmean(values),
         "sd": sd,
         "se": sd / math.sqrt(n),
+        "gmean": statistics.geometric_mean(values) if min(values) > 0 else math.nan,
         "median": statistics.median(values),
         "least": min(values),
         "most": max(values),
@@ -97,12 +130,21 @@ class Page:
 
     def __init__(self, name, title, **records):
         self.name, self.title, self.records = name, title, records
-        self.parts, self.cells, self.body, self.tables = {}, [], [], 0
+        self.parts, self.cells, self.body, self.tables, self.keys = {}, [], [], 0, {}
         self.said = ""
 
     def answer(self, text):
-        """Say in two sentences what came out."""
+        """Say in two sentences what came out; the index shows them too."""
         self.said = text
+
+    def key(self, records, *fields):
+        """Say by which fields a record is known: no two may be equal in all of them."""
+        seen = Counter(json.dumps([at(record, name) for name in fields]) for record in self.records[records])
+        if twice := [key for key, times in seen.items() if times > 1]:
+            raise ValueError(
+                f"{self.name}: {len(twice)} of {records} are there twice by {', '.join(fields)}: {twice[0]}"
+            )
+        self.keys[records] = fields
 
     def part(self, name, done, of, command):
         """Say how much of a table or figure there is; the index reads it."""
@@ -117,45 +159,64 @@ class Page:
         self.body += paragraphs
 
     def table(self, header, rows):
-        """Add a table; the entries of rows are texts or cells."""
-        shown = []
-        for i, row in enumerate(rows):
-            texts = []
-            for j, entry in enumerate(row):
-                if isinstance(entry, Cell):
-                    said = entry.text(self.records)
-                    self.cells.append(
-                        {"table": self.tables, "row": i, "column": j, "text": said, "rule": asdict(entry)}
-                    )
-                    entry = said
-                texts.append(str(entry))
-            shown.append(texts)
+        """Add a table; an entry of a row is a text, a cell, or a list of both, which are joined."""
+        shown = [[self._entry(entry, i, j) for j, entry in enumerate(row)] for i, row in enumerate(rows)]
         self.tables += 1
-        self.body.append(report.table(header, shown))
+        self.body.append(report.table([_escaped(title) for title in header], shown))
+
+    def _entry(self, entry, i, j):
+        shown = ""
+        for part in entry if isinstance(entry, list) else [entry]:
+            said = _escaped(part.text(self.records) if isinstance(part, Cell) else part)
+            if isinstance(part, Cell):
+                place = {"table": self.tables, "row": i, "column": j, "start": len(shown)}
+                self.cells.append(place | {"text": said, "rule": asdict(part)})
+            shown += said
+        return shown
 
     def picture(self, path, caption):
         """Add a picture that lies beside the page."""
         self.body.append(f"![{caption}]({Path(path).name})")
 
-    def write(self, facts, folder=RESULTS, **more):
-        """Write NAME.md and NAME.json; ``more`` goes into the JSON alone."""
+    def write(self, facts, folder=RESULTS, logs=(), **more):
+        """Write NAME.md and NAME.json; ``more`` goes into the JSON alone.
+
+        What the log of the page's name, and those in ``logs``, say of their runs goes before ``facts``, which may be
+        those of another machine or day.
+        """
+        folder = Path(folder)
+        facts = facts | told(*(Log(name, folder / "logs") for name in dict.fromkeys([self.name, *logs])))
         open_parts = [
             f"{name} has {part['done']} of {part['of']}"
             for name, part in self.parts.items()
             if part["done"] < part["of"]
         ]
+        for cell in self.cells:
+            rule = Cell(**cell["rule"])
+            if not open_parts and cell["text"] == NOTHING and (why := rule.never(self.records[rule.records])):
+                raise ValueError(f"{rule}: {why}; what is never there is written as a text")
         commands = dict.fromkeys(part["command"] for part in self.parts.values() if part["done"] < part["of"])
         head = [f"# {self.title}"]
         if open_parts:
             going_on = ", ".join(f"`{command}`" for command in commands)
             head.append(f"Not finished: {', '.join(open_parts)}; {going_on} goes on.")
-        listed = "\n".join(f"- {key}: {value}" for key, value in facts.items())
+        listed = "\n".join(f"- {key}: {_plain(value)}" for key, value in facts.items())
         text = "\n\n".join([*head, self.said, *self.body, "## The run", listed]) + "\n"
-        folder = Path(folder)
-        data = {"about": facts, "parts": self.parts, "cells": self.cells, **more, **self.records}
-        (folder / f"{self.name}.json").write_text(_compact(data))
+        data = {"about": facts, "title": self.title, "answer": self.said, "parts": self.parts, "keys": self.keys}
+        (folder / f"{self.name}.json").write_text(_compact({**data, "cells": self.cells, **more, **self.records}))
         (folder / f"{self.name}.md").write_text(text)
         print(f"Written: {folder / self.name}.md and .json")
+
+
+def _escaped(text):
+    return str(text).replace("|", "\\|")
+
+
+def _plain(value):
+    """Return a fact as one reads it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(inner)}" for name, inner in value.items() if inner is not None) or "not set"
+    return ", ".join(map(_plain, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _compact(data):
@@ -163,9 +224,9 @@ def _compact(data):
     parts = []
     for key, value in data.items():
         if isinstance(value, list):
-            lines = ",\n".join("  " + json.dumps(entry) for entry in value)
+            lines = ",\n".join("  " + json.dumps(entry, allow_nan=False) for entry in value)
             value = f"[\n{lines}\n ]" if value else "[]"
         else:
-            value = json.dumps(value)
+            value = json.dumps(value, allow_nan=False)
         parts.append(f" {json.dumps(key)}: {value}")
     return "{\n" + ",\n".join(parts) + "\n}\n"

@@ -1,5 +1,10 @@
 """A cell of a page is the statistic of its records that it names."""
 
+import json
+
+import pytest
+import report
+from log import Log
 from page import Cell, Page
 
 FITS = [
@@ -40,3 +45,84 @@ def test_a_page_says_first_what_is_missing_and_then_its_answer(tmp_path):
     assert lines[2] == "Not finished: table 1 has 2 of 3; `make tables` goes on."
     assert lines[4] == "One. Two."
     assert lines[6] == "## Table 1"
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        Cell("fits", "error", "{mean}", {"method": "FSV"}),
+        Cell("fits", "test.error", "{mean}", {"metod": "FSV"}),
+        Cell("fits", "test.error", "{mean}", {"method": "FSV"}, minus={"method": "SVM"}, pair=("fold",)),
+    ],
+)
+def test_a_field_that_no_record_has_is_an_error_and_no_dash(cell):
+    with pytest.raises(ValueError, match="no record of fits has"):
+        cell.text({"fits": FITS})
+
+
+def test_what_is_to_come_is_a_dash():
+    assert Cell("fits", "test.error", "{mean}", {"method": "FSB"}).text({"fits": FITS}) == "–"
+    assert Cell("fits", "test.error", "{mean}", {"method": "FSB"}).text({"fits": []}) == "–"
+
+
+def test_two_records_of_one_pair_are_an_error():
+    cell = Cell("fits", "test.error", "{mean}", {"method": "FSV"}, minus={"method": "SVM"}, pair=("split",))
+    with pytest.raises(ValueError, match="two records have"):
+        cell.text({"fits": [*FITS, {"method": "SVM", "split": 1, "test": {"error": 0.1}}]})
+
+
+def test_pair_and_minus_go_together():
+    for half in ({"pair": ("split",)}, {"minus": {"method": "SVM"}}):
+        with pytest.raises(ValueError, match="go together"):
+            Cell("fits", "test.error", "{mean}", **half)
+
+
+def page_of(cell, done=1):
+    page = Page("tried", "Title", fits=FITS)
+    page.answer("One. Two.")
+    page.part("table 1", done, 1, "make tables")
+    page.table(["error"], [[cell]])
+    return page
+
+
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        (Cell("fits", "test.error", "{mean}", {"method": "FVS"}), "'FVS' as"),
+        (Cell("fits", "test.error", "{mean}", {"split": 0}, minus={"split": 2}, pair=("method",)), "are a pair"),
+    ],
+)
+def test_a_finished_page_has_no_cell_that_nothing_could_fill(cell, why, tmp_path):
+    page_of(cell, done=0).write({}, tmp_path)
+    with pytest.raises(ValueError, match=why):
+        page_of(cell).write({}, tmp_path)
+
+
+def test_a_record_that_is_there_twice_is_an_error():
+    page = Page("tried", "Title", fits=[*FITS, FITS[0]])
+    with pytest.raises(ValueError, match="twice by method, split"):
+        page.key("fits", "method", "split")
+
+
+def test_several_cells_of_one_entry_are_each_found_again(tmp_path):
+    cells = [Cell("fits", "test.error", "{mean:.0%}", {"method": name}) for name in ("FSV", "SVM")]
+    page_of([cells[0], " / ", cells[1], " |w|"]).write({}, tmp_path)
+    shown = (tmp_path / "tried.md").read_text().splitlines()[6]
+    assert shown == r"| 50% / 50% \|w\| |"
+    places = [(cell["start"], cell["text"]) for cell in json.loads((tmp_path / "tried.json").read_text())["cells"]]
+    assert places == [(0, "50%"), (6, "50%")]
+
+
+def test_a_page_of_runs_on_two_machines_names_both(tmp_path):
+    log = Log("tried", tmp_path / "logs")
+    for day, machine in ((20, "slow"), (21, "fast")):
+        log.begin({"date": f"2026-11-{day}", "machine": machine, "versions": {"numpy": "2.0"}, "gap": 1e-4})
+        log.add({"split": day})
+        log.pack()
+        log.forget()  # as another process does
+    page_of(Cell("fits", "test.error", "{mean}", {"method": "FSV"})).write(report.about(), tmp_path)
+    facts = (tmp_path / "tried.md").read_text().split("## The run")[1]
+    for line in ("- runs: 2 tasks of 2 runs", "- date: 2026-11-20 to 2026-11-21", "- machine: slow or fast"):
+        assert line in facts
+    assert "- versions: numpy 2.0" in facts
+    assert "- gap: 0.0001" in facts

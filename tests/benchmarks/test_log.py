@@ -1,6 +1,8 @@
 """The log of a benchmark loses nothing that was finished, whenever the run is stopped."""
 
-from log import Log, until
+import json
+
+from log import Log, told, until
 
 
 def test_packed_and_plain_entries_are_one_log(tmp_path):
@@ -34,3 +36,44 @@ def test_a_cleared_log_is_empty(tmp_path):
 def test_no_task_begins_after_the_time(tmp_path):
     assert list(until(0, [1, 2, 3])) == []
     assert list(until(None, [1, 2, 3])) == [1, 2, 3]
+
+
+def test_a_key_keeps_the_last_entry_of_a_task(tmp_path):
+    log = Log("runs", tmp_path)
+    for error in (0.25, 0.5):
+        log.add({"split": [0, 1], "error": error})
+    assert log.entries("split") == [{"split": [0, 1], "error": 0.5}]
+    assert len(log.entries()) == 2
+
+
+def test_a_run_tells_of_itself_once_and_is_no_entry(tmp_path):
+    log = Log("runs", tmp_path)
+    log.add({"split": 0})
+    Log("runs", tmp_path).add({"split": 1})
+    assert [list(line) for line in log.lines()] == [["run"], ["split"], ["split"]]
+    assert told(log)["runs"] == "2 tasks of 1 run"
+
+
+def test_tasks_from_before_runs_were_noted_are_counted(tmp_path):
+    log = Log("runs", tmp_path)
+    log.plain.write_text('{"split": 0}\n')
+    assert told(log) == {}
+    log.begin({"load average": 0.5, "versions": {"numpy": "2.0"}})
+    log.forget()
+    log.begin({"load average": 1.5, "versions": {"numpy": "2.1", "scipy": "1.0"}})
+    log.add({"split": 1})
+    assert told(log) == {
+        "runs": "2 tasks of 2 runs, 1 of them without a word on its run",
+        "load average": "0.5 to 1.5",
+        "versions": {"numpy": "2.0 or 2.1", "scipy": "1.0"},
+    }
+
+
+def test_a_pack_that_was_killed_before_its_end_doubles_nothing(tmp_path):
+    log = Log("runs", tmp_path)
+    log.add({"split": 0})
+    plain = log.plain.read_bytes()
+    log.pack()
+    log.plain.write_bytes(plain)
+    assert log.entries() == [{"split": 0}]
+    assert json.loads(plain.splitlines()[-1]) == {"split": 0}

@@ -10,13 +10,15 @@ import pytest
 from log import RESULTS
 
 PAGES = [path.stem for path in sorted(RESULTS.glob("*.json")) if "parts" in json.loads(path.read_text())]
+NUMBER = r"([-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?%?|\?)"
 
 
 def tables(page):
     """Return the tables of a Markdown page as lists of rows of texts, without head and rule."""
     blocks = re.findall(r"(?:^\|.*\n)+", page, flags=re.MULTILINE)
     return [
-        [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]] for block in blocks
+        [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in block.splitlines()[2:]]
+        for block in blocks
     ]
 
 
@@ -33,15 +35,15 @@ def by_hand(rule, records):
         kept = [r for r in records if all(inward(r, k) == v for k, v in where.items())]
         return [r for r in kept if inward(r, rule["value"]) is not None]
 
-    values = [inward(r, rule["value"]) for r in those(rule["where"])]
-    if rule["minus"] is not None:
-        other = {
-            json.dumps([inward(r, f) for f in rule["pair"]]): inward(r, rule["value"]) for r in those(rule["minus"])
-        }
-        ours = {
-            json.dumps([inward(r, f) for f in rule["pair"]]): inward(r, rule["value"]) for r in those(rule["where"])
-        }
-        values = [ours[key] - other[key] for key in ours if key in other]
+    ours = those(rule["where"])
+    values = [inward(r, rule["value"]) for r in ours]
+    if rule["minus"] is not None:  # every record with every other: a pair that is there twice counts twice
+        values = [
+            inward(a, rule["value"]) - inward(b, rule["value"])
+            for a in ours
+            for b in those(rule["minus"])
+            if all(inward(a, f) == inward(b, f) for f in rule["pair"])
+        ]
     return rule["times"] * np.array(values, dtype=float)
 
 
@@ -50,11 +52,21 @@ NUMPY = {
     "mean": np.mean,
     "sd": lambda v: np.std(v, ddof=1),
     "se": lambda v: np.std(v, ddof=1) / np.sqrt(len(v)),
+    "gmean": lambda v: np.exp(np.mean(np.log(v))),
     "median": np.median,
     "least": np.min,
     "most": np.max,
     "total": np.sum,
 }
+
+
+def statistics_of(rule, text):
+    """Return (what is said, the statistic, its form) for each place of a cell's form; the rest is literal."""
+    pieces = re.split(r"\{(\w+)(?::([^}]*))?\}", rule["form"])
+    pattern = NUMBER.join(map(re.escape, pieces[::3]))
+    said = re.fullmatch(pattern, text)
+    assert said, f"{text} is not {rule['form']}"
+    return zip(said.groups(), pieces[1::3], pieces[2::3], strict=True)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -63,22 +75,28 @@ def test_three_cells_at_random_follow_from_the_records(name):
     shown = tables((RESULTS / f"{name}.md").read_text())
     filled = [cell for cell in data["cells"] if cell["text"] != "–"]
     for cell in random.Random(0).sample(filled, min(3, len(filled))):
-        assert shown[cell["table"]][cell["row"]][cell["column"]] == cell["text"]
+        start = cell.get("start", 0)
+        entry = shown[cell["table"]][cell["row"]][cell["column"]]
+        assert entry[start : start + len(cell["text"])] == cell["text"]
         rule = cell["rule"]
         values = by_hand(rule, data[rule["records"]])
-        for said, (statistic, form) in zip(
-            re.findall(r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?%?|\?", cell["text"]),
-            re.findall(r"\{(\w+)(?::([^}]*))?\}", rule["form"]),
-            strict=True,
-        ):
+        for said, statistic, form in statistics_of(rule, cell["text"]):
             if said == "?":
-                assert len(values) == 1
+                assert len(values) == 1 or (statistic == "gmean" and min(values) <= 0)
                 continue
             number = float(said.rstrip("%").replace(",", "")) / (100 if said.endswith("%") else 1)
             decimals = int(found.group(1)) if (found := re.search(r"\.(\d+)", form or ".0")) else 0
             step = 10.0 ** -(decimals + (2 if said.endswith("%") else 0))
             tolerance = 0.51 * step if not (form or "").endswith(("g", "e")) else 0.06 * abs(number) + 1e-12
             assert number == pytest.approx(float(NUMPY[statistic](values)), abs=tolerance + 1e-9)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_record_is_there_twice(name):
+    data = json.loads((RESULTS / f"{name}.json").read_text())
+    for records, fields in data.get("keys", {}).items():
+        known = [json.dumps([inward(record, name) for name in fields]) for record in data[records]]
+        assert len(known) == len(set(known))
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -91,6 +109,19 @@ def test_a_page_is_short_and_begins_with_its_answer(name):
     answer = lines[4 if unfinished else 2]
     assert answer[0] not in "#|- "
     assert answer.endswith(".")
+    assert len(answer) <= 600, "two sentences, which the index shows beside those of other pages"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pictures_of_a_page_are_there(name):
+    for picture in re.findall(r"^!\[[^]]*\]\(([^)]+)\)", (RESULTS / f"{name}.md").read_text(), re.MULTILINE):
+        assert (RESULTS / picture).is_file(), picture
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_in_the_index(name):
+    listed = {row.page for row in index.ROWS} | {page for _, page in index.QUESTIONS}
+    assert name in listed, "enter it in ROWS or QUESTIONS of benchmarks/index.py"
 
 
 def test_the_index_is_what_the_pages_say():
@@ -102,4 +133,6 @@ def test_a_row_of_the_index_leads_to_its_heading(row):
     assert row.page or row.impossible
     if row.page:
         page = (RESULTS / f"{row.page}.md").read_text()
-        assert f"\n## {row.heading}\n" in page
+        assert page.count(f"\n## {row.heading}\n") == 1
+    if row.page in PAGES and not row.impossible:
+        assert row.part in index.about(row.page)["parts"]
