@@ -48,7 +48,14 @@ def anchor(heading):
 AYTUG, BRADLEY, PELEG = "Aytug 2015", "Bradley, Mangasarian, Street 1998", "Peleg, Meir 2005"
 MAO, TAYAL = "Mao, Tsang 2013", "Tayal, Coleman, Li"
 
-ROWS = []
+CONCAVE = "concave_tables"
+
+ROWS = [
+    Row(BRADLEY, "Table 1", CONCAVE, "Table 1: WPBC, largest reduction of cross-validation error", "table 1"),
+    Row(BRADLEY, "Table 2", CONCAVE, "Table 2: Ionosphere, largest reduction of cross-validation error", "table 2"),
+    Row(BRADLEY, "Table 3", CONCAVE, "Table 3: seconds at lambda = 0.05", "table 3"),
+    Row(BRADLEY, "Figures 1-8", CONCAVE, "Figures 1-8", "figures 1-8"),
+]
 
 QUESTIONS = [  # what the papers do not ask: the question, its page
     ("What do small selections err on new data, beside RFE, l1, forward selection and abess?", "first_page_small"),

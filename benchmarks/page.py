@@ -31,9 +31,10 @@ NOTHING = "–"  # no record: the run has not come there, or the method does not
 class Cell:
     """``form`` filled with statistics of ``value`` (dots lead inward: "test.f1") over the records that match ``where``.
 
-    ``form`` knows n, mean, sd, se (sd / sqrt(n)), gmean (geometric), median, least, most, total; what one value or none
-    above 0 does not have is "?". With ``minus``, another ``where``, the values are differences of pairs of records that
-    are equal in the fields ``pair``. True counts as 1: "{total:.0f} of {n}" tells how many.
+    ``form`` knows n, mean, sd, se (sd / sqrt(n)), new (sd sqrt(1 + 1/n), of the mean less one further value), gmean
+    (geometric), median, least, most, total; what one value or none above 0 does not have is "?". With ``minus``,
+    another ``where``, the values are differences of pairs of records that are equal in the fields ``pair``. True counts
+    as 1: "{total:.0f} of {n}" tells how many.
     """
 
     records: str
@@ -109,6 +110,7 @@ def summary(values):
         "mean": statistics.fmean(values),
         "sd": sd,
         "se": sd / math.sqrt(n),
+        "new": sd * math.sqrt(1 + 1 / n),
         "gmean": statistics.geometric_mean(values) if min(values) > 0 else math.nan,
         "median": statistics.median(values),
         "least": min(values),

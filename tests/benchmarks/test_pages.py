@@ -52,6 +52,7 @@ NUMPY = {
     "mean": np.mean,
     "sd": lambda v: np.std(v, ddof=1),
     "se": lambda v: np.std(v, ddof=1) / np.sqrt(len(v)),
+    "new": lambda v: np.std(v, ddof=1) * np.sqrt(1 + 1 / len(v)),
     "gmean": lambda v: np.exp(np.mean(np.log(v))),
     "median": np.median,
     "least": np.min,
