@@ -1,30 +1,24 @@
-"""Benders on models that are not ours, against one solver on the whole model, in one run, by CPU time.
+"""Benders on models that are not ours, against one solver on the whole model, by CPU time.
 
-    OMP_NUM_THREADS=1 python benchmarks/foreign_models.py            # a minute or two
-    OMP_NUM_THREADS=1 python benchmarks/foreign_models.py --full     # five seeds and five repeats each
-
-Instances, drawn anew from a seed: the farmer of Birge and Louveaux with normal yields; facility location with costs
-uniform on [1, 9] a unit and [5, 40] a site, uncapacitated, and capacitated to three times the demand with and without
-the rows share <= open that make its relaxation strong; the ten units of Kazarlis (1996) over 24 hours with reserve,
-start-up costs and minimum times, with their quadratic costs and those ten times as curved.
-
-Seconds are of the process, all threads, from the Pyomo model to the verdict, medians over repeats and seeds; "x" is
-ours over the peer's. Both stop at a gap of 1e-4 (unit commitment: 1e-3), and have 60 s.
+python benchmarks/foreign_models.py            # two minutes
+python benchmarks/foreign_models.py --full     # fifteen seeds for five
+python benchmarks/foreign_models.py --page     # only the page, from the log
 """
 
-import argparse
-import statistics
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pyomo.environ as pyo
-import report
+from log import script
+from page import Cell, Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
 import solvers
 
+NAME, PROTOCOL = "foreign_models", 1
+SEEDS, MORE_SEEDS = range(5), range(15)
 TIME_LIMIT = 60.0
 # Kazarlis, Bakirtzis, Petridis (1996): most, least (MW), a, b, c of a + b p + c p^2, hours up and down, start, state.
 UNITS = [
@@ -112,78 +106,102 @@ def commitment(seed, curve=1.0):
     return m, {"complicating": [m.on, m.start]}
 
 
-CASES = {
-    "farmer, 1,000 scenarios": (farmer, {}, "highs", 1e-4),
-    "uncapacitated 30 x 60": (lambda seed: facility(seed, 30, 60), {}, "highs", 1e-4),
-    "capacitated 15 x 40, strong": (lambda seed: facility(seed, 15, 40, capacitated=True), {}, "highs", 1e-4),
-    "capacitated 15 x 40, weak": (
-        lambda seed: facility(seed, 15, 40, capacitated=True, strong=False),
-        {},
-        "highs",
-        1e-4,
-    ),
-    "unit commitment 10 x 24": (commitment, {}, "scip", 1e-3),
-    "unit commitment, ten times the curve": (lambda seed: commitment(seed, 10.0), {}, "scip", 1e-3),
+def small(seed, **words):
+    return facility(seed, 15, 40, capacitated=True, **words)
+
+
+CASES = {  # name: model, the peer, relative gap
+    "farmer, 1,000 scenarios": (farmer, "highs", 1e-4),
+    "uncapacitated 30 x 60": (lambda seed: facility(seed, 30, 60), "highs", 1e-4),
+    "capacitated 15 x 40, strong": (small, "highs", 1e-4),
+    "capacitated 15 x 40, weak": (lambda seed: small(seed, strong=False), "highs", 1e-4),
+    "unit commitment 10 x 24": (commitment, "scip", 1e-3),
+    "unit commitment, ten times the curve": (lambda seed: commitment(seed, 10.0), "scip", 1e-3),
 }
 
 
 def measure(build, seed, solver, **options):
+    """Return the CPU seconds from the Pyomo model to the verdict, and the result."""
     model, declared = build(seed)
     before = time.process_time()
     result = solvers.solve(model, solver, time_limit=TIME_LIMIT, **(declared if solver == "benders" else {}), **options)
     return time.process_time() - before, result
 
 
-def benchmark(seeds, repeats):
+def tasks(full):
+    return [{"model": name, "seed": s, "protocol": PROTOCOL} for s in (MORE_SEEDS if full else SEEDS) for name in CASES]
+
+
+def work(model, seed, protocol):
+    """Solve one instance by both."""
+    build, peer, gap = CASES[model]
+    for solver in ("benders", peer):  # what is loaded at the first solve is not measured
+        measure(lambda seed: facility(seed, 3, 4), 0, solver)
+    ours, result = measure(build, seed, "benders", gap=gap)
+    theirs, whole = measure(build, seed, peer, gap=gap)
+    return {
+        "peer": peer,
+        "benders": ours,
+        "whole": theirs,
+        "ratio": ours / theirs,
+        "rounds": len(result.iterations),
+        "proven": result.status is solvers.SolutionStatus.OPTIMAL,
+        "gap": result.gap,
+        "off": abs(result.objective - whole.objective) / max(1.0, abs(whole.objective)),
+    }
+
+
+def page(log):
+    """Write the page."""
+    runs = log.entries("model", "seed", "protocol")
+    told = Page(NAME, "Benders on models that are not ours, beside one solver on the whole model", runs=runs)
+    told.key("runs", "model", "seed")
+    ratio = {name: told.say("runs", "ratio", "{gmean:.2f}", {"model": name}) for name in CASES}
+    low, high = (pick(ratio, key=lambda name: float(ratio[name])) for pick in (min, max))
+    by = {name: [run["ratio"] for run in runs if run["model"] == name] for name in CASES}
+    always, never = sum(max(of) < 1 for of in by.values()), sum(min(of) > 1 for of in by.values())
+    proven, off = sum(run["proven"] for run in runs), told.say("runs", "off", "{most:.0e}")
+    told.answer(
+        f"Benders takes from {ratio[low]} ({low}) to {ratio[high]} times ({high}) the CPU time of one solver on the "
+        f"whole model, geometric means over seeds; of {len(by)} kinds of model less at every seed on {always}, more at "
+        f"every seed on {never}. It proves {proven} of {len(runs)} instances to their gap, at objectives that differ "
+        f"by at most {off} from the peer's."
+    )
+    told.part("seconds", len(runs), max(len(runs), len(tasks(False))), f"python benchmarks/{NAME}.py")
+    told.section(
+        "Seconds",
+        f"Means over seeds; both stop at the gap, or after {TIME_LIMIT:g} s. The ratio is Benders' over the peer's, "
+        "seed by seed: geometric mean, least and most.",
+    )
     rows = []
-    for name, (build, options, peer, gap) in CASES.items():
-        ours, theirs, gaps, off, rounds = [], [], [], [], []
-        for seed in seeds:
-            for _ in range(repeats):
-                seconds, result = measure(build, seed, "benders", gap=gap, **options)
-                other_seconds, whole = measure(build, seed, peer, gap=gap)
-                ours.append(seconds)
-                theirs.append(other_seconds)
-                gaps.append(result.gap)
-                rounds.append(len(result.iterations))
-                off.append(abs(result.objective - whole.objective) / max(1.0, abs(whole.objective)))
-        rows.append(
-            {
-                "model": name,
-                "peer": peer,
-                "seconds": statistics.median(ours),
-                "peer_seconds": statistics.median(theirs),
-                "gap": max(gaps),
-                "off": max(off),
-                "rounds": statistics.median(rounds),
-            }
+    for name, (_, peer, gap) in CASES.items():
+        seeds, ours, rounds, proven, whole, ratios, off = (
+            Cell("runs", value, form, {"model": name})
+            for value, form in (
+                ("ratio", "{n}"),
+                ("benders", "{mean:.2f}"),
+                ("rounds", "{mean:.0f}"),
+                ("proven", "{total:.0f}"),
+                ("whole", "{mean:.2f}"),
+                ("ratio", "{gmean:.2f} ({least:.2f} to {most:.2f})"),
+                ("off", "{most:.0e}"),
+            )
         )
-        print(report.line(cells(rows[-1]), [len(title) for title in HEADER]), flush=True)
-    return rows
-
-
-HEADER = ["model", "benders s", "rounds", "gap at the end", "whole by", "s", "x", "objectives differ by"]
-
-
-def cells(row):
-    x = row["seconds"] / row["peer_seconds"]
-    texts = [row["model"], f"{row['seconds']:.2f}", f"{row['rounds']:g}", f"{row['gap']:.1e}", row["peer"]]
-    return [*texts, f"{row['peer_seconds']:.2f}", f"{x:.2f}", f"{row['off']:.0e}"]
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="five seeds and five repeats")
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results") / "foreign_models.json")
-    options = parser.parse_args()
-    seeds, repeats = ((0, 1, 2, 3, 4), 5) if options.full else ((0, 1, 2), 1)
-    limits = {"time_limit_seconds": TIME_LIMIT}
-    facts = report.about("pyomo", "highspy", "pyscipopt", "numpy", "scipy", seeds=seeds, repeats=repeats, limits=limits)
-    print(report.table(HEADER, []))
-    rows = benchmark(seeds, repeats)
-    text = f"{__doc__.strip()}\n\n{report.table(HEADER, list(map(cells, rows)))}"
-    report.write(options.out, "Benders on foreign models", text, facts, rows=rows)
+        rows.append([name, f"{gap:.0e}", seeds, ours, rounds, proven, peer, whole, ratios, off])
+    header = ["model", "gap", "seeds", "Benders s", "rounds", "proven", "peer", "its s", "ratio (range)"]
+    told.table([*header, "objectives differ by at most"], rows)
+    told.section(
+        "Protocol",
+        "Drawn anew from each seed: the farmer of Birge and Louveaux with normal yields; facility location with costs "
+        "uniform on [1, 9] a unit and [5, 40] a site, uncapacitated, and capacitated to three times the demand with "
+        "and without the rows share <= open that make its relaxation strong; the ten units of Kazarlis (1996) over 24 "
+        "hours with reserve, start-up costs and minimum times, with their quadratic costs and those ten times as "
+        "curved. Seconds are of the process, all threads, from the Pyomo model to the verdict; each solver has seen "
+        "another model before.",
+    )
+    told.write({})
 
 
 if __name__ == "__main__":
-    main()
+    packages = ("pyomo", "highspy", "pyscipopt", "numpy", "scipy")
+    script(NAME, __doc__, tasks, work, page, *packages, **{"time limit (s)": TIME_LIMIT})

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import report
+from joblib import Parallel, delayed
 
 try:
     import fcntl
@@ -125,6 +126,41 @@ def until(minutes, tasks):
         if time.monotonic() > end:
             return
         yield task
+
+
+def script(name, description, tasks, work, page, *packages, **facts):
+    """Be the command of a benchmark: do what of ``tasks(full)`` the log has not, then write the page from the log."""
+    asked, log = arguments(description).parse_args(), Log(name)
+    if asked.fresh:
+        log.clear()
+    if not asked.page:
+        finish(log, tasks(asked.full), work, asked.minutes, asked.jobs, report.about(*packages, **facts))
+    log.pack()
+    page(log)
+
+
+def finish(log, tasks, work, minutes=None, jobs=1, facts=None):
+    """Do the tasks that the log does not have, and log each when it ends: the task with what ``work(**task)`` returns.
+
+    A task is a dictionary that tells it from all others, its "protocol" among them; ``facts`` are of this run.
+    """
+    done, entries = {}, log.entries()
+
+    def known(task):
+        fields = tuple(task)
+        done.setdefault(fields, {json.dumps([entry.get(field) for field in fields]) for entry in entries})
+        return json.dumps([task[field] for field in fields]) in done[fields]
+
+    todo = [task for task in tasks if not known(task)]
+    parallel = Parallel(n_jobs=jobs, pre_dispatch=jobs, return_as="generator_unordered")
+    for task, found in parallel(delayed(_both)(work, task) for task in until(minutes, todo)):
+        log.begin(facts or report.about(*report.PACKAGES))
+        log.add(task | found)
+        print(*task.values(), found, flush=True)
+
+
+def _both(work, task):
+    return task, work(**task)
 
 
 def arguments(description):

@@ -139,6 +139,10 @@ class Page:
         """Say in two sentences what came out; the index shows them too."""
         self.said = text
 
+    def say(self, *cell, **more):
+        """Return what a cell with these arguments shows, for a sentence."""
+        return Cell(*cell, **more).text(self.records)
+
     def key(self, records, *fields):
         """Say by which fields a record is known: no two may be equal in all of them."""
         seen = Counter(json.dumps([at(record, name) for name in fields]) for record in self.records[records])

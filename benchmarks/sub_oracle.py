@@ -1,28 +1,26 @@
-"""SUB at one support: the interior-point oracle against libsvm (scikit-learn), Clarabel and PIQP, in one run.
+"""SUB at one support: the interior-point oracle against libsvm (scikit-learn), Clarabel and PIQP, by CPU time.
 
-    OMP_NUM_THREADS=1 python benchmarks/sub_oracle.py            # a minute or two
-    OMP_NUM_THREADS=1 python benchmarks/sub_oracle.py --full     # every C, three seeds, five repeats
-
-Instances: rows of unit length in n = 2k features, labels by a hyperplane with M = k coefficients uniform on [-1, 1].
-Solved at two supports of k features: "planted" (the hyperplane's own: separable) and "mixed" (k drawn at random, about
-half of them planted: the classes overlap, as at most nodes of a search).
-
-Every contender's ``(w, b)`` is evaluated by the same code, and its accuracy is ``(objective - bound) / objective`` with
-the proven bound of the oracle run to 1e-10. Seconds are medians over repeats and seeds; each contender starts from the
-dense X of the support, data preparation included. "x" is a contender's time over the oracle's.
+python benchmarks/sub_oracle.py            # some minutes
+python benchmarks/sub_oracle.py --full     # also C = 10, and five seeds
+python benchmarks/sub_oracle.py --page     # only the page, from the log
 """
 
-import argparse
+import os
 import statistics
 import sys
 import time
 import warnings
 from pathlib import Path
 
+import report
+
+os.environ |= dict.fromkeys(report.THREAD_VARIABLES, "1")  # before numpy, which reads them once
+
 import clarabel
 import numpy as np
-import report
 import scipy.sparse as sp
+from log import script
+from page import Cell, Page
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
@@ -34,6 +32,7 @@ try:
 except ImportError:  # pip install piqp; it is for this comparison only
     piqp = None
 
+NAME, OURS, PROTOCOL, REPEATS = "sub_oracle", "oracle", 1, 3
 SIZES = [(500, 10), (1000, 20), (5000, 50), (5000, 100)]
 TIME_LIMIT = 120.0  # seconds for one solve of ours and of Clarabel; libsvm has none
 LIBSVM_ITERATIONS = 10_000_000  # its only limit
@@ -92,7 +91,7 @@ def run_piqp(X, y, C):
 
 
 CONTENDERS = {
-    "oracle": run_oracle,
+    OURS: run_oracle,
     "libsvm 1e-3": run_libsvm(1e-3),
     "libsvm 1e-5": run_libsvm(1e-5),
     "clarabel": run_clarabel,
@@ -100,85 +99,114 @@ CONTENDERS = {
 }
 
 
-def measure(run, X, y, C, bound, repeats):
+PEERS = [name for name in CONTENDERS if name != OURS]
+
+
+def measure(run, X, y, C, bound):
+    """Return median CPU seconds, the accuracy of the (w, b), and iterations."""
     seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
+    for _ in range(REPEATS):
+        start = time.process_time()
         w, b, iterations = run(X, y, C)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
         if seconds[0] > 20:  # no second look at the very slow
             break
     value = 0.5 * w @ w + C * np.maximum(0, 1 - y * (X @ w + b)).sum()
-    accuracy = (value - bound) / value if np.isfinite(value) else float("inf")
-    return {"seconds": seconds, "accuracy": accuracy, "iterations": iterations}
+    accuracy = float((value - bound) / value) if np.isfinite(value) else None
+    return {"seconds": statistics.median(seconds), "accuracy": accuracy, "iterations": iterations}
 
 
-def benchmark(sizes, prices, seeds, repeats):
-    rows = []
-    for (size, k), C in ((size, C) for size in sizes for C in prices):
-        for kind in ("mixed", "planted"):
-            runs = {name: [] for name in CONTENDERS}
-            for seed in seeds:
-                X, y, supports = planted(size, k, seed)
-                X = X[:, supports[kind]]
-                bound = SvmOracle(X, y, C).solve(np.ones(k), tolerance=1e-10).bound
-                for name, run in CONTENDERS.items():
-                    runs[name].append(measure(run, X, y, C, bound, repeats))
-            row = {"samples": size, "features": k, "C": C, "support": kind, "contenders": {}}
-            for name, results in runs.items():
-                row["contenders"][name] = {
-                    "seconds": statistics.median(t for result in results for t in result["seconds"]),
-                    "accuracy": max(result["accuracy"] for result in results),
-                    "iterations": statistics.median(result["iterations"] for result in results),
-                }
-            rows.append(row)
-            print(report.line(cells(row), [len(title) for title in HEADER]), flush=True)
-    return rows
+def tasks(full):
+    prices, seeds = ((1, 10, 32), range(5)) if full else ((1, 32), range(3))
+    return [
+        {"samples": size, "features": k, "C": C, "support": kind, "seed": seed, "protocol": PROTOCOL}
+        for seed in seeds
+        for size, k in SIZES
+        for C in prices
+        for kind in ("mixed", "planted")
+    ]
 
 
-PEERS = [name for name in CONTENDERS if name != "oracle"]
-HEADER = ["samples x features", "C", "support", "oracle ms", "rel. gap"]
-HEADER += [title for peer in PEERS for title in (f"{peer} ms", "accuracy", "x")]
+def work(samples, features, C, support, seed, protocol):
+    """Solve one instance by all."""
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the accuracy tells
+    X, y, supports = planted(samples, features, seed)
+    X = X[:, supports[support]]
+    bound = SvmOracle(X, y, C).solve(np.ones(features), tolerance=1e-10).bound
+    return {name: measure(run, X, y, C, bound) for name, run in CONTENDERS.items()}
 
 
-def cells(row):
-    ours = row["contenders"]["oracle"]
-    texts = [f"{row['samples']} x {row['features']}", f"{row['C']:g}", row["support"]]
-    texts += [f"{1e3 * ours['seconds']:.1f}", f"{ours['accuracy']:.0e}"]
-    for name in PEERS:
-        peer = row["contenders"][name]
-        ratio = peer["seconds"] / ours["seconds"]
-        texts += [f"{1e3 * peer['seconds']:.0f}", f"{peer['accuracy']:.0e}", f"{ratio:.1f}"]
-    return texts
+def page(log):
+    """Write the page."""
+    names = ("samples", "features", "C", "support", "seed")
+    runs = [
+        {name: entry[name] for name in names}
+        | {"contender": contender, "times": of["seconds"] / entry[OURS]["seconds"]}
+        | of
+        for entry in log.entries(*names, "protocol")
+        for contender in (OURS, *PEERS)
+        if (of := entry.get(contender))
+    ]
+    told = Page(NAME, "The subproblem at one support, beside libsvm, Clarabel and PIQP", runs=runs)
+    told.key("runs", *names, "contender")
+    slower = [
+        f"{peer} {told.say('runs', 'times', '{gmean:.1f} ({least:.1f} to {most:.1f})', {'contender': peer})}"
+        for peer in PEERS
+    ]
 
+    def worst(name):
+        return told.say("runs", "accuracy", "{most:.0e}", {"contender": name})
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="all of C in 1, 10, 32; three seeds; five repeats")
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results") / "sub_oracle.json")
-    options = parser.parse_args()
-    prices, seeds, repeats = ((1, 10, 32), (0, 1, 2), 5) if options.full else ((1, 32), (0,), 3)
-    facts = report.about(
-        "numpy",
-        "scipy",
-        "scikit-learn",
-        "clarabel",
-        *(["piqp"] if piqp else []),
-        seeds=seeds,
-        repeats=repeats,
-        limits={
-            "time_limit_seconds": TIME_LIMIT,
-            "piqp": "its own 250 iterations",
-            "libsvm_iterations": LIBSVM_ITERATIONS,
-        },
-        tolerances={"oracle": 1e-7, "libsvm": [1e-3, 1e-5], "clarabel": "default (1e-8)", "piqp": 1e-8},
+    faster = sum(run["times"] < 1 for run in runs)
+    instances = told.say("runs", "seconds", "{n}", {"contender": OURS})
+    told.answer(
+        f"The interior-point oracle is the fastest in all but {faster} of {len(runs) - int(instances)} comparisons on "
+        f"{instances} instances; others take so many times its CPU seconds (geometric mean, least and most): "
+        f"{', '.join(slower)}. Its worst relative gap is {worst(OURS)}, libsvm's {worst('libsvm 1e-3')} at its default "
+        "tolerance."
     )
-    warnings.simplefilter("ignore", ConvergenceWarning)  # the accuracy column tells
-    print(report.table(HEADER, []))
-    rows = benchmark(SIZES, prices, seeds, repeats)
-    text = f"{__doc__.strip()}\n\n{report.table(HEADER, list(map(cells, rows)))}"
-    report.write(options.out, "SUB at one support", text, facts, rows=rows)
+    done = len(runs) // (1 + len(PEERS))
+    told.part("seconds", done, max(done, len(tasks(False))), f"python benchmarks/{NAME}.py")
+    told.section(
+        "Times as long as the oracle", "Its milliseconds, and geometric means of the others' time over its, over seeds."
+    )
+    kinds = list(dict.fromkeys(tuple(run[name] for name in names[:-1]) for run in runs))
+    kinds.sort(key=lambda kind: (SIZES.index(kind[:2]), kind[2:]))
+
+    def table(value, own, others):
+        rows = []
+        for kind in kinds:
+            cells = [
+                Cell(
+                    "runs",
+                    value if c != OURS else own[0],
+                    own[1] if c == OURS else others,
+                    dict(zip(names, kind, strict=False)) | {"contender": c},
+                    own[2] if c == OURS else 1.0,
+                )
+                for c in (OURS, *PEERS)
+            ]
+            rows.append([f"{kind[0]} x {kind[1]}", f"{kind[2]:g}", kind[3], *cells])
+        told.table(["samples x features", "C", "support", own[3], *PEERS], rows)
+
+    table("times", ("seconds", "{gmean:.1f}", 1e3, "oracle ms"), "{gmean:.1f}")
+    told.section(
+        "Relative gap of what came back",
+        "(objective - bound) / objective, the worst over seeds; the bound is that of the oracle run to 1e-10.",
+    )
+    table("accuracy", ("accuracy", "{most:.0e}", 1.0, "oracle"), "{most:.0e}")
+    told.section(
+        "Protocol",
+        "Rows of unit length in n = 2k features, labels by a hyperplane with M = k coefficients uniform on [-1, 1]. "
+        "Solved at two supports of k features: planted, the hyperplane's own, where the classes can be separated; "
+        "mixed, k drawn at random, about half of them planted, where they overlap as at most nodes of a search.",
+        "Every (w, b) is evaluated by the same code. Seconds are of the process's CPU on one thread, the median of "
+        f"{REPEATS} repeats, from the dense X of the support, preparation included. Tolerances: oracle 1e-7, Clarabel "
+        f"and PIQP 1e-8, libsvm as its column says. Limits: {TIME_LIMIT:g} s for the oracle and Clarabel, 250 "
+        "iterations for PIQP, ten million for libsvm.",
+    )
+    told.write({})
 
 
 if __name__ == "__main__":
-    main()
+    script(NAME, __doc__, tasks, work, page, "numpy", "scipy", "scikit-learn", "clarabel", "piqp", repeats=REPEATS)

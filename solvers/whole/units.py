@@ -74,6 +74,8 @@ def factor(expression: Any, sides: tuple[float | None, ...] = ()) -> float:
         if not all(map(math.isfinite, found)):
             return 1.0
         most, least = max(most, found[0]), min(least, found[1] or math.inf)
+        if most >= SMALL and least <= LARGE:
+            return 1.0  # whatever comes: a long row is told by its first terms
     if 0 < most < SMALL:
         return float(2.0 ** -np.frexp(most)[1])
     return float(2.0 ** np.frexp(1.0 / least)[1]) if LARGE < least < math.inf else 1.0

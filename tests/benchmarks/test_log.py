@@ -2,7 +2,7 @@
 
 import json
 
-from log import Log, told, until
+from log import Log, finish, told, until
 
 
 def test_packed_and_plain_entries_are_one_log(tmp_path):
@@ -77,3 +77,18 @@ def test_a_pack_that_was_killed_before_its_end_doubles_nothing(tmp_path):
     log.plain.write_bytes(plain)
     assert log.entries() == [{"split": 0}]
     assert json.loads(plain.splitlines()[-1]) == {"split": 0}
+
+
+def test_what_is_logged_is_not_done_again(tmp_path):
+    log, worked = Log("runs", tmp_path), []
+
+    def work(**task):
+        worked.append(task)
+        return {"error": 0.5}
+
+    finish(log, [{"set": "a", "split": 0}, {"set": "a", "split": 1}], work, minutes=0)
+    assert worked == []
+    finish(log, [{"set": "a", "split": 0}], work)
+    finish(log, [{"set": "a", "split": k} for k in range(2)] + [{"set": "a", "split": 0, "protocol": 2}], work)
+    assert worked == [{"set": "a", "split": 0}, {"set": "a", "split": 1}, {"set": "a", "split": 0, "protocol": 2}]
+    assert log.entries()[0] == {"set": "a", "split": 0, "error": 0.5}

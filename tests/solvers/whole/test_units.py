@@ -11,6 +11,7 @@ import solvers
 from solvers import SolutionStatus
 from solvers.interfaces.registry import SOLVERS, Capability
 from solvers.model.classes import violation
+from solvers.whole import units
 from solvers.whole.units import factor
 
 UNITS = [(1e8, 1.0), (1e-5, 1.0), (1.0, 1e-6), (1.0, 1e-9), (1e8, 1e-9), (1.0, 1e12)]
@@ -154,3 +155,12 @@ def test_a_point_with_infinite_values_is_none(need):
     m.row = pyo.Constraint(expr=m.x[0] - m.x[1] <= 1)
     m.cost = pyo.Objective(expr=(0.7 * m.x[0] + 0.3 * m.x[1]) ** 2 + 1.5 * m.x[0] - 1.5 * m.x[1])
     assert not solvers.solve(m, "gurobi").has_solution
+
+
+def test_a_long_row_with_terms_near_one_is_told_by_its_first_terms(monkeypatch):
+    seen, size = [], units._size
+    monkeypatch.setattr(units, "_size", lambda term, of: seen.append(term) or size(term, of))
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(100))
+    assert factor(pyo.quicksum(x * x for x in m.x.values())) == 1.0
+    assert len(seen) < 20
