@@ -1,0 +1,254 @@
+"""Draw the page of ``gmeb_tables`` from its log: the numbers of Peleg and Meir 2005 beside ours."""
+
+import itertools
+from collections import Counter
+
+import gmeb_paper as paper
+import gmeb_picture
+import report
+from gmeb_methods import METHODS
+from log import RESULTS
+from page import Cell, Page, summary
+
+COMMAND = "python benchmarks/gmeb_tables.py --full"
+OTHERS = [method for method in METHODS if method != "GMEB"]
+CHOICE = ("kind", "set", "scaling", "rep", "method")
+KEPT = (*CHOICE, "error", "features", "relevant", "samples", "d", "cpu_seconds")
+TYPE_ONE_ROWS = {"none, variance 20": "variance 20", "none, sd 20": "sd 20", "standard, variance 20": "standardised"}
+SCALING_ROWS = {"none": "as they are", "standard": "standardised"}
+
+PROTOCOL = """Section 6.2 of the paper. Each method has 49 points; five folds (stratified) of the training part choose
+one; the classifier of all training samples at it is tested. A feature counts when |w| or |w| / max |w| is at least 0.01.
+
+- GMEB: 7 x 7 values of (R+, R-), linear from 1 to 10, by `fs.gmeb.path` to a gap of 1e-7. SVM and 1-norm SVM: C = L /
+  (1 - L), L = 0.02, 0.04, ..., 0.98. RFE: 7 numbers of features, linear from 1 to d and rounded (6 on BUPA, where d =
+  6), times 7 values of C, L linear from 0.02 to 0.98. On WDBC, BUPA and Pima C = L in SVM and RFE, as in the paper. SVMs
+  are solved to 1e-7, proven; nothing ended at a limit.
+- n_p = 10: samples shuffled and cut into ten, each the test part once. These parts share training samples: their
+  standard errors, as the paper's, are too small. Digits and the advertisements have one division in the paper, of which
+  only the sizes are known: ten random ones here, the classes in proportion. Type 1: 30 data sets (the paper does not
+  say), type 2: ten. Differences are GMEB less the other in pairs, on the same training part.
+
+What the paper leaves open, and what was done:
+
+- Scaling. Step 1 of its algorithm sets means to zero, no more. Its C had to be lowered "to allow convergence" on sets 1,
+  5 and 6, which do converge when standardised; its SVM's counts on WDBC and Pima fit columns as they are, that on Digits
+  standardised ones. So both are here: columns as in the file, and with mean 0 and deviation 1 on the samples that train.
+- Noise of type 1: N(0, 20) in table 1's terms, "standard deviation 20" in the text. Its table fits neither well: both.
+- Where several classifiers have no loss, ours is a vertex of a linear program; the paper's came from a cone solver.
+- Ties in cross-validation error go to the least C, in RFE first to the fewest features, in GMEB to the least R+ + R-.
+- RFE drops one feature at a time, from 100 on 1% of those left; Digits: 0 against the rest."""
+
+
+def write(entries, tasks, folder=RESULTS):
+    """Write page and picture."""
+    choices = [
+        {name: e[name] for name in KEPT} | {"share": e["features"] / e["d"]}
+        for e in entries
+        if e["kind"] in paper.CHOICES
+    ]
+    surfaces = [{k: v for k, v in e.items() if k != "surface"} for e in entries if e["kind"] == "figure 1"]
+    timings = [e for e in entries if e["kind"] == "speed"]
+    page = Page("gmeb_tables", "GMEB: tables and figures of Peleg and Meir 2005", choices=choices, surfaces=surfaces)
+    page.records["timings"] = timings
+    page.key("choices", *CHOICE)
+    page.key("surfaces", "set", "rep")
+    _parts(page, entries, tasks)
+    page.answer(_answer(page))
+    _type_one(page)
+    _type_two(page)
+    _real(page)
+    _figures(page, entries, folder)
+    page.section("Protocol", *PROTOCOL.replace("\n- ", "\n\n- ").split("\n\n"))
+    _speed(page)
+    page.write(report.about(*report.PACKAGES), folder)
+
+
+def _parts(page, entries, tasks):
+    """Count what there is of each table and figure."""
+
+    def table(task):
+        if task["kind"] == "real":
+            return ["Table 4", "Figure 2"] if task["method"] in ("GMEB", "RFE") else ["Table 4"]
+        return [{"type 1": "Table 3", "type 2": "Type 2", "figure 1": "Figure 1", "speed": "Speed"}[task["kind"]]]
+
+    done = Counter(name for entry in entries for name in table(entry))
+    for name, of in Counter(name for task in tasks for name in table(task)).items():
+        page.part(name, done[name], of, COMMAND)
+
+
+def _where(kind, name, scaling, method):
+    return {"kind": kind, "set": name, "scaling": scaling, "method": method}
+
+
+def _difference(kind, name, scaling, other):
+    """Return GMEB's error less another's, in pairs, in per cent."""
+    ours, theirs = (_where(kind, name, scaling, method) for method in ("GMEB", other))
+    return Cell("choices", "error", "{mean:+.1f} ± {se:.1f}", ours, 100, theirs, ("rep",))
+
+
+def _measured(kind, name, scaling, method, *, spread=False, known=False):
+    """Return error (features) of a method, with the standard deviations where the paper gives those."""
+    where = _where(kind, name, scaling, method)
+    sd = " [{sd:.1f}]" if spread else ""
+    parts = [Cell("choices", "error", "{mean:.1f} ± {se:.1f}" + sd, where, 100)]
+    parts += [" (", Cell("choices", "features", "{mean:.1f}" + (sd or " ± {se:.1f}"), where)]
+    if known:
+        parts += ["; ", Cell("choices", "relevant", "{mean:.1f}", where)]
+    return [*parts, ")"]
+
+
+def _stated(numbers, spread=False):
+    error, error_spread, features, features_spread = numbers
+    if error_spread is None:
+        return f"{error} ({features})"
+    form = "{} [{}] ({} [{}])" if spread else "{} ± {} ({} ± {})"
+    return form.format(*numbers)
+
+
+def _rows(page, kind, name, said, numbers, *, spread, known):
+    """Return the paper's row and ours for each scaling."""
+    rows = [["paper", "", *(_stated(cell, spread) for cell in numbers), *paper.differences(numbers)]]
+    for scaling, words in said.items():
+        runs = Cell("choices", "error", "{n}", _where(kind, name, scaling, "GMEB"))
+        own = [_measured(kind, name, scaling, method, spread=spread, known=known) for method in METHODS]
+        rows.append([words, runs, *own, *(_difference(kind, name, scaling, other) for other in OTHERS)])
+    return rows
+
+
+HEADER = ["columns", "n", *METHODS, *(f"GMEB less {other}" for other in OTHERS)]
+
+
+def _type_one(page):
+    page.section(
+        "Table 3: type 1",
+        "Test error in per cent ± standard error [standard deviation] (features [deviation]; of them relevant, of six). "
+        "What the paper calls the standard deviation of the mean is read as the deviation: errors between 0 and 100% "
+        "cannot have means that uncertain. Training samples in bold.",
+    )
+    rows = []
+    for size, numbers in paper.TYPE_ONE.items():
+        first, *ours = _rows(page, "type 1", size, TYPE_ONE_ROWS, numbers, spread=True, known=True)
+        rows += [[f"**{size}**", *first], *([size, *row] for row in ours)]
+    page.table(["samples", *HEADER], rows)
+
+
+def _type_two(page):
+    page.section("Type 2 (section 6.4.1)", "1000 features, of them 2 relevant; 100 training samples. As in table 3.")
+    page.table(HEADER, _rows(page, "type 2", "type 2", SCALING_ROWS, paper.TYPE_TWO, spread=True, known=True))
+
+
+def _real(page):
+    page.section(
+        "Table 4: real data sets",
+        "Test error in per cent ± standard error (features ± standard error). The full advertisements (3279 x 1558) "
+        "cannot be had: a published part (1966 x 1555, without the three continuous columns and without repeated rows) "
+        "stands in for them.",
+    )
+    rows = []
+    for name, numbers in paper.REAL.items():
+        first, *ours = _rows(page, "real", name, SCALING_ROWS, numbers, spread=False, known=False)
+        label = f"{paper.NUMBERS[name]} {name}"
+        rows += [[f"**{label}**", *first], *([label, *row] for row in ours)]
+    page.table(["set", *HEADER], rows)
+
+
+def _figures(page, entries, folder):
+    picture = gmeb_picture.draw(entries, folder / "gmeb_tables.png")
+    page.section(
+        "Figure 1: GMEB over the grid",
+        "100 features, 200 samples of type 2, 10 x 10 pairs (R+, R-). At the star, the pair of least test error: mean ± "
+        "standard error. The paper prints pictures alone; ours are means of these data sets.",
+    )
+    rows = []
+    for name, relevant in paper.FIGURE_ONE.items():
+        where = {"set": name}
+        cells = [("least", "{mean:.1f} ± {se:.1f}", 100), ("bayes", "{mean:.1f}", 100), ("most", "{mean:.1f}", 100)]
+        cells += [("R_plus", "{mean:.1f} ± {se:.1f}", 1), ("R_minus", "{mean:.1f} ± {se:.1f}", 1)]
+        cells += [("features", "{mean:.1f} ± {se:.1f}", 1)]
+        own = [Cell("surfaces", value, form, where, times) for value, form, times in cells]
+        least, most = (Cell("surfaces", value, "{mean:.1f}", where) for value in ("fewest", "features_most"))
+        rows.append([name, relevant, Cell("surfaces", "least", "{n}", where), *own, [least, " to ", most]])
+    header = ["set", "relevant", "n", "error at the star, %", "Bayes error, %", "worst pair, %", "R+ at the star"]
+    page.table([*header, "R- at the star", "features at the star", "features over the grid"], rows)
+    if picture:
+        page.picture(picture, "Above and middle: figure 1, error and features over (R+, R-). Below: figure 2")
+    page.section("Figure 2: share of features", "Per cent of the features that GMEB and RFE select, by table 4.")
+    rows = []
+    for name, numbers in paper.REAL.items():
+        row = [f"{paper.NUMBERS[name]} {name}", f"{paper.SHAPES[name][0]} x {paper.SHAPES[name][1]}"]
+        used = _where("real", name, "none", "GMEB")
+        sizes = [Cell("choices", "samples.train", "{mean:.0f}", used), " x ", Cell("choices", "d", "{most:.0f}", used)]
+        row += [sizes]
+        for method, k in (("GMEB", 3), ("RFE", 2)):
+            row.append(f"{100 * numbers[k][2] / paper.SHAPES[name][1]:.1f}")
+            for scaling in SCALING_ROWS:
+                where = _where("real", name, scaling, method)
+                row.append(Cell("choices", "share", "{mean:.1f}", where, 100))
+        rows.append(row)
+    header = ["set", "paper: samples x features", "ours, training"]
+    for method in ("GMEB", "RFE"):
+        header += [f"{method}, paper", *(f"{method}, {words}" for words in SCALING_ROWS.values())]
+    page.table(header, rows)
+
+
+def _speed(page):
+    page.section(
+        "Speed",
+        "CPU seconds of one thread: 49 points on five folds and the last fit; the path over 49 pairs beside one pair by "
+        "Clarabel from nothing (standardised).",
+    )
+    rows = []
+    for name in ("WDBC", "Digits", "Colon"):
+        seconds = [Cell("choices", "cpu_seconds", "{mean:.1f}", _where("real", name, "none", m)) for m in METHODS]
+        both = [Cell("timings", value, form, {"set": name}) for value, form in TIMES]
+        rows.append([name, *seconds, *(both if name != "Digits" else ["not measured"] * len(both))])
+    page.table(["set", *METHODS, "path, 49 pairs", "Clarabel, one pair", "49 of those over the path"], rows)
+
+
+TIMES = (("path", "{mean:.2f}"), ("cold", "{mean:.2f}"), ("times", "{mean:.0f}"))
+
+
+def _numbers(page, cell):
+    values = cell.values(page.records[cell.records])
+    return summary(values) if values else None
+
+
+def _answer(page):
+    """Return two sentences: GMEB beside RFE and the 1-norm SVM on type 1, beside all on the real sets."""
+    told = []
+    for scaling, words in (
+        ("none, variance 20", "columns as drawn"),
+        ("standard, variance 20", "standardised columns"),
+    ):
+        found = [_numbers(page, _difference("type 1", 50, scaling, other)) for other in ("1-norm SVM", "RFE")]
+        if all(found):
+            pair = " and ".join(f"{x['mean']:+.1f} ± {x['se']:.1f}" for x in found)
+            told.append(f"{pair} points with {words}")
+    stated = paper.TYPE_ONE[50]
+    first = "On 50 samples of type 1 GMEB's error less that of the 1-norm SVM and of RFE is "
+    first += f"{' and '.join(told)}; paper: {stated[3][0] - stated[1][0]:+.1f} and {stated[3][0] - stated[2][0]:+.1f}."
+    counts = []
+    for scaling, words in SCALING_ROWS.items():
+        found = [
+            n
+            for s, o in itertools.product(paper.REAL, OTHERS)
+            if (n := _numbers(page, _difference("real", s, scaling, o)))
+        ]
+        clear = [n["mean"] for n in found if abs(n["mean"]) > 2 * n["se"]]
+        less = sum(value < 0 for value in clear)
+        counts.append(f"{less} lower and {len(clear) - less} higher of {len(found)} with columns {words}")
+    best = _lowest(page, "none"), _lowest(page, "standard")
+    second = f"On the real sets its error is the lowest on {best[0]} of 8 as they are, {best[1]} standardised (paper: "
+    second += f"{paper.LOWEST}); beyond two standard errors it is {', '.join(counts)}."
+    return f"{first} {second}"
+
+
+def _lowest(page, scaling):
+    """Return on how many sets GMEB's mean error is the lowest, alone or with others."""
+    total = 0
+    for name in paper.REAL:
+        found = {m: _numbers(page, Cell("choices", "error", "", _where("real", name, scaling, m))) for m in METHODS}
+        if all(found.values()):
+            total += found["GMEB"]["mean"] <= min(n["mean"] for n in found.values()) + 1e-12
+    return total
