@@ -3,7 +3,7 @@
 ``fit(data, points)`` returns weights W (points, features) and offsets b (points,). What one point learns the next uses:
 
 - GMEB: ``fs.gmeb.path``, one linear program whose basis goes from pair to pair.
-- SVM: ``SvmOracle``, which proves each answer to 1e-7. Where no multiplier is at C, the answer holds for every larger C.
+- SVM: ``SvmOracle``, which proves answers to 1e-7. Where no multiplier is at C, the answer holds for every larger C.
 - RFE: the same; what is left of the features after so many eliminations is often the same for several C.
 - 1-norm SVM: one linear program of which C alone changes, solved from the last basis.
 """
