@@ -27,6 +27,8 @@ from solvers.drivers.two_layer.polytope import Polytope
 
 FloatArray = NDArray[np.float64]
 
+PLAIN = 1e-9  # accuracy of a quadratic program, at most
+
 
 @dataclass(frozen=True)
 class Restricted:
@@ -73,6 +75,8 @@ def solve_columns(
     size, top = largest_row(P), float(q.max(initial=0.0))
     if (alpha := without_slopes(q, C, size)) is not None and within is None:
         return Restricted(alpha, np.zeros(F), np.zeros(F))
+    if within is None and budget >= F and (plain := _all_shares(P, q, C, accuracy, time_limit)) is not None:
+        return Restricted(*plain, np.ones(F))
     top = top if top > 0.0 else 1.0
     X = Polytope.of_budget(F, budget) if within is None else within
     n, N = len(X.lower), 2 * F + len(X.lower) + 1  # over w, x = (d, ...), t, xi
@@ -111,6 +115,35 @@ def solve_columns(
     return Restricted(
         weighed(C * found.z[equations : equations + K], C), unit * found.x[:F], x[:F], rest=x[F:] if n > F else None
     )
+
+
+def solve_rows(P: FloatArray, q: FloatArray, C: float, time_limit: float | None) -> tuple[FloatArray, FloatArray]:
+    """Solve ``min 1/2 w.w + C xi, xi >= q + P w, xi >= 0``: multipliers of the rows, put where they must be, and w."""
+    if (alpha := without_slopes(q, C, largest_row(P))) is not None:
+        return alpha, np.zeros(P.shape[1])
+    found = _all_shares(P, q, C, 1e-10, time_limit)
+    return (np.zeros(len(q)), np.zeros(P.shape[1])) if found is None else found
+
+
+def _all_shares(
+    P: FloatArray, q: FloatArray, C: float, accuracy: float, time_limit: float | None
+) -> tuple[FloatArray, FloatArray] | None:
+    """Solve it with d = 1, a quadratic program: multipliers and w; None where the solver finds no answer.
+
+    With a large C, -P'alpha is a difference of large numbers, which is why w is the solver's own, and an accuracy that
+    does for the cones leaves multipliers that prove next to nothing.
+    """
+    K, F = P.shape
+    size, top = largest_row(P), float(q.max(initial=0.0))
+    unit = min(top / size, C * size)  # of w, which is at most C size
+    curvature = sparse.csc_array(sparse.diags_array(np.r_[np.full(F, unit**2 / (C * top)), 0.0]))
+    A = sparse.csc_array(np.vstack([np.c_[P * (unit / top), np.full(K, -1.0)], np.r_[np.zeros(F), -1.0]]))
+    cost, b = np.r_[np.zeros(F), 1.0], np.r_[-q / top, 0.0]
+    fine = min(accuracy, PLAIN)
+    found = solve_qp(curvature, cost, A, b, [("nonnegative", K + 1)], accuracy=fine, time_limit=time_limit)
+    if not found.finite:
+        return None
+    return weighed(C * found.z[:K], C), unit * found.x[:F]
 
 
 def _cones(F: int, n: int) -> Any:

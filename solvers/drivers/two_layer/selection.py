@@ -41,12 +41,11 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 from solvers.clock import Clock
-from solvers.drivers.two_layer.columns import Restricted, solve_columns
+from solvers.drivers.two_layer.columns import Restricted, solve_columns, solve_rows
 from solvers.drivers.two_layer.exchanges import Exchanges
 from solvers.drivers.two_layer.polytope import Polytope
 from solvers.drivers.two_layer.row_pool import RowPool
 from solvers.drivers.two_layer.saddle_point import solve_saddle
-from solvers.drivers.two_layer.support_search import solve_rows
 from solvers.facts.k_support import half_norm
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.lp.highs import HighsLP, LpStatus

@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from solvers.clarabel.arrays import solve_qp
 from solvers.clock import Clock
-from solvers.drivers.two_layer.columns import largest_row, weighed, without_slopes
+from solvers.drivers.two_layer.columns import solve_rows
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.result import StopReason, is_closed
 
@@ -259,23 +258,3 @@ class SupportSearch:
         slopes = alpha @ self.P[used]
         self.gains = np.append(self.gains, float(self.q[used] @ alpha))[-CUTS:]
         self.halves = np.vstack([self.halves, 0.5 * slopes**2])[-CUTS:]
-
-
-def solve_rows(P: FloatArray, q: FloatArray, C: float, time_limit: float | None) -> tuple[FloatArray, FloatArray]:
-    """Solve ``min 1/2 w.w + C xi, xi >= q + P w, xi >= 0``: multipliers of the rows, put where they must be, and w.
-
-    With a large C, -P'alpha is a difference of large numbers, which is why w is the solver's own.
-
-    In units of w and of the objective in which all entries are of order 1, as in ``columns``.
-    """
-    K, F = P.shape
-    size, top = largest_row(P), float(q.max(initial=0.0))
-    if (alpha := without_slopes(q, C, size)) is not None:
-        return alpha, np.zeros(F)
-    unit = min(top / size, C * size)  # of w, which is at most C size
-    curvature = sparse.csc_array(sparse.diags_array(np.r_[np.full(F, unit**2 / (C * top)), 0.0]))
-    A = sparse.csc_array(np.vstack([np.c_[P * (unit / top), np.full(K, -1.0)], np.r_[np.zeros(F), -1.0]]))
-    cost, b = np.r_[np.zeros(F), 1.0], np.r_[-q / top, 0.0]
-    found = solve_qp(curvature, cost, A, b, [("nonnegative", K + 1)], accuracy=1e-10, time_limit=time_limit)
-    x, z = (np.where(np.isfinite(v), v, 0.0) for v in (found.x, found.z))
-    return weighed(C * z[:K], C), unit * x[:F]

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from solvers.clock import Clock
 from solvers.drivers.two_layer.columns import solve_columns
+from solvers.drivers.two_layer.polytope import Polytope
 from solvers.drivers.two_layer.support_search import SupportSearch
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.result import StopReason
@@ -42,12 +43,26 @@ class Regression:
         """The optimum on some columns, all rows stated."""
         P = np.vstack([-self.X[:, columns], self.X[:, columns]])
         q = np.r_[self.y, -self.y]
-        w = solve_columns(P, q, len(columns), C).w
+        F = len(columns)
+        w = solve_columns(P, q, F, C, within=Polytope.of_budget(F, F)).w  # the cones
         return 0.5 * w @ w + C * max(0.0, float((q + P @ w).max()))
 
     def search(self, K, C, starts, **options):
         slopes = self.X.T @ self.y
         return SupportSearch(self.facts, K, C, slopes, [np.array(s) for s in starts], Clock(None), **options)
+
+
+@pytest.mark.parametrize("C", [0.3, 1e4])
+@pytest.mark.parametrize("seed", range(3))
+def test_where_the_budget_holds_all_columns_a_coarse_answer_proves_its_value(seed, C):
+    rng = np.random.default_rng(seed)
+    P, q = rng.normal(size=(40, 60)), rng.uniform(0.5, 1.0, 40)
+    cones = solve_columns(P, q, 60, C, within=Polytope.of_budget(60, 60))
+    value = 0.5 * cones.w @ cones.w + C * max(0.0, float((q + P @ cones.w).max()))
+    coarse = solve_columns(P, q, 60, C, accuracy=1e-5)
+    slopes = coarse.alpha @ P
+    assert (coarse.d == 1.0).all()
+    assert float(coarse.alpha @ q) - 0.5 * slopes @ slopes == pytest.approx(value, rel=1e-4)
 
 
 @pytest.mark.parametrize("C", [0.3, 10.0, 1e4])
