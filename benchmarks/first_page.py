@@ -1,35 +1,23 @@
 """Held-out error and training objective of small selections, beside RFE, l1, forward selection and abess.
 
-    python benchmarks/first_page.py                # sets of at most 1,000 samples, 5 folds: some ten minutes
-    python benchmarks/first_page.py --full         # all flat sets that are shipped, 5 folds x 5 repeats: some hours
-    python benchmarks/first_page.py --full --resume    # goes on after an interruption
-
-Every contender selects at most M features on the training part of a fold, standardised there; the soft-margin SVM with
-C = 1 is then fitted on what it selected, by one and the same code, and errs on the held-out part. Nothing is tuned: M
-and C are given, and no contender sees what it is judged by.
-
-- fsp-m: ``fs.select(train, "fsp-m", max_features=M, C=1, time_limit=60)``, one thread, gap 1e-4.
-- RFE: scikit-learn's, one feature a step, over the SVM with C = 1.
-- l1: scikit-learn's LinearSVC(penalty="l1"), its C by bisection for the largest support of at most M.
-- forward: scikit-learn's SequentialFeatureSelector, by the accuracy of the SVM over five inner folds.
-- abess: abess's LogisticRegression with support_size = M, on the data as standardised (pip install abess).
-
-"objective" is that of the soft-margin SVM on the selected features, 1/2 |w|^2 + C sum of slacks on the training part,
-as the mean over folds of its excess over the least that any contender has there. "proven": folds in which fsp-m ended
-with a proof that no selection has a lower one. Errors are means over folds, with their standard error over folds (folds
-share training samples, so it is an optimistic one); differences to fsp-m with theirs over cells. "fewest errors" and
-"least objective" count cells, ties each.
+python benchmarks/first_page.py            # sets of at most 1,000 samples, 5 folds: some ten minutes
+python benchmarks/first_page.py --full     # all flat sets that are shipped, 5 folds x 5 repeats: some hours
+python benchmarks/first_page.py --page     # only the page, from the log
 """
 
-import argparse
-import json
+import functools
+import os
 import statistics
 import time
 import warnings
-from pathlib import Path
+
+import report
+
+os.environ |= dict.fromkeys(report.THREAD_VARIABLES, "1")  # before numpy, which reads them once
 
 import numpy as np
-import report
+from log import script
+from page import Cell, Page
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE, SequentialFeatureSelector
 from sklearn.model_selection import RepeatedStratifiedKFold
@@ -37,10 +25,10 @@ from sklearn.svm import SVC, LinearSVC
 
 import fsmodels as fs
 
-RESULTS = Path(__file__).resolve().parent / "results"
+NAME, OURS, PROTOCOL = "first_page", "fsp-m", 1
 SETS = ["bupa", "cleveland", "german_numeric", "ionosphere", "sonar", "wdbc", "wpbc", "wpbc24"]
 LARGE = ["musk1", "spambase", "mfeat"]
-SIZES, C, GAP, LIMIT, SEED = (3, 5), 1.0, 1e-4, 60.0, 0
+SIZES, C, GAP, NODES, SEED, FOLDS = (3, 5), 1.0, 1e-4, 3000, 0, 5
 PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "scikit-learn", "abess", "numba")
 
 
@@ -49,8 +37,8 @@ def svm():
 
 
 def exact(train, M):
-    found = fs.select(train, "fsp-m", max_features=M, C=C, gap=GAP, time_limit=LIMIT, threads=1)
-    return found.selected, {"status": found.status.value, "gap": found.gap}
+    found = fs.select(train, "fsp-m", max_features=M, C=C, gap=GAP, iteration_limit=NODES, threads=1)
+    return found.selected, {"proven": found.status.value == "optimal", "gap": found.gap}
 
 
 def rfe(train, M):
@@ -87,7 +75,7 @@ def named(train, take):
     return tuple(np.array(train.features)[take]), {}
 
 
-CONTENDERS = {"fsp-m": exact, "RFE": rfe, "l1": l1, "forward": forward, "abess": abess}
+CONTENDERS = {OURS: exact, "RFE": rfe, "l1": l1, "forward": forward, "abess": abess}
 
 
 def judged(train, test, selected):
@@ -99,154 +87,159 @@ def judged(train, test, selected):
     return fs.fsp.value(train, selected, C=C), float(np.mean(wrong))
 
 
-def run(sets, repeats, log):
-    """Do what the log has not; one line a contender, fold and M."""
-    known = {key(entry) for entry in report.read_log(log)}
-    folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=repeats, random_state=SEED)
-    exact(fs.load_dataset("bupa").scaled("standard"), 2)  # compiled before the first cell
-    with log.open("a") as file:
-        for name in sets:
-            data = fs.load_dataset(name)
-            for fold, (learn, held) in enumerate(folds.split(data.X, data.y)):
-                train = data.take(learn).scaled("standard")
-                test = train.apply_scale_to(data.take(held))
-                for M in SIZES:
-                    for contender, select in CONTENDERS.items():
-                        entry = {"set": name, "M": M, "fold": fold, "contender": contender}
-                        if key(entry) in known:
-                            continue
-                        start = time.process_time()
-                        selected, told = select(train, M)
-                        entry |= {"cpu": time.process_time() - start, "selected": list(selected), **told}
-                        entry["objective"], entry["error"] = judged(train, test, selected)
-                        file.write(json.dumps(entry) + "\n")
-                        file.flush()
-
-
-def key(entry):
-    return entry["set"], entry["M"], entry["fold"], entry["contender"]
-
-
-def cells(entries):
-    """Return (set, M) -> contender -> its entries by fold, of folds that all contenders have."""
-    found = {}
-    for e in entries:
-        found.setdefault((e["set"], e["M"]), {}).setdefault(e["contender"], {})[e["fold"]] = e
-    for of_cell in found.values():
-        whole = set.intersection(*({*of_cell.get(name, {})} for name in CONTENDERS))
-        for name in of_cell:
-            of_cell[name] = {fold: e for fold, e in of_cell[name].items() if fold in whole}
-    return {cell: by for cell, by in found.items() if len(by) == len(CONTENDERS) and by["fsp-m"]}
-
-
-def summary(by):
-    """Return what the page says about one cell: contender -> error, its standard error, excess of the objective."""
-    told, folds = {}, sorted(by["fsp-m"])
-    for name in CONTENDERS:
-        errors = [by[name][fold]["error"] for fold in folds]
-        least = [min(by[other][fold]["objective"] for other in CONTENDERS) for fold in folds]
-        excess = [by[name][fold]["objective"] / low - 1 for fold, low in zip(folds, least, strict=True)]
-        told[name] = {
-            "error": statistics.fmean(errors),
-            "se": statistics.stdev(errors) / len(errors) ** 0.5 if len(errors) > 1 else None,
-            "excess": statistics.fmean(excess),
-            "cpu": statistics.fmean(by[name][fold]["cpu"] for fold in folds),
-        }
-    told["fsp-m"]["proven"] = sum(by["fsp-m"][fold]["status"] == "optimal" for fold in folds)
-    told["folds"] = len(folds)
-    return told
-
-
-def overall(told):
-    """Return a row a contender: its error beside that of fsp-m, its objective, and in how many cells each is least."""
-    rows = []
-    for name in CONTENDERS:
-        errors = [cell[name]["error"] for cell in told.values()]
-        beside = [e - cell["fsp-m"]["error"] for e, cell in zip(errors, told.values(), strict=True)]
-        spread = statistics.stdev(beside) / len(beside) ** 0.5 if len(beside) > 1 else 0.0
-        fewest = sum(cell[name]["error"] <= min(cell[o]["error"] for o in CONTENDERS) + 1e-12 for cell in told.values())
-        excess = [cell[name]["excess"] for cell in told.values()]
-        least, seconds = sum(x < GAP for x in excess), statistics.fmean(cell[name]["cpu"] for cell in told.values())
-        difference = "" if name == "fsp-m" else f"{100 * statistics.fmean(beside):+.1f} ± {100 * spread:.1f}"
-        rows.append([name, percent(errors), difference, fewest, percent(excess), least, f"{seconds:.2f}"])
-    return rows
-
-
-def percent(values):
-    return f"{statistics.fmean(values):.1%}"
-
-
-def by_set(told):
-    """Return a row a set, means over M: error and, after the stroke, the objective above the least of all."""
-    rows = []
-    for name in dict.fromkeys(name for name, _ in told):
-        cells = [cell for (of, _), cell in told.items() if of == name]
-        proven, folds = sum(c["fsp-m"]["proven"] for c in cells), sum(c["folds"] for c in cells)
-        both = [
-            f"{percent([c[n]['error'] for c in cells])} / {percent([c[n]['excess'] for c in cells])}"
-            for n in CONTENDERS
-        ]
-        rows.append([name, *both, f"{proven} of {folds}"])
-    every = [*told.values()]
-    means = [
-        f"{percent([c[n]['error'] for c in every])} / {percent([c[n]['excess'] for c in every])}" for n in CONTENDERS
+def tasks(full):
+    names, repeats = (SETS + LARGE, 5) if full else (SETS, 1)
+    return [
+        {"set": name, "M": M, "fold": fold, "contender": contender, "protocol": PROTOCOL}
+        for fold in range(FOLDS * repeats)
+        for name in names
+        for M in SIZES
+        for contender in CONTENDERS
     ]
-    proven, folds = sum(c["fsp-m"]["proven"] for c in every), sum(c["folds"] for c in every)
-    return [*rows, ["all", *means, f"{proven} of {folds}"]]
 
 
-def page(told):
-    """Return the text of the page."""
-    few = ["contender", "mean error", "less that of fsp-m, points", "fewest errors", "mean excess", "least objective"]
-    cells = [f"{name}, M={M}" for name, M in told]
-    errors = [
-        [cell, *(f"{by[n]['error']:.1%} ± {by[n]['se'] or 0:.1%}" for n in CONTENDERS)]
-        for cell, by in zip(cells, told.values(), strict=True)
-    ]
-    excess = [
-        [cell, *(f"{by[n]['excess']:.1%}" for n in CONTENDERS), f"{by['fsp-m']['proven']} of {by['folds']}"]
-        for cell, by in zip(cells, told.values(), strict=True)
-    ]
-    return "\n\n".join(
-        [
-            "## By set",
-            "Held-out error / training objective above the least of all, means over M.",
-            report.table(["set", *CONTENDERS, "proven"], by_set(told)),
-            f"## All {len(told)} cells",
-            report.table([*few, "CPU s a fit"], overall(told)),
-            "## Held-out error",
-            report.table(["set", *CONTENDERS], errors),
-            "## Objective above the least of all, and what is proven",
-            report.table(["set", *CONTENDERS, "proven"], excess),
-            "## How it was measured",
-            __doc__.split("\n", 2)[2],
-        ]
-    )
+@functools.cache
+def compiled():
+    """Compile, or read from disk, before the clock runs."""
+    exact(fs.load_dataset("wdbc").scaled("standard"), 5)
 
 
-def main():
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--full", action="store_true", help="all flat sets, five repeats")
-    asked.add_argument("--resume", action="store_true", help="keep what the log has")
-    asked.add_argument("--sets", help="these alone, with commas")
-    asked.add_argument("--page", action="store_true", help="draw the page from the log alone")
-    asked = asked.parse_args()
+def work(set, M, fold, contender, protocol):
+    """Let one contender select on one fold; return what it selected and how good it is."""
     warnings.simplefilter("ignore", ConvergenceWarning)  # of l1: its support is what counts
     warnings.simplefilter("ignore", fs.DataWarning)
-    out = RESULTS / ("first_page" if asked.full else "first_page_small")
-    log = out.with_suffix(".jsonl")
-    if not (asked.resume or asked.page):
-        log.unlink(missing_ok=True)
-    sets = asked.sets.split(",") if asked.sets else SETS + LARGE * asked.full
-    facts = json.loads(out.with_suffix(".json").read_text())["about"] if asked.page else None
-    facts = facts or report.about(*PACKAGES, C=C, gap=GAP, seconds_a_fit=LIMIT, seed=SEED, sets=", ".join(sets))
-    if not asked.page:
-        run(sets, 5 if asked.full else 1, log)
-    told = {cell: summary(by) for cell, by in cells(report.read_log(log)).items()}
-    report.write(
-        out, __doc__.split("\n")[0], page(told), facts, cells=[{"set": s, "M": M, **by} for (s, M), by in told.items()]
+    data = fs.load_dataset(set)
+    folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=1 + fold // FOLDS, random_state=SEED)
+    learn, held = list(folds.split(data.X, data.y))[fold]
+    train = data.take(learn).scaled("standard")
+    test = train.apply_scale_to(data.take(held))
+    if contender == OURS:
+        compiled()
+    start = time.process_time()
+    selected, told = CONTENDERS[contender](train, M)
+    told |= {"cpu": time.process_time() - start, "selected": list(selected)}
+    return told | dict(zip(("objective", "error"), judged(train, test, selected), strict=True))
+
+
+def judged_all(entries):
+    """Return the folds that all contenders have, with how far each objective is above the least of the fold."""
+    by = {}
+    for entry in entries:
+        by.setdefault((entry["set"], entry["M"], entry["fold"]), {})[entry["contender"]] = entry
+    whole = [of for of in by.values() if len(of) == len(CONTENDERS)]
+    for of in whole:
+        least = min(entry["objective"] for entry in of.values())
+        for entry in of.values():
+            entry["excess"] = entry["objective"] / least - 1
+            entry["best"] = entry["excess"] < GAP
+    return [of[name] for of in whole for name in CONTENDERS]
+
+
+def means(fits):
+    """Return the mean error of each set and contender, over folds and sizes: what is compared between contenders."""
+    errors = {}
+    for fit in fits:
+        errors.setdefault((fit["set"], fit["contender"]), []).append(fit["error"])
+    return [{"set": name, "contender": c, "error": sum(of) / len(of)} for (name, c), of in errors.items()]
+
+
+def difference(contender):
+    """Return the cell of a contender's error less that of fsp-m, in points, over sets."""
+    form, minus = "{mean:+.1f} ± {se:.1f}", {"contender": OURS}
+    return Cell("sets", "error", form, {"contender": contender}, 100.0, minus, ("set",))
+
+
+def page(log):
+    """Write the page."""
+    fits = judged_all(log.entries("set", "M", "fold", "contender", "protocol"))
+    told = Page(
+        NAME, "Small selections: error held out and training objective, beside four rivals", fits=fits, sets=means(fits)
     )
+    told.key("fits", "set", "M", "fold", "contender")
+    rivals = [name for name in CONTENDERS if name != OURS]
+    excess = [told.say("fits", "excess", "{mean:.0%}", {"contender": name}) for name in rivals]
+    shares = sorted(int(text.rstrip("%")) for text in excess)
+    beside = ", ".join(f"{name} {difference(name).text(told.records)}" for name in rivals)
+    proven = told.say("fits", "proven", "{total:.0f} of {n}", {"contender": OURS})
+    most = told.say("fits", "excess", "{most:.0%}")
+    least = told.say("fits", "excess", "{mean:.1%}", {"contender": OURS})
+    apart = [name for name in rivals if apart_by_two(difference(name).values(told.records["sets"]))]
+    told.answer(
+        f"On the training part the heuristics' selections cost {shares[0]} to {shares[-1]}% more than the least of the "
+        f"five on average (up to {most}), fsp-m's {least}, proven in {proven} fits. On new data "
+        f"{' and '.join(apart) or 'none'} of the rivals is two standard errors over sets away from fsp-m; points of "
+        f"error more than fsp-m's: {beside}."
+    )
+    planned = len(tasks(False))
+    told.part("the table", len(fits), max(len(fits), planned), f"python benchmarks/{NAME}.py")
+    sets = list(dict.fromkeys(fit["set"] for fit in fits))
+    told.section(
+        "By set", "Error held out / training objective above the least of the five, means over folds and both sizes."
+    )
+    told.table(["set", *CONTENDERS, "proven"], [both(name, {"set": name}) for name in sets] + [both("all", {})])
+    told.section(
+        "The five",
+        "Error less that of fsp-m: mean and standard error over sets. Objective: above the least of the five, on "
+        "average and at most, and in how many fits it is the least itself.",
+    )
+    told.table(
+        ["contender", "error", "less that of fsp-m, points", "objective above", "most", "least in", "CPU s a fit"],
+        [overall(name) for name in CONTENDERS],
+    )
+    told.section("By set and size", "Error held out, per cent: mean and standard error over folds.")
+    cells = [{"set": name, "M": M} for name in sets for M in SIZES]
+    error = [
+        [f"{where['set']}, M={where['M']}"]
+        + [Cell("fits", "error", "{mean:.1f} ± {se:.1f}", where | {"contender": name}, 100.0) for name in CONTENDERS]
+        for where in cells
+    ]
+    told.table(["set", *CONTENDERS], error)
+    told.text("Training objective above the least of the five; fits in which fsp-m ended with a proof.")
+    above = [
+        [f"{where['set']}, M={where['M']}"]
+        + [Cell("fits", "excess", "{mean:.1%}", where | {"contender": name}) for name in CONTENDERS]
+        + [Cell("fits", "proven", "{total:.0f} of {n}", where | {"contender": OURS})]
+        for where in cells
+    ]
+    told.table(["set", *CONTENDERS, "proven"], above)
+    told.section(
+        "Protocol",
+        "Every contender selects at most M features (3 and 5) on the training part of a fold, standardised there; the "
+        "soft-margin SVM with C = 1 is then fitted on what it selected, by one and the same code, and errs on the "
+        "held-out part. Nothing is tuned: M and C are given, and no contender sees what it is judged by. Five "
+        "stratified folds; they share training samples, so that a standard error over folds is an optimistic one.",
+        f'- fsp-m: `fs.select(train, "fsp-m", max_features=M, C=1)`, gap 1e-4, one thread, at most {NODES:,} nodes.\n'
+        "- RFE: scikit-learn's, one feature a step, over the SVM with C = 1.\n"
+        '- l1: scikit-learn\'s LinearSVC(penalty="l1"), its C by bisection for the largest support of at most M.\n'
+        "- forward: scikit-learn's, by the SVM's accuracy in five inner folds.\n"
+        "- abess: abess's LogisticRegression with support_size = M, on the data as standardised.",
+        "Objective: that of the soft-margin SVM on the selected features, 1/2 w'w + C sum of slacks on the training "
+        "part. Proven: fsp-m ended with a proof that no selection has a lower one. Seconds are of the process's CPU.",
+    )
+    told.write({})
+
+
+def apart_by_two(values):
+    """Tell whether a mean is more than two of its standard errors away from 0."""
+    return abs(statistics.fmean(values)) > 2 * statistics.stdev(values) / len(values) ** 0.5
+
+
+def both(title, where):
+    """Return the row of a set: error and excess of each contender, and what is proven."""
+    row = [title]
+    for name in CONTENDERS:
+        here = where | {"contender": name}
+        row.append([Cell("fits", "error", "{mean:.1%}", here), " / ", Cell("fits", "excess", "{mean:.1%}", here)])
+    return [*row, Cell("fits", "proven", "{total:.0f} of {n}", where | {"contender": OURS})]
+
+
+def overall(name):
+    """Return the row of a contender."""
+    here = {"contender": name}
+    shown = [("excess", "{mean:.1%}"), ("excess", "{most:.0%}"), ("best", "{total:.0f} of {n}"), ("cpu", "{mean:.2f}")]
+    error = Cell("fits", "error", "{mean:.1%}", here)
+    return [name, error, "" if name == OURS else difference(name), *(Cell("fits", v, form, here) for v, form in shown)]
 
 
 if __name__ == "__main__":
-    main()
+    script(NAME, __doc__, tasks, work, page, *PACKAGES, C=C, gap=GAP, nodes=NODES, seed=SEED)

@@ -74,10 +74,10 @@ ROWS = [
 QUESTIONS = [  # what the papers do not ask: the question, its page
     ("What do small selections err on new data, beside RFE, l1, forward selection and abess?", "first_page_small"),
     ("How fast is exact selection proven, beside SCIP and Gurobi?", "fsp_exact"),
-    ("And on real tables, beside all supports?", "fsp_real_part"),
+    ("And on real tables, beside all supports?", "fsp_real"),
     ("Beside El0ps, and on the instances of Bertsimas, Pauphilet and Van Parys?", "sparse_rivals"),
     ("How fast is the subproblem at one support?", "sub_oracle"),
-    ("GMEB with a budget, beside scip?", "gmeb_rows_small"),
+    ("GMEB with a budget, beside scip?", "gmeb_rows"),
     ("Benders on models that are not ours?", "foreign_models"),
     ("Quadratic rows by cutting planes?", "kelley_quadratic"),
     ("A million features?", "multivariate_scale"),

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from log import Log, finish
+from page import Page
 
 import fsmodels as fs
 import solvers
@@ -204,3 +206,18 @@ def test_the_solver_is_known_by_name_and_by_its_object(recipe):
     m.cost.expr = (m.x - 1) ** 2
     with pytest.raises(solvers.SolverError, match='"appsi_highs" cannot solve this model, which needs MIQP'):
         solvers.solve(m, "appsi_highs")
+
+
+def test_the_benchmark_goes_on_from_its_log_and_draws_its_page(recipe, tmp_path, monkeypatch):
+    names, write = recipe("benchmark"), Page.write
+    monkeypatch.setattr(Page, "write", lambda page, facts: write(page, facts, tmp_path))
+    log = Log("tried", tmp_path / "logs")
+    finish(log, names["tasks"](False)[:1], names["work"])
+    names["page"](log)
+    text = (tmp_path / "tried.md").read_text()
+    assert "Not finished: table has 1 of 2" in text
+    assert "1 of 1 are proven." in text
+    finish(log, names["tasks"](False), names["work"])
+    names["page"](log)
+    assert len(log.entries()) == 2
+    assert "2 of 2 are proven." in (tmp_path / "tried.md").read_text()

@@ -1,8 +1,8 @@
 """What to try next: commands that follow from how a run ended, and nothing that was not measured to help.
 
 The models' own drivers close more of a gap in the same time than any other solver, in every run that was compared:
-fsp-m in ``benchmarks/results/fsp_real_part.md`` and ``fsp_exact.md`` (18 of 18 proven, by SCIP 9; multi-tree, Gurobi's
-tree), gmeb with rows in ``gmeb_rows_small.md`` (a quarter of SCIP's time and less); fs, fsl on wpbc24 and ionosphere
+fsp-m in ``benchmarks/results/fsp_real.md`` and ``fsp_exact.md`` (18 of 18 proven, by SCIP 9; multi-tree, Gurobi's
+tree), gmeb with rows in ``gmeb_rows.md`` (a quarter of SCIP's time and less); fs, fsl on wpbc24 and ionosphere
 at penalty 0.05 in 15 s: gaps of 12% to 17%, by SCIP 100%. No other solver was found to help where these had stopped.
 Five times as long brought fsp-m on spambase with five features from a gap of 36% to 14%.
 """
