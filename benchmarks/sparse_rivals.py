@@ -1,47 +1,35 @@
-"""Exact sparse classifiers beside El0ps, and on the instances of Bertsimas, Pauphilet and Van Parys, in one run.
+"""Exact sparse classifiers beside El0ps, and on the instances of Bertsimas, Pauphilet and Van Parys, by CPU time.
 
-    python benchmarks/sparse_rivals.py                # both parts, 20 s a run: a quarter of an hour
-    python benchmarks/sparse_rivals.py --full         # more sets and sizes, 300 s a run
-    python benchmarks/sparse_rivals.py --resume       # goes on after an interruption
+    python benchmarks/sparse_rivals.py            # both parts, 20 s a run: a quarter of an hour
+    python benchmarks/sparse_rivals.py --full     # more sets and sizes, 300 s a run
+    python benchmarks/sparse_rivals.py --page     # only the page, from the log
 
-Part 1, ``pip install el0ps mpich``: standardised sets, no intercept, squared hinge. El0ps minimises ``sum_i max(0, 1 -
-y_i x_i.w)^2 + lambda |w|_0 + beta w.w``, which times C is FSP-lambda with C = 1 / (2 beta) and the price lambda C; the
-objectives of both answers are held against each other on El0ps's support. beta = 1/2, so C = 1; lambda is a share of
-what w = 0 costs. Relative gap 1e-4 for both, objectives in our units.
-
-Part 2: the generator without noise, correlation 0.3, p = 1000; hinge, no intercept, at most k features, the paper's
-C_0; ours with form="rmp". SCIP solves the big-M form as a whole. abess (its logistic regression of k features) and l1
-(liblinear, the first C of a path with k features) propose a support, whose cost is the hinge's, by the oracle:
-heuristics, without a bound. Gurobi's restricted licence takes 200 variables of a quadratic model, and is left out.
-
-Seconds are CPU seconds of the process, building left out. El0ps compiles anew in each process (its first solve, of 30
-samples, is timed apart); ours is on disk before the first cell. Limits are of wall-clock time, which on a busy machine
-is fewer CPU seconds. "gap": between the bound and the best objective known of the cell; El0ps tells no bound.
+El0ps needs ``pip install el0ps mpich``, abess ``pip install abess``.
 """
 
-import argparse
-import json
+import functools
 import math
-import os
 import sys
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-import report
+from fsp_real import judged
+from log import script
+from page import Cell, Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
 import fsmodels as fs
 from fsmodels.datasets.synthetic import bertsimas
 from fsmodels.models.fsp.oracle import SvmOracle
 
-GAP, ROUNDING, BETA = 1e-4, 1e-6, 0.5
+NAME, PROTOCOL = "sparse_rivals", 1
+GAP, BETA, LIMIT, FULL_LIMIT = 1e-4, 0.5, 20.0, 300.0
 C = 1 / (2 * BETA)
 SETS, FULL_SETS = ["cleveland", "wpbc", "wdbc", "ionosphere"], ["sonar", "german_numeric"]
 SHARES = (0.03, 0.01, 0.003)
 SIZES, FULL_SIZES, RELEVANT = (500, 1000), (2000, 5000), (10, 30)
-PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "numba", "el0ps", "pyscipopt", "abess", "scikit-learn")
 
 
 def clocked(solve):
@@ -89,18 +77,16 @@ def el0ps(data, price, limit):
     }  # fmt: skip
 
 
-def compiled():
-    """Return the CPU seconds of the first solves: of El0ps, and of ours in this process."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 5))
-    data = fs.Dataset.from_arrays(X, np.where(X[:, 0] + 0.1 > 0, 1.0, -1.0)).scaled("none")
+@functools.cache
+def first(contender):
+    """Return the CPU seconds of a contender's first solve in this process, which compiles or reads from disk."""
+    if contender == "El0ps":
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(30, 5))
+        data = fs.Dataset.from_arrays(X, np.where(X[:, 0] + 0.1 > 0, 1.0, -1.0)).scaled("none")
+        return clocked(lambda: el0ps(data, 1.0, 60))[0]
     model = fs.fsp.fsp_lambda(fs.load_dataset("wdbc").scaled("standard"), penalty=5.0, C=C, loss="squared-hinge")
-    seconds = {"ours": clocked(lambda: fs.solve(model, time_limit=300))[0]}
-    try:
-        seconds["El0ps"] = clocked(lambda: el0ps(data, 1.0, 60))[0]
-    except ImportError:
-        seconds["El0ps"] = None
-    return seconds
+    return clocked(lambda: fs.solve(model, time_limit=300))[0]
 
 
 def ours_limited(data, k, price, limit):
@@ -141,124 +127,121 @@ def proposed(data, support, price, cpu, wall):
     }  # fmt: skip
 
 
-PRICED = {"ours": ours_priced, "El0ps": el0ps}
-LIMITED = {"ours": ours_limited, "SCIP": scip, "abess": abess, "l1": l1}
+OURS, RIVAL, SCIP = "ours", "El0ps", "SCIP"
+PRICED = {OURS: ours_priced, RIVAL: el0ps}
+LIMITED = {OURS: ours_limited, SCIP: scip, "abess": abess, "l1": l1}
+CELL = ("part", "data", "share", "n", "k")
 
 
-def run(log, known, cell, contenders, words, limit):
-    for name, contender in contenders.items():
-        key = {**cell, "contender": name, "limit": limit}
-        if tuple(key.items()) in known:
-            continue
-        try:
-            found = contender(*words, limit)
-        except (ImportError, fs.errors.Error) as error:
-            found = {"cpu": None, "objective": None, "bound": None, "status": f"not run: {error}"[:200]}
-        log.write(json.dumps({**key, **found}) + "\n")
-        log.flush()
-        print({**key, **found}, flush=True)
-
-
-def run_all(path, sets, sizes, limit, resume):
-    known = (
-        {tuple((k, r[k]) for k in list(r)[: list(r).index("limit") + 1]) for r in report.read_log(path)}
-        if resume
-        else set()
-    )
-    with path.open("a" if resume else "w") as log:
-        for name in sets:
-            data = fs.load_dataset(name).scaled("standard")
-            for share in SHARES:
-                cell = {"part": 1, "data": name, "share": share}
-                run(log, known, cell, PRICED, (data, share * C * data.n_samples), limit)
-        for n in sizes:
-            for k in RELEVANT:
-                train = bertsimas(n, n_relevant=k, seed=n + k).train.scaled("none")
-                price = fs.datasets.synthetic.bertsimas_price(train, k)
-                run(log, known, {"part": 2, "n": n, "k": k}, LIMITED, (train, k, price), limit)
-
-
-def judged(runs):
-    """Return the runs with their gap to the best objective known of the cell, and whether a bound is above it."""
-
-    def cell(r):
-        return (r["part"], r.get("data"), r.get("share"), r.get("n"), r.get("k"))
-
-    best = {}
-    for r in runs:
-        if r["objective"] is not None:
-            best[cell(r)] = min(best.get(cell(r), math.inf), r["objective"])
-    for r in runs:
-        known, bound = best.get(cell(r)), r["bound"]
-        r["gap"] = None if known is None or bound is None else max(0.0, known - bound) / known
-        r["above"] = None if known is None or r["objective"] is None else r["objective"] / known - 1
-        r["wrong"] = bound is not None and bound > known * (1 + ROUNDING)
-        r["proven"] = r["status"] == "optimal" and not r["wrong"]
-    return runs
-
-
-def shown(r):
-    if r is None or r["cpu"] is None:
-        return "-" if r is None else "not run"
-    gap = "" if r["proven"] else " @ ?" if r["gap"] is None else f" @ {r['gap']:.1%}"
-    gap = "" if r["status"] == "heuristic" else gap
-    above = f" (+{r['above']:.2%})" if r["above"] > GAP else ""
-    return f"{r['cpu']:.2f}{gap}{above}" + (" WRONG" if r["wrong"] else "")
-
-
-def table(runs, keys, contenders):
-    cells = list(dict.fromkeys(tuple(r[k] for k in keys) for r in runs))
-    by = {(*(r[k] for k in keys), r["contender"]): r for r in runs}
-    rows = [[*cell, *(shown(by.get((*cell, c))) for c in contenders)] for cell in cells]
-    return report.table([*keys, *contenders], rows)
-
-
-def page(runs, first, limit, load):
-    """Return the Markdown."""
-    one, two = ([r for r in runs if r["part"] == part] for part in (1, 2))
-    by = {(r["data"], r["share"], r["contender"]): r for r in one}
-    closed = [r for r in one if r["contender"] == "El0ps" and r["proven"]]
-    faster = [r for r in closed if by[r["data"], r["share"], "ours"]["cpu"] < r["cpu"]]
-    ours = sum(r["proven"] for r in one if r["contender"] == "ours")
-    words = f"El0ps closes {len(closed)} of {len(by) // 2} cells, ours {ours}; of those that El0ps closes, "
-    words += f"ours takes less CPU time in {len(faster)}. First solve of a process, CPU s: "
-    words += ", ".join(f"{name} {'-' if s is None else f'{s:.1f}'}" for name, s in first.items()) + "."
-    text = [
-        __doc__.split("\n\n", 1)[0],
-        "\n".join(__doc__.strip().splitlines()[2:]),
-        f"CPU seconds where proven within {limit:g} s, else seconds @ gap; (+) by how much the answer is above the "
-        "best known.",
-        f"The machine was shared: load average {load:g} on {os.cpu_count()} cores. CPU seconds bear it, limits do not."
-        if load is not None and load > os.cpu_count()
-        else "The machine was idle but for this run.",
-        "## Beside El0ps",
-        words,
-        table(one, ["data", "share"], list(PRICED)),
+def tasks(full):
+    sets, sizes = (SETS + FULL_SETS, SIZES + FULL_SIZES) if full else (SETS, SIZES)
+    end = {"limit": FULL_LIMIT if full else LIMIT, "protocol": PROTOCOL}
+    one = [{"part": 1, "data": name, "share": share} for name in sets for share in SHARES]
+    two = [{"part": 2, "n": n, "k": k} for n in sizes for k in RELEVANT]
+    return [
+        *({"part": 0, "contender": name, "protocol": PROTOCOL} for name in PRICED),
+        *(cell | {"contender": name} | end for cell in one for name in PRICED),
+        *(cell | {"contender": name} | end for cell in two for name in LIMITED),
     ]
-    if two:
-        text += ["## The generator, p = 1000", table(two, ["n", "k"], list(LIMITED))]
-    return "\n\n".join(text)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="more sets and sizes, 300 s a run")
-    parser.add_argument("--resume", action="store_true", help="keep what the log has")
-    parser.add_argument("--limit", type=float, help="seconds a run")
-    asked = parser.parse_args()
+def work(part, contender, protocol, limit=None, **cell):
+    """Let one contender solve one cell."""
     warnings.simplefilter("ignore")
-    sets, sizes = (SETS + FULL_SETS, SIZES + FULL_SIZES) if asked.full else (SETS, SIZES)
-    limit = asked.limit or (300.0 if asked.full else 20.0)
-    path = Path(__file__).parent / "results" / ("sparse_rivals_full" if asked.full else "sparse_rivals")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    log, load, first = path.with_suffix(".jsonl"), report.load(), compiled()
-    run_all(log, sets, sizes, limit, asked.resume)
-    runs = judged(report.read_log(log))
-    facts = report.about(*PACKAGES, **{"time limit (s)": limit, "gap": GAP, "load average when it began": load})
-    report.write(
-        path, "Beside El0ps, and on generated sparse classification", page(runs, first, limit, load), facts, runs=runs
+    try:
+        if part < 2 or contender == OURS:
+            seconds = first(contender)
+        if part == 0:
+            return {"cpu": seconds}
+        if part == 1:
+            data = fs.load_dataset(cell["data"]).scaled("standard")
+            return PRICED[contender](data, cell["share"] * C * data.n_samples, limit)
+        n, k = cell["n"], cell["k"]
+        train = bertsimas(n, n_relevant=k, seed=n + k).train.scaled("none")
+        return LIMITED[contender](train, k, fs.datasets.synthetic.bertsimas_price(train, k), limit)
+    except (ImportError, fs.errors.Error) as error:
+        return {"cpu": None, "objective": None, "bound": None, "status": f"not run: {error}"[:200]}
+
+
+def page(log):
+    """Write the page."""
+    entries = log.entries(*CELL, "contender", "limit", "protocol")
+    runs = judged([run for run in entries if run["part"]], cell=(*CELL, "limit"))
+    firsts = [entry for entry in entries if not entry["part"]]
+    told = Page(NAME, "Sparse classifiers beside El0ps, SCIP, abess and l1", runs=runs, first=firsts)
+    told.key("runs", *CELL, "contender", "limit")
+
+    def say(part, contender, value, form, **more):
+        return told.say("runs", value, form, {"part": part, "contender": contender} | more)
+
+    closed = {name: say(1, name, "proven", "{total:.0f} of {n}") for name in PRICED}
+    by = {(*(run.get(name) for name in CELL), run["limit"], run["contender"]): run for run in runs}
+    pairs = [(run, by[*key[:-1], OURS]) for key, run in by.items() if key[-1] == RIVAL and run["proven"]]
+    faster = sum(ours["cpu"] < theirs["cpu"] for theirs, ours in pairs)
+    spent = say(1, RIVAL, "cpu", "{least:.0f} to {most:.0f}", proven=False)
+    gaps, above = say(2, OURS, "gap", "{least:.0%} to {most:.0%}"), say(2, OURS, "above", "{most:.0%}")
+    best = sum(run["above"] <= GAP for run in runs if run["contender"] == "abess" and run["above"] is not None)
+    told.answer(
+        f"With a price on features (FSP-lambda, squared hinge) ours closes {closed[OURS]} cells and El0ps "
+        f"{closed[RIVAL]}, of which ours takes less CPU time in {faster}; the others ended El0ps's time after {spent} "
+        f"CPU seconds. On the generator's 1,000 features ours proves {say(2, OURS, 'proven', '{total:.0f} of {n}')}, "
+        f"with gaps of {gaps} and selections up to {above} above the best known, SCIP "
+        f"{say(2, SCIP, 'proven', '{total:.0f}')}; abess, which proves nothing, finds the best known in {best}."
     )
+    told.part("cells", len(entries), max(len(entries), len(tasks(False))), f"python benchmarks/{NAME}.py")
+    firsts = [told.say("first", "cpu", "{mean:.1f}", {"contender": name}) for name in PRICED]
+    told.section(
+        "A price on each feature, beside El0ps",
+        "CPU seconds, with a + where the limit came before a proof; gap, from the bound to the best objective known "
+        "(El0ps tells no bound); how far the answer is above that objective. The share is the price over the cost of "
+        f"w = 0. The first solve of a process, which compiles, is not counted: ours {firsts[0]} s, El0ps {firsts[1]} "
+        "s.",
+    )
+    table(told, 1, ("data", "share"), {OURS: ("cpu", "gap", "above"), RIVAL: ("cpu", "above")})
+    told.section("At most k features of 1,000, generated", "As above; abess and l1 are heuristics without a bound.")
+    columns = {
+        OURS: ("cpu", "gap", "above"),
+        SCIP: ("cpu", "gap", "above"),
+        "abess": ("cpu", "above"),
+        "l1": ("cpu", "above"),
+    }
+    table(told, 2, ("n", "k"), columns)
+    told.section(
+        "Protocol",
+        "Beside El0ps: standardised sets, no intercept, squared hinge. El0ps minimises sum_i max(0, 1 - y_i x_i.w)^2 + "
+        "lambda #{j: w_j != 0} + beta w.w, which times C is FSP-lambda with C = 1 / (2 beta) and the price lambda C; "
+        "the objectives of both answers are held against each other on El0ps's support. beta = 1/2, so C = 1. Relative "
+        "gap 1e-4 for both, objectives in our units.",
+        "Generated (Bertsimas, Pauphilet, Van Parys): without noise, correlation 0.3, p = 1,000; hinge, no intercept, "
+        'the paper\'s C_0; ours with form="rmp", SCIP on the big-M form as a whole. abess (its logistic regression of '
+        "k features) and l1 (liblinear, the first C of a path with k features) propose a support, whose cost is the "
+        "hinge's, by our oracle. Gurobi's restricted licence takes 200 variables of a quadratic model: it is left out.",
+        f"Seconds are CPU seconds of the process, building left out. Limits are of wall-clock time ({LIMIT:g} s, with "
+        f"--full {FULL_LIMIT:g} s): on a busy machine, which the load below tells of, fewer CPU seconds.",
+    )
+    told.write({})
+
+
+def table(told, part, names, columns):
+    """Add the table of a part."""
+    forms = {"cpu": "{mean:.2f}", "gap": "{mean:.1%}", "above": "{mean:.2%}"}
+    runs = [run for run in told.records["runs"] if run["part"] == part]
+    unproven = {
+        (run["limit"], *(run[name] for name in names), run["contender"]) for run in runs if run["status"] == "feasible"
+    }
+    rows = []
+    for cell in dict.fromkeys((run["limit"], *(run[name] for name in names)) for run in runs):
+        row = [*cell[1:], f"{cell[0]:g}"]
+        for contender, values in columns.items():
+            here = dict(zip(("limit", *names), cell, strict=True)) | {"part": part, "contender": contender}
+            seconds, *rest = (Cell("runs", value, forms[value], here) for value in values)
+            row += [[seconds, "+" * ((*cell, contender) in unproven)], *rest]
+        rows.append(row)
+    heads = {"cpu": "{} s", "gap": "gap", "above": "above"}
+    titles = [heads[value].format(contender) for contender, values in columns.items() for value in values]
+    told.table([*names, "limit s", *titles], rows)
 
 
 if __name__ == "__main__":
-    main()
+    packages = ("fsmodels", "pyomo", "numpy", "scipy", "numba", "el0ps", "pyscipopt", "abess", "scikit-learn")
+    script(NAME, __doc__, tasks, work, page, *packages, gap=GAP)

@@ -1,6 +1,7 @@
 """Every page of results says first what came out, is short, and its numbers follow from its records."""
 
 import json
+import math
 import random
 import re
 
@@ -70,6 +71,15 @@ def statistics_of(rule, text):
     return zip(said.groups(), pieces[1::3], pieces[2::3], strict=True)
 
 
+def last_place(form, number):
+    """Return the unit of the last place that a form shows of a number."""
+    digits = int(found.group(1)) if (found := re.search(r"\.(\d+)", form)) else 6
+    if form.endswith(("e", "g")):
+        size = math.floor(math.log10(abs(number))) if number else 0
+        return 10.0 ** (size - digits + form.endswith("g"))
+    return 10.0 ** -(digits + 2 * form.endswith("%"))
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_three_cells_at_random_follow_from_the_records(name):
     data = json.loads((RESULTS / f"{name}.json").read_text())
@@ -86,10 +96,8 @@ def test_three_cells_at_random_follow_from_the_records(name):
                 assert len(values) == 1 or (statistic == "gmean" and min(values) <= 0)
                 continue
             number = float(said.rstrip("%").replace(",", "")) / (100 if said.endswith("%") else 1)
-            decimals = int(found.group(1)) if (found := re.search(r"\.(\d+)", form or ".0")) else 0
-            step = 10.0 ** -(decimals + (2 if said.endswith("%") else 0))
-            tolerance = 0.51 * step if not (form or "").endswith(("g", "e")) else 0.06 * abs(number) + 1e-12
-            assert number == pytest.approx(float(NUMPY[statistic](values)), abs=tolerance + 1e-9)
+            true = float(NUMPY[statistic](values))
+            assert number == pytest.approx(true, rel=1e-9, abs=0.51 * last_place(form or ".0f", true))
 
 
 @pytest.mark.parametrize("name", PAGES)
