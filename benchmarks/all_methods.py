@@ -1,0 +1,80 @@
+"""All five papers' methods beside what everybody uses, on the same data, splits and rule of choice.
+
+    python benchmarks/all_methods.py --minutes 20            # one split of every set; the same command goes on
+    python benchmarks/all_methods.py --full --minutes 20     # five splits
+    python benchmarks/all_methods.py --page                  # the three pages from the log alone
+
+Three parts, one log: "methods", each with its own parameter chosen on a third of the training part; "rules", the same
+fits under a budget and a pair that may not be selected together; "k", what is selected at most k features.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
+
+import all_methods_tasks as tasks
+from joblib import Parallel, delayed
+from log import Log, arguments, until
+
+PARTS = ("methods", "rules", "k")
+
+
+def everything(splits):
+    """Yield (part, set, split, method), split by split and the smallest set first: a stopped run is balanced."""
+    for split in range(splits):
+        yield from (("methods", name, split, method) for name in tasks.sets() for method in tasks.METHODS)
+        for name in tasks.sets():
+            yield from (("rules", name, split, method) for method in tasks.METHODS)
+            if name in tasks.wide():
+                yield from (("k", name, split, method) for method in tasks.AT_K)
+
+
+def planned(splits, known):
+    """Yield the tasks that are not known yet; "rules" are fitted at the point of "methods", which ended before."""
+    for part, name, split, method in everything(splits):
+        if (tasks.PROTOCOL, part, name, split, method) in known:
+            continue
+        spec = {"part": part, "set": name, "split": split, "method": method}
+        if part == "rules":
+            before = known.get((tasks.PROTOCOL, "methods", name, split, method))
+            if before is None:  # other workers still have it
+                continue
+            spec["point"] = before["point"]
+        yield spec
+
+
+def key_of(entry):
+    """Return what identifies a task."""
+    return entry["protocol"], entry["part"], entry["set"], entry["split"], entry["method"]
+
+
+def run(asked, log):
+    """Run what the log has not, and write each task as it ends."""
+    known = {key_of(entry): entry for entry in log.entries()}
+    todo = until(asked.minutes, planned(tasks.SPLITS if asked.full else 1, known))
+    parallel = Parallel(n_jobs=asked.jobs, return_as="generator_unordered", pre_dispatch=asked.jobs)
+    for entry in parallel(delayed(tasks.one_task)(spec) for spec in todo):
+        log.add(entry)
+        known[key_of(entry)] = entry
+        print(entry["part"], entry["set"], entry["split"], entry["method"], f"{entry['cpu']:.1f} s", flush=True)
+
+
+def main():
+    """Run and write the pages."""
+    parser = arguments(__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    asked = parser.parse_args()
+    log = Log("all_methods")
+    if asked.fresh:
+        log.clear()
+    if not asked.page:
+        run(asked, log)
+    import all_methods_page  # which reads the log that is written by now
+
+    all_methods_page.write(log)
+
+
+if __name__ == "__main__":
+    main()

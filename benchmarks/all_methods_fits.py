@@ -1,0 +1,331 @@
+"""The methods of ``all_methods``: the points that each chooses among, and one fit at a point within CPU seconds.
+
+Every method has up to six points, the strongest regularisation first. Of those that are told k, k is 1, 2, 4, 8, 16,
+32 (at most the number of features, each once) and C = 1.
+"""
+
+import functools
+import os
+import signal
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
+
+import fsmodels as fs
+from fsmodels.selection.recipes import find
+
+SIZES = (1, 2, 4, 8, 16, 32)
+TRIAL, LAST = 1.0, 6.0  # CPU seconds of a fit by which a point is chosen, and of the last one
+SVM_ITERATIONS = 2 * 10**5  # of libsvm
+FOLDS = 3  # by which forward selection judges a feature
+GRACE = 1.0  # of the limit: what has not looked at its clock by then is interrupted
+AT_ONCE = ("one-norm-svm", "obd", "rfe", "relief")  # no driver looks at a clock, and HiGHS's own tells wall time
+ENDED = ("time_limit", "interrupted", "iteration_limit")
+
+
+class NoAnswer(Exception):
+    """A fit came to nothing; the text says why."""
+
+
+@dataclass
+class Fit:
+    """What a fit found: labels of other data by ``predict``, names of features, what is proven."""
+
+    predict: object
+    selected: tuple
+    facts: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the tables. ``fit(train, point, limit, rules)`` gives a Fit; ``points(n, d)`` a list.
+
+    ``family``: "all" (no selection), "heuristic", "linear" or "kernel". ``told``: whether a point is k itself.
+    """
+
+    name: str
+    family: str
+    points: object
+    fit: object
+    told: bool = False
+
+
+# ---- limits
+
+
+@contextmanager
+def cpu_clock():
+    """Let the limits of fsmodels count CPU seconds of this process, as the machine may be shared."""
+    wall, time.perf_counter = time.perf_counter, time.process_time
+    try:
+        yield
+    finally:
+        time.perf_counter = wall
+
+
+@contextmanager
+def within(seconds):
+    """Interrupt, as Ctrl-C does, what goes on after so many CPU seconds. Raises NoAnswer where nothing came of it."""
+    fired = []
+
+    def press(*_):
+        fired.append(True)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGPROF, press)
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job would ignore
+    signal.setitimer(signal.ITIMER_PROF, seconds, max(5.0, seconds))
+    try:
+        yield fired
+    except KeyboardInterrupt:
+        if not fired:
+            raise
+        raise NoAnswer(f"nothing within {seconds:g} CPU s") from None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGINT, heard)
+        signal.signal(signal.SIGPROF, before)
+
+
+# ---- what scikit-learn fits
+
+
+def majority(train, point, limit, rules):
+    """Give every sample the label of the larger class."""
+    refuse(rules)
+    label = 1.0 if train.y.sum() > 0 else -1.0
+    return Fit(lambda other: np.full(len(other), label), ())
+
+
+def svm(train, point, limit, rules):
+    """Fit the linear SVM on all features; with rules, on those that ``fs.select`` takes."""
+    if rules:
+        return select("svm", lambda train, point: {"C": point[0]})(train, point, limit, rules)
+    return machine(train, train.features, limit, kernel="linear", C=point[0])
+
+
+def rbf(train, point, limit, rules):
+    """Fit the SVM with exp(-|x - x'|^2 share / d)."""
+    refuse(rules)
+    return machine(train, train.features, limit, C=point[0], gamma=point[1] / train.n_features)
+
+
+def machine(train, names, limit, **words):
+    """Fit libsvm on some features."""
+    with within(limit):
+        fitted = SVC(max_iter=SVM_ITERATIONS, cache_size=500, **words).fit(train.select_features(names).X, train.y)
+    late = bool(fitted.fit_status_)
+    return Fit(lambda other: fitted.predict(other.select_features(names).X), tuple(names), {"late": late})
+
+
+def refuse(rules):
+    """Raise ModelError where there are rules: the method cannot be told any."""
+    if rules:
+        raise fs.ModelError("it cannot be told rules on features")
+
+
+# ---- rankings, one for all k
+
+
+@functools.lru_cache(maxsize=4)
+def ranked(how, train, most, limit):
+    """Return names, best first, and whether the limit cut the list."""
+    with within((1 + GRACE) * limit):
+        if how == "relief":
+            return tuple(fs.rankings.relief(train).index), False
+        if how == "rfe":
+            return tuple(fs.baselines.rfe(train, max_features=1).ranking.index), False
+        return forward(train, most, limit)
+
+
+def forward(train, most, limit):
+    """Add the feature with which the SVM errs least over three folds, the first of equals."""
+    end = time.process_time() + limit
+    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(train.X, train.y))
+    taken = []
+    while len(taken) < most:
+        errors = {}
+        for j in range(train.n_features):
+            if j not in taken:
+                columns = [*taken, j]
+                errors[j] = sum(wrong(train, columns, learn, held) for learn, held in folds)
+                if time.process_time() > end:
+                    return tuple(train.features[j] for j in taken), True
+        taken.append(min(errors, key=errors.get))
+    return tuple(train.features[j] for j in taken), False
+
+
+def wrong(train, columns, learn, held):
+    """Return the wrong labels held out of the SVM on some columns."""
+    fitted = SVC(kernel="linear", C=1.0, max_iter=SVM_ITERATIONS).fit(train.X[np.ix_(learn, columns)], train.y[learn])
+    return int((fitted.predict(train.X[np.ix_(held, columns)]) != train.y[held]).sum())
+
+
+def best(how):
+    """Return the fit of the SVM, C = 1, on the k best of a ranking."""
+
+    def fit(train, point, limit, rules):
+        if rules:
+            if how == "forward":
+                refuse(rules)
+            return select(how, lambda train, point: {"max_features": point[0]})(train, point, limit, rules)
+        # one ranking serves all trials and may take as long as they; that of the last fit ends at its k
+        most, seconds = (point[0], limit) if limit == LAST else (min(max(SIZES), train.n_features), len(SIZES) * limit)
+        names, cut = ranked(how, train, most, seconds)
+        if not names:
+            raise NoAnswer(f"not one feature within {seconds:g} CPU s")
+        names = set(names[: point[0]])
+        found = machine(train, [name for name in train.features if name in names], limit, kernel="linear", C=1.0)
+        found.facts["late"] |= cut and len(names) < point[0]
+        return found
+
+    return fit
+
+
+# ---- what fs.select fits
+
+
+def select(model, words, **always):
+    """Return the fit of a model by name; of models that refit on what they select, the refit decides."""
+
+    def fit(train, point, limit, rules):
+        given = {**words(train, point), **always, **rules}
+        if rules and model == "fsmulti" and "budget" in (own := words(train, point)):
+            given["budget"] = [own["budget"], rules["budget"]]
+        if model not in AT_ONCE:
+            given["time_limit"] = limit
+        with within(limit if model in AT_ONCE else (1 + GRACE) * limit) as fired:
+            found = fs.select(train, model, **given)
+        if found.stop_reason.value == "interrupted" and not fired:
+            raise KeyboardInterrupt
+        if not found.has_solution:
+            raise NoAnswer(found.message or found.status.value)
+        decides = found if find(model).refit == "" else found.refit or refitted(found, find(model).refit, limit)
+        gap = None if found.gap is None or found.gap >= 1.0 else found.gap  # a bound of 0 says nothing
+        facts = {"status": found.status.value, "gap": gap, "late": found.stop_reason.value in ENDED}
+        return Fit(lambda other: np.where(decides.decision(other) > 0, 1.0, -1.0), found.selected, facts)
+
+    return fit
+
+
+def refitted(found, model, limit):
+    """Return the classifier on what was selected where the limit came before the refit, which is part of the method."""
+    if not found.selected:
+        return found
+    with within(limit):
+        again = fs.select(found.data.select_features(found.selected), model)
+    return again if again.has_solution else found
+
+
+# ---- points, the strongest regularisation first
+
+
+def sizes(n, d):
+    """Return k of those that are told it."""
+    return [(k,) for k in dict.fromkeys(min(k, d) for k in SIZES)]
+
+
+def listed(*values):
+    """Return the same points for all data."""
+    return lambda n, d: [value if isinstance(value, tuple) else (value,) for value in values]
+
+
+def per_sample(*values):
+    """Return points that are divided by the number of samples."""
+    return lambda n, d: [(value / n,) for value in values]
+
+
+def times_samples(*values):
+    """Return points that are multiplied by the number of samples."""
+    return lambda n, d: [(value * n,) for value in values]
+
+
+def shared(*costs):
+    """Return pairs of a budget of shares and C of FSmulti."""
+    return lambda n, d: [(B, c * n) for B in dict.fromkeys(min(B, d) for B in (2, 8, 32)) for c in costs]
+
+
+def product(first, second):
+    """Return pairs, by the first and then the second."""
+    return listed(*((a, b) for a in first for b in second))
+
+
+CONCAVE = listed(0.6, 0.3, 0.1, 0.03, 0.01, 0.003)
+WEIGHTS = product((1.0, 8.0), (8.0, 1.0, 0.125))  # C and mu
+FUNCTIONAL = product((0.0625, 0.5), (1.0, 0.125, 0.015625))  # of AO-EFS, whose C is another
+RISK = {"hamming": (0.05, 0.5), "f1": (0.1, 1.0)}  # c of C = c n: the losses differ in their units
+
+
+def by_k(train, point):
+    return {"max_features": point[0]}
+
+
+def by_penalty(train, point):
+    return {"penalty": point[0]}
+
+
+def by_both(train, point):
+    return {"C": point[0], "penalty": point[1]}
+
+
+def by_budget(word):
+    return lambda train, point: {word: point[0], "C": point[1], "offset": True}
+
+
+def kernel(name, model, points):
+    return Method(name, "kernel", points, select(model, by_both))
+
+
+def concave(name, model):
+    return Method(name, "linear", CONCAVE, select(model, by_penalty))
+
+
+METHODS = {
+    method.name: method
+    for method in [
+        Method("majority", "all", listed(0), majority),
+        Method("SVM", "all", listed(0.001, 0.01, 0.1, 1.0, 10.0, 100.0), svm),
+        Method("RBF SVM", "all", product((1.0, 16.0), (0.125, 0.5, 2.0)), rbf),
+        Method(
+            "1-norm SVM",
+            "heuristic",
+            per_sample(3.0, 10.0, 30.0, 100.0, 300.0, 1000.0),
+            select("one-norm-svm", lambda train, point: {"C": point[0]}),
+        ),
+        Method("RFE", "heuristic", sizes, best("rfe"), told=True),
+        Method("Relief", "heuristic", sizes, best("relief"), told=True),
+        Method("forward", "heuristic", sizes, best("forward"), told=True),
+        Method("FSP-M", "linear", sizes, select("fsp-m", by_k, C=1.0, threads=1), told=True),
+        Method(
+            "FSP-lambda",
+            "linear",
+            times_samples(0.1, 0.03, 0.01, 0.003, 0.001, 0.0003),
+            select("fsp-lambda", by_penalty, C=1.0, threads=1),
+        ),
+        concave("FSV", "fsv"),
+        concave("FSS", "fss"),
+        concave("FSB", "fsb"),
+        Method("OBD", "linear", listed(0.8, 0.6, 0.4, 0.2, 0.1, 0.05), select("obd", by_penalty)),
+        Method(
+            "GMEB",
+            "linear",
+            listed(0.3, 1.0, 2.0, 4.0, 8.0, 16.0),
+            select("gmeb", lambda train, point: {"R_plus": point[0], "R_minus": point[0]}),
+        ),
+        Method(
+            "FSmulti errors", "linear", shared(*RISK["hamming"]), select("fsmulti", by_budget("budget"), loss="hamming")
+        ),
+        Method("FSmulti F1", "linear", shared(*RISK["f1"]), select("fsmulti", by_budget("budget"), loss="f1")),
+        Method(
+            "FSmulti strict", "linear", shared(*RISK["f1"]), select("fsmulti", by_budget("max_features"), loss="f1")
+        ),
+        kernel("FULL-FS", "full-fs", WEIGHTS),
+        kernel("AO-margin", "ao-margin", WEIGHTS),
+        kernel("AO-EFS", "ao-efs", FUNCTIONAL),
+        kernel("GMKL", "gmkl", WEIGHTS),
+    ]
+}

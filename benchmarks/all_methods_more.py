@@ -1,0 +1,186 @@
+"""The pages ``all_methods_k`` and ``all_methods_rules``, drawn from the log of ``all_methods``."""
+
+import statistics
+
+import all_methods_tasks as tasks
+import ranks
+from all_methods_fits import LAST, METHODS, TRIAL
+from page import Cell, Page
+
+COMMAND = "python benchmarks/all_methods.py --full --minutes 20"
+SHOWN = 5  # k of the test, decided beforehand
+LEVEL = 0.05
+KEPT = ("set", "split", "method", "error", "features", "cost", "cpu", "gap", "reason")
+STATES = ("honoured", "refused", "broken", "nothing")
+AT_K_PROTOCOL = f"""\
+- Sets, splits and scaling as in [all_methods](all_methods.md); bupa, of six features, is left out.
+- Told k: FSP-M (C = 1), FSmulti strict (F1, C = n, no offset), RFE, Relief, forward selection.
+- Cut: the method's own path over 25 values of its parameter, fixed beforehand; at k its loosest point with at most k
+  features, nothing where there is none.
+- Every selection is judged by one classifier, the linear SVM with C = 1. Nothing is tuned.
+- Limits: {TRIAL:g} CPU s for each k or point of a path, {6 * TRIAL:g} for a ranking."""
+RULES_PROTOCOL = f"""\
+- Sets, splits and scaling as in [all_methods](all_methods.md); the point is the one chosen there without rules.
+- Costs are whole numbers from 1 to 9, seeded by the set's name; the budget is 25, five features of mean cost. The two
+  features that correlate most with the label in the training part exclude each other.
+- Honoured is checked on what came back, not believed. What is refused names its reason and selects nothing.
+- Limit: {LAST:g} CPU s a fit."""
+
+
+def k_page(found, facts, folder, whole):
+    """Write the page of the table at k = 1 ... 10."""
+    records = [
+        {"method": e["method"], "set": e["set"], "split": e["split"], "late": None, **point}
+        for e in whole(found, tasks.AT_K)
+        for point in e["curve"]
+    ]
+    for record in records:
+        record["late"] = None if record["late"] is None else float(record["late"])
+        record["proven"] = None if record.get("status") is None else float(record["status"] == "optimal")
+    page = Page("all_methods_k", "Ten sizes of selection, the same data", points=records)
+    page.part("the table at k", len(found), len(tasks.wide()) * tasks.SPLITS * len(tasks.AT_K), COMMAND)
+    page.answer(_answer_k(records))
+    sets = [at for at in tasks.sets() if any(r["set"] == at for r in records)]
+    splits = {(r["set"], r["split"]) for r in records}
+    page.section(
+        "Error at k features, %",
+        f"Held out, of the linear SVM with C = 1 on what is selected; means over {len(splits)} splits of {len(sets)} "
+        f"sets: {', '.join(sets)}.",
+    )
+    header = ["method", *map(str, tasks.KS)]
+    page.table(header, [[m, *_row(m, "error", "{mean:.1f}", 100)] for m in tasks.AT_K])
+    page.section("Features that are used", "Cut paths jump over sizes: they have the loosest point of at most k.")
+    page.table(header, [[m, *_row(m, "features", "{mean:.1f}", 1)] for m in tasks.AT_K])
+    proven = [m for m in ("FSP-M", "FSmulti strict") if m in tasks.AT_K]
+    page.section("Proven, %", f"Within {TRIAL:g} CPU s a k, each for its own objective.")
+    page.table(header, [[m, *_row(m, "proven", "{mean:.0f}", 100)] for m in proven])
+    page.section(f"Error at k = {SHOWN}, %")
+    rows = [
+        [
+            m,
+            *(Cell("points", "error", "{mean:.1f}", {"method": m, "k": SHOWN, "set": at}, times=100) for at in sets),
+        ]
+        for m in tasks.AT_K
+    ]
+    page.table(["method", *sets], rows)
+    lost = sorted({f"{e['method']} on {e['set']}: {e['reason']}" for e in found if e["reason"]})
+    page.section("Without an answer", "\n".join(f"- {line}" for line in lost) or "None.")
+    page.section("Protocol", AT_K_PROTOCOL)
+    page.section("Speed", f"{sum(e['cpu'] for e in found) / 3600:.2f} CPU hours for {len(found)} tasks.")
+    page.write(facts, folder)
+
+
+def _row(method, value, form, times):
+    return [Cell("points", value, form, {"method": method, "k": k}, times=times) for k in tasks.KS]
+
+
+def _answer_k(records):
+    """Compare with FSP-M at the k decided beforehand, and say which method is best over all k."""
+    at = [r for r in records if r["k"] == SHOWN]
+    sets = list(dict.fromkeys(r["set"] for r in at))
+    if len(sets) < 2:
+        return "Not enough data sets yet. The table grows with the log."
+    values = [
+        [statistics.fmean(r["error"] for r in at if r["set"] == s and r["method"] == m) for m in tasks.AT_K]
+        for s in sets
+    ]
+    found = ranks.ranked(values, tasks.AT_K)
+    away = {m: (apart, p) for m, (apart, p) in found.against("FSP-M").items() if p < LEVEL}
+    first = min(found.mean, key=found.mean.get)
+    said = (
+        f"At k = {SHOWN} {first} has the least mean rank of error, {found.mean[first]:.1f} of {len(tasks.AT_K)} "
+        f"methods on {len(sets)} sets, and FSP-M {found.mean['FSP-M']:.1f} (Friedman p = {found.p:.1g})"
+    )
+    told = [f"{m} {'more' if apart > 0 else 'less'} (p = {p:.1g})" for m, (apart, p) in away.items()]
+    said += f"; beside FSP-M errs {', '.join(told)}. " if told else "; no method differs from FSP-M after Holm. "
+    means = {m: statistics.fmean(r["error"] for r in records if r["method"] == m) for m in tasks.AT_K}
+    least, most = min(means, key=means.get), max(means, key=means.get)
+    return said + (
+        f"Over all k the mean error goes from {means[least]:.1%} ({least}) to {means[most]:.1%} ({most}), and is "
+        f"{means['FSP-M']:.1%} for FSP-M."
+    )
+
+
+def rules_page(found, free, facts, folder):
+    """Write the page of the fits under a budget and a pair."""
+    without = {(e["set"], e["split"], e["method"]): e for e in free}
+    records = []
+    for e in found:
+        base = without[e["set"], e["split"], e["method"]]
+        told = {
+            name: e[name] for name in ("set", "split", "method", "error", "features", "cost", "cpu", "gap", "reason")
+        }
+        told |= {name: float(e[name]) for name in ("honoured", "refused", "late", "answer")}
+        told["proven"] = None if e["status"] is None or not e["answer"] else float(e["status"] == "optimal")
+        if not e["honoured"]:
+            told |= {"error": None, "features": None, "cost": None}
+        told["apart"] = None if told["error"] is None else told["error"] - base["error"]
+        told["broken"] = float(bool(e["answer"]) and not e["honoured"])
+        told["nothing"] = float(not e["answer"] and not e["refused"])
+        records.append(told)
+    page = Page("all_methods_rules", "A budget and a pair that exclude each other", fits=records)
+    page.part("the rules", len(found), len(tasks.sets()) * tasks.SPLITS * len(METHODS), COMMAND)
+    page.answer(_answer_rules(records))
+    page.section(
+        "Honoured or refused",
+        'Per cent of the fits; error, features and cost of those that honour the rules. "more than without": the error '
+        "less that of the same method and point without rules, pairs of fits.",
+    )
+    rows = []
+    for name in METHODS:
+        at = {"method": name}
+        rows.append(
+            [
+                name,
+                *(
+                    Cell("fits", what, "{mean:.0f}", at, times=100)
+                    for what in ("honoured", "refused", "broken", "nothing")
+                ),
+                Cell("fits", "error", "{mean:.1f}", at, times=100),
+                Cell("fits", "apart", "{mean:+.1f} ± {se:.1f}", at, times=100),
+                Cell("fits", "features", "{mean:.1f}", at),
+                Cell("fits", "cost", "{mean:.1f}", at),
+                Cell("fits", "proven", "{mean:.0f}", at, times=100),
+                Cell("fits", "late", "{mean:.0f}", at, times=100),
+                Cell("fits", "cpu", "{mean:.1f}", at),
+            ]
+        )
+    page.table(
+        [
+            "method", "honoured %", "refused %", "broken %", "nothing %", "error %", "more than without", "features",
+            "cost", "proven %", "at limit %", "CPU s",
+        ],
+        rows,
+    )  # fmt: skip
+    reasons = {}
+    for record in records:
+        if record["reason"]:
+            reasons.setdefault((record["method"], record["reason"]), []).append(record["set"])
+    lines = [f"- {m}, {', '.join(dict.fromkeys(sets))}: {why}" for (m, why), sets in reasons.items()]
+    page.section("Refused, or without an answer", "\n".join(lines[:40]) or "None.")
+    page.section("Protocol", RULES_PROTOCOL)
+    page.section("Speed", f"{sum(e['cpu'] for e in found) / 3600:.2f} CPU hours for {len(found)} tasks.")
+    page.write(facts, folder)
+
+
+def _answer_rules(records):
+    """Say who honours the rules, and what that costs in error."""
+    if not records:
+        return "Nothing yet. The table grows with the log."
+    names = [m for m in METHODS if any(r["method"] == m for r in records)]
+    every = {m: [r for r in records if r["method"] == m] for m in names}
+    always = [m for m in names if all(r["honoured"] for r in every[m])]
+    never = [m for m in names if all(r["refused"] for r in every[m])]
+    broken = sum(r["broken"] for r in records)
+    said = (
+        f"{len(always)} of {len(names)} methods honour a budget and a pair rule in every fit, {len(never)} refuse them "
+        f"by name ({', '.join(never)}), and {int(broken)} of {len(records)} fits break them. "
+    )
+    apart = {m: statistics.fmean(r["apart"] for r in every[m] if r["apart"] is not None) for m in always}
+    if not apart:
+        return said + "None can be compared yet."
+    least, most = min(apart, key=apart.get), max(apart, key=apart.get)
+    return said + (
+        f"The rules cost between {100 * apart[least]:+.1f} points of error ({least}) and {100 * apart[most]:+.1f} "
+        f"({most})."
+    )

@@ -1,0 +1,80 @@
+"""Every method of the comparison returns what its pages need, on data small enough to see."""
+
+import itertools
+from dataclasses import replace
+
+import all_methods
+import all_methods_fits as fits
+import all_methods_page
+import all_methods_tasks as tasks
+import numpy as np
+import pytest
+from log import Log
+
+import fsmodels as fs
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Thirty samples of four features, of which two matter, in place of all sets."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30, 4))
+    data = fs.Dataset.from_arrays(X, np.where(X[:, 0] + X[:, 1] + 0.3 * random.normal(size=30) > 0, 1, -1))
+    monkeypatch.setattr(tasks, "sets", lambda: ["tiny"])
+    monkeypatch.setattr(tasks, "wide", lambda: ["tiny"])
+    monkeypatch.setattr(tasks, "loaded", lambda name: (data, None, None))
+    monkeypatch.setattr(tasks, "KS", range(1, 3))
+    monkeypatch.setattr(tasks, "warm", lambda: None)
+    for name, method in fits.METHODS.items():  # two points each
+        monkeypatch.setitem(fits.METHODS, name, replace(method, points=lambda n, d, all=method.points: all(n, d)[-2:]))
+    for model, (names, values) in tasks.LADDERS.items():
+        few = names, lambda data, C, all=values: all(data, C)[::12]
+        monkeypatch.setitem(tasks.LADDERS, model, few)
+    tasks.parts.cache_clear()
+    yield data
+    tasks.parts.cache_clear()
+
+
+def run(splits):
+    """Return the log's entries of all tasks by key."""
+    known = {}
+    for spec in all_methods.planned(splits, known):
+        entry = tasks.one_task(spec)
+        known[all_methods.key_of(entry)] = entry
+    return known
+
+
+def test_every_method_answers_and_the_pages_follow(tiny, tmp_path):
+    known = run(splits=1)
+    compared = [entry for key, entry in known.items() if key[1] == "methods"]
+    assert [entry["method"] for entry in compared] == list(fits.METHODS)
+    for entry in compared:
+        assert entry["answer"], (entry["method"], entry["reason"])
+        assert not entry["failed_trials"], (entry["method"], entry["reason"])
+        assert 0 <= entry["error"] <= 1
+        assert entry["features"] == len(entry["selected"])
+    assert next(e for e in compared if e["method"] == "SVM")["error"] <= 0.3
+    for entry in (entry for key, entry in known.items() if key[1] == "rules"):
+        assert entry["honoured"] or entry["refused"], (entry["method"], entry["reason"])
+    for entry in (entry for key, entry in known.items() if key[1] == "k"):
+        assert not entry["reason"], entry["method"]
+        assert all(point["features"] <= point["k"] for point in entry["curve"])
+    log = Log("all_methods", tmp_path)
+    for entry in known.values():
+        log.add(entry)
+    all_methods_page.write(log, tmp_path)
+    for name in ("all_methods", "all_methods_k", "all_methods_rules"):
+        assert len((tmp_path / f"{name}.md").read_text().splitlines()) <= 150
+    assert not [*all_methods.planned(1, known)]  # nothing is computed twice
+
+
+def test_what_does_not_end_is_interrupted():
+    with pytest.raises(fits.NoAnswer, match=r"nothing within 0\.1 CPU s"), fits.within(0.1):
+        sum(1 for _ in itertools.count())
+
+
+def test_forward_selection_says_that_its_limit_came(tiny):
+    train = tiny.scaled("standard")
+    assert fits.forward(train, 4, 0.0) == ((), True)
+    names, cut = fits.forward(train, 2, 60.0)
+    assert (set(names), cut) == ({"x1", "x2"}, False)
