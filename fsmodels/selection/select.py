@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -15,6 +16,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.looks import look
 from fsmodels.datasets.units import on_one_footing, reweighted
 from fsmodels.errors import NoSelection, ParameterError
+from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.parameters import PARAMETERS, flag
 from fsmodels.selection.recipes import find, used_parameters
@@ -341,7 +343,16 @@ def _refitted(found: Selection, model: str, validation: Dataset | None, time_lim
         }
         with watching.doing("fitting the weights on the selected features"):
             again = prepared(data, model, penalty=given["penalty"], time_limit=time_limit, **rows).run(validation)
-        if again.has_solution:
+        cost = math.inf if again.objective is None else again.objective
+        if again.has_solution and (again.status is SolutionStatus.OPTIMAL or cost <= _error(found)):
             return replace(found, refit=again)
-    words = "The weights are the model's own: the run was stopped before they were fitted on the selected features."
+        why = "limit came"  # whose point may be worse than these weights, up to w = 0
+    else:
+        why = "run was stopped"
+    words = f"The weights are the model's own: the {why} before they were fitted on the selected features."
     return replace(found, message=f"{found.message} {words}".strip())
+
+
+def _error(found: Selection) -> float:
+    """Return the objective of the refit at the model's own weights."""
+    return found.machine.error if isinstance(found.machine, LinearClassifier) else math.inf

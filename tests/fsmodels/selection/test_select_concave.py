@@ -10,6 +10,7 @@ import pytest
 import fsmodels as fs
 import solvers
 from fsmodels import cli
+from fsmodels.selection import select as selecting
 from fsmodels.selection.recipes import MODELS
 from robust_reference import least_fs, robust_by_support
 from solvers.drivers.catalogue import DRIVERS
@@ -146,6 +147,22 @@ def test_a_refit_can_differ_from_the_models_own_plane(data):
     assert found.refit.objective < hinges(data.X, data.y, w, found.bias) - 0.01
     assert np.abs(w - again).max() > 0.1
     assert np.abs(found.decision(data) - found.refit.decision(data)).max() > 0.1
+
+
+@pytest.mark.parametrize("model", REFITTED)
+def test_a_refit_that_its_limit_has_cut_off_does_not_replace_better_weights(model, data, monkeypatch):
+    """A linear program that is stopped at once has the model's trivial point, w = 0, which decides nothing."""
+    whole = selecting.prepared
+
+    def cut(some, name, **given):
+        return whole(some, name, **given | ({"time_limit": 1e-9} if name == "robust-lp" else {}))
+
+    monkeypatch.setattr(selecting, "prepared", cut)
+    found = fs.select(data, model, penalty=0.1, time_limit=60)
+    assert found.selected
+    assert found.refit is None
+    assert "weights are the model's own: the limit came before" in found.message
+    assert found.error(data) <= 0.25  # the larger class alone: 0.35
 
 
 @pytest.mark.parametrize("scale", ["none", "standard"])
