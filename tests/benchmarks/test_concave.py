@@ -2,6 +2,7 @@
 
 import argparse
 
+import concave_optimum
 import concave_page
 import concave_records
 import concave_tables
@@ -39,7 +40,7 @@ def test_a_run_writes_what_the_page_needs_and_is_not_repeated(quick, tmp_path):
     assert best["features"] >= 0 <= best["error"]
     concave_page.write(log.entries(), tmp_path)
     page = (tmp_path / "concave_tables.md").read_text()
-    assert "table 1 has 1 of 60" in page
+    assert "table 1 has 1 of 50" in page
     assert (tmp_path / "concave_tables.png").exists()
     concave_tables.run(log, wanted, options)
     assert len(log.entries()) == len(wanted)
@@ -56,3 +57,15 @@ def test_the_lambda_of_the_other_divisions_does_not_see_its_own(monkeypatch):
     assert [record["error"] for record in found] == [50.0, 0.0]
     assert [record["elsewhere"] for record in found] == [0.0, -100.0]
     assert [record["random_gone"] for record in found] == [0.05, 0.05]
+
+
+def test_the_page_of_optima_takes_what_a_task_returns(monkeypatch, tmp_path):
+    for name, value in (("FEATURES", 4), ("SAMPLES", 20), ("STARTS", 1), ("PENALTIES", (0.1,))):
+        monkeypatch.setattr(concave_optimum, name, value)
+    log = Log(concave_optimum.NAME, tmp_path)
+    log.add(concave_optimum.one_task(concave_optimum.tasks(full=False)[0]))
+    found = concave_optimum.shares(log.entries())
+    assert {record["reached"] for record in found} <= {0.0, 1.0}
+    assert all((record["excess"] < 1e-6) == bool(record["reached"]) for record in found)
+    concave_optimum.write(log, tmp_path)
+    assert "in 1 of 1 cases" in (tmp_path / "concave_optimum.md").read_text()
