@@ -216,9 +216,12 @@ def refitted(found, model, limit):
     """Return the classifier on what was selected where the limit came before the refit, which is part of the method."""
     if not found.selected:
         return found
-    with within(limit):
-        again = fs.select(found.data.select_features(found.selected), model)
-    return again if again.has_solution else found
+    try:
+        with within(limit):
+            again = fs.select(found.data.select_features(found.selected), model)
+    except NoAnswer:
+        return found
+    return again if again.status.value == "optimal" else found
 
 
 # ---- points, the strongest regularisation first

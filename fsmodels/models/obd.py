@@ -51,7 +51,7 @@ from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.shares import class_shares
 from fsmodels.models.svm import robust_lp
 from fsmodels.words import listed
-from solvers import Result, facts_of, solve
+from solvers import Result, SolutionStatus, facts_of, solve
 from solvers.clock import one_clock
 from solvers.result import reread
 from solvers.values import put_back
@@ -135,7 +135,9 @@ def _suppressed(
         for j in dropped:
             model.w[j].unfix()
     details = {"derivatives": changes, "suppressed": dropped}
-    if not second.has_solution and not choice:  # a row that needs a dropped weight, or a limit: the first one stands
+    # a limit may leave the model's trivial point, which decides nothing
+    nothing = second.status is not SolutionStatus.OPTIMAL and not any(v.value for v in model.w.values())
+    if (nothing or not second.has_solution) and dropped and not choice:  # or a row needs a dropped weight
         put_back(values)
         first.message = f"Without the dropped features there is no solution: {second.message}".strip()
         first.stop_reason, first.details = second.stop_reason, first.details | details | {"suppressed": []}

@@ -240,6 +240,24 @@ def test_a_limit_in_the_second_solve_keeps_the_first_solution(data, monkeypatch)
     assert not any(v.fixed for v in model.w.values())
 
 
+def test_a_second_solve_that_has_only_the_trivial_point_keeps_the_first_solution(data, monkeypatch):
+    """A linear program that is stopped at once has w = 0, which is feasible and decides nothing."""
+    model, solve, calls = fs.svm.robust_lp(data), fs.obd.solve, []
+
+    def out_of_time(model, solver, **options):
+        calls.append(None)
+        return solve(model, solver, time_limit=100 if len(calls) == 1 else 1e-9)
+
+    monkeypatch.setattr("fsmodels.models.obd.solve", out_of_time)
+    result = fs.obd.suppress(model, data, nu=0.7, delta=0.1)
+    assert len(calls) == 2
+    assert result.stop_reason is StopReason.TIME_LIMIT
+    assert result.objective == pytest.approx(robust_on(data, data.features))
+    assert result.details["suppressed"] == []
+    assert result.selected == list(data.features)
+    assert f(data, *plane(model)) == pytest.approx(result.objective, abs=1e-7)
+
+
 def test_an_error_in_the_second_solve_unfixes(data, monkeypatch):
     model = fs.svm.robust_lp(data)
     solve, calls = fs.obd.solve, []
