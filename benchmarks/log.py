@@ -142,7 +142,8 @@ def script(name, description, tasks, work, page, *packages, **facts):
 def finish(log, tasks, work, minutes=None, jobs=1, facts=None):
     """Do the tasks that the log does not have, and log each when it ends: the task with what ``work(**task)`` returns.
 
-    A task is a dictionary that tells it from all others, its "protocol" among them; ``facts`` are of this run.
+    A task is a dictionary that tells it from all others, its "protocol" among them; ``facts`` are of this run. What
+    cannot be done here, for want of a package, returns None and stays to be done.
     """
     done, entries = {}, log.entries()
 
@@ -154,8 +155,9 @@ def finish(log, tasks, work, minutes=None, jobs=1, facts=None):
     todo = [task for task in tasks if not known(task)]
     parallel = Parallel(n_jobs=jobs, pre_dispatch=jobs, return_as="generator_unordered")
     for task, found in parallel(delayed(_both)(work, task) for task in until(minutes, todo)):
-        log.begin(facts or report.about(*report.PACKAGES))
-        log.add(task | found)
+        if found is not None:
+            log.begin(facts or report.about(*report.PACKAGES))
+            log.add(task | found)
         print(*task.values(), found, flush=True)
 
 

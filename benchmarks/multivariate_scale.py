@@ -1,28 +1,13 @@
 """Mao and Tsang 2013: FSmulti on 20,000 x 1,000,000, 400 entries a row, beside l1 LinearSVC and RFE.
 
     python benchmarks/multivariate_scale.py             # a tenth of the rows and columns: a minute or two
-    python benchmarks/multivariate_scale.py --full      # the goals: about 20 minutes, most of them RFE
-    python benchmarks/multivariate_scale.py --full --resume
-
-The set is generated with the shape of News20.binary. The columns of a row are drawn from a Zipf law (exponent 1, a few
-words in every row, most in none or one), again and again until 400 distinct ones have come; a value is
-(1 + log times drawn) times idf, and rows have unit length. Labels are the sign of w.x plus noise about a threshold: w
-has 200 features among the 20th to the 5000th in frequency, noise has 0.3 of the deviation of w.x. The threshold leaves
-half of the rows positive ("balanced"), or a tenth of them ("rare"). A quarter as many rows again are for testing.
+    python benchmarks/multivariate_scale.py --full      # about 20 minutes, most of them RFE
+    python benchmarks/multivariate_scale.py --page      # only the page, from the log
 
 Each fit is a process of its own with one thread, which reads the arrays, builds its data set and model, solves, and
-tells the largest memory that it has had, all of this included (``resource``). C = c n.
-
-- FSmulti: ``fs.multivariate.fsmulti``, driver "two-layer". Its seconds are those of ``solve``; building is beside it.
-- l1: ``LinearSVC(penalty="l1", dual=False)``, otherwise as scikit-learn has it (offset, squared hinge, tolerance 1e-4).
-  C comes from a bisection on the number of features alone: the most, but no more than FSmulti for F1 at C = 0.1 n.
-  Seconds of the fit at that C, and of all fits.
-- RFE: ``LinearSVC()`` at C = 1, a tenth of what is left dropped at a time, down to the same number of features; columns
-  without an entry are left out before. An own loop: scikit-learn's RFE takes sparse data, and drops a tenth of the
-  first number of features each time.
+tells the largest memory that it has had, all of this included (``resource``). What is fitted: multivariate_scale_page.
 """
 
-import argparse
 import itertools
 import json
 import os
@@ -36,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 import report
+from log import Log, arguments, until
+from multivariate_scale_page import BUDGET, FITS, FULL, LABELS, LIMIT, NAME, PROTOCOL, SMALL, TASK, write
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
@@ -45,19 +32,9 @@ from fsmodels.models.multivariate.measures import loss as loss_of
 from solvers.drivers.two_layer.driver import TwoLayer
 
 PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "clarabel")
-BUDGET, DROP, TEST = 50, 0.1, 0.25
-FULL, SMALL = (20_000, 1_000_000, 400), (2_000, 100_000, 400)
+SEED, DROP, TEST = 0, 0.1, 0.25
 TRUE, RANKS, NOISE, RARE = 200, (20, 5000), 0.3, 0.1
-LIMIT = 300.0  # seconds of a fit of FSmulti
-LABELS = ("balanced", "rare")
 MEASURES = ("hamming", "f1", "prbep", "rec@2p")
-FITS = (
-    # loss, c, gap, seconds to reach
-    ("hamming", 0.1, 0.01, 20.0),
-    ("f1", 0.1, 0.01, 90.0),
-    ("f1", 1.0, 0.10, 180.0),
-)
-MEMORY = 1000.0  # MB
 
 
 # ---- data
@@ -177,7 +154,7 @@ def fsmulti(spec, X, y):
     model = fs.multivariate.fsmulti(data, budget=BUDGET, C=C, loss=loss)
     driver = TwoLayer(model, gap=spec["gap asked"], time_limit=LIMIT)
     work = driver.work
-    work.slopes, work.add_group = outer, columns = Watch(work.slopes), Watch(work.add_group)
+    work.slopes, work.add_columns = outer, columns = Watch(work.slopes), Watch(work.add_columns)
     building = time.perf_counter() - start
     cpu = time.process_time()
     result = driver.solve()
@@ -265,10 +242,12 @@ def job(spec):
         warnings.simplefilter("always")
         w, b, found = METHODS[spec["method"]](spec, X, y)
     scores = np.asarray(X_test @ w).ravel() + b
-    measures = fs.measures.measure(y_test, scores, MEASURES)
+    most = 2 * np.count_nonzero(y_test > 0)  # with as many rows as there are, all positive ones are found
+    named = [name for name in MEASURES if name != "rec@2p" or most <= len(y_test)]
+    measures = {"rec@2p": 100.0} | fs.measures.measure(y_test, scores, named).round(3).to_dict()
     remarks = sorted({str(w.message).splitlines()[0] for w in said if "ConvergenceWarning" in w.category.__name__})
     return found | {
-        "test": measures.round(3).to_dict(),
+        "test": measures,
         "ties at 0": int((scores == 0).sum()),
         "positive share": float(np.mean(y > 0)),
         "memory": memory(),
@@ -285,12 +264,6 @@ def memory():
 
 # ---- all runs
 
-NAMES = ("method", "labels", "loss", "c", "gap asked", "shape", "seed", "most")
-
-
-def key(record):
-    return tuple(str(record.get(name)) for name in NAMES)
-
 
 def run(spec):
     """Run a task in a process of its own."""
@@ -300,141 +273,59 @@ def run(spec):
     return {name: v for name, v in spec.items() if name != "folder"} | json.loads(answer.stdout.splitlines()[-1])
 
 
-def run_all(options, shape, log):
-    """Run what the log does not hold; append each record to it."""
-    done = {key(record): record for record in report.read_log(log)} if options.resume else {}
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_text("".join(json.dumps(record) + "\n" for record in done.values()))
-    with tempfile.TemporaryDirectory(dir=options.scratch) as folder:
-        base = {"shape": list(shape), "seed": options.seed, "folder": folder}
-        made, found = [], []
+def run_all(shape, log, minutes):
+    """Do one after the other what the log does not have: memory and seconds are those of one process alone."""
+    about = report.about(*PACKAGES, **{"time limit of a fit (s)": LIMIT})
+    known = {key(record): record for record in log.entries(*TASK)}
+    with tempfile.TemporaryDirectory() as folder:
+        base = {"shape": list(shape), "seed": SEED, "protocol": PROTOCOL}
 
         def have(**task):
             spec = base | task
-            if key(spec) not in done:
-                if not made and task["method"] != "data":
-                    run(base | {"method": "data"})  # again, for a run that goes on
-                    made.append(True)
-                record = done[key(spec)] = run(spec)
-                if task["method"] == "data":
-                    made.append(True)
-                with log.open("a") as file:
-                    file.write(json.dumps(record) + "\n")
+            if key(spec) not in known:
+                if not any(Path(folder).iterdir()) and task["method"] != "data":
+                    run(base | {"method": "data", "folder": folder})  # again, for a run that goes on
+                record = known[key(spec)] = run(spec | {"folder": folder})
+                log.begin(about)
+                log.add(record)
                 print(*task.values(), f"{record['seconds']:.1f} s", flush=True)
-            found.append(done[key(spec)])
-            return found[-1]
+            return known[key(spec)]
 
-        have(method="data")
         most = {}
-        for labels, (loss, c, gap, target) in itertools.product(LABELS, FITS):
-            record = have(**{"method": "FSmulti", "labels": labels, "loss": loss, "c": c, "gap asked": gap})
-            record["target"] = target
-            most.setdefault((labels, loss), record["features"])
-        for method, labels in itertools.product(("l1", "RFE"), LABELS):
-            have(method=method, labels=labels, most=most[labels, "f1"])
-    return found
+        fits = [
+            {"labels": y, "loss": loss, "c": c, "gap asked": gap}
+            for y, (loss, c, gap) in itertools.product(LABELS, FITS)
+        ]
+        peers = [{"method": method, "labels": labels} for method, labels in itertools.product(("l1", "RFE"), LABELS)]
+        for task in until(minutes, [{"method": "data"}, *({"method": "FSmulti"} | fit for fit in fits), *peers]):
+            if task["method"] in METHODS and task["method"] != "FSmulti":
+                task["most"] = most[task["labels"]]
+            found = have(**task)
+            if task.get("loss") == "f1":
+                most.setdefault(task["labels"], found["features"])
 
 
-# ---- the page
-
-
-def seconds(x):
-    return f"{x:.1f}"
-
-
-def table_goals(records):
-    header = ["labels", "loss", "C / n", "gap asked", "gap", "seconds", "CPU", "of", "MB", "of", "load", "reached?"]
-    rows = []
-    for r in records:
-        good = r["gap"] <= r["gap asked"] and r["seconds"] <= r["target"] and r["memory"] < MEMORY
-        told = [r["labels"], r["loss"], r["c"], f"{r['gap asked']:.0%}", f"{r['gap']:.2%}", seconds(r["seconds"])]
-        told += [seconds(r["cpu"]), f"{r['target']:.0f}", f"{r['memory']:.0f}", f"{MEMORY:.0f}", r["load"]]
-        rows.append([*told, "yes" if good else "no"])
-    return report.table(header, rows)
-
-
-def table_parts(records):
-    header = ["labels", "loss", "C / n", "building", "rounds", "oracle (calls)", "master", "outer (calls)", "rest"]
-    header += ["rows", "columns", "objective", "bound"]
-    rows = []
-    for r in records:
-        told = [r["labels"], r["loss"], r["c"], seconds(r["building"]), r["rounds"]]
-        told += [f"{r['oracle']:.1f} ({r['oracle calls']})", seconds(r["master"])]
-        told += [f"{r['outer']:.1f} ({r['outer calls']})", seconds(r["rest"]), r["cuts"], r["columns"]]
-        rows.append([*told, f"{r['objective']:.3f}", f"{r['bound']:.3f}"])
-    return report.table(header, rows)
-
-
-def table_peers(records):
-    header = ["labels", "method", "features", "fits", "seconds", "all fits", "CPU", "MB", "accuracy", "F1", "PRBEP"]
-    rows = []
-    for r in sorted(records, key=lambda r: LABELS.index(r["labels"])):
-        name = f"FSmulti {r['loss']}, C = {r['c']:g} n" if r["method"] == "FSmulti" else r["method"]
-        fits = len(r["fits"]) if r["method"] == "l1" else r.get("fits", 1)
-        total = r.get("all seconds", r["seconds"])
-        told = [r["labels"], name, r["features"], fits, seconds(r["seconds"]), seconds(total), seconds(r["cpu"])]
-        told += [f"{r['memory']:.0f}", *(f"{r['test'][m]:.1f}" for m in ("hamming", "f1", "prbep", "rec@2p"))]
-        rows.append(told)
-    return report.table([*header, "Rec@2p"], rows)
-
-
-def page(records):
-    made = records[0]
-    ours = [r for r in records if r["method"] == "FSmulti"]
-    shape = f"{made['rows']} x {made['columns']}"
-    full = tuple(made["shape"]) == FULL
-    text = [] if full else [f"A SMALL SET ({shape}): the goals are for {FULL[0]} x {FULL[1]} (--full)."]
-    text += ["## Goals", table_goals(ours)]
-    text += [
-        f"B = {BUDGET}. Seconds are wall clock, beside the CPU seconds of the same span: other programs ran on the "
-        "machine (load average when the fit began). MB: the largest memory of the process, with Python, the arrays of "
-        f"the training and test part, the data set and the model. The matrix: {shape}, {made['entries a row']} entries "
-        f"in a row, {made['columns with an entry']} columns with an entry, the fullest with {made['largest column']}; "
-        f"{made['megabytes of the training matrix (CSR)']} MB as CSR, as much again as CSC in the driver."
-    ]
-    text += ["## Where FSmulti's seconds go", table_parts(ours)]
-    text += [
-        "Oracle: the most violated labellings. Outer: slopes over all columns, and new groups. Rest: scores, the line "
-        "search, reading the matrix by columns. Rows and columns: in the last group problem. The objective is "
-        "computed again from data and weights by ``multivariate.objective``: largest relative difference "
-        f"{max(abs(r['objective from the data'] / r['objective'] - 1) for r in ours):.0e}."
-    ]
-    text += ["## Beside l1 LinearSVC and RFE", table_peers([r for r in records if r["method"] != "data"])]
-    remarks = sorted({f"{r['method']}, {r['labels']}: {m}" for r in records for m in r.get("remarks", [])})
-    text += [
-        "Measures on the test rows. l1: seconds of the fit kept, and of all fits of the bisection. On rows of unit "
-        "length, Hamming at C = 0.1 n is next to trivial: nearly all margins are below 1, so that the first labelling "
-        "decides, and w is a difference of class means."
-    ]
-    if remarks:
-        text += ["scikit-learn said: " + "; ".join(remarks) + "."]
-    return "\n\n".join(text)
+def key(record):
+    return json.dumps([record.get(name) for name in TASK])
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="20,000 x 1,000,000")
-    parser.add_argument("--seed", type=int, default=0, help="of the set")
-    parser.add_argument("--resume", action="store_true", help="run only what the log beside --out (.jsonl) has not")
-    parser.add_argument("--scratch", type=Path, help="folder for the arrays, 160 MB; a temporary one otherwise")
-    parser.add_argument("--out", type=Path, help="where to write: .json, .md, .jsonl")
-    parser.add_argument("--job", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.job:
-        print(json.dumps(job(json.loads(options.job))))
+    parser = arguments(__doc__)
+    parser.add_argument(
+        "--job", type=json.loads, help="one task, in a process of its own: what the command itself uses"
+    )
+    asked, log = parser.parse_args(), Log(NAME)
+    if asked.job:
+        print(json.dumps(job(asked.job)))
         return
-    shape = FULL if options.full else SMALL
-    name = "multivariate_scale" if options.full else "multivariate_scale_small"
-    out = (options.out or Path(__file__).parent / "results" / name).with_suffix("")
-    facts = report.about(*PACKAGES, seed=options.seed, **{"time limit of a fit": LIMIT})
-    start = time.perf_counter()
-    records = run_all(options, shape, out.with_suffix(".jsonl"))
-    facts["seconds of this call"] = round(time.perf_counter() - start, 1)
-    facts["load average at the end"] = report.load()
-    text = page(records)
-    print(text)
-    title = "FSmulti on a wide sparse set: seconds and memory"
-    report.write(out, title, f"{__doc__.strip()}\n\n{text}", facts, records=records)
+    if asked.jobs != parser.get_default("jobs"):
+        parser.error("--jobs: one fit at a time, as memory and seconds are measured")
+    if asked.fresh:
+        log.clear()
+    if not asked.page:
+        run_all(FULL if asked.full else SMALL, log, asked.minutes)
+    log.pack()
+    write(log)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,88 @@
+"""Every script of our own questions still runs: one small task of each, as its log would have it."""
+
+import importlib.util
+import json
+import sys
+
+import numpy as np
+import pytest
+from log import RESULTS
+
+TASKS = {
+    "first_page": {"set": "cleveland", "M": 2, "fold": 0, "contender": "fsp-m"},
+    "foreign_models": {"model": "capacitated 15 x 40, strong", "seed": 0},
+    "fsp_real": {"data": "cleveland", "C": 1.0, "M": 3, "contender": "all supports", "limit": 30.0},
+    "gmeb_rows": {"data": "ionosphere", "R_plus": 2.0, "R_minus": 2.0, "share": 0.3},
+    "kelley_quadratic": {"kind": "squares", "n": 5, "seed": 0},
+    "sparse_rivals": {"part": 1, "data": "cleveland", "share": 0.03, "contender": "ours", "limit": 20.0},
+    "sub_oracle": {
+        "samples": 100, "features": 4, "C": 1, "support": "mixed", "seed": 0, "contender": "oracle",
+    },
+}  # fmt: skip
+
+
+def script(name):
+    """Import by the file: a helper of the tests has the name of one of them."""
+    spec = importlib.util.spec_from_file_location(f"script_{name}", RESULTS.parent / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    paths = list(sys.path)
+    spec.loader.exec_module(module)
+    sys.path[:] = paths  # which it puts the clone before
+    return module
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_ends_with_a_record(name, monkeypatch):
+    module = script(name)
+    for warm in {"compiled", "first"} & set(vars(module)):  # only seconds ask for it
+        monkeypatch.setattr(module, warm, lambda *_: None)
+    assert any(set(task) == {*TASKS[name], "protocol"} for task in module.tasks(True))
+    record = module.work(**TASKS[name], protocol=module.PROTOCOL)
+    json.dumps(record, allow_nan=False)
+    assert record
+
+
+def test_tasks_are_told_from_each_other():
+    for name in (*TASKS, "fsp_exact"):
+        tasks = [json.dumps(task) for task in script(name).tasks(True)]
+        assert len(tasks) == len(set(tasks))
+
+
+@pytest.mark.parametrize("contender", ["ours", "l1"])
+def test_a_contender_of_fsp_exact_is_judged_by_its_data(contender, tmp_path):
+    exact, page = script("fsp_exact"), script("fsp_exact_page")
+    spec = page.task(page.Instance(1, 60, 6, 2, 1.0, 10), 0, contender)
+    exact.draw(spec | {"data": str(tmp_path / "instance.npz")})
+    record = spec | exact.contend(spec | {"data": str(tmp_path / "instance.npz")}) | {"wall_seconds": 1.0}
+    (run,) = page.judged([record])
+    assert run["proven"] is (True if contender == "ours" else None)
+    assert not run["wrong"]
+    assert run["above"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_bound_above_the_best_known_is_wrong_and_proves_nothing():
+    page = script("fsp_exact_page")
+    spec = page.task(page.Instance(1, 60, 6, 2, 1.0, 10), 0, "SCIP")
+    found = {
+        "features": 2,
+        "wall_seconds": 1.0,
+        "peak_mb": 1.0,
+        "status": "optimal",
+        "objective": 2.0,
+        "refit": 2.0,
+        "bound": 2.0,
+    }
+    better = spec | found | {"contender": "RFE", "objective": None, "bound": None, "refit": 1.0}
+    run, _ = page.judged([spec | found, better])
+    assert run["wrong"]
+    assert not run["proven"]
+
+
+@pytest.mark.parametrize("method", ["FSmulti", "l1", "RFE"])
+def test_a_fit_of_the_wide_set(method, tmp_path):
+    wide = script("multivariate_scale")
+    spec = {"shape": [120, 6000, 30], "seed": 0, "folder": str(tmp_path), "labels": "rare", "method": method}
+    wide.job(spec | {"method": "data"})
+    record = wide.job(spec | {"loss": "f1", "c": 10.0, "gap asked": 0.1, "most": 20})
+    assert record["features"] > 0
+    assert np.isfinite([*record["test"].values()]).all()
