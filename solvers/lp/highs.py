@@ -22,6 +22,7 @@ LONG = 10_000  # non-zeros; a smaller LP takes milliseconds, as a thread takes a
 INFINITY = highspy.kHighsInf
 LP_TOLERANCE = 1e-7  # of rows, where no other is asked for
 FINEST = 1e-9  # asked for where the rows carry a proof; solvers give no finer
+TURNS, FEWEST = 10, 1000  # iterations: times rows and columns, and at least; LPs take a tenth, more is a circle
 _CHOOSE, _DUAL = 0, 1  # HiGHS' simplex_strategy
 _TAKEN = {
     "solver": 'they go from basis to basis, which is the simplex method\'s; interior points are lp_solver="clarabel"',
@@ -131,6 +132,7 @@ class HighsLP:
             highs.setOptionValue("output_flag", True)
             highs.setOptionValue("log_to_console", True)  # which the callback stands in for
             highs.cbLogging.subscribe(lambda event: sys.stdout.write(event.message))
+        self._watched = "simplex_iteration_limit" not in (options or {})
         highs.addVars(self.columns, _infinite(lower), _infinite(upper))
         self.set_cost(cost)
         self._new_cost = False
@@ -203,12 +205,14 @@ class HighsLP:
         # A basis stays feasible when costs change: HiGHS may then choose its primal simplex, in half the time.
         highs.setOptionValue("simplex_strategy", _CHOOSE if self._new_cost else _DUAL)
         self._new_cost = False
-        self._run()
-        status = _MEANING.get(highs.getModelStatus(), LpStatus.FAILED)
-        if status is LpStatus.FAILED:  # once more from scratch: a bad basis is forgotten
+        status = self._run()
+        if self._circling():  # from where it stands, by the dual simplex with its costs perturbed anew
+            highs.setOptionValue("simplex_strategy", _DUAL)
+            status = self._run()
+        if status is LpStatus.FAILED or self._circling():  # once more from scratch: a bad basis is forgotten
             highs.clearSolver()
-            self._run()
-            status = _MEANING.get(highs.getModelStatus(), LpStatus.FAILED)
+            status = self._run(patience=10)
+            status = LpStatus.FAILED if self._circling() else status
         if not self.columns and self._contradiction():
             status = LpStatus.INFEASIBLE
         if status is not LpStatus.OPTIMAL:
@@ -223,12 +227,20 @@ class HighsLP:
             np.array(solution.row_dual),
         )
 
-    def _run(self) -> None:
-        """Run HiGHS, where that may take long so that Ctrl-C stops it."""
+    def _run(self, patience: int = 1) -> LpStatus:
+        """Run HiGHS, where that may take long so that Ctrl-C stops it, for so many times the usual iterations."""
+        if self._watched:
+            most = patience * max(FEWEST, TURNS * (self.rows + self.columns))
+            self._highs.setOptionValue("simplex_iteration_limit", min(most, highspy.kHighsIInf))
         if self._highs.getNumNz() < LONG:
             self._highs.run()
         else:
             run(self._highs)
+        return _MEANING.get(self._highs.getModelStatus(), LpStatus.FAILED)
+
+    def _circling(self) -> bool:
+        """Tell whether the last run used up its iterations, which rounding can make the simplex method repeat."""
+        return self._watched and self._highs.getModelStatus() == highspy.HighsModelStatus.kIterationLimit
 
     def _contradiction(self) -> bool:
         """Tell whether a row without columns keeps 0 out: HiGHS does not look at one."""

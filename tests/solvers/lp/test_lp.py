@@ -14,6 +14,7 @@ from solvers import SolutionStatus, StopReason
 from solvers.errors import SolverError
 from solvers.interfaces.registry import SOLVERS
 from solvers.interfaces.runner import Answer
+from solvers.lp import highs
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.lp.polish import polished
 from solvers.lp.pyomo import NEEDED, PyomoLP, linear_program, require_lp_solver
@@ -86,6 +87,30 @@ def test_the_lp_agrees_with_scipy_after_many_changes(make):
         lp.set_bounds(np.arange(8), np.zeros(8), upper)
         want = linprog(cost, A_ub=rows, b_ub=np.full(len(rows), 1.5), bounds=list(zip(np.zeros(8), upper, strict=True)))
         assert lp.solve().objective == pytest.approx(want.fun, abs=1e-6)
+
+
+def covering(options=None):
+    """An LP of 30 rows that takes HiGHS some thirty iterations."""
+    rng = np.random.default_rng(0)
+    lp = HighsLP(rng.uniform(1, 2, 40), np.zeros(40), np.full(40, INF), options=options)
+    lp.add_rows(rng.uniform(0, 1, (30, 40)), np.ones(30), np.full(30, INF))
+    return lp
+
+
+@pytest.mark.parametrize(("fewest", "status"), [(1000, LpStatus.OPTIMAL), (10, LpStatus.OPTIMAL), (1, LpStatus.FAILED)])
+def test_a_simplex_that_goes_in_a_circle_begins_anew_and_at_last_fails(fewest, status, monkeypatch):
+    monkeypatch.setattr(highs, "TURNS", 0)
+    monkeypatch.setattr(highs, "FEWEST", fewest)
+    lp = covering()
+    answer = lp.solve()
+    assert answer.status is status
+    if status is LpStatus.OPTIMAL:
+        monkeypatch.undo()
+        assert answer.objective == pytest.approx(covering().solve().objective)
+
+
+def test_an_iteration_limit_that_was_asked_for_is_kept():
+    assert covering({"simplex_iteration_limit": 3}).solve().status is LpStatus.LIMIT
 
 
 def test_an_lp_time_limit_is_for_one_solve(make):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.model_selection import StratifiedKFold
 
 import fsmodels as fs
 from fsmodels.models.gmeb.grid import _snake, selected
@@ -271,6 +272,15 @@ def test_columns_join_where_the_data_are_wide():
     assert table["lps"].sum() > len(table)
     assert table["lp_iterations"].sum() > 0
     assert (table["rows"] >= 3).all()
+
+
+def test_linear_programs_in_which_highs_goes_in_circles_are_solved():
+    train = fs.synthetic.peleg_meir(100, 1000, 2, seed=0).train
+    rows = list(StratifiedKFold(5, shuffle=True, random_state=0).split(train.X, train.y))[4][0]
+    values = [1.0, 2.5, 4.0, 5.5, 7.0, 8.5, 10.0]
+    table = fs.gmeb.path(train.take(rows).scaled("none"), R_plus=values[5:], R_minus=values, time_limit=60)
+    assert len(table) == 14
+    assert (table["objective"] - table["bound"] < 1e-6).all()
 
 
 def test_a_constant_column_is_left_out(data):
