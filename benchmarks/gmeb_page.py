@@ -22,10 +22,10 @@ PROTOCOL = """Section 6.2. Each method has 49 points; five folds (stratified) of
 classifier of all training samples at it is tested. A feature counts when |w| or |w| / max |w| is at
 least 0.01.
 
-- GMEB: 7 x 7 values of (R+, R-), linear from 1 to 10, by `fs.gmeb.path` to a gap of 1e-7. SVM and 1-norm SVM: C = L /
-  (1 - L), L = 0.02, 0.04, ..., 0.98. RFE: 7 numbers of features, linear from 1 to d and rounded (6 on BUPA: d = 6),
-  times 7 values of C, L linear from 0.02 to 0.98. On WDBC, BUPA and Pima C = L in SVM and RFE, as in the paper. SVMs
-  are solved to 1e-7, proven; nothing had a limit of time.
+- GMEB: 7 x 7 values of (R+, R-), linear from 1 to 10, by `fs.gmeb.path` to a gap of 1e-7 (where the loss is
+  near 0, as far as rounding allows). SVM and 1-norm SVM: C = L / (1 - L), L = 0.02, 0.04, ..., 0.98. RFE: 7 numbers
+  of features, linear from 1 to d and rounded (6 on BUPA: d = 6), times 7 values of C, L linear from 0.02 to 0.98. On
+  WDBC, BUPA and Pima C = L in SVM and RFE, as in the paper. SVMs are solved to 1e-7, proven; nothing had a time limit.
 - n_p = 10: the samples are shuffled and cut into ten, each once the test part. Training parts overlap, so these
   standard errors, like the paper's, are too small. Digits and the advertisements have one division in the paper, of
   which only the sizes are known: here several random ones, the classes in proportion. Type 1: 30 data sets (the paper
@@ -118,8 +118,8 @@ def _type_one(page):
     page.section(
         "Table 3: type 1",
         "Test error in per cent ± standard error [standard deviation] (features [deviation]; how many of the six "
-        "relevant). What the paper calls the standard deviation of the mean is read as the deviation: a mean of errors "
-        "between 0 and 100% is not that uncertain.",
+        "relevant); n data sets. What the paper calls the standard deviation of the mean is read as the deviation: a "
+        "mean of errors between 0 and 100% is not that uncertain.",
     )
     rows = []
     for size, numbers in paper.TYPE_ONE.items():
@@ -136,9 +136,9 @@ def _type_two(page):
 def _real(page):
     page.section(
         "Table 4: real data sets",
-        "Test error in per cent ± standard error (features ± standard error). The full advertisements (3279 x 1558) "
-        "cannot be had: a published part (1966 x 1555, without the three continuous columns and without repeated rows) "
-        "stands in for them.",
+        "Test error in per cent ± standard error (features ± standard error); n divisions. The full advertisements "
+        "(3279 x 1558) cannot be had: a published part (1966 x 1555, without the three continuous columns and without "
+        "repeated rows) stands in for them.",
     )
     rows = []
     for name, numbers in paper.REAL.items():
