@@ -1,377 +1,162 @@
-"""Data set one of Aytug 2015: GBD-M beside RFE, FSV, 1-norm SVM and a filter, in tables shaped like the paper's.
+"""Aytug 2015: tables 2 to 5 and figures 1 to 3, GBD-M beside the proven optimum and the paper's benchmarks.
 
-    python benchmarks/fsp_paper.py            # a fixed subset, about five minutes on two cores
-    python benchmarks/fsp_paper.py --full     # all 90 triplets, about six hours; goes on with --full --resume
+    python benchmarks/fsp_paper.py             # two instances of data set one, n = 20 and 50: some minutes
+    python benchmarks/fsp_paper.py --full      # all 90 + 25 triplets, and five divisions of each UCI set: hours
+    python benchmarks/fsp_paper.py --sets uci --full --shared DIR    # DIR has data/ and data-extra/
 
-Protocol (section 4 of the paper): each method is trained at every C in 2^-2, 2^-1, ..., 2^5; the classifier with the
-least validation error is kept and its test error is reported; FSV at every lambda in 0.01, 0.02, 0.05, 0.1, 0.2, 0.4,
-0.6, 0.8 on standardised features, with the robust LP solved again on what it selects. GBD-M, RFE and the filter are
-told M, the true number of features. GBD-M runs 250 iterations at most and keeps its best classifier by validation error
-over the iterations.
-
-Ties in validation error go to the smallest C, and within one run of GBD-M to the least objective. Test errors
-choose nothing. A weight counts as non-zero above 1e-6 of the largest.
-
-GBD-M also has a time limit for each C, which the paper has not: where it ends a run, results depend on the machine.
-Everything else is fixed by the seed, whatever ``--jobs`` is. Every solver runs on one thread.
+Writes ``fsp_paper`` (data sets one and two) and ``fsp_uci``. A stopped run is balanced: the first instance of every
+size comes first, small ones before large.
 """
 
-import argparse
-import json
 import sys
-import time
+import warnings
+from functools import cache
 from pathlib import Path
 
+import fsp_page
 import joblib
 import numpy as np
-import pandas as pd
-import report
-from rich.console import Console
-from rich.progress import track
+from fsp_methods import grid
+from log import Log, arguments, until
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
 import fsmodels as fs
-from fsmodels import baselines, synthetic
+from fsmodels import synthetic
+from fsmodels.models.fsp.oracle import FIRST, SvmOracle
 
-PRICES = [2.0**k for k in range(-2, 6)]
-LAMBDAS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8]  # as many
-ITERATION_LIMIT = 250
-FULL = {"n_features": [20, 50, 100], "n_samples": [500, 1000, 5000], "instances": 10}
-SUBSET = {"n_features": [20, 50], "n_samples": [500, 1000], "instances": 5}
-TIME_LIMIT, FULL_TIME_LIMIT = 5.0, 60.0  # seconds for GBD-M at one C
-NONZERO = 1e-6
-BINS = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-PAPER = "paper (CPLEX 10.2, other random instances)"
-
-
-def gbd_m(triplet, C, settings):
-    model = fs.fsp.fsp_m(triplet.train, max_features=triplet.n_relevant, C=C)
-    result = fs.solve(
-        model,
-        "benders",
-        iteration_limit=settings["iteration_limit"],
-        time_limit=settings["time_limit"],
-        choose_by="validation",
-        validation=triplet.validation,
-        threads=1,
-        seed=settings["seed"],
-    )
-    if not result.has_solution:
-        raise SystemExit(f"GBD-M found no classifier of {triplet.name} at C={C:g}: raise --time-limit.")
-    w = np.array([model.w[name].value for name in triplet.train.features])
-    gap = result.iterations["Gap"].iloc[-1]  # of the best objective; result.gap is that of the classifier kept
-    facts = {"stop": result.stop_reason.value, "iterations": len(result.iterations), "gap": float(gap)}
-    return w, model.b.value, facts
+SETS = ("one", "two", "uci")
+PROTOCOL = 1  # another number: earlier entries of the log do not count
+SEED = 0
+FEATURES, SAMPLES, RELEVANT = (20, 50, 100), (500, 1000, 5000), (20, 100, 200, 400, 600)
+TOLD = ("GBD-M", "FSP-M, proven", "RFE", "FSV", "ONSVM", "InfoGain")
+TWO = ("ONSVM", "GBD-M", "FSP-M, proven", "RFE")  # the paper's, cheapest first
+UCI_METHODS = ("ONSVM", "GBD-M", "FSP-M, proven", "GBD-lambda", "RFE", "FSV")
+SHIPPED = ("bupa", "cleveland", "wpbc", "ionosphere", "sonar", "wdbc", "german_numeric", "musk1", "spambase", "mfeat")
+SHARED = {
+    "australian": "data-extra/australian.csv",
+    "pima": "data/pima.csv",
+    "leukemia": "data-extra/leukemia.csv.gz",
+    "sylva": "data/sylva.csv.gz",
+}
+DIVISIONS = 5
+FIELDS = ("protocol", "set", "instance", "method")
 
 
-def rfe(triplet, C, settings):
-    found = baselines.rfe(triplet.train, max_features=triplet.n_relevant, C=C)
-    return found.weights, found.bias, {}
+def tasks(full, sets):
+    """Return all tasks, the first instance of every size first, FSV's linear programs on 5000 samples at the end."""
+    found = []
+    if "one" in sets:
+        rounds, sizes = (10, SAMPLES) if full else (2, SAMPLES[:2])
+        for k in range(rounds):
+            cells = [(size, n) for size in sizes for n in (FEATURES if full else FEATURES[:2])]
+            found += [
+                (
+                    k + (10 if m == "FSV" and size == SAMPLES[-1] else 0),
+                    cost,
+                    {"set": "one", "n": n, "l": size, "k": k, "instance": f"aytug1-n{n}-l{size}-{k}", "method": m},
+                )
+                for cost, (size, n) in enumerate(sorted(cells, key=lambda cell: cell[0] * cell[1]))
+                for m in TOLD
+            ]
+    if "two" in sets and full:
+        for k in range(5):
+            found += [
+                (k, 100 + cost, {"set": "two", "M": M, "k": k, "instance": f"aytug2-M{M}-{k}", "method": m})
+                for cost, m in enumerate(TWO)
+                for M in RELEVANT
+            ]
+    if "uci" in sets and full:
+        for k in range(DIVISIONS):
+            found += [
+                (k, 50 + cost, {"set": "uci", "name": name, "k": k, "instance": f"{name}-{k}", "method": m})
+                for cost, name in enumerate([*SHIPPED, *SHARED])
+                for m in UCI_METHODS
+            ]
+    return [task for _, _, task in sorted(found, key=lambda entry: entry[:2])]
 
 
-def one_norm_svm(triplet, C, settings):
-    found = baselines.one_norm_svm(triplet.train, C=C, threads=1)
-    return found.weights, found.bias, {}
+def triplet(task):
+    """Return the triplet of a task on data set one or two."""
+    k = task["k"]
+    if task["set"] == "one":
+        drawn = synthetic.data_set_one(SEED, [task["n"]], [task["l"]], k + 1)
+    else:
+        drawn = synthetic.data_set_two(SEED, [task["M"]], k + 1)
+    return list(drawn)[-1]
 
 
-def information_gain(triplet, C, settings):
-    found = baselines.information_gain(triplet.train, max_features=triplet.n_relevant, C=C)
-    return found.weights, found.bias, {}
+def divided(task, shared):
+    """Return the parts of a UCI set, standardised by the first: 60, 20 and 20 per cent of each class."""
+    name = task["name"]
+    data = fs.load_dataset(name) if name in SHIPPED else fs.Dataset.from_csv(shared / SHARED[name], target="target")
+    train, validation, test = data.split(seed=task["k"])  # 60, 20 and 20 per cent, stratified
+    train = train.scaled("standard")
+    return train, train.apply_scale_to(validation), train.apply_scale_to(test)
 
 
-def fsv(triplet, penalty, settings):
-    found = fs.select(triplet.train.scaled("standard"), "fsv", penalty=penalty, seed=settings["seed"])
-    classifier = found.refit or found  # without a feature there is no refit
-    w = np.array([classifier.weights_original.get(name, 0.0) for name in triplet.train.features])
-    return w, classifier.bias_original, {}
-
-
-METHODS = {"GBD-M": gbd_m, "RFE": rfe, "FSV": fsv, "ONSVM": one_norm_svm, "InfoGain": information_gain}
-GRIDS = {"FSV": LAMBDAS}  # of the others PRICES
-PEERS = [name for name in METHODS if name != "GBD-M"]
-
-
-def error(data, w, b):
-    return float(np.mean(np.where(data.X @ w + b > 0, 1.0, -1.0) != data.y))
-
-
-def run(triplet, method, C, settings):
-    """Train one method at one C; return its errors and how near it is to the true hyperplane."""
+def run(task, shared=None):
+    """Run one method on one instance; return the entry of the log."""
+    warnings.simplefilter("ignore")
     with threadpool_limits(1):
-        start = time.perf_counter()
-        w, b, facts = METHODS[method](triplet, C, settings)
-        seconds = time.perf_counter() - start
-    used, true = np.abs(w) > NONZERO * np.abs(w).max(initial=0.0), triplet.w_true != 0
-    return {
-        "instance": triplet.name,
-        "n": len(w),
-        "l": len(triplet.train),
-        "M": triplet.n_relevant,
-        "method": method,
-        "C": C,
-        "validation_error": error(triplet.validation, w, b),
-        "test_error": error(triplet.test, w, b),
-        "features": int(used.sum()),
-        "overlap": int(np.sum(used == true)),
-        "inner_product": float(w @ triplet.w_true / (np.linalg.norm(w) * np.linalg.norm(triplet.w_true) or 1.0)),
-        "seconds": round(seconds, 3),
-        **facts,
-    }
+        if task["set"] == "uci":
+            parts, w_true = divided(task, shared), None
+            l1, _ = grid("ONSVM", parts, None, SEED)
+            M = max(1, chosen(l1)["features"])
+        else:
+            drawn = triplet(task)
+            parts, w_true, M = (drawn.train, drawn.validation, drawn.test), drawn.w_true, drawn.n_relevant
+        warm()
+        records, seconds = grid(task["method"], parts, M, SEED, w_true)
+    size = {"n": parts[0].n_features, "l": len(parts[0]), "M": M}
+    return {"protocol": PROTOCOL, **task, **size, "cpu": seconds, "runs": records}
 
 
-def run_all(settings, jobs, log, resume):
-    """Run what the log does not hold yet; append each result to it as a line of JSON."""
-    sizes = {key: settings[key] for key in SUBSET}
-    done = _read(log, settings) if resume else []
-    known = {(r["instance"], r["method"], r["C"]) for r in done}
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_text("".join(json.dumps(entry) + "\n" for entry in [settings, *done]))
-    tasks = (  # drawn when their turn comes
-        joblib.delayed(run)(triplet, method, C, settings)
-        for triplet in synthetic.data_set_one(settings["seed"], **sizes)
-        for method in METHODS
-        for C in GRIDS.get(method, PRICES)
-        if (triplet.name, method, C) not in known
-    )
-    cells = len(sizes["n_features"]) * len(sizes["n_samples"]) * sizes["instances"]
-    left = cells * len(METHODS) * len(PRICES) - len(done)
-    records = list(done)
-    # results come as they finish, so that the log is up to date; the order is restored below
-    running = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
-    with log.open("a") as file:
-        for record in track(running, "Training", total=left, console=Console(stderr=True)):
-            records.append(record)
-            file.write(json.dumps(record) + "\n")
-            file.flush()
-    frame = pd.DataFrame(records)
-    order = {name: k for k, name in enumerate(METHODS)}
-    return frame.sort_values(
-        ["n", "l", "instance", "method", "C"], key=lambda s: s.map(order) if s.name == "method" else s
-    )
+@cache
+def warm():
+    """Import and compile what methods need, which is not their time, and which Ctrl-C must not meet."""
+    data = fs.load_dataset("wdbc").scaled("standard")
+    oracle, sigma = SvmOracle(data.X, data.y, 1.0), np.arange(data.n_features) < 5
+    for _ in range(2 * FIRST):
+        oracle.solve(sigma.astype(float))
+    fs.solve(fs.fsp.fsp_m(data, max_features=5), "branch-and-cut", threads=1)
+    fs.solve(fs.fsp.fsp_m(data, max_features=1), "benders", threads=1)
+    fs.select(data, "fsv", penalty=0.1, starts=1)
 
 
-def _read(log, settings):
-    """Return the results in the log."""
-    entries = report.read_log(log)
-    if entries and entries[0] != settings:
-        raise SystemExit(f"{log} was written with other settings: give the same ones, or leave out --resume.")
-    return entries[1:]
-
-
-def best(frame):
-    """Keep for each instance and method the classifier with the least validation error; ties: the smallest one."""
-    ranked = frame.sort_values(["validation_error", "C"], kind="stable")
-    return ranked.groupby(["instance", "method"], sort=False).head(1).sort_index()
-
-
-def wide(kept):
-    """One row an instance, with M/n and the test error of each method."""
-    errors = kept.pivot(index=["instance", "n", "l", "M"], columns="method", values="test_error").reset_index()
-    errors["share"] = errors["M"] / errors["n"]
-    return errors
-
-
-def table_two(errors):
-    header = ["l", "n", "instances", "GBD-M TE", *(f"{peer} {what}" for peer in PEERS for what in ("Abs", "Prcnt"))]
-
-    def row(size, n, part):
-        texts = [size, n, len(part), f"{part['GBD-M'].mean():.4f}"]
-        base = part[part["GBD-M"] > 0]
-        for peer in PEERS:
-            percent = (100 * (base["GBD-M"] - base[peer]) / base["GBD-M"]).mean()
-            texts += [f"{(part['GBD-M'] - part[peer]).mean():+.4f}", "-" if base.empty else f"{percent:+.1f}"]
-        return texts
-
-    rows = []
-    for size, group in errors.groupby("l"):
-        rows += [row(size, n, part) for n, part in group.groupby("n")]
-        rows.append(row(f"**{size}**", "**all**", group))
-    rows.append(row("**Total**", "", errors))
-    return report.table(header, rows)
-
-
-def wins(errors, peer):
-    gap = errors["GBD-M"] - errors[peer]
-    return int((gap < 0).sum()), int((gap > 0).sum()), int((gap == 0).sum())
-
-
-def table_wins(errors):
-    rows = [[peer, *wins(errors, peer)] for peer in PEERS]
-    return report.table(["GBD-M against", "better", "worse", "equal"], rows)
-
-
-def table_three(kept):
-    def row(n, size, part):
-        texts = [n, size]
-        for method in METHODS:
-            own = part[part["method"] == method]
-            texts.append(f"{own['overlap'].mean():.2f} ({int((own['overlap'] == own['n']).sum())})")
-        return [*texts, f"{part['instance'].nunique()}"]
-
-    rows = []
-    for n, group in kept.groupby("n"):
-        rows += [row(n, size, part) for size, part in group.groupby("l")]
-        rows.append(row(f"**{n}**", "**all**", group))
-    for title, column, digits in (("inner product", "inner_product", 4), ("features used", "features", 2)):
-        means = kept.groupby("method")[column].mean()
-        rows.append(
-            [f"**{title}**", "**all**", *(f"{means[m]:.{digits}f}" for m in METHODS), kept["instance"].nunique()]
-        )
-    return report.table(["n", "l", *METHODS, "instances"], rows)
-
-
-def table_bins(errors):
-    bins = pd.cut(errors["share"], BINS)
-    rows = []
-    for k, (interval, part) in enumerate(errors.groupby(bins, observed=False), start=1):
-        means = ["-" if part.empty else f"{(part['GBD-M'] - part[peer]).mean():+.4f}" for peer in PEERS]
-        rows.append([k, f"{interval.left:g} to {interval.right:g}", len(part), *means])
-    return report.table(["bin", "M/n", "instances", *PEERS], rows)
-
-
-def table_runs(frame):
-    runs = frame[frame["method"] == "GBD-M"]
-    header = ["n", "l", "runs", "converged", "iteration limit", "time limit", "iterations", "median gap", "worst gap"]
-    rows = []
-    for (n, size), part in runs.groupby(["n", "l"]):
-        shares = [f"{(part['stop'] == stop).mean():.0%}" for stop in ("converged", "iteration_limit", "time_limit")]
-        gaps = [f"{part['gap'].median():.1e}", f"{part['gap'].max():.1e}"]
-        rows.append([n, size, len(part), *shares, f"{part['iterations'].mean():.1f}", *gaps])
-    return report.table(header, rows)
-
-
-def table_seconds(frame):
-    means = frame.pivot_table(index=["n", "l"], columns="method", values="seconds", aggfunc="mean")
-    rows = [[n, size, *(f"{means.loc[(n, size), m]:.2f}" for m in METHODS)] for n, size in means.index]
-    return report.table(["n", "l", *METHODS], rows)
-
-
-def table_paper(frame, kept, errors):
-    """Put what the paper's text gives beside the same number here; its tables' cells are not in our copy."""
-    means = kept.groupby("method")[["inner_product", "overlap"]].mean()
-    runs = frame[frame["method"] == "GBD-M"]
-    converged = runs["stop"].eq("converged").groupby(runs["n"] > 20).mean()
-    inner = {"GBD-M": 0.9966, "RFE": 0.9959, "ONSVM": 0.9939, "FSV": 0.9928}
-    rows = [
-        [f"inner product, {name}", f"{value:.4f}", f"{means.loc[name, 'inner_product']:.4f}"]
-        for name, value in inner.items()
-    ]
-    better, worse, _ = wins(errors, "RFE")
-    over, under, _ = wins(errors, "FSV")
-    rows += [
-        ["inner product, best first", "GBD-M, RFE, ONSVM, FSV", _order(means["inner_product"], 4)],
-        ["mean overlap, best first", "RFE, GBD-M, FSV", _order(means["overlap"], 2)],
-        ["GBD-M better / worse than RFE", "32 / 23 of 90", f"{better} / {worse} of {len(errors)}"],
-        ["GBD-M better / worse than FSV", "45 / 39 of 90", f"{over} / {under} of {len(errors)}"],
-        ["GBD-M converged, n = 20", "about half of the problems", f"{converged.get(False, np.nan):.0%} of the runs"],
-        ["GBD-M converged, n > 20", "very few", f"{converged.get(True, np.nan):.0%} of the runs"],
-    ]
-    return report.table(["", PAPER, "here"], rows)
-
-
-def _order(means, digits):
-    return ", ".join(f"{name} {value:.{digits}f}" for name, value in means.sort_values(ascending=False).items())
-
-
-def page(frame, settings):
-    """Return the text of all tables."""
-    kept = best(frame)
-    errors = wide(kept)
-    perfect = int((errors["GBD-M"] == 0).sum())
-    limits = (
-        f"GBD-M: at most {settings['iteration_limit']} iterations and {settings['time_limit']:g} s for each C, "
-        f"one thread, master by HiGHS; seed {settings['seed']}."
-    )
-    sections = [
-        (
-            "Table 2: test errors",
-            f"Mean test error TE of GBD-M, and for each other method x the mean of TE_GBD - TE_x (Abs) and of "
-            f"100 (TE_GBD - TE_x) / TE_GBD (Prcnt); negative favours GBD-M. Prcnt leaves out instances with "
-            f"TE_GBD = 0 (here {perfect}). {limits}",
-            table_two(errors),
-        ),
-        ("Wins and losses", "Instances where GBD-M's test error is lower, higher, the same.", table_wins(errors)),
-        (
-            "Table 3: overlap with the true features",
-            "Mean overlap (n minus the Hamming distance between supports), in parentheses the number of exact matches; "
-            f"below, over all instances, the mean inner product of the normalised w with the true one. {limits}",
-            table_three(kept),
-        ),
-        (
-            "Figure 1 as a table: mean TE_GBD - TE_x by M/n",
-            "Negative favours GBD-M; a bin holds its upper end.",
-            table_bins(errors),
-        ),
-        (
-            "GBD-M's runs",
-            f"One run for each instance and C; the gap is between the best objective and the proven bound when the run "
-            f"stopped; converged means a gap of 1e-4. {limits}",
-            table_runs(frame),
-        ),
-        (
-            "Seconds for one C",
-            "Mean wall-clock time, building the model included. A method's total is eight times this.",
-            table_seconds(frame),
-        ),
-        (
-            "Beside the paper",
-            "Only what the paper's text states: the cells of its tables are not in our copy. Its instances and machine "
-            "are not ours, nor are its choices where the text is silent (see `fs.synthetic`).",
-            table_paper(frame, kept, errors),
-        ),
-    ]
-    notes = """## Notes
-
-- FSV (Bradley, Mangasarian, Street 1998) is not told M. The paper varied lambda, saw no difference and reports
-  lambda = 1, at which (7) has no error term; here lambda is chosen by validation, as C is.
-- The information gain filter keeps M features, among equal gains the earlier columns, as WEKA's ranker does; the
-  paper does not say which classifier it feeds; here it is a linear SVM.
-- ONSVM is not told M. RFE and the filter's SVM use libsvm with its default tolerance of 1e-3."""
-    return "\n\n".join([*(f"## {title}\n\n{caption}\n\n{table}" for title, caption, table in sections), notes])
+def chosen(runs):
+    """Return the record of least validation error; of equals that of the least parameter."""
+    return min(runs, key=lambda run: (run["validation_error"], run["value"]))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--full", action="store_true", help="all 90 triplets, 60 s for each C: about six hours on two cores"
-    )
-    parser.add_argument("--instances", type=int, help="triplets for each n and l")
-    parser.add_argument("--time-limit", type=float, help="seconds for GBD-M at one C")
-    parser.add_argument("--iteration-limit", type=int, default=ITERATION_LIMIT, help="of GBD-M at one C")
-    parser.add_argument("--seed", type=int, default=0, help="of the instances and of GBD-M's master")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--resume", action="store_true", help="continue from the log beside --out (.jsonl)")
-    parser.add_argument("--out", type=Path, help="where to write: .json, .md, .jsonl")
-    options = parser.parse_args()
-    settings = (FULL if options.full else SUBSET) | {
-        "time_limit": options.time_limit or (FULL_TIME_LIMIT if options.full else TIME_LIMIT),
-        "iteration_limit": options.iteration_limit,
-        "seed": options.seed,
-    }
-    settings["instances"] = options.instances or settings["instances"]
-    name = "fsp_paper_full" if options.full else "fsp_paper"
-    out = options.out or Path(__file__).parent / "results" / name
-    facts = report.about(
-        "pyomo",
-        "numpy",
-        "scipy",
-        "scikit-learn",
-        "highspy",
-        "joblib",
-        C=PRICES,
-        penalty=LAMBDAS,
-        **settings,
-        jobs=options.jobs,
-    )
-    start = time.perf_counter()
-    frame = run_all(settings, options.jobs, out.with_suffix(".jsonl"), options.resume)
-    facts["seconds"] = round(time.perf_counter() - start, 1)
-    text = page(frame, settings)
-    print(text)
-    kept = json.loads(best(frame).to_json(orient="records", double_precision=6))
-    title = "Aytug 2015, data set one"
-    report.write(out, title, f"{__doc__.strip()}\n\n{text}", facts, kept=kept)
+    parser = arguments(__doc__)
+    parser.add_argument("--sets", default="one,two,uci", help="some of one, two, uci (default: all)")
+    parser.add_argument("--shared", type=Path, default=Path("/work/shared"), help="folder with data/ and data-extra/")
+    asked = parser.parse_args()
+    logs = {name: Log(f"fsp_{name}") for name in SETS}
+    sets = asked.sets.split(",")
+    if asked.fresh:
+        for name in sets:
+            logs[name].clear()
+    if not asked.page:
+        done = {key for name in sets for key in logs[name].done(*FIELDS)}
+        left = [
+            task
+            for task in tasks(asked.full, sets)
+            if (PROTOCOL, *(task[name] for name in FIELDS[1:])) not in done
+            and (task.get("name") not in SHARED or (asked.shared / SHARED[task["name"]]).exists())
+        ]
+        running = joblib.Parallel(n_jobs=asked.jobs, pre_dispatch=asked.jobs, return_as="generator_unordered")(
+            joblib.delayed(run)(task, asked.shared) for task in until(asked.minutes, left)
+        )
+        for entry in running:
+            logs[entry["set"]].add(entry)
+            print(entry["instance"], entry["method"], entry["cpu"], flush=True)
+        for name in sets:
+            logs[name].pack()
+    entries = [entry for log in logs.values() for entry in log.entries() if entry["protocol"] == PROTOCOL]
+    fsp_page.write([{**entry, "chosen": chosen(entry["runs"])} for entry in entries], tasks(True, SETS))
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 
 from fsmodels.baselines import rankings
 from fsmodels.baselines.rows import best_first, eliminated
+from fsmodels.baselines.starting_values import svm_penalty
 from fsmodels.checks import feature_count, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
@@ -48,7 +49,16 @@ from fsmodels.errors import DataError, SolverError
 from fsmodels.models.libsvm import svc
 from fsmodels.models.shares import slack_weights
 
-__all__ = ["Baseline", "information_gain", "mutual_information", "one_norm_svm", "relief", "rfe"]
+__all__ = [
+    "Baseline",
+    "information_gain",
+    "mutual_information",
+    "one_norm_size",
+    "one_norm_svm",
+    "relief",
+    "rfe",
+    "svm_penalty",
+]
 __dir__ = __all__.copy  # what <TAB> offers
 
 FloatArray = NDArray[np.float64]
@@ -292,6 +302,28 @@ def one_norm_svm(
     if not kept.any():
         raise DataError(f"C={C} selects no feature, so there is nothing to refit: use a larger C.")
     return _fit(data, kept, C, ranking, started)
+
+
+def one_norm_size(data: Dataset, *, C: float = 1.0) -> int:
+    """Return how many features the 1-norm SVM uses: M of Aytug 2015 for data without a true one; see ``svm_penalty``.
+
+    Parameters
+    ----------
+    data, C
+        As in ``one_norm_svm``; ``fs.choose(data, "one-norm-svm", {"C": ...})`` chooses C by held-out errors.
+
+    Returns
+    -------
+    int
+        At least 1, as models that are told M need.
+
+    Examples
+    --------
+    >>> from fsmodels import load_dataset
+    >>> one_norm_size(load_dataset("wdbc").scaled("standard"), C=0.1)
+    10
+    """
+    return max(1, len(one_norm_svm(data, C=C).selected))
 
 
 def _check(data: Dataset, C: float, max_features: int, method: str = "") -> None:
