@@ -321,7 +321,7 @@ def one_norm_size(data: Dataset, *, C: float = 1.0) -> int:
     --------
     >>> from fsmodels import load_dataset
     >>> one_norm_size(load_dataset("wdbc").scaled("standard"), C=0.1)
-    10
+    9
     """
     return max(1, len(one_norm_svm(data, C=C).selected))
 
