@@ -24,6 +24,7 @@ from pathlib import Path
 import report
 from log import RESULTS, Log, told
 
+USUAL = {"where": {}, "times": 1.0, "minus": None, "pair": ()}  # of a rule, and not written
 NOTHING = "–"  # no record: the run has not come there, or the method does not do it
 
 
@@ -50,6 +51,10 @@ class Cell:
         if bool(self.pair) != (self.minus is not None):
             raise ValueError(f"{self}: minus and pair, the fields in which two records are a pair, go together")
 
+    def rule(self):
+        """Return the fields that are not as they are by default."""
+        return {name: value for name, value in asdict(self).items() if name not in USUAL or value != USUAL[name]}
+
     def text(self, data):
         """Return the cell as the page shows it."""
         values = self.values(data[self.records])
@@ -67,7 +72,7 @@ class Cell:
         """Return why it would be empty even on a finished page: what it asks for, which no record has; else None."""
         for where in (self.where, self.minus or {}):
             for name, wanted in where.items():
-                if not any(at(record, name) == wanted for record in records):
+                if not any(_same(at(record, name), wanted) for record in records):
                     return f'no record of {self.records} has {wanted!r} as "{name}"'
         if self.minus is not None and not self.values(records):
             sides = (self._matching(records, where) for where in (self.where, self.minus))
@@ -75,7 +80,7 @@ class Cell:
         return None
 
     def _matching(self, records, where):
-        found = [record for record in records if all(at(record, name) == wanted for name, wanted in where.items())]
+        found = [record for record in records if all(_same(at(record, k), wanted) for k, wanted in where.items())]
         asked = [name for name, wanted in where.items() if wanted is not None] + [
             *self.pair,
             *[self.value] * bool(found),
@@ -96,10 +101,11 @@ class Cell:
 
 
 class Number(float):
-    """A float whose "not a number" reads as a question mark."""
+    """A float whose "not a number" reads as a question mark, and which has no negative zero."""
 
     def __format__(self, form):
-        return "?" if math.isnan(self) else super().__format__(form)
+        text = "?" if math.isnan(self) else super().__format__(form)
+        return text if any(c in "123456789" for c in text) else text.replace("-", "+" if form[:1] == "+" else "")
 
 
 def summary(values):
@@ -125,6 +131,11 @@ def at(record, path):
     for name in path.split("."):
         record = record.get(name) if isinstance(record, dict) else None
     return record
+
+
+def _same(value, wanted):
+    """Tell whether they are equal in a JSON file, which has lists alone."""
+    return value == (list(wanted) if isinstance(wanted, tuple) else wanted)
 
 
 class Page:
@@ -176,7 +187,7 @@ class Page:
             said = _escaped(part.text(self.records) if isinstance(part, Cell) else part)
             if isinstance(part, Cell):
                 place = {"table": self.tables, "row": i, "column": j, "start": len(shown)}
-                self.cells.append(place | {"text": said, "rule": asdict(part)})
+                self.cells.append(place | {"text": said, "rule": part.rule()})
             shown += said
         return shown
 

@@ -49,17 +49,17 @@ def _processor():
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown processor")
 
 
-def line(cells, widths=()):
-    """Return one row of a Markdown table, padded to the widths so that it reads well as plain text too."""
-    widths = [*widths, *[0] * (len(cells) - len(widths))]
-    return "| " + " | ".join(str(cell).rjust(width) for cell, width in zip(cells, widths, strict=True)) + " |"
-
-
 def table(header, rows):
-    """Return a Markdown table."""
-    widths = [max(len(str(row[k])) for row in [header, *rows]) for k in range(len(header))]
-    rule = "|" + "|".join("-" * (width + 1) + ":" for width in widths) + "|"
-    return "\n".join([line(header, widths), rule, *(line(row, widths) for row in rows)])
+    """Return a Markdown table, padded so that it reads well as plain text too: words left, numbers right."""
+    columns = [[str(entry) for entry in column] for column in zip(header, *rows, strict=True)]
+    shown, rule = [], []
+    for title, *entries in columns:
+        width = max(map(len, [title, *entries]))
+        words = any(entry[:1].isalpha() or entry[:1] in ("[", "`") for entry in entries)
+        shown.append([text.ljust(width) if words else text.rjust(width) for text in (title, *entries)])
+        rule.append("-" * (width + 2) if words else "-" * (width + 1) + ":")
+    lines = ["| " + " | ".join(row) + " |" for row in zip(*shown, strict=True)]
+    return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[1:]])
 
 
 def read_log(path):

@@ -126,3 +126,18 @@ def test_a_page_of_runs_on_two_machines_names_both(tmp_path):
         assert line in facts
     assert "- versions: numpy 2.0" in facts
     assert "- gap: 0.0001" in facts
+
+
+def test_small_losses_are_no_negative_zero():
+    cell = Cell("fits", "gain", "{mean:.1f} {mean:+.1f} {least:.0%} {mean:.2f}")
+    assert cell.text({"fits": [{"gain": -0.01}]}) == "0.0 +0.0 -1% -0.01"
+
+
+def test_where_may_name_a_tuple_that_the_log_has_as_a_list():
+    assert Cell("fits", "gain", "{n}", {"shape": (1, 2)}).text({"fits": [{"gain": 1, "shape": [1, 2]}]}) == "1"
+
+
+def test_words_of_a_table_are_to_the_left_and_numbers_to_the_right():
+    assert report.table(["set", "error", "share"], [["a", "1.0", "–"], ["", "10.0", "5%"]]) == (
+        "| set | error | share |\n|-----|------:|------:|\n| a   |   1.0 |     – |\n|     |  10.0 |    5% |"
+    )

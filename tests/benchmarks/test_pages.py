@@ -36,16 +36,16 @@ def by_hand(rule, records):
         kept = [r for r in records if all(inward(r, k) == v for k, v in where.items())]
         return [r for r in kept if inward(r, rule["value"]) is not None]
 
-    ours = those(rule["where"])
+    ours = those(rule.get("where", {}))
     values = [inward(r, rule["value"]) for r in ours]
-    if rule["minus"] is not None:  # every record with every other: a pair that is there twice counts twice
+    if rule.get("minus") is not None:  # every record with every other: a pair that is there twice counts twice
         values = [
             inward(a, rule["value"]) - inward(b, rule["value"])
             for a in ours
             for b in those(rule["minus"])
             if all(inward(a, f) == inward(b, f) for f in rule["pair"])
         ]
-    return rule["times"] * np.array(values, dtype=float)
+    return rule.get("times", 1.0) * np.array(values, dtype=float)
 
 
 NUMPY = {
@@ -81,11 +81,11 @@ def last_place(form, number):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_three_cells_at_random_follow_from_the_records(name):
+def test_cells_at_random_follow_from_the_records(name):
     data = json.loads((RESULTS / f"{name}.json").read_text())
     shown = tables((RESULTS / f"{name}.md").read_text())
     filled = [cell for cell in data["cells"] if cell["text"] != "–"]
-    for cell in random.Random(0).sample(filled, min(3, len(filled))):
+    for cell in random.Random(name).sample(filled, min(30, len(filled))):
         start = cell.get("start", 0)
         entry = shown[cell["table"]][cell["row"]][cell["column"]]
         assert entry[start : start + len(cell["text"])] == cell["text"]

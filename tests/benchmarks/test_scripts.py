@@ -2,11 +2,13 @@
 
 import importlib.util
 import json
+import shutil
 import sys
 
 import numpy as np
 import pytest
-from log import RESULTS
+from log import LOGS, RESULTS, Log
+from page import Page
 
 TASKS = {
     "first_page": {"set": "cleveland", "M": 2, "fold": 0, "contender": "fsp-m"},
@@ -86,3 +88,15 @@ def test_a_fit_of_the_wide_set(method, tmp_path):
     record = wide.job(spec | {"loss": "f1", "c": 10.0, "gap asked": 0.1, "most": 20})
     assert record["features"] > 0
     assert np.isfinite([*record["test"].values()]).all()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in (*TASKS, "fsp_exact", "multivariate_scale") if (LOGS / f"{name}.jsonl.xz").exists()]
+)
+def test_a_page_is_what_its_log_draws(name, tmp_path, monkeypatch):
+    (tmp_path / "logs").mkdir()
+    shutil.copy(LOGS / f"{name}.jsonl.xz", tmp_path / "logs")
+    monkeypatch.setattr(Page.write, "__defaults__", (tmp_path, ()))
+    module = script(name)
+    (getattr(module, "write", None) or module.page)(Log(name, tmp_path / "logs"))
+    assert (tmp_path / f"{name}.md").read_text() == (RESULTS / f"{name}.md").read_text()
