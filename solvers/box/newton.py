@@ -7,8 +7,7 @@ variables reach their bounds:
     1. Variables at a bound, or nearly, whose slope holds them there are bound: they go to it. The others are free.
     2. Residual small: stop, unless the Hessian of the free ones has a negative eigenvalue (Lanczos from a seeded
        vector); then its eigenvector, downhill, is the step.
-       Otherwise: conjugate gradients on the free ones until the residual falls enough, the boundary or a direction of
-       negative curvature, which is followed to the boundary (Steihaug 1983).
+       Otherwise: the global minimum of the quadratic model of the free ones within the radius (``ball``).
     3. Halve the step until its projection lowers the quadratic model.
     4. Compare the decrease with the model's: accept, and shrink or widen the radius. Go to 1.
 """
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from solvers.box.ball import ball_step
 from solvers.box.problem import FloatArray, Scaled
 
 ENOUGH = 1e-4  # of the promised decrease: less is no success
@@ -45,7 +45,7 @@ def trust_newton(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[Flo
                 return y, ""
             s = s + radius * (down if g @ down <= 0 else -down)
         else:
-            s[free] = _steihaug(p, y, g, free, radius)
+            s[free] = _ball(p, y, g, free, radius)
         step, promised = _lowering(p, y, g, s, radius)  # 3
         if promised >= 0:
             return y, "no step lowers the quadratic model"
@@ -62,26 +62,15 @@ def trust_newton(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[Flo
     return y, "the trust region has vanished"
 
 
-def _steihaug(p: Scaled, y: FloatArray, g: FloatArray, free: NDArray[np.bool_], radius: float) -> FloatArray:
+def _ball(p: Scaled, y: FloatArray, g: FloatArray, free: NDArray[np.bool_], radius: float) -> FloatArray:
     """Minimise the quadratic model over the free variables within the radius."""
-    s, r = np.zeros(int(free.sum())), g[free].copy()
-    direction, square = -r, float(r @ r)
-    enough = min(0.1, math.sqrt(math.sqrt(square))) ** 2 * square
-    full = np.zeros_like(y)
-    for _ in range(2 * len(s) + 10):
-        if square <= enough:
-            break
-        full[free] = direction
-        curved = p.product(y, full)[free]
-        curvature = float(direction @ curved)
-        length = square / curvature if curvature > 0 else math.inf
-        if not math.isfinite(length) or np.linalg.norm(s + length * direction) >= radius:
-            a, b, c = float(direction @ direction), float(s @ direction), float(s @ s) - radius**2
-            return s + (math.sqrt(max(0.0, b * b - a * c)) - b) / a * direction
-        s, r = s + length * direction, r + length * curved
-        before, square = square, float(r @ r)
-        direction = -r + square / before * direction
-    return s
+    full, size = np.zeros_like(y), float(np.linalg.norm(g[free]))
+
+    def times(v: FloatArray) -> FloatArray:
+        full[free] = v
+        return p.product(y, full)[free]
+
+    return ball_step(times, g[free], radius, min(0.1, math.sqrt(size)) * size)
 
 
 def _lowering(p: Scaled, y: FloatArray, g: FloatArray, s: FloatArray, radius: float) -> tuple[FloatArray, float]:

@@ -112,6 +112,9 @@ class OracleBlocks(Facts):
         Default of the option ``method``.
     sweeps : int
         Limit of sweeps where no ``iteration_limit`` is given.
+    carried : list of Var components or data
+        Those that a sweep begins from: all others its first block makes anew. The driver then looks where the sweeps
+        lead to; leave them out where a sweep may raise the objective.
     keeps_last : bool
         The result is the latest point, not the one of least objective.
     """
@@ -135,6 +138,7 @@ class OracleBlocks(Facts):
     seconds: Callable[[], float] | None = None
     method: str = "l-bfgs-b"
     sweeps: int = 100
+    carried: list[Any] = field(default_factory=list)
     keeps_last: bool = False
     default_solver: str = field(default="alternating", kw_only=True)
     implicit: str = field(default="functions of its structure", kw_only=True)

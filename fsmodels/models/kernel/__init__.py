@@ -42,7 +42,9 @@ What to know of the objective
     as 2^-7..2^2. At z = 0 its lambda runs away: lambda stays in [1e-3, 1e3].
     mu gives all weights one price, so that columns should be standardised (``data.scaled("standard")``).
     ``model.z.fix(0.5)`` before solving gives the plain SVM at these weights, in any model and form.
-    Omega falls in every step of Algorithms 1 and 2, not of Algorithm 3, which is why its sweeps are limited.
+    Omega falls in every step of Algorithms 1 and 2, not of Algorithm 3, which is why its sweeps are limited. The sweeps
+    of Algorithms 1 and 2 begin where the last ones lead to, if Omega is no higher there
+    (``solvers.drivers.alternating.extrapolation``): as printed they creep, and many end at the limit of 100.
 The forms
     ``oracle`` (default): variables and an objective without algebra, steps on arrays (``kernel.problem``), memory
     O(n^2 + n d). Bounds and fixed values of ``z`` may be edited, and linear rows on it added; the solver is the driver
@@ -66,9 +68,10 @@ Source
     GMKL.
 Deviations
     Omega in section 3 lacks the second index of its double sum. Start and first step as above. The methods over a box
-    are L-BFGS-B by default, and for the paper's trust region (Coleman, Li 1996) a projected one. Algorithm 3 stops at
-    an unchanged set of weights; its printed rule, no weight changes, is ``stop="weights"``. z in the RBF kernel enters
-    as z^2, so that the polynomial and linear kernels take z^2 x x' as well.
+    are L-BFGS-B by default, and for the paper's trust region (Coleman, Li 1996) "trust-newton": (9) is solved globally,
+    by Lanczos vectors (``solvers.box.ball``), and steps are projected where the paper scales, so that weights reach
+    0. Algorithm 3 stops at an unchanged set of weights; its printed rule, no weight changes, is ``stop="weights"``. z
+    in the RBF kernel enters as z^2, so that the polynomial and linear kernels take z^2 x x' as well.
 Class
     NLP, nonconvex, in z; a convex QP in (u, b) for fixed z.
 Certificate
@@ -265,7 +268,8 @@ def ao_simple(
         return algebra.alternating(model, 1)
     problem = model.kernel_problem
     blocks = [OracleBlock("svm", problem.solve_svm), OracleBlock("fs", problem.select)]
-    return by_oracle(model, blocks, sigma, settled=problem.same_weights, finish=problem.fitted, sweeps=SWEEPS)
+    facts = {"settled": problem.same_weights, "finish": problem.fitted, "carried": [model.z]}
+    return by_oracle(model, blocks, sigma, sweeps=SWEEPS, **facts)
 
 
 def ao_margin(
@@ -303,7 +307,8 @@ def ao_margin(
     share(model)
     problem = model.kernel_problem
     blocks = [OracleBlock("svm", problem.solve_svm), OracleBlock("xfs", problem.select_sharing)]
-    return by_oracle(model, blocks, sigma, settled=problem.same_weights, finish=problem.fitted, sweeps=SWEEPS)
+    facts = {"settled": problem.same_weights, "finish": problem.fitted, "carried": [model.z]}
+    return by_oracle(model, blocks, sigma, sweeps=SWEEPS, **facts)
 
 
 def ao_efs(

@@ -6,7 +6,8 @@ knows how to improve each block. The driver ``alternating`` runs this loop on th
     0. Take the values on the model, within the bounds, as the start; ``begin`` completes them. Whatever cannot be
        broken off is left out where it would end after the limit; a run without a point returns the trivial one. Where
        there are rows the start is the nearest point that satisfies them.
-    1. For each block: let its step move the point. A step never raises the block's own objective.
+    1. For each block: let its step move the point. A step never raises the block's own objective. With ``carried`` the
+       first block begins where the last sweeps lead to (``extrapolation``), if the objective is no higher after it.
     2. Record the model's objective, and keep the point if it is the best so far (with ``keeps_last``: the latest).
     3. Stop when ``settled`` says that a whole sweep has changed nothing that counts and the residual is within the
        tolerance (without ``keeps_last``), or after ``sweeps`` sweeps.
@@ -21,6 +22,7 @@ an edit could change is refused by name.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -30,11 +32,12 @@ from numpy.typing import NDArray
 
 from solvers.box.minimise import BY_PROJECTION, check_method
 from solvers.box.polyhedron import Polyhedron
+from solvers.drivers.alternating.extrapolation import Extrapolation
 from solvers.drivers.base import Driver
 from solvers.errors import ModelError, OptionError
 from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of
-from solvers.facts.oracle_blocks import Inside, OracleBlock, OracleBlocks
+from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.conflict import clashing_rows
@@ -97,8 +100,15 @@ class OracleDescent(Driver):
         self.lower, self.upper = structure.box()
         self.steps: list[dict[str, Any]] = []
         self._sweep = 0
+        self._value = math.inf
+        self._ahead: Extrapolation | None = None
         self._point: FloatArray | None = None
         self._trivial = False  # what is returned is the model's trivial point
+
+    def _extrapolation(self) -> Extrapolation | None:
+        mine = {id(v) for v in data_of(self.facts.carried)}
+        places = np.flatnonzero([id(v) in mine for v in self.variables])
+        return Extrapolation(places, self.lower, self.upper) if len(places) else None
 
     def _rows_now(self) -> Polyhedron | None:
         """Return the rows on the point, with all other variables at their values."""
@@ -139,7 +149,7 @@ class OracleDescent(Driver):
         return inside if self.rows is None else self.rows.nearest(inside, self.lower, self.upper)
 
     def _descend(self, x: FloatArray) -> Ended:
-        facts, c = self.facts, self.config
+        facts, c, self._ahead = self.facts, self.config, self._extrapolation()
         if (stop := self._before_step()) is not None:
             return stop, None
         if facts.begin is not None:
@@ -153,7 +163,13 @@ class OracleDescent(Driver):
             for block in facts.blocks:
                 if (stop := self._before_step()) is not None:
                     return stop, None
-                x = self._step(block, x)  # 1, 2
+                ahead = self._step_ahead(block, x) if block is facts.blocks[0] else None  # 1, 2
+                if ahead is not None:
+                    before, x = ahead
+                else:
+                    x = self._step(block, x)
+            if self._ahead is not None:
+                self._ahead.note(before, x)
             if (stop := self._before_step()) is not None:
                 return stop, None
             settled = self._settled(before, x)  # 3
@@ -209,11 +225,30 @@ class OracleDescent(Driver):
             moved = block.step(x, self._inside(block))
         raised = moved.after - moved.before > SLACK * max(1.0, abs(moved.before))
         point = x if raised else moved.point
-        columns = {"sweep": self._sweep, "block": block.name, "before": moved.before, "after": moved.after}
-        self.steps.append({**columns, "iterations": moved.iterations, "taken": not raised, "message": moved.message})
+        self._note(block, moved, taken=not raised)
         if len(self.facts.blocks) > 1 or not self._same(point):
             self._keep(block.name, point, returns=block.returns)
         return point
+
+    def _step_ahead(self, block: OracleBlock, x: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Return where the last sweeps lead to and the block's step from there, where that is no worse than x."""
+        if self._ahead is None:
+            return None
+        for target in self._ahead.points(x):
+            if (point := self._within(target)) is None:
+                continue
+            with self.timing("subproblem"):
+                moved = block.step(point, self._inside(block))
+            if self.facts.value(moved.point) <= self._value:
+                self._note(block, moved, ahead=True)
+                self._keep(block.name, moved.point, returns=block.returns)
+                return point, moved.point
+        return None
+
+    def _note(self, block: OracleBlock, moved: Moved, *, taken: bool = True, ahead: bool = False) -> None:
+        columns = {"sweep": self._sweep, "block": block.name, "before": moved.before, "after": moved.after}
+        columns |= {"iterations": moved.iterations, "taken": taken, "ahead": ahead, "message": moved.message}
+        self.steps.append(columns)
 
     def _same(self, x: FloatArray) -> bool:
         return self._point is not None and np.array_equal(self._point, x)
@@ -235,7 +270,7 @@ class OracleDescent(Driver):
 
     def _keep(self, step: str, x: FloatArray, *, returns: bool = True) -> None:
         """Record a point, and keep it where it may be returned."""
-        value = self.facts.value(x)
+        value = self._value = self.facts.value(x)
         self._point = x.copy()
         if returns:
             self._write(x)
@@ -258,7 +293,7 @@ class OracleDescent(Driver):
 
     def _conclude(self) -> None:
         """Measure the point that is returned, and say what it is."""
-        columns = ["sweep", "block", "before", "after", "iterations", "taken", "message"]
+        columns = ["sweep", "block", "before", "after", "iterations", "taken", "ahead", "message"]
         self.details["steps"] = pd.DataFrame(self.steps, columns=columns)
         if self._kept is None:
             return
