@@ -74,7 +74,8 @@ def tables(told, fits):
     told.section(
         "Beside l1 and RFE",
         "Measures on the test rows, per cent. Fits: of the bisection or elimination, with their seconds. Seconds are "
-        "wall-clock time of the fit kept, CPU seconds of all; MB: the largest memory of the process, data included.",
+        "wall-clock time of the fit kept, CPU seconds of all; MB: the largest memory of the process, data included. "
+        "PRBEP: precision among as many rows as are positive; Rec@2p: recall among twice as many.",
     )
     forms = {
         "features": "{mean:.0f}", "fits": "{mean:.0f}", "seconds": "{mean:.1f}", "all seconds": "{mean:.1f}",
