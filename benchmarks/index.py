@@ -76,6 +76,7 @@ QUESTIONS = [  # what the papers do not ask: the question, its page
     ("How fast is exact selection proven, beside SCIP and Gurobi?", "fsp_exact"),
     ("And on real tables, beside all supports?", "fsp_real"),
     ("Beside El0ps, and on the instances of Bertsimas, Pauphilet and Van Parys?", "sparse_rivals"),
+    ("How often do FSS, FSV and FSB find the proven optimum of FS?", "concave_optimum"),
     ("How fast is the subproblem at one support?", "sub_oracle"),
     ("GMEB with a budget, beside scip?", "gmeb_rows"),
     ("Benders on models that are not ours?", "foreign_models"),
