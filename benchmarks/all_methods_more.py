@@ -119,7 +119,7 @@ def rules_page(found, free, facts, folder):
         told["nothing"] = float(not e["answer"] and not e["refused"])
         records.append(told)
     page = Page("all_methods_rules", "A budget and a pair that exclude each other", fits=records)
-    page.part("the rules", len(found), len(tasks.sets()) * tasks.SPLITS * len(METHODS), COMMAND)
+    page.part("the table under rules", len(found), len(tasks.sets()) * tasks.SPLITS * len(METHODS), COMMAND)
     page.answer(_answer_rules(records))
     page.section(
         "Honoured or refused",

@@ -98,10 +98,10 @@ def answer(by, fits):
     chosen = [m for m in mean if METHODS[m].family != "all" and share[m] <= 0.5]
     few = min(chosen, key=mean.get) if chosen else None
     every = ranks.ranked([[by[m][at]["error"] for m in by] for at in by["SVM"]], by)
-    away = [m for m, (_, p) in every.against(first).items() if p < questions.LEVEL]
+    away = [m for m, p in every.apart_from(first).items() if p < questions.LEVEL]
     said = (
         f"Of {len(by)} methods {first} has the least mean rank of error on {number} sets, {mean[first]:.1f}, and "
-        f"{len(by) - 1 - len(away)} others do not differ from it at 5% (Friedman, Holm)"
+        f"{len(by) - 1 - len(away)} others do not differ from it at 5% (Nemenyi)"
     )
     said += f"; those that do: {', '.join(away)}." if away else "."
     if few:
@@ -138,7 +138,7 @@ def main_table(page):
         )
     page.table(
         [
-            "method", "rank", "error %", "less that of SVM", "balanced %", "F1", "features", "share %", "stability",
+            "method", "rank", "error %", "minus SVM", "balanced %", "F1", "features", "share %", "stability",
             "CPU s", "proven %", "gap %", "at limit %",
         ],
         rows,
@@ -252,7 +252,9 @@ def main_page(log, facts, folder):
     page.section("Five questions", "\n".join(told))
     count = ", ".join(f"{at} {sum(pair[0] == at for pair in pairs)}" for at in known)
     page.section(
-        "All sets", f"Means over {len(known)} sets, each the mean over the splits that all methods have ({count})."
+        "All sets",
+        "rank: of the error, 1 is best. minus SVM: with the standard error over sets. proven, gap: of the last fit. "
+        f"Means over {len(known)} sets, each the mean over the splits that all methods have ({count}).",
     )
     main_table(page)
     page.section("Error on each set, %")
@@ -274,6 +276,8 @@ def write(log, folder=RESULTS):
     """Write the three pages."""
     facts = report.about(*PACKAGES, trial=f"{TRIAL:g} CPU s", last=f"{LAST:g} CPU s", protocol=tasks.PROTOCOL)
     main_page(log, facts, folder)
-    more.k_page(entries(log, "k"), facts, folder, whole)
-    more.rules_page(entries(log, "rules"), entries(log, "methods"), facts, folder)
+    if found := entries(log, "k"):
+        more.k_page(found, facts, folder, whole)
+    if found := entries(log, "rules"):
+        more.rules_page(found, entries(log, "methods"), facts, folder)
     log.pack()

@@ -6,6 +6,7 @@ of method j (1 is best, ties share their mean rank):
 - Friedman: chi2 = 12 N / (k (k + 1)) (sum R_j^2 - k (k + 1)^2 / 4), and Iman and Davenport's
   F = (N - 1) chi2 / (N (k - 1) - chi2), with k - 1 and (k - 1)(N - 1) degrees of freedom.
 - Each against one control: z = (R_j - R_0) / sqrt(k (k + 1) / (6 N)), two-sided, with Holm's correction.
+- Each against one that the results named, such as the best: Nemenyi's test of all pairs, by the studentized range.
 - Two methods alone: Wilcoxon's signed ranks.
 """
 
@@ -37,6 +38,16 @@ class Ranking:
         z = [(mean[name] - mean[control]) / np.sqrt(k * (k + 1) / (6 * N)) for name in others]
         adjusted = holm([2 * float(stats.norm.sf(abs(value))) for value in z])
         return {name: (mean[name] - mean[control], p) for name, p in zip(others, adjusted, strict=True)}
+
+    def apart_from(self, name):
+        """Return the p of Nemenyi's test of all others: the one of the name may have been chosen by its rank."""
+        N, k = self.ranks.shape
+        mean, unit = self.mean, np.sqrt(k * (k + 1) / (12 * N))
+        return {
+            other: float(stats.studentized_range.sf(abs(mean[other] - mean[name]) / unit, k, np.inf))
+            for other in self.names
+            if other != name
+        }
 
 
 def ranked(values, names):

@@ -26,6 +26,11 @@ def test_demsars_example():
     assert adjusted["cf"] == pytest.approx(0.607, abs=0.01)
 
 
+def test_nemenyis_critical_difference():
+    found = ranks.Ranking(NAMES, np.repeat([[1.0, 1.0 + 1.2536, 4.0, 3.0]], 14, axis=0), F=0.0, p=1.0)
+    assert found.apart_from("C4.5")["m"] == pytest.approx(0.05, abs=5e-4)  # 2.569 sqrt(4 5 / (6 14))
+
+
 def test_without_ties_friedman_is_scipys():
     values = np.random.default_rng(0).normal(size=(9, 5))
     found = ranks.ranked(values, "abcde")
