@@ -69,18 +69,23 @@ def family(by, value, control, others, question, verb, less="less", more="more")
     found = ranks.ranked(values, names)
     against = found.against(control)
     below, above = (
-        [f"{name} (p = {p:.2g})" for name, (apart, p) in against.items() if p < LEVEL and sign * apart > 0]
+        [f"{name} ({p:.1g})" for name, (apart, p) in against.items() if p < LEVEL and sign * apart > 0]
         for sign in (-1, 1)
     )
-    said = f"{control} has mean rank {found.mean[control]:.1f} of {len(names)} on {len(values)} sets"
+    place = f"{control} has mean rank {found.mean[control]:.1f} of {len(names)} on {len(values)} sets"
+    test = f"Friedman F = {found.F:.1f}, p = {found.p:.1g}"
+    if not below and not above:
+        least = min(p for _, p in against.values())
+        return (
+            question,
+            f"Not shown: no method differs from {control} (least p after Holm {least:.2g}). {place}; {test}.",
+        )
+    said = place
     if below:
         said += f"; {verb_of(verb, below)} {less}: {', '.join(below)}"
     if above:
         said += f"; {verb_of(verb, above)} {more}: {', '.join(above)}"
-    if not below and not above:
-        least = min(p for _, p in against.values())
-        said += f"; no method differs from it (least p after Holm {least:.2g})"
-    return question, f"{said}. Friedman F = {found.F:.1f}, p = {found.p:.1g}."
+    return question, f"{said} (p after Holm). {test}."
 
 
 def verb_of(verb, names):
