@@ -1,7 +1,8 @@
-"""Methods, grids and tasks of ``kernel_tables``: NDCC, the UCI sets and the rankings; one task is one log line."""
+"""Methods, grids, data and tasks of ``kernel_tables``; a task is one C of one method on one division, a log line."""
 
 import collections
 import functools
+import os
 import sys
 import time
 import warnings
@@ -15,97 +16,115 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not a
 import fsmodels as fs
 from fsmodels import kernel, rankings, synthetic
 
+PROTOCOL = 1
+AO_PROTOCOL = 2  # of the methods that alternate by descending: their sweeps are accelerated
 EPS = 0.5
-FIT_LIMIT = 120.0  # seconds of one fit; what stops there is counted
 SVM_LIMIT = 10**6  # iterations of libsvm for the SVM on all or chosen features
-SETS = {  # name in the table: shipped name or file below the shared folder, in the paper's order
-    "Sonar": "sonar",
-    "Ion": "ionosphere",
+INNER_LIMIT = 1000  # iterations of a method within a step, as the driver has it
+SPLITS = 5
+NDCC, DIGITS = "NDCC", "Digits 3, 8"
+FILES = {  # name in the table: shipped name or file below the shared folder, in the order of cost
     "S.A. Heart": "data/saheart.csv",
-    "Musk": "musk1",
+    "Sonar": "sonar",
     "Wdbc": "wdbc",
+    "Ion": "ionosphere",
     "Aust. Credit": "data-extra/australian.csv",
+    "Musk": "musk1",
     "German Credit": "german_numeric",
     "Madelon": "data-extra/madelon_train.csv.gz",
 }
 MADELON_TEST = "data-extra/madelon_valid.csv.gz"
-SMALL = ("Sonar", "Ion", "S.A. Heart", "Wdbc")  # of a default run
-SPLITS = 5
-NDCC = "NDCC"
-BUILD = {
-    "GMKL": kernel.gmkl,
-    "FULL-FS": functools.partial(kernel.full_fs, form="reduced"),
-    "FULL-FS, (u, b, z)": kernel.full_fs,
-    "AO simple": kernel.ao_simple,
-    "AO margin": kernel.ao_margin,
-    "AO-EFS": kernel.ao_efs,
-}
+SETS = [*FILES, DIGITS]
+FACES_TRAIN = 167  # of 200, as of the faces
+
+TRUST, QUASI = "trust region, z = 1", "L-BFGS-B, scaled start"
+WAYS = {TRUST: ("trust-newton", "ones"), QUASI: ("l-bfgs-b", "default")}
 SVM, SVM_TRUE = "SVM", "SVM, true features"
-UCI_METHODS = [SVM, "GMKL", "FULL-FS", "AO simple", "AO margin", "AO-EFS"]
-NDCC_METHODS = [SVM, SVM_TRUE, *BUILD]
-TRUE_METHODS = ["AO margin", "AO-EFS"]
-RANKERS = ["GMKL", "FULL-FS", "AO margin", "AO-EFS"]
+GMKL, FULL, SIMPLE, MARGIN, EFS = "GMKL", "FULL-FS", "AO simple", "AO margin", "AO-EFS"
+PAPER_FOUR = [(SVM, ""), (GMKL, TRUST), (FULL, TRUST), (EFS, TRUST)]
+NDCC_RUNS = [*PAPER_FOUR, (SVM_TRUE, ""), (FULL, QUASI), (EFS, QUASI)]
+NDCC_MORE = [(SIMPLE, TRUST), (MARGIN, TRUST), (GMKL, QUASI), (SIMPLE, QUASI), (MARGIN, QUASI)]
+UCI_RUNS = [*PAPER_FOUR, (FULL, QUASI), (EFS, QUASI)]
+FILTERS = ["Kernel RFE", "Mutual information", "Relief"]
+RANKERS = [GMKL, FULL, EFS]
 
 
-# ---- grids, in the order in which ties are broken
+# ---- grids, in powers of 2
+
+PAPER_C, PAPER_MU = range(-5, 16), range(-10, 11, 2)  # mu, or the SVM's width sigma
+EFS_C = range(-7, 3)  # what (12) asks for, where C >= 1 makes memorising nearly free; the paper's are tried as well
+COARSE_MU = range(-8, 9, 4)
 
 
-def grid(method, part, size):
-    """Return the points (C, mu), or (C, sigma) of the SVM: least C first, then the largest mu or sigma."""
-    powers = POWERS[size][part, kind_of(method)]
-    return [(2.0**c, 2.0**m) for c in sorted(powers[0]) for m in sorted(powers[1], reverse=True)]
+def rows(method):
+    """Return pairs (C, mus): those of the coarse grid, every second value of each, and the rest of the paper's.
 
-
-def kind_of(method):
-    """Return which grid a method has."""
-    return SVM if method in (SVM, SVM_TRUE) else "AO-EFS" if method == "AO-EFS" else "weights"
-
-
-PAPER = (range(-5, 16), range(-10, 11, 2))
-EFS_PAPER = (range(-7, 3), range(-10, 11, 2))
-POWERS = {
-    "coarse": {
-        ("ndcc", SVM): (range(-5, 10, 2), range(0, 7)),
-        ("ndcc", "weights"): ((-2, 0, 2, 4), (-4, -2, 0)),
-        ("ndcc", "AO-EFS"): ((-6, -4, -2, 0), (-8, -6, -4, -2, 0)),
-        ("uci", SVM): (range(-5, 10, 2), range(0, 7)),
-        ("uci", "weights"): ((-1, 2, 5), (-3, 0, 3)),
-        ("uci", "AO-EFS"): ((-5, -3, -1), (-6, -3, 0)),
-    },
-    "paper": {
-        (part, kind): EFS_PAPER if kind == "AO-EFS" else PAPER
-        for part in ("ndcc", "uci")
-        for kind in (SVM, "weights", "AO-EFS")
-    },
-}
-RANKING_POWERS = {"coarse": (range(-1, 10, 2), range(-1, 6, 2)), "paper": PAPER}
+    The SVM, whose fits cost nothing beside, has the paper's grid at once; the coarse one of AO-EFS has its own C.
+    """
+    if method in (SVM, SVM_TRUE):
+        return [(c, tuple(PAPER_MU)) for c in PAPER_C], []
+    coarse = [c for c in (EFS_C if method == EFS else PAPER_C) if c % 2]
+    every = sorted({*PAPER_C, *EFS_C}) if method == EFS else PAPER_C
+    first = [(c, tuple(COARSE_MU)) for c in coarse]
+    late = [(c, tuple(COARSE_MU)) for c in every if c % 2 and c not in coarse]
+    return first, late + [(c, tuple(m for m in PAPER_MU if not (c % 2 and m in COARSE_MU))) for c in every]
 
 
 # ---- data
 
 
 @functools.lru_cache(maxsize=2)
-def clusters(seed, concentration):
+def clusters(seed):
     """Return training, validation and test part, standardised on the first, and the relevant features."""
-    drawn = synthetic.ndcc(seed=seed, concentration=concentration)
+    drawn = synthetic.ndcc(seed=seed)
     train = drawn.train.scaled("standard")
     return train, train.apply_scale_to(drawn.validation), train.apply_scale_to(drawn.test), drawn.relevant
 
 
-def real(name, shared):
-    """Return a data set, or None where its file is not there."""
-    if "/" not in SETS[name]:
-        return fs.load_dataset(SETS[name])
-    path = Path(shared) / SETS[name]
-    return fs.Dataset.from_csv(path) if path.exists() else None
+def shared():
+    """Return the folder with data/ and data-extra/."""
+    return Path(os.environ.get("KERNEL_TABLES_DATA", Path(__file__).resolve().parents[2] / "shared"))
 
 
-def parts_of(name, split, folds, shared):
+def found(name):
+    """Tell whether a set is there."""
+    file = "data/mfeat.csv.gz" if name == DIGITS else FILES[name]
+    return "/" not in file or (shared() / file).exists()
+
+
+@functools.lru_cache(maxsize=2)
+def real(name):
+    """Return a data set."""
+    if name == DIGITS:
+        return digits()
+    return fs.load_dataset(FILES[name]) if "/" not in FILES[name] else fs.Dataset.from_csv(shared() / FILES[name])
+
+
+def digits():
+    """Return the 240 pixels of the first hundred threes and eights: 200 images, as many as of the faces."""
+    import pandas as pd
+
+    pixels = pd.read_csv(shared() / "data/mfeat.csv.gz").filter(regex=r"^pix\d+$")
+    digit = pd.read_csv(shared() / "data/mfeat_digits.csv")["digit"]
+    kept = np.concatenate([np.flatnonzero(digit == d)[:100] for d in (3, 8)])
+    X = pixels.iloc[kept].to_numpy(dtype=float)
+    kept_columns = np.flatnonzero(X.std(axis=0) > 0)
+    names = [pixels.columns[k] for k in kept_columns]
+    return fs.Dataset.from_arrays(X[:, kept_columns], digit.iloc[kept].to_numpy(), features=names)
+
+
+@functools.lru_cache(maxsize=2)
+def parts_of(name, split, folds):
     """Return pairs (train, held out) to choose by, and the pair to test, all standardised on what trains."""
-    data = real(name, shared)
-    train, _, test = data.split(2 / 3, 0.0, 1 / 3, seed=split)
+    if name == NDCC:
+        train, validation, test, _ = clusters(split)
+        return [(train, validation)], (train, test)
+    data = real(name)
+    share = FACES_TRAIN / 200 if name == DIGITS else 2 / 3
+    train, _, test = data.split(share, 0.0, 1 - share, seed=split)
     if name == "Madelon":  # the third left out chooses, the challenge's validation part tests
-        return [scaled(train, test)], scaled(train, fs.Dataset.from_csv(Path(shared) / MADELON_TEST))
+        train, chooses = scaled(train, test)
+        return [(train, chooses)], (train, train.apply_scale_to(fs.Dataset.from_csv(shared() / MADELON_TEST)))
     return [scaled(fold.train, fold.held_out) for fold in train.folds(folds, seed=0)], scaled(train, test)
 
 
@@ -115,125 +134,117 @@ def scaled(train, other):
     return train, train.apply_scale_to(other)
 
 
-# ---- one fit, and the choice of a point
+# ---- one fit
 
 
-def fit(method, data, point, start="default"):
+def build(method, way, data, C, mu):
+    """Return a method's model."""
+    start = WAYS[way][1]
+    if method == FULL:  # by L-BFGS-B over z alone, which finds the same local minima
+        form = "oracle" if way == TRUST else "reduced"
+        return kernel.full_fs(data, C=C, penalty=mu, start=start, eps=EPS, form=form)
+    makers = {GMKL: kernel.gmkl, SIMPLE: kernel.ao_simple, MARGIN: kernel.ao_margin, EFS: kernel.ao_efs}
+    stop = {"stop": "weights"} if (method, way) == (EFS, TRUST) else {}  # as Algorithm 3 prints it
+    return makers[method](data, C=C, penalty=mu, start=start, **stop)
+
+
+def fit(method, way, data, C, mu):
     """Return (wrong labels of a Dataset as a function, z, facts) of a method at a point."""
     begin = time.process_time()
-    if kind_of(method) == SVM:
-        machine = SVC(C=point[0], gamma=point[1] ** -2, max_iter=SVM_LIMIT).fit(data.X, data.y)
-        cut = int(machine.fit_status_)
-        facts = {"reason": "iteration_limit" if cut else "converged", "status": "-", "cpu": time.process_time() - begin}
+    if method in (SVM, SVM_TRUE):
+        machine = SVC(C=C, gamma=mu**-2, max_iter=SVM_LIMIT).fit(data.X, data.y)
+        facts = {"reason": "iteration_limit" if machine.fit_status_ else "converged", "status": "-"}
+        facts |= {"cpu": time.process_time() - begin, "steps": 0}
         return lambda other: int((machine.predict(other.X) != other.y).sum()), None, facts
-    C, mu = point
-    model = BUILD[method](data, C=C, penalty=mu, start=start)
-    result = fs.solve(model, time_limit=FIT_LIMIT)
-    found = kernel.classifier(model)
-    z = np.where(kernel.used(found.z), found.z, 0.0)
-    steps = result.details["steps"]
+    model = build(method, way, data, C, mu)
+    method_option = {} if method == GMKL else {"method": WAYS[way][0]}  # GMKL is a projected gradient method
+    result = fs.solve(model, **method_option)
+    machine = kernel.classifier(model)
+    z = np.where(kernel.used(machine.z), machine.z, 0.0)
     facts = {
         "reason": result.stop_reason.value,
         "status": result.status.value,
         "cpu": time.process_time() - begin,
-        "steps": len(steps),
-        "raised": int((~steps["taken"].astype(bool)).sum()),
-        "zero": bool(found.is_constant),
+        "steps": len(result.details["steps"]),
+        "cut": int((result.details["steps"]["iterations"] >= INNER_LIMIT).sum()),
     }
-    return lambda other: int((found.predict(other.X) != other.y).sum()), z, facts
+    return lambda other: int((machine.predict(other.X) != other.y).sum()), z, facts
 
 
-def tried(method, data, point, others, start="default"):
+def tried(method, way, train, others, C, mu):
     """Return the wrong labels in each of ``others``, z and facts; a fit that fails has every label wrong."""
     try:
-        wrong, z, facts = fit(method, data, point, start)
+        wrong, z, facts = fit(method, way, train, C, mu)
         return [wrong(other) for other in others], z, facts
     except Exception as error:  # a benchmark reports it
-        return [len(o) for o in others], None, {"reason": "error", "status": f"{type(error).__name__}: {error}"[:300]}
-
-
-def summary(facts):
-    """Return how many fits there were, how they stopped, and what went wrong."""
-    count = collections.Counter(f["reason"] for f in facts)
-    return {
-        "fits": len(facts),
-        "reasons": dict(count),
-        "statuses": dict(collections.Counter(f["status"] for f in facts)),
-        "raised": sum(f.get("raised", 0) for f in facts),
-        "zero": sum(f.get("zero", False) for f in facts),
-        "slowest": max((f.get("cpu", 0.0) for f in facts), default=0.0),
-        "cpu_fits": sum(f.get("cpu", 0.0) for f in facts),
-    }
+        failed = {"reason": "error", "status": f"{type(error).__name__}: {error}"[:200], "cpu": 0.0, "steps": 0}
+        return [len(o) for o in others], None, failed
 
 
 # ---- tasks
 
 
-def one_ndcc(spec):
-    """Choose (C, mu) on the validation part, test; from the default start, or the true support."""
-    train, validation, test, relevant = clusters(spec["seed"], spec["concentration"])
-    method, start = spec["method"], "default"
-    if method == SVM_TRUE:
-        train, validation, test = (part.select_features(relevant) for part in (train, validation, test))
-    true = np.isin(train.features, relevant)
-    if spec["start"] == "true":
-        start = np.where(true, min(1.0, 2 / np.sqrt(2 * len(relevant))), 0.0)
-    rows, facts = [], []
-    for point in grid(method, "ndcc", spec["grid"]):
-        (wrong, wrong_test), z, fact = tried(method, train, point, [validation, test], start)
-        row = {"point": point, "validation": wrong / len(validation), "test": wrong_test / len(test)}
-        if z is not None:
-            row |= {"right": int((z[true] > 0).sum()), "wrong": int((z[~true] > 0).sum()), "z": z.round(6).tolist()}
-            row["omega"] = kernel.omega(train, z, C=point[0], penalty=point[1])
-            row["reason"], row["zero"] = fact["reason"], fact["zero"]
-        rows.append(row)
-        facts.append(fact)
-    best = min(rows, key=lambda row: row["validation"])  # min keeps the first of equals; "test" is only reported
-    if "z" not in best:
-        best |= {"right": len(relevant), "wrong": int((~true).sum())}
-    at_points = [{name: value for name, value in row.items() if name != "z"} for row in rows]
-    return {"chosen": best, "points": at_points, **summary(facts)}
+def one_row(spec):
+    """Fit a method at one C and several mu: the wrong labels of what is held out, and of the test part."""
+    method, way = spec["method"], spec["way"]
+    pairs, (train, test) = parts_of(spec["data"], spec["split"], spec["folds"])
+    single, true = pairs[0][0] is train, None  # whether one fit serves for both
+    if spec["data"] == NDCC:
+        relevant = clusters(spec["split"])[3]
+        if method == SVM_TRUE:
+            pairs = [tuple(part.select_features(relevant) for part in pair) for pair in pairs]
+            train, test = (part.select_features(relevant) for part in (train, test))
+        true = np.isin(train.features, relevant)
+    points = []
+    for power in spec["mus"]:
+        C, mu = 2.0 ** spec["C"], 2.0**power
+        others = [pairs[0][1], test] if single else [test]
+        wrong, z, facts = tried(method, way, train, others, C, mu)
+        every, held = [facts], wrong[0] if single else 0
+        for fold, out in [] if single else pairs:
+            (missed,), _, more = tried(method, way, fold, [out], C, mu)
+            held += missed
+            every.append(more)
+        point = {"mu": power, "held": held, "test": wrong[-1], **ends(every)}
+        if z is None:
+            point["features"] = train.n_features
+        else:
+            ranked = np.argsort(-z, kind="stable")[: int((z > 0).sum())]
+            point |= {"features": len(ranked), "order": ranked.tolist()}
+            if true is not None:
+                point |= {"right": int((z[true] > 0).sum()), "wrong": int((z[~true] > 0).sum())}
+                point["omega"] = round(kernel.omega(train, z, C=C, penalty=mu), 4)
+        points.append(point)
+    return {"held_out": sum(len(out) for _, out in pairs), "tested": len(test), "points": points}
 
 
-def one_uci(spec):
-    """Choose a point by cross-validation on the training part, fit all of it, test."""
-    pairs, (train, test) = parts_of(spec["data"], spec["split"], spec["folds"], spec["shared"])
-    method, facts, totals = spec["method"], [], []
-    points = grid(method, "uci", spec["grid"])
-    for point in points:
-        results = [tried(method, fold, point, [held]) for fold, held in pairs]
-        totals.append(sum(wrong for (wrong,), _, _ in results))
-        facts += [fact for _, _, fact in results]
-    best = int(np.argmin(totals))
-    (wrong,), z, fact = tried(method, train, points[best], [test])
+def ends(facts):
+    """Return how many fits there were, how they stopped, and what they took."""
     return {
-        "error": wrong / len(test),
-        "features": train.n_features if z is None else int((z > 0).sum()),
-        "point": points[best],
-        "cv_error": totals[best] / sum(len(held) for _, held in pairs),
-        "n": len(train),
-        "d": train.n_features,
-        "z": None if z is None else z.round(6).tolist(),
-        "last": fact,
-        **summary([*facts, fact]),
+        "fits": len(facts),
+        "reasons": dict(collections.Counter(f["reason"] for f in facts)),
+        "statuses": dict(collections.Counter(f["status"] for f in facts)),
+        "steps": sum(f["steps"] for f in facts),
+        "cut": sum(f.get("cut", 0) for f in facts),
+        "cpu": round(sum(f["cpu"] for f in facts), 3),
+        "slowest": round(max(f["cpu"] for f in facts), 3),
     }
 
 
 def one_ranking(spec):
     """Test an RBF SVM on the k best features of one ranking, C and sigma chosen anew for each k."""
-    if spec["data"] == NDCC:
-        train, validation, test, _ = clusters(spec["split"], spec["concentration"])
-        pairs, last = [(train, validation)], (train, test)
+    pairs, last = parts_of(spec["data"], spec["split"], spec["folds"])
+    names = list(last[0].features)
+    if spec["order"] is not None:
+        order, most = [names[k] for k in spec["order"]], len(spec["order"])
     else:
-        pairs, last = parts_of(spec["data"], spec["split"], spec["folds"], spec["shared"])
-    order, most = ranked(spec, last[0], pairs)
-    powers = RANKING_POWERS[spec["grid"]]
-    points = [(2.0**c, 2.0**s) for c in powers[0] for s in sorted(powers[1], reverse=True)]
+        order, most = filtered(spec["method"], last[0], pairs, spec), len(names)
     curve = []
-    for k in [k for k in counts(last[0].n_features) if k <= most]:
-        point = best_svm(order[:k], pairs, points)
-        (wrong,), _, _ = tried(SVM, last[0].select_features(order[:k]), point, [last[1].select_features(order[:k])])
-        curve.append([k, wrong / len(last[1])])
+    for k in [k for k in counts(len(names)) if k <= most]:
+        C, sigma = best_svm(order[:k], pairs, spec)
+        train, test = (part.select_features(order[:k]) for part in last)
+        (wrong,), _, _ = tried(SVM, "", train, [test], C, sigma)
+        curve.append([k, wrong / len(test)])
     return {"curve": curve, "ranked": most}
 
 
@@ -242,38 +253,34 @@ def counts(d):
     return [k for k in (1, 2, 3, 4, 6, 8, 11, 15, 20, 30, 45, 60, 90) if k < d] + [d]
 
 
-def best_svm(names, pairs, points):
+def svm_points(grid):
+    """Return (C, sigma) of an SVM on a few features, the least C and the widest kernel first."""
+    powers = (PAPER_C, PAPER_MU) if grid == "paper" else (range(-3, 14, 4), range(-4, 7, 2))
+    return [(2.0**c, 2.0**s) for c in powers[0] for s in sorted(powers[1], reverse=True)]
+
+
+def best_svm(names, pairs, spec):
     """Return (C, sigma) of the least error on what is held out, the first of equals."""
+    points = svm_points(spec["grid"])
     cut = [(train.select_features(names), held.select_features(names)) for train, held in pairs]
-    totals = [sum(tried(SVM, train, point, [held])[0][0] for train, held in cut) for point in points]
+    totals = [sum(tried(SVM, "", train, [held], *point)[0][0] for train, held in cut) for point in points]
     return points[int(np.argmin(totals))]
 
 
-def ranked(spec, train, pairs):
-    """Return feature names, best first, and how many of them are really ranked."""
-    method, d = spec["method"], train.n_features
-    if method in BUILD:
-        z = np.array(spec["z"])
-        return [train.features[k] for k in np.argsort(-z, kind="stable")], int((z > 0).sum())
+def filtered(method, train, pairs, spec):
+    """Return feature names, best first."""
     if method == "Mutual information":
-        return list(rankings.mutual_information(train, seed=0).index), d
+        return list(rankings.mutual_information(train, seed=0).index)
     if method == "Relief":
-        return list(rankings.relief(train).index), d
-    powers = RANKING_POWERS[spec["grid"]]
-    points = [(2.0**c, 2.0**s) for c in powers[0] for s in sorted(powers[1], reverse=True)]
-    C, sigma = best_svm(list(train.features), pairs, points)
-    return list(rankings.kernel_rfe(train, C=C, width=sigma).index), d
+        return list(rankings.relief(train).index)
+    C, sigma = best_svm(list(train.features), pairs, spec)
+    return list(rankings.kernel_rfe(train, C=C, width=sigma).index)
 
 
-PARTS = {"ndcc": one_ndcc, "uci": one_uci, "ranking": one_ranking}
-FILTERS = ["Kernel RFE", "Mutual information", "Relief"]
-
-
-def one_task(spec):
-    """Run a task on one thread; return its spec, what it found and what it took."""
+def one_task(**spec):
+    """Run a task on one thread; return what it found and what it took."""
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constant columns, libsvm's limit
-        wall, cpu = time.perf_counter(), time.process_time()
-        found = PARTS[spec["part"]](spec)
-        spent = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
-    return {name: value for name, value in spec.items() if name not in ("shared", "z")} | found | spent
+        begin = time.process_time()
+        result = one_row(spec) if spec["part"] == "grid" else one_ranking(spec)
+    return result | {"cpu_seconds": round(time.process_time() - begin, 3)}

@@ -1,0 +1,43 @@
+"""Which point of a grid a method of ``kernel_tables`` takes: test data choose nothing."""
+
+import collections
+
+from kernel_tasks import AO_PROTOCOL, MARGIN, PROTOCOL, SIMPLE, SVM, SVM_TRUE, rows
+
+GRIDS = ("coarse", "paper")
+
+
+def by_run(entries):
+    """Return the rows of the grids in force, by data, split, method, way and folds, and in each by (C, mus)."""
+    found = collections.defaultdict(dict)
+    for e in entries:
+        protocol = AO_PROTOCOL if e["method"] in (SIMPLE, MARGIN) else PROTOCOL
+        if e["part"] == "grid" and e["protocol"] == protocol:
+            run = e["data"], e["split"], e["method"], e["way"], e["folds"]
+            found[run][e["C"], tuple(e["mus"])] = e
+    return found
+
+
+def points(found, method, grid):
+    """Return all points of a grid, least C first and the largest mu first; [] where a row is missing."""
+    coarse, rest = rows(method)
+    wanted = coarse + (rest if grid == "paper" else [])
+    if any(row not in found for row in wanted):
+        return []
+    every = [
+        {"C": c, "held_out": found[c, mus]["held_out"], "tested": found[c, mus]["tested"], **point}
+        for c, mus in wanted
+        for point in found[c, mus]["points"]
+    ]
+    return sorted(every, key=lambda point: (point["C"], -point["mu"]))
+
+
+def best(every):
+    """Return the point of least error on what is held out: of equals the least C, and then the largest mu."""
+    return min(every, key=lambda point: point["held"]) if every else None
+
+
+def choose(found, data, split, method, way, folds, grid):
+    """Return the point that a method takes, or None where its grid is not finished."""
+    way = "" if method in (SVM, SVM_TRUE) else way
+    return best(points(found.get((data, split, method, way, folds), {}), method, grid))

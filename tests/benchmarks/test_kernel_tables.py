@@ -1,0 +1,71 @@
+"""A task of the kernel tables has what the page asks for, and test data choose nothing."""
+
+import json
+
+import kernel_choice
+import kernel_records
+import pytest
+from kernel_tables import KEYS, grid_tasks, tasks_of
+from kernel_tasks import EFS, FULL, NDCC, QUASI, SVM, TRUST, one_task, rows
+
+
+def spec(**more):
+    return {"protocol": 1, "part": "grid", "data": NDCC, "split": 0, "method": EFS, "way": TRUST, "folds": 0} | more
+
+
+@pytest.mark.parametrize("more", [{}, {"method": FULL, "way": QUASI}, {"method": SVM, "way": ""}])
+def test_a_row_has_what_the_page_asks_for(more):
+    task = spec(C=-5, mus=[8, 4], **more)
+    entry = json.loads(json.dumps(task | one_task(**task)))
+    assert [point["mu"] for point in entry["points"]] == [8, 4]
+    for point in entry["points"]:
+        assert 0 <= point["held"] <= entry["held_out"] == 200
+        assert 0 <= point["test"] <= entry["tested"] == 1000
+        assert (point["fits"], sum(point["reasons"].values())) == (1, 1)
+        assert {"features", "cpu", "slowest"} <= set(point)
+        if task["method"] != SVM:
+            assert point["right"] + point["wrong"] == point["features"] == len(point["order"])
+            assert point["omega"] > 0
+    (record,) = kernel_records.of([entry])["ends"]
+    assert record["fits"] == 2
+
+
+def test_a_row_by_folds_counts_every_held_out_sample_once():
+    task = spec(data="Sonar", folds=3, C=-5, mus=[8], method=FULL, way=QUASI)
+    entry = one_task(**task)
+    assert (entry["held_out"], entry["tested"]) == (139, 69)
+    assert entry["points"][0]["fits"] == 4
+
+
+def test_a_ranking_is_tested_at_each_number_of_features():
+    task = {"protocol": 1, "part": "ranking", "data": NDCC, "split": 0, "grid": "coarse", "folds": 0}
+    entry = one_task(**task, method=FULL, order=[3, 1, 2])
+    assert [k for k, _ in entry["curve"]] == [1, 2, 3]
+
+
+def made(points):
+    """Log entries of a coarse grid in which points (C, mu) -> (held, test) differ from (50, 0)."""
+    entries = []
+    for c, mus in rows(FULL)[0]:
+        found = [dict(zip(("held", "test"), points.get((c, mu), (50, 0)), strict=True), mu=mu) for mu in mus]
+        entries.append(spec(method=FULL, C=c, mus=list(mus)) | {"held_out": 200, "tested": 1000, "points": found})
+    return entries
+
+
+def test_the_least_held_out_error_chooses_then_the_least_c_then_the_largest_mu():
+    entries = made({(1, -4): (40, 900), (1, 0): (40, 800), (3, 8): (40, 100), (5, 0): (41, 1)})
+    found = kernel_choice.by_run(entries)
+    assert kernel_choice.choose(found, NDCC, 0, FULL, TRUST, 0, "coarse")["test"] == 800
+    assert kernel_choice.choose(found, NDCC, 0, FULL, TRUST, 0, "paper") is None  # whose other rows are not there
+    missing = kernel_choice.by_run(entries[:-1])
+    assert kernel_choice.choose(missing, NDCC, 0, FULL, TRUST, 0, "coarse") is None
+
+
+def test_the_whole_grids_are_the_papers_and_tasks_are_told_from_each_other():
+    for method, extra in ((FULL, 0), (EFS, 2 * 11)):
+        coarse, rest = rows(method)
+        points = [(c, mu) for c, mus in coarse + rest for mu in mus]
+        assert len(points) == len(set(points)) == 21 * 11 + extra
+    tasks = [json.dumps([t.get(k) for k in KEYS]) for part in ("ndcc", "uci") for t in tasks_of(part, True)]
+    assert len(tasks) == len(set(tasks))
+    assert grid_tasks(NDCC, 0, [(FULL, TRUST)], 0, False) == grid_tasks(NDCC, 0, [(FULL, TRUST)], 0, True)[:11]
