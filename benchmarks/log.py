@@ -59,7 +59,7 @@ class Log:
                 return
             text = "".join(json.dumps(line) + "\n" for line in self.lines())
             partial = self.packed.with_suffix(".part")
-            partial.write_bytes(lzma.compress(text.encode(), preset=9))
+            partial.write_bytes(lzma.compress(text.encode()))
             os.replace(partial, self.packed)
             self.plain.unlink()
 

@@ -1,8 +1,12 @@
 """The log of a benchmark loses nothing that was finished, whenever the run is stopped."""
 
 import json
+import sys
+import threading
 
-from log import Log, finish, told, until
+import log as logs
+import pytest
+from log import Log, finish, script, told, until
 
 
 def test_packed_and_plain_entries_are_one_log(tmp_path):
@@ -92,3 +96,43 @@ def test_what_is_logged_is_not_done_again(tmp_path):
     finish(log, [{"set": "a", "split": k} for k in range(2)] + [{"set": "a", "split": 0, "protocol": 2}], work)
     assert worked == [{"set": "a", "split": 0}, {"set": "a", "split": 1}, {"set": "a", "split": 0, "protocol": 2}]
     assert log.entries()[0] == {"set": "a", "split": 0, "error": 0.5}
+
+
+def test_a_command_does_what_is_left_and_then_draws_the_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(logs, "Log", lambda name: Log(name, tmp_path))
+    worked, drawn = [], []
+
+    def command(*options):
+        monkeypatch.setattr(sys, "argv", ["runs.py", "--jobs", "1", *options])
+        script(
+            "runs",
+            "Doc.",
+            lambda full: [{"split": k} for k in range(3 if full else 2)],
+            lambda split: worked.append(split) or ({"error": 0.5} if split else None),
+            lambda log: drawn.append(len(log.entries())),
+            gap=1e-4,
+        )
+
+    command("--page")
+    assert (worked, drawn) == ([], [0])
+    command()  # split 0 cannot be done here, and stays to be done
+    assert (worked, drawn) == ([0, 1], [0, 1])
+    command("--full")
+    assert (worked, drawn) == ([0, 1, 0, 2], [0, 1, 2])
+    assert told(Log("runs", tmp_path))["gap"] == 1e-4
+    command("--fresh", "--minutes", "0")
+    assert drawn[-1] == 0
+
+
+@pytest.mark.skipif(logs.fcntl is None, reason="one process at a time, where files cannot be locked")
+def test_what_is_added_while_another_process_packs_is_kept(tmp_path):
+    def add():
+        for k in range(40):
+            Log("runs", tmp_path).add({"split": k})
+
+    adding = threading.Thread(target=add)
+    adding.start()
+    while adding.is_alive():
+        Log("runs", tmp_path).pack()
+    adding.join()
+    assert sorted(entry["split"] for entry in Log("runs", tmp_path).entries()) == [*range(40)]
