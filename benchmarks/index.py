@@ -83,7 +83,7 @@ ROWS = [
 
 QUESTIONS = [  # what the papers do not ask: the question, its page
     ("Which of the papers' methods errs least on the same data, with how many features?", "all_methods"),
-    ("What do small selections err on new data, beside RFE, l1, forward selection and abess?", "first_page_small"),
+    ("What do small selections err on new data, beside RFE, l1, forward selection and abess?", "first_page"),
     ("How fast is exact selection proven, beside SCIP and Gurobi?", "fsp_exact"),
     ("And on real tables, beside all supports?", "fsp_real"),
     ("Beside El0ps, and on the instances of Bertsimas, Pauphilet and Van Parys?", "sparse_rivals"),

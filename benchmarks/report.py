@@ -5,6 +5,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import runpy
 from pathlib import Path
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -26,9 +27,12 @@ def about(*packages, **facts):
 
 
 def versions(*packages):
-    """Return the version of each package; None where it is not installed."""
+    """Return the version of each package; None where it is not installed. This one's is that of the clone."""
     found = {}
     for name in packages:
+        if name == "fsmodels":
+            found[name] = runpy.run_path(str(Path(__file__).parents[1] / "fsmodels" / "version.py"))["__version__"]
+            continue
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
