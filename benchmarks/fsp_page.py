@@ -4,7 +4,8 @@ import statistics
 
 import report
 from fsp_methods import CPU_LIMIT, ITERATIONS, LAMBDAS, SECONDS
-from fsp_uci_page import write_uci
+from fsp_uci_page import gap_cell, write_uci
+from log import RESULTS
 from page import NOTHING, Cell, Page
 
 GBD, PROVEN = "GBD-M", "FSP-M, proven"
@@ -204,15 +205,15 @@ def proofs(page, runs):
             row = [which, n, size, Cell("runs", "closed", "{n}", {**here, "method": GBD})]
             row += [Cell("runs", field, "{mean:.0%}", {**here, "method": m}) for field, m in shares]
             row.append(Cell("runs", "iterations", "{mean:.0f}", {**here, "method": GBD}))
-            row.append(Cell("runs", "open_gap", "{median:.1%}", {**here, "method": GBD}))
+            row.append(gap_cell(runs, "{median:.1%}", **here, method=GBD))
             row.append(Cell("runs", "closed", "{mean:.0%}", {**here, "method": PROVEN}))
             row.append(Cell("runs", "nodes", "{mean:.0f}", {**here, "method": PROVEN}))
-            row.append(Cell("runs", "open_gap", "{median:.2%}", {**here, "method": PROVEN}))
+            row.append(gap_cell(runs, "{median:.2%}", **here, method=PROVEN))
             rows.append(row)
     page.table([*header, "proven", "nodes", "gap "], rows)
 
 
-def write(entries, tasks):
+def write(entries, tasks, folder=RESULTS):
     """Write both pages."""
     kept, runs = records_of([e for e in entries if e["set"] != "uci"])
     page = Page("fsp_paper", "Aytug 2015, data sets one and two", kept=kept, runs=runs)
@@ -237,8 +238,8 @@ def write(entries, tasks):
     ]
     page.table(["n", "l", GBD, *PEERS], rows)
     facts = report.about(*PACKAGES, **{"GBD-M": f"{ITERATIONS} iterations, {SECONDS:g} CPU s for each C", "seed": 0})
-    page.write(facts)
-    write_uci(*records_of([e for e in entries if e["set"] == "uci"]), tasks, facts)
+    page.write(facts, folder)
+    write_uci(*records_of([e for e in entries if e["set"] == "uci"]), tasks, facts, folder)
 
 
 def protocol(page):

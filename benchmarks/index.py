@@ -48,11 +48,20 @@ def anchor(heading):
 AYTUG, BRADLEY, PELEG = "Aytug 2015", "Bradley, Mangasarian, Street 1998", "Peleg, Meir 2005"
 MAO, TAYAL = "Mao, Tsang 2013", "Tayal, Coleman, Li"
 
-CONCAVE, GMEB = "concave_tables", "gmeb_tables"
+CONCAVE, GMEB, FSP, UCI = "concave_tables", "gmeb_tables", "fsp_paper", "fsp_uci"
 KERNEL, RANKED = "kernel_tables", "Figures 5 and 7-14: rankings"
 FACES = "Table 2, figures 4 and 6: faces"
 
 ROWS = [
+    Row(AYTUG, "Table 1: the algorithm", FSP, "Table 1: the algorithm", "table 1"),
+    Row(AYTUG, "Table 2", FSP, "Table 2: test errors, data set one", "data set one"),
+    Row(AYTUG, "Table 3", FSP, "Table 3: overlap with the true features, data set one", "data set one"),
+    Row(AYTUG, "Figure 1", FSP, "Figure 1: TE_GBD - TE_x by M/n, data set one", "data set one"),
+    Row(AYTUG, "Figure 2", FSP, "Figure 2: test errors by M, data set two", "data set two"),
+    Row(AYTUG, "Figure 3", FSP, "Figure 3: CPU seconds by M, data set two", "data set two"),
+    Row(AYTUG, "Table 4, a part of its 25 sets", UCI, "Table 4: test errors", "UCI"),
+    Row(AYTUG, "Table 4, Gina", impossible="GINA is not to be had here"),
+    Row(AYTUG, "Table 5", UCI, "Table 5: run-times", "UCI"),
     Row(BRADLEY, "Table 1", CONCAVE, "Table 1: WPBC, largest reduction of cross-validation error", "table 1"),
     Row(BRADLEY, "Table 2", CONCAVE, "Table 2: Ionosphere, largest reduction of cross-validation error", "table 2"),
     Row(BRADLEY, "Table 3", CONCAVE, "Table 3: seconds at lambda = 0.05", "table 3"),

@@ -1,0 +1,95 @@
+"""The tasks behind the pages of Aytug 2015: the fields that the pages need, and ways that are faster and no others."""
+
+import signal
+
+import fsp_methods
+import fsp_page
+import fsp_paper
+import numpy as np
+import pytest
+from cpu_limit import cpu_limit
+
+import fsmodels as fs
+from fsmodels import baselines, synthetic
+from solvers import StopReason
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer of CPU seconds on this system")
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return synthetic.aytug(n_features=12, n_samples=150, n_relevant=4, seed=3)
+
+
+def test_a_task_returns_what_the_pages_need(tmp_path):
+    one = {"set": "one", "n": 20, "l": 500, "k": 0, "instance": "aytug1-n20-l500-0"}
+    uci = {"set": "uci", "name": "bupa", "k": 0, "instance": "bupa-0"}
+    entries = [
+        entry | {"chosen": fsp_paper.chosen(entry["runs"])}
+        for task in (one, uci)
+        for method in ("GBD-M", "FSP-M, proven", "RFE")
+        for entry in [fsp_paper.run({**task, "method": method})]
+    ]
+    fsp_page.write(entries, fsp_paper.tasks(True, fsp_paper.SETS), tmp_path)
+    page = [" ".join(line.split()) for line in (tmp_path / "fsp_paper.md").read_text().splitlines()]
+    gbd, proven = (entry["chosen"] for entry in entries[:2])
+    less = gbd["test_error"] - proven["test_error"]
+    assert any(line.startswith(f"| 500 | 20 | 1 | {gbd['test_error']:.4f} | {less:+.4f} ± ? |") for line in page)
+    assert any(line.startswith(f"| 20 | 500 | {gbd['overlap']:.2f} |") for line in page)
+    page = [" ".join(line.split()) for line in (tmp_path / "fsp_uci.md").read_text().splitlines()]
+    gbd = entries[3]
+    shown = f"| bupa | {gbd['M']} | 6 | {gbd['l']} | 1 | {100 * gbd['chosen']['test_error']:.1f} ± ? |"
+    assert any(line.startswith(shown) for line in page)
+
+
+def test_no_task_is_there_twice_and_the_small_ones_are_among_all():
+    def keys(full):
+        return [tuple(task[name] for name in ("set", "instance", "method")) for task in fsp_paper.tasks(full, SETS)]
+
+    SETS = fsp_paper.SETS
+    assert len(keys(True)) == len(set(keys(True)))
+    assert set(keys(False)) < set(keys(True))
+
+
+def test_elimination_by_the_oracle_is_that_of_scikit_learn(drawn):
+    for C, w, _, _ in fsp_methods.rfe(drawn.train, drawn.validation, 4, 0):
+        known = baselines.rfe(drawn.train, max_features=4, C=C)
+        assert {name for name, x in zip(drawn.train.features, w, strict=True) if x} == set(known.selected)
+
+
+def test_the_linear_program_that_goes_from_price_to_price_has_the_optimum_of_each(drawn):
+    data = drawn.train
+    for C, w, b, _ in fsp_methods.one_norm(data, drawn.validation, None, 0):
+        known = baselines.one_norm_svm(data, C=C)
+
+        def cost(w, b, C=C):
+            return np.abs(w).sum() + C * np.maximum(0, 1 - data.y * (data.X @ w + b)).sum()
+
+        assert cost(w, b) == pytest.approx(cost(known.weights, known.bias), rel=1e-6)
+
+
+def test_going_on_from_the_price_before_proves_the_optimum_of_each(drawn):
+    model = fs.fsp.fsp_m(drawn.train, max_features=4)
+    for C, w, b, facts in fsp_methods.proven(drawn.train, drawn.validation, 4, 0):
+        model.C = C
+        margins = 1 - drawn.train.y * (drawn.train.X @ w + b)
+        assert facts["proven"]
+        cost = 0.5 * w @ w + C * np.maximum(0, margins).sum()
+        assert cost == pytest.approx(fs.solve(model, "branch-and-cut").objective, rel=2e-4)
+
+
+def test_a_solve_ends_at_its_cpu_seconds_with_what_it_has():
+    fsp_paper.warm()
+    hard = synthetic.aytug(n_features=50, n_samples=300, n_relevant=25, seed=1)
+    model = fs.fsp.fsp_m(hard.train, max_features=25, C=8.0)
+    with cpu_limit(0.5) as limit:
+        result = fs.solve(model, "benders")
+    assert limit.reached
+    assert result.stop_reason is StopReason.INTERRUPTED
+    assert result.has_solution
+
+
+def test_a_limit_that_is_not_reached_presses_nothing():
+    with cpu_limit(60.0) as limit:
+        sum(range(10))
+    assert not limit.reached
