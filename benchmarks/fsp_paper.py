@@ -160,8 +160,8 @@ def main():
         for entry in running:
             logs[entry["set"]].add(entry)
             print(entry["instance"], entry["method"], entry["cpu"], flush=True)
-        for name in sets:
-            logs[name].pack()
+    for name in sets:
+        logs[name].pack()
     entries = [entry for log in logs.values() for entry in log.entries() if entry["protocol"] == PROTOCOL]
     fsp_page.write([{**entry, "chosen": chosen(entry["runs"])} for entry in entries], tasks(True, SETS))
 
