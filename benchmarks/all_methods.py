@@ -18,17 +18,18 @@ import all_methods_tasks as tasks
 from joblib import Parallel, delayed
 from log import Log, arguments, until
 
-PARTS = ("methods", "rules", "k")
+DEAR = 2  # sets that take as long as all others together
 
 
 def everything(splits):
-    """Yield (part, set, split, method), split by split and the smallest set first: a stopped run is balanced."""
+    """Yield (part, set, split, method): split by split, the two dear sets last, so that a stopped run is balanced."""
     for split in range(splits):
-        yield from (("methods", name, split, method) for name in tasks.sets() for method in tasks.METHODS)
-        for name in tasks.sets():
-            yield from (("rules", name, split, method) for method in tasks.METHODS)
-            if name in tasks.wide():
-                yield from (("k", name, split, method) for method in tasks.AT_K)
+        for names in (tasks.sets()[:-DEAR], tasks.sets()[-DEAR:]):
+            yield from (("methods", name, split, method) for name in names for method in tasks.METHODS)
+            for name in names:
+                yield from (("rules", name, split, method) for method in tasks.METHODS)
+                if name in tasks.wide():
+                    yield from (("k", name, split, method) for method in tasks.AT_K)
 
 
 def planned(splits, known):

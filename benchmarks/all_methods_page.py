@@ -21,6 +21,7 @@ KEPT = (
     "set", "split", "method", "point", "error", "balanced_error", "f1", "features", "d", "cpu", "last_cpu", "gap",
     "late", "answer", "late_trials", "failed_trials", "trials", "reason",
 )  # fmt: skip
+OTHERS = {"k": "at 1 to 10 features", "rules": "under a budget and a pair rule"}
 MEANS = ("error", "balanced_error", "f1", "features", "share", "cpu", "late")
 
 
@@ -201,7 +202,7 @@ PROTOCOL = f"""\
 - "CPU s" is the whole task, choice included; "proven" and "gap" are of the last fit, each for the method's own
   objective; 1-norm SVM and GMEB are convex. "stability" is Nogueira's index over the splits of a set.
 - Classifiers are each method's own; FSV, FSS, FSB with the robust LP on what they select, as in the paper. FSmulti has
-  an offset; "strict" has at most k features, F1 and strict lower F1, not the error.
+  an offset, which counts as one of the k of "strict"; F1 and strict seek F1, not the error.
 - Ranks and tests take a set as one observation, its value the mean over the splits that all methods have; the
   questions were written before the results were seen."""
 
@@ -220,26 +221,42 @@ def draw(by, path):
         "linear": "papers, linear",
         "kernel": "papers, kernel",
     }
-    figure, ax = plt.subplots(figsize=(8, 5))
-    written = []
+    figure, ax = plt.subplots(figsize=(9, 6))
+    points = {
+        m: (100 * statistics.fmean(r["share"] for r in of.values()), statistics.fmean(r["rank"] for r in of.values()))
+        for m, of in by.items()
+    }
     for family, colour in colours.items():
-        names = [m for m in by if METHODS[m].family == family]
-        x = [100 * statistics.fmean(r["share"] for r in by[m].values()) for m in names]
-        y = [statistics.fmean(r["rank"] for r in by[m].values()) for m in names]
-        ax.scatter(x, y, color=colour, label=labels[family], zorder=3)
-        for name, at, height in zip(names, x, y, strict=True):
-            near = sum(abs(at - other) < 9 and abs(height - rank) < 0.6 for other, rank in written)
-            written.append((at, height))
-            place = [(5, 3), (5, -9), (-5, 4), (-5, -10)][near % 4]  # labels of neighbours go elsewhere
-            side = "left" if place[0] > 0 else "right"
-            ax.annotate(name, (at, height), xytext=place, textcoords="offset points", fontsize=7, ha=side)
+        of = [points[m] for m in by if METHODS[m].family == family]
+        ax.scatter(*zip(*of, strict=True), color=colour, label=labels[family], zorder=3)
+    taken = [(x, y, x, y) for x, y in points.values()]
+    for name, (x, y) in points.items():
+        box = min((boxed(name, x, y, *side) for side in SIDES), key=lambda box: sum(meet(box, t) for t in taken))
+        taken.append(box)
+        ax.text((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, name, fontsize=7, ha="center", va="center")
     ax.set(xlabel="share of the features, % (mean over sets)", ylabel="mean rank of error (1 is best)")
+    ax.set_xlim(-5, 112)
     ax.invert_yaxis()
     ax.grid(alpha=0.3)
     ax.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=110, metadata={"Software": None})
     plt.close(figure)
+
+
+SIDES = [(1, 0), (-1, 0), (1, -1), (-1, -1), (1, 1), (-1, 1), (0, -1.4), (0, 1.4)]  # of a point, for its label
+
+
+def boxed(name, x, y, right, down):
+    """Return left, top, right, bottom of a label at a side of its point, in units of the axes."""
+    width, height = 0.85 * len(name) + 0.5, 0.36
+    middle, level = x + right * (width / 2 + 1), y + 0.8 * down * height
+    return middle - width / 2, level - height / 2, middle + width / 2, level + height / 2
+
+
+def meet(one, other):
+    """Tell whether two boxes overlap."""
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def main_page(log, facts, folder):
@@ -258,9 +275,13 @@ def main_page(log, facts, folder):
     page.picture("all_methods.png", "Mean rank of the error against the share of features, a point a method")
     told = [f"{k}. {asked} {said}" for k, (asked, said) in enumerate((ask(by) for ask in questions.ASKED), 1)]
     page.section("Five questions", "\n".join(told))
+    if also := [f"[{said}](all_methods_{part}.md)" for part, said in OTHERS.items() if entries(log, part)]:
+        page.text(f"The same data {' and '.join(also)}.")
     count = ", ".join(f"{at} {sum(pair[0] == at for pair in pairs)}" for at in known)
     page.section(
         "All sets",
+        "Aytug: FSP-M, FSP-lambda; Bradley, Mangasarian, Street: FSV, FSS, FSB, OBD; Peleg, Meir: GMEB; Mao, Tsang: "
+        "FSmulti for errors, for F1, and for F1 with at most k features (strict); Tayal, Coleman, Li: the last four.",
         "rank: of the error, 1 is best. minus SVM: with the standard error over sets. proven, gap: of the last fit. "
         f"Means over {len(known)} sets, each the mean over the splits that all methods have ({count}).",
     )
