@@ -58,7 +58,7 @@ from fsmodels.models.fsp.oracle.iterates import Iterates
 from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows, Terms, lost, narrowed
 from fsmodels.models.fsp.oracle.screening import Screened
 from fsmodels.models.proofs.svm import TINY, Array
-from solvers import progress
+from solvers import interrupt, progress
 
 __all__ = [
     "AtSupport",
@@ -144,15 +144,26 @@ def compiled_loop(left: float) -> Any:
 
 
 def _tells(question: Callable[P, Said]) -> Callable[P, Said]:
-    """Tell whoever watches where what is called will be compiled first."""
+    """Tell whoever watches where what is called will be compiled first, and let Ctrl-C wait for the first answer.
+
+    Half of what numba loads or compiles cannot be completed: every later call in the process would fail.
+    """
+    loaded = False
 
     @wraps(question)
     def told(*words: P.args, **more: P.kwargs) -> Said:
+        nonlocal loaded
+        if loaded:
+            return question(*words, **more)
         kernel = _loaded() if progress.watched() else None
-        if kernel is None or kernel.ready():
-            return question(*words, **more)
-        with progress.doing("compiling the inner loop, once on this machine"):
-            return question(*words, **more)
+        with interrupt.finishing():
+            if kernel is None or kernel.ready():
+                said = question(*words, **more)
+            else:
+                with progress.doing("compiling the inner loop, once on this machine"):
+                    said = question(*words, **more)
+        loaded = said is not None or _loaded() is None
+        return said
 
     return told
 

@@ -3,6 +3,7 @@
 import itertools
 import math
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from fsmodels.models.fsp.oracle import SvmOracle, compiled, gram, relaxation
 from fsmodels.models.fsp.oracle.relaxation import Rows
 from fsmodels.models.proofs.losses import Hinge
 from fsmodels.models.proofs.svm import SvmProof
+from solvers import interrupt
 
 
 @pytest.fixture
@@ -191,3 +193,21 @@ def test_nothing_compiled_is_left_in_the_package(tmp_path):
 
 def test_the_user_says_where_it_is_kept(tmp_path):
     assert tmp_path in kept(NUMBA_CACHE_DIR=str(tmp_path)).parents
+
+
+def test_ctrl_c_waits_for_the_first_answer_only():
+    """Half loaded, numba fails in every later call of the process."""
+    answers = []
+
+    @relaxation._tells
+    def question():
+        signal.raise_signal(signal.SIGINT)
+        answers.append(1)
+        return 1
+
+    with interrupt.run(), interrupt.raising():
+        assert question() == 1
+        assert interrupt.pressed()
+    with interrupt.run(), interrupt.raising(), pytest.raises(KeyboardInterrupt):
+        question()
+    assert answers == [1]
