@@ -1,181 +1,122 @@
-"""Figures of multivariate_tables.py, after figures 1, 2, 4, 5 to 7 of Mao and Tsang 2013."""
+"""The picture of ``multivariate_tables``, after figures 1 to 3 and 5 to 7 of Mao and Tsang 2013."""
 
 import itertools
 import math
 import statistics
 
-import numpy as np
+from multivariate_records import ERRORS
+from multivariate_tasks import ALL, COLLECTIONS, FGM, L1, LOSSES, OURS, RFE, SENSITIVE, TEXTS
 
-COLOURS = {
-    "FSmulti F1": "C0",
-    "FSmulti errors": "C1",
-    "l1": "C2",
-    "l1 balanced": "C3",
-    "RFE": "C4",
-    "structural SVM F1": "0.4",
-}
-OURS = {"FSmulti F1": "f1", "FSmulti errors": "hamming"}
+COLOURS = {OURS: "C0", ERRORS: "C1", FGM: "C5", L1: "C2", RFE: "C4", "l1 for F1 (B = 1)": "C3"}
+BOTH = ((ERRORS, "FSmulti for errors"), (ALL, "structural SVM"))
 
 
-def draw(records, tasks, out):
-    """Draw what there are records for; return name and title of each file."""
+def draw(found, path):
+    """Draw all panels; return where."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    table = [r for r in records if r["kind"] == "table"]
-    sensitivity = [r for r in records if r["kind"] == "sensitivity"]
-    jobs = {
-        "f1": ("Test F1 against number of features (figures 5 and 7)", by_features, table),
-        "time": ("Seconds of training against number of features (figure 2)", times, table),
-        "improvement": ("FSmulti for the measure less other methods, mean over tasks (figure 6)", improvement, table),
-        "nesting": ("Features of FSmulti for F1 at each B (figure 4)", nesting, table),
-        "sensitivity": ("Measures and features against B and C (figure 1)", sensitivities, sensitivity),
-    }
-    made = {}
-    for name, (title, work, rows) in jobs.items():
-        figure = work(plt, rows, tasks)
-        if figure is None:
-            continue
-        path = out.with_name(f"{out.name}_{name}.png")
-        figure.suptitle(title, fontsize=11)
-        figure.savefig(path, dpi=100)
-        plt.close(figure)
-        made[path.name] = title
-    return made
-
-
-def panels(plt, names, height=3.2):
-    """Return a figure, and an axis for each name."""
-    columns = min(4, len(names))
-    rows = math.ceil(len(names) / columns)
-    size = (4.2 * columns, height * rows + 0.4)
-    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
-    for ax in axes.ravel()[len(names) :]:
-        ax.set_visible(False)
-    for ax, name in zip(axes.ravel(), names, strict=False):
-        ax.set_title(name, fontsize=10)
+    figure, axes = plt.subplots(3, 4, figsize=(17, 10), layout="constrained")
+    work = [lambda ax, loss=loss: sensitivity(ax, found, loss) for loss in ("hamming", "f1")]
+    work += [lambda ax, name=name: seconds(ax, found, name) for name in (SENSITIVE, "dogs")]
+    work += [lambda ax, task=task: accuracy(ax, found, task) for task in TEXTS]
+    work += [lambda ax: bags(ax, found)]
+    work += [lambda ax, rival=rival, title=title: improvement(ax, found, rival, title) for rival, title in BOTH]
+    work += [lambda ax: rivals(ax, found)]
+    for ax, each in zip(axes.ravel(), work, strict=True):
+        each(ax)
         ax.grid(alpha=0.3)
-    return figure, dict(zip(names, axes.ravel(), strict=False))
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(fontsize=7)
+    figure.savefig(path, dpi=80)
+    plt.close(figure)
+    return path
 
 
-def lines(records, task):
-    """Return the points (a row of a path or a fit) of each method on a task, by number of features."""
-    here = [r for r in records if r["task"] == task]
-    found = {
-        name: sorted((r for r in here if (r["method"], r.get("loss")) == ("FSmulti", loss)), key=lambda r: r["B"])
-        for name, loss in OURS.items()
-    }
-    for r in here:
-        if "path" in r and r["method"] != "RFE":
-            found[r["method"]] = [row for row in r["path"] if row["features"]]
-        elif "path" in r:
-            levels = itertools.groupby(sorted(r["path"], key=lambda row: row["features"]), lambda row: row["features"])
-            found["RFE"] = [max(rows, key=lambda row: row["cv"]) for _, rows in levels]
-        elif r["method"] == "structural SVM" and r["loss"] == "f1":
-            found["structural SVM F1"] = [r]
-    return {name: rows for name, rows in found.items() if rows}
+def titled(ax, title, x, y):
+    ax.set_title(title, fontsize=10)
+    ax.set_xlabel(x, fontsize=8)
+    ax.set_ylabel(y, fontsize=8)
 
 
-def with_ours(records, tasks):
-    """Return the tasks on which there is a fit of FSmulti."""
-    return [t for t in tasks if any(r["task"] == t and r["method"] == "FSmulti" for r in records)]
+def named(p):
+    """Return how the picture calls the method of a point."""
+    return ERRORS if p["method"] == OURS and p["loss"] == "hamming" else p["method"]
 
 
-def plotted(plt, records, tasks, value, label):
-    """Plot a value of each point against its features."""
-    names = with_ours(records, tasks)
-    if not names:
-        return None
-    figure, axes = panels(plt, names)
-    for name, ax in axes.items():
-        for method, rows in lines(records, name).items():
-            style = "o-" if method in OURS else "s" if len(rows) == 1 else "-"
-            x, y = [row["features"] for row in rows], [value(row) for row in rows]
-            ax.plot(x, y, style, color=COLOURS[method], markersize=4, linewidth=1, label=method)
+def sensitivity(ax, found, loss):
+    """Figure 1: the measure against B, a line for each C."""
+    for c in sorted({r["c"] for r in found.grid}):
+        rows = sorted((r for r in found.grid if r["c"] == c and r["loss"] == loss), key=lambda r: r["B"])
+        ax.plot([r["B"] for r in rows], [r["test"][loss] for r in rows], "o-", markersize=3, label=f"C = {c:g} n")
+    ax.set_xscale("log")
+    name = {"hamming": "accuracy, loss: errors", "f1": "F1, loss: F1"}[loss]
+    titled(ax, f"Figure 1: {TEXTS[SENSITIVE]}", "B", f"test {name}, %")
+
+
+def seconds(ax, found, task):
+    """Figure 2: seconds of a fit against features."""
+    here = [p for p in found.points if p["task"] == task]
+    for name in dict.fromkeys(map(named, here)):
+        rows = sorted((p for p in here if named(p) == name), key=lambda p: p["features"])
+        xy = [(p["features"], max(p["fit_cpu"], 0.01)) for p in rows if p["features"]]
+        ax.loglog(*zip(*xy, strict=True), "o-", markersize=3, color=COLOURS[name], label=name)
+    titled(ax, f"Figure 2: {TEXTS.get(task, 'Corel dogs (MILES)')}", "features", "CPU seconds")
+
+
+def accuracy(ax, found, task):
+    """Figure 3: accuracy against features."""
+    here = [p for p in found.points if p["task"] == task and p["loss"] in ("hamming", None)]
+    for name in dict.fromkeys(map(named, here)):
+        rows = sorted((p for p in here if named(p) == name), key=lambda p: p["features"])
+        ax.plot(
+            [p["features"] for p in rows],
+            [p["test"]["hamming"] for p in rows],
+            "o-",
+            markersize=3,
+            color=COLOURS[name],
+            label=name,
+        )
+    ax.set_xscale("log")
+    titled(ax, f"Figure 3: {TEXTS[task]}", "features", "test accuracy, %")
+
+
+def bags(ax, found):
+    """Figure 5: F1 of each set at B = 10, a point for each method."""
+    rows = [r for r in found.bags if r["B"] == 10]
+    sets = list(dict.fromkeys(r["task"] for r in rows))
+    for name in dict.fromkeys(r["method"] for r in rows):
+        here = [r for r in rows if r["method"] == name]
+        colour = COLOURS.get(name, "C0")
+        ax.plot([sets.index(r["task"]) for r in here], [r["f1"] for r in here], "o", markersize=5, color=colour)
+        ax.plot([], [], "o", color=colour, label=name)
+    ax.set_xticks(range(len(sets)), sets, rotation=60, fontsize=7)
+    titled(ax, "Figure 5: bags (MILES), B = 10", "", "test F1, %")
+
+
+def improvement(ax, found, rival, title):
+    """Figure 6: FSmulti less a rival against B, mean over all classes."""
+    for measure in LOSSES:
+        line(ax, [r for r in found.contests if r["rival"] == rival and r["measure"] == measure], measure)
+    ax.axhline(0.0, color="black", linewidth=0.6)
+    titled(ax, f"Figure 6: less {title}", "B", "points, mean over classes")
+
+
+def rivals(ax, found):
+    """Figure 7: FSmulti for F1 less l1 and RFE against B."""
+    for rival, group in itertools.product((L1, RFE), COLLECTIONS):
+        line(ax, [r for r in found.contests if r["rival"] == rival and r["group"] == group], f"{rival}, {group}")
+    ax.axhline(0.0, color="black", linewidth=0.6)
+    titled(ax, "Figure 7: FSmulti for F1 less l1, RFE", "B", "points of F1, mean over classes")
+
+
+def line(ax, rows, label):
+    """Plot mean and standard error of differences against B."""
+    order = sorted({r["B"] for r in rows})
+    values = [[r["difference"] for r in rows if r["B"] == B] for B in order]
+    error = [statistics.stdev(v) / math.sqrt(len(v)) if len(v) > 1 else 0.0 for v in values]
+    if order:
+        ax.errorbar(order, list(map(statistics.fmean, values)), error, fmt="o-", markersize=3, capsize=2, label=label)
         ax.set_xscale("log")
-        ax.set_xlabel("features")
-        ax.set_ylabel(label)
-    next(iter(axes.values())).legend(fontsize=7)
-    return figure
-
-
-def by_features(plt, records, tasks):
-    return plotted(plt, records, tasks, lambda row: row["test"]["f1"], "test F1, %")
-
-
-def times(plt, records, tasks):
-    figure = plotted(plt, records, tasks, lambda row: row["seconds"], "seconds (RFE: all so far)")
-    for ax in figure.axes if figure else ():
-        ax.set_yscale("log")
-    return figure
-
-
-def improvement(plt, records, tasks):
-    """Plot the mean differences of each measure over the tasks with all its budgets."""
-    fits = {(r["task"], r["method"], r["loss"], r["B"]): r for r in records if "path" not in r}
-    budgets = sorted({B for (_, method, _, B) in fits if method == "FSmulti"})
-    if not budgets:
-        return None
-    figure, axes = panels(plt, ["less FSmulti for errors", "less structural SVM for the measure"], height=3.6)
-    rivals = dict(zip(axes, (lambda t, m, B: (t, "FSmulti", "hamming", B), structural), strict=True))
-    for name, ax in axes.items():
-        for measure in ("f1", "prbep", "rec@2p"):
-            pairs = {B: [((t, "FSmulti", measure, B), rivals[name](t, measure, B)) for t in tasks] for B in budgets}
-            both = {B: [p for p in found if p[0] in fits and p[1] in fits] for B, found in pairs.items()}
-            most = max(map(len, both.values()))
-            x = [B for B, found in both.items() if found and len(found) == most]
-            y = [statistics.fmean(fits[a]["test"][measure] - fits[b]["test"][measure] for a, b in both[B]) for B in x]
-            ax.plot(x, y, "o-", markersize=4, label=f"{measure} ({most} tasks)")
-        ax.axhline(0.0, color="black", linewidth=0.6)
-        ax.set_xlabel("B")
-        ax.set_ylabel("percentage points")
-        ax.legend(fontsize=8)
-    return figure
-
-
-def structural(task, measure, B):
-    return task, "structural SVM", measure, None
-
-
-def nesting(plt, records, tasks):
-    """Draw the features of FSmulti for F1 at each B as a row, in the order of the least B that selects them."""
-    names = with_ours(records, tasks)
-    if not names:
-        return None
-    figure, axes = panels(plt, names, height=2.6)
-    for name, ax in axes.items():
-        rows = {r["B"]: r["selected"] for r in lines(records, name).get("FSmulti F1", [])}
-        budgets = sorted(rows)
-        order = list(dict.fromkeys(itertools.chain.from_iterable(rows[B] for B in budgets)))
-        place = {j: k for k, j in enumerate(order)}
-        image = np.full((len(budgets), max(1, len(order))), np.nan)
-        for k, B in enumerate(budgets):
-            image[k, [place[j] for j in rows[B]]] = k
-        ax.imshow(image, aspect="auto", interpolation="nearest", cmap="tab10", vmin=0, vmax=9)
-        ax.set_yticks(range(len(budgets)), [f"B = {B}" for B in budgets], fontsize=8)
-        ax.set_xlabel("features, by the least B that selects them")
-        ax.grid(visible=False)
-    return figure
-
-
-def sensitivities(plt, records, tasks):
-    """Plot accuracy, F1 and features against B for each C, of FSmulti for errors and for F1."""
-    if not records:
-        return None
-    shown = list(itertools.product(("hamming", "f1"), ("measure", "features")))
-    titles = {("hamming", "measure"): "errors: test accuracy, %", ("f1", "measure"): "F1: test F1, %"}
-    titles |= {("hamming", "features"): "errors: features", ("f1", "features"): "F1: features"}
-    figure, axes = panels(plt, [titles[pair] for pair in shown])
-    for (loss, what), c in itertools.product(shown, sorted({r["at"] for r in records})):
-        rows = sorted((r for r in records if (r["loss"], r["at"]) == (loss, c)), key=lambda r: r["B"])
-        ax = axes[titles[loss, what]]
-        y = [r["features"] if what == "features" else r["test"][loss] for r in rows]
-        ax.plot([r["B"] for r in rows], y, "o-", markersize=4, label=f"C = {c:g} n")
-        ax.set_xscale("log")
-        ax.set_xlabel(f"B ({records[0]['task']})")
-        if what == "features":
-            ax.set_yscale("log")
-    next(iter(axes.values())).legend(fontsize=8)
-    return figure
