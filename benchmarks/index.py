@@ -25,14 +25,15 @@ class Row:
     impossible: str = ""  # why
 
     def state(self):
-        """Return "done", "partial: how much" or "impossible: why", and the command that (re)makes it."""
+        """Return "done", "partial: how much", "not begun" or "impossible: why", and the command that (re)makes it."""
         if self.impossible:
             return f"impossible: {self.impossible}", ""
         part = about(self.page).get("parts", {}).get(self.part)
         if part is None:
             return "partial: not counted", ""
         done, of = part["done"], part["of"]
-        return "done" if done >= of else f"partial: {done} of {of} tasks", f"`{part['command']}`"
+        some = f"partial: {done} of {of} tasks" if done else f"not begun: {of} tasks"
+        return "done" if done >= of else some, f"`{part['command']}`"
 
     def link(self):
         """Return the link to the heading on the page."""
@@ -144,10 +145,10 @@ def answer(page):
 
 
 def summary():
-    """Return how many rows are done, partial and impossible."""
+    """Return how many rows are done, partial, not begun and impossible."""
     states = Counter(row.state()[0].split(":")[0] for row in ROWS)
-    counts = [f"{states[state]} {state}" for state in ("done", "partial", "impossible")]
-    return f"Of {len(ROWS)} tables and figures {counts[0]}, {counts[1]}, {counts[2]}."
+    counts = [f"{states[state]} {state}" for state in ("done", "partial", "not begun", "impossible")]
+    return f"Of {len(ROWS)} tables and figures {', '.join(counts)}."
 
 
 def text():
