@@ -6,7 +6,7 @@ By Lanczos vectors from g (Gould, Lucidi, Roma, Toint 1999): in the space of the
 whose eigenvalues give the minimum there (the dual in one variable); k grows until what (H + nu I) s + g leaves is
 small. Conjugate gradients that stop where they meet the sphere (Steihaug 1983) follow the steepest curves there and
 leave the flat ones: on (12) of ``fsmodels.models.kernel`` at large C they crawl along the joint of the hinge (Sonar,
-C = 2: 1000 iterations to 3.1, where these steps take 350 to 1.5; the Hessian's eigenvalues 340 to 1.6).
+C = 2: 1000 iterations to 3.1, where these steps take 390 to 1.5; the Hessian's eigenvalues 340 to 1.6).
 """
 
 from __future__ import annotations
