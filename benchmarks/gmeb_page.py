@@ -72,6 +72,9 @@ def _parts(page, entries, tasks):
     done = Counter(name for entry in entries for name in table(entry))
     for name, of in Counter(name for task in tasks for name in table(task)).items():
         page.part(name, done[name], of, COMMAND)
+    sets = {entry["set"] for entry in entries if entry["kind"] == "real"}
+    page.part("Table 1", int(done["Table 3"] > 0), 1, COMMAND)  # tables 1 and 2 tell of the data alone
+    page.part("Table 2", len(sets), len(paper.REAL), COMMAND)
 
 
 def _where(kind, name, scaling, method):
