@@ -87,9 +87,10 @@ def _answer_k(records):
     found = ranks.ranked(values, tasks.AT_K)
     away = {m: (apart, p) for m, (apart, p) in found.against("FSP-M").items() if p < LEVEL}
     first = min(found.mean, key=found.mean.get)
+    beside = "" if first == "FSP-M" else f", and FSP-M {found.mean['FSP-M']:.1f}"
     said = (
         f"At k = {SHOWN} {first} has the least mean rank of error, {found.mean[first]:.1f} of {len(tasks.AT_K)} "
-        f"methods on {len(sets)} sets, and FSP-M {found.mean['FSP-M']:.1f} (Friedman p = {found.p:.1g})"
+        f"methods on {len(sets)} sets{beside} (Friedman p = {found.p:.1g})"
     )
     told = [f"{m} {'more' if apart > 0 else 'less'} (p = {p:.1g})" for m, (apart, p) in away.items()]
     said += f"; beside FSP-M errs {', '.join(told)}. " if told else "; no method differs from FSP-M after Holm. "
@@ -101,11 +102,11 @@ def _answer_k(records):
     )
 
 
-def rules_page(found, free, facts, folder):
+def rules_page(found, free, facts, folder, whole):
     """Write the page of the fits under a budget and a pair."""
     without = {(e["set"], e["split"], e["method"]): e for e in free}
     records = []
-    for e in found:
+    for e in whole(found, METHODS):
         base = without[e["set"], e["split"], e["method"]]
         told = {
             name: e[name] for name in ("set", "split", "method", "error", "features", "cost", "cpu", "gap", "reason")

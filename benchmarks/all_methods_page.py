@@ -308,5 +308,5 @@ def write(log, folder=RESULTS):
     if found := entries(log, "k"):
         more.k_page(found, facts, folder, whole)
     if found := entries(log, "rules"):
-        more.rules_page(found, entries(log, "methods"), facts, folder)
+        more.rules_page(found, entries(log, "methods"), facts, folder, whole)
     log.pack()

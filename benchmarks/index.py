@@ -121,6 +121,8 @@ ROWS = [
 
 QUESTIONS = [  # what the papers do not ask: the question, its page
     ("Which of the papers' methods errs least on the same data, with how many features?", "all_methods"),
+    ("And at one to ten features?", "all_methods_k"),
+    ("Which honour a budget and a pair rule, and at what price?", "all_methods_rules"),
     ("What do small selections err on new data, beside RFE, l1, forward selection and abess?", "first_page"),
     ("How fast is exact selection proven, beside SCIP and Gurobi?", "fsp_exact"),
     ("And on real tables, beside all supports?", "fsp_real"),
