@@ -321,7 +321,7 @@ def answer(page):
     left = Cell("best", "left", "{mean:.1f} ± {se:.1f}", where("WPBC", "standard", ONE["FSV"])).text(data)
     either = f"{kept[0]} (raw), {kept[1]} (standardised)" if kept[0] != kept[1] else kept[0]
     return (
-        f"On raw data and at the best of twenty lambdas FSV reduces the error {' and '.join(shown)}; at a lambda chosen "
+        f"On raw data, at the best of twenty lambdas, FSV reduces the error {' and '.join(shown)}; at a lambda chosen "
         f"on other divisions the error falls beyond chance for {either} alone. Of the 16 reductions of errors and "
         f"features by FSS, FSV, FSB and OBD {differ[0]} differ from the paper's beyond chance, {differ[1]} on "
         f"standardised data, where FSV keeps {left} features of WPBC (paper: 4)."
