@@ -35,10 +35,10 @@ FILES = {
     "tiger": "data-extra/tiger_bags.csv.gz",
     "dogs": "data/corel_dogs_bags.csv",
 }
-COLLECTIONS = {
-    "digits": tuple(f"digit {k}" for k in range(10)),
-    "topics": tuple(f"topic {k}" for k in range(10)),
+COLLECTIONS = {  # the cheapest first
     "Reuters": ("grain", "corn"),
+    "topics": tuple(f"topic {k}" for k in range(10)),
+    "digits": tuple(f"digit {k}" for k in range(10)),
 }
 TOPICS, WORDS, LONG, DOCUMENTS = 10, 10_000, 60, 2000
 OWN, STRAY = 0.15, 0.10  # of a document's words: from its own topic, from another one

@@ -17,6 +17,7 @@ def draw(found, path):
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     figure, axes = plt.subplots(3, 4, figsize=(17, 10), layout="constrained")
     work = [lambda ax, loss=loss: sensitivity(ax, found, loss) for loss in ("hamming", "f1")]
@@ -28,6 +29,9 @@ def draw(found, path):
     for ax, each in zip(axes.ravel(), work, strict=True):
         each(ax)
         ax.grid(alpha=0.3)
+        ax.set_visible(ax.has_data())
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_minor_formatter(NullFormatter())  # of a log axis, labels upon labels
         if ax.get_legend_handles_labels()[0]:
             ax.legend(fontsize=7)
     figure.savefig(path, dpi=80)
@@ -100,7 +104,6 @@ def improvement(ax, found, rival, title):
     """Figure 6: FSmulti less a rival against B, mean over all classes."""
     for measure in LOSSES:
         line(ax, [r for r in found.contests if r["rival"] == rival and r["measure"] == measure], measure)
-    ax.axhline(0.0, color="black", linewidth=0.6)
     titled(ax, f"Figure 6: less {title}", "B", "points, mean over classes")
 
 
@@ -108,7 +111,6 @@ def rivals(ax, found):
     """Figure 7: FSmulti for F1 less l1 and RFE against B."""
     for rival, group in itertools.product((L1, RFE), COLLECTIONS):
         line(ax, [r for r in found.contests if r["rival"] == rival and r["group"] == group], f"{rival}, {group}")
-    ax.axhline(0.0, color="black", linewidth=0.6)
     titled(ax, "Figure 7: FSmulti for F1 less l1, RFE", "B", "points of F1, mean over classes")
 
 
@@ -120,3 +122,5 @@ def line(ax, rows, label):
     if order:
         ax.errorbar(order, list(map(statistics.fmean, values)), error, fmt="o-", markersize=3, capsize=2, label=label)
         ax.set_xscale("log")
+        ax.set_xlim(1.5, 350)
+        ax.axhline(0.0, color="black", linewidth=0.6)

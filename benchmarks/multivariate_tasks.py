@@ -53,8 +53,7 @@ def tasks(full):
 def wanted(full):
     """Return all tasks: bags by F1, text by errors, collections by measure; then what varies B and C."""
     found = []
-    classes = [name for names in zip(COLLECTIONS["topics"], COLLECTIONS["digits"], strict=True) for name in names]
-    classes = [*COLLECTIONS["Reuters"], *classes] if full else [*COLLECTIONS["Reuters"], *classes[:4]]
+    classes = [name for names in COLLECTIONS.values() for name in (names if full else names[:2])]
     splits = [(name, seed) for seed in range(SPLITS) for name in BAGS[:-1]] + [(BAGS[-1], 0)]
     splits = splits if full else [(name, 0) for name in ("musk1", "elephant", "bird SWTH")]
     texts, budgets = (TEXTS, BUDGETS) if full else ((SENSITIVE,), BUDGETS[:2])
@@ -159,6 +158,7 @@ def choice(spec):
     return {"cv": means, "best": grid[int(np.argmax(means))], "late": late, "of": FOLDS * len(grid)}
 
 
+@functools.lru_cache(maxsize=FOLDS)
 def fold(name, seed, k):
     """Return one of three folds of the training part; bags are embedded by those of the fold alone."""
     if name not in BAGS:

@@ -13,7 +13,8 @@ from log import Log, finish
 @pytest.fixture
 def few(monkeypatch, tmp_path):
     """A generated text of 200 documents, and a log of its own."""
-    caches = (multivariate_data.documents, multivariate_data.parts_of, multivariate_tasks._chosen)
+    tasks, source = multivariate_tasks, multivariate_data
+    caches = (source.documents, source.parts_of, tasks.fold, tasks._chosen)
     for each in caches:
         each.cache_clear()
     monkeypatch.setattr(multivariate_data, "DOCUMENTS", 200)
