@@ -214,10 +214,10 @@ def test_the_benchmark_goes_on_from_its_log_and_draws_its_page(recipe, tmp_path,
     log = Log("tried", tmp_path / "logs")
     finish(log, names["tasks"](False)[:1], names["work"])
     names["page"](log)
-    text = (tmp_path / "tried.md").read_text()
+    text = (tmp_path / "tried").with_suffix(".md").read_text()
     assert "Not finished: table has 1 of 2" in text
     assert "1 of 1 are proven." in text
     finish(log, names["tasks"](False), names["work"])
     names["page"](log)
     assert len(log.entries()) == 2
-    assert "2 of 2 are proven." in (tmp_path / "tried.md").read_text()
+    assert "2 of 2 are proven." in (tmp_path / "tried").with_suffix(".md").read_text()

@@ -25,7 +25,7 @@ from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import C_MEANING
 
-TOLERANCE = 1e-10  # relative, of the cost: what it misses there is the square of what weights miss
+RELATIVE = 1e-10  # relative, of the cost: what it misses there is the square of what weights miss
 
 
 def svm_penalty(data: Dataset, *, max_features: int, C: float = 1.0) -> float:
@@ -56,7 +56,7 @@ def svm_penalty(data: Dataset, *, max_features: int, C: float = 1.0) -> float:
     data = as_given(data, weights=True).counting
     feature_count(max_features, data.n_features)
     oracle = SvmOracle(data.X, data.y, positive("C", C, C_MEANING) * slack_weights(data))
-    v = oracle.solve(np.ones(data.n_features), tolerance=TOLERANCE).v
+    v = oracle.solve(np.ones(data.n_features), tolerance=RELATIVE).v
     gains = np.sort(0.5 * v**2)[::-1]
     if max_features == data.n_features:
         return float(0.5 * gains[-1])

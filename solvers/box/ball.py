@@ -23,7 +23,7 @@ FloatArray = NDArray[np.float64]
 VECTORS = 200  # at most: all are kept, and made orthogonal again
 SELDOM = 8  # the small problem is solved again when an eighth has come to the vectors
 ON_SPHERE = 0.1  # of ||g||: what the minimum on the sphere may leave
-ROUNDING = 1e-12
+NEGLIGIBLE = 1e-12
 
 
 def ball_step(
@@ -50,7 +50,7 @@ def ball_step(
             v = v - Q[: k + 1].T @ (Q[: k + 1] @ v)
         beside[k] = float(np.linalg.norm(v))
         T = np.diag(diagonal[: k + 1]) + np.diag(beside[:k], 1) + np.diag(beside[:k], -1)
-        last = k + 1 == most or beside[k] <= ROUNDING * float(np.abs(T).max(initial=1e-300))
+        last = k + 1 == most or beside[k] <= NEGLIGIBLE * float(np.abs(T).max(initial=1e-300))
         if last or k >= due:
             due = k + 1 + k // SELDOM
             h, nu = over_ball(T, size, radius)
@@ -71,7 +71,7 @@ def over_ball(T: FloatArray, first: float, radius: float) -> tuple[FloatArray, f
     values, vectors = np.linalg.eigh(T)
     slope = first * vectors[0]
     scale = max(float(np.abs(values).max()), first / radius)
-    if values[0] > ROUNDING * scale:
+    if values[0] > NEGLIGIBLE * scale:
         s = -slope / values
         if float(np.linalg.norm(s)) <= radius:
             return vectors @ s, 0.0
@@ -81,7 +81,7 @@ def over_ball(T: FloatArray, first: float, radius: float) -> tuple[FloatArray, f
     def beyond(x: float) -> float:
         return 1.0 / radius - 1.0 / max(float(np.linalg.norm(slope / (above + x))), 1e-300)
 
-    low, high = ROUNDING * scale, 2.0 * first / radius + ROUNDING * scale
+    low, high = NEGLIGIBLE * scale, 2.0 * first / radius + NEGLIGIBLE * scale
     if beyond(low) <= 0.0:  # the slope does not see the least curvature: its eigenvector fills the ball
         s = -slope / (above + low)
         s[0] += math.copysign(math.sqrt(max(0.0, radius**2 - float(s @ s))), -slope[0] if slope[0] else 1.0)

@@ -107,7 +107,7 @@ def test_a_record_that_is_there_twice_is_an_error():
 def test_several_cells_of_one_entry_are_each_found_again(tmp_path):
     cells = [Cell("fits", "test.error", "{mean:.0%}", {"method": name}) for name in ("FSV", "SVM")]
     page_of([cells[0], " / ", cells[1], " |w|"]).write({}, tmp_path)
-    shown = (tmp_path / "tried.md").read_text().splitlines()[6]
+    shown = (tmp_path / "tried").with_suffix(".md").read_text().splitlines()[6]
     assert shown == r"| 50% / 50% \|w\| |"
     places = [(cell["start"], cell["text"]) for cell in json.loads((tmp_path / "tried.json").read_text())["cells"]]
     assert places == [(0, "50%"), (6, "50%")]
@@ -121,7 +121,7 @@ def test_a_page_of_runs_on_two_machines_names_both(tmp_path):
         log.pack()
         log.forget()  # as another process does
     page_of(Cell("fits", "test.error", "{mean}", {"method": "FSV"})).write(report.about(), tmp_path)
-    facts = (tmp_path / "tried.md").read_text().split("## The run")[1]
+    facts = (tmp_path / "tried").with_suffix(".md").read_text().split("## The run")[1]
     for line in ("- runs: 2 tasks of 2 runs", "- date: 2026-11-20 to 2026-11-21", "- machine: slow or fast"):
         assert line in facts
     assert "- versions: numpy 2.0" in facts

@@ -150,7 +150,7 @@ def test_a_row_of_the_index_leads_to_its_heading(row):
 def test_the_index_counts_what_is_done_partial_not_begun_and_impossible(monkeypatch):
     parts = {name: {"done": done, "of": 2, "command": "make"} for name, done in (("a", 2), ("b", 1), ("c", 0))}
     monkeypatch.setattr(index, "about", lambda page: {"parts": parts, "answer": "One. Two."})
-    rows = [index.Row("Paper", f"Table {name}", "page", "Heading: one", name) for name in "abc"]
+    rows = [index.Row("Paper", f"Table {name}", "first_page", "Heading: one", name) for name in "abc"]
     monkeypatch.setattr(index, "ROWS", [*rows, index.Row("Paper", "Table d", impossible="lost")])
     assert [row.state()[0] for row in index.ROWS] == [
         "done",
@@ -160,5 +160,5 @@ def test_the_index_counts_what_is_done_partial_not_begun_and_impossible(monkeypa
     ]
     text = index.text()
     assert "Of 4 tables and figures 1 done, 1 partial, 1 not begun, 1 impossible." in text
-    assert "- [page](page.md): One. Two.\n" in text
-    assert "[page](page.md#heading-one)" in text
+    assert "- [first_page](first_page.md): One. Two.\n" in text
+    assert "[first_page](first_page.md#heading-one)" in text

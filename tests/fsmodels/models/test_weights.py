@@ -270,6 +270,7 @@ def arguments(function):
 
 FILL = GIVEN | {"alpha": np.zeros(26), "sigma": ["x1"], "budget": 2}
 OTHERS = ["fsp.rmp", "baselines.one_norm_svm", "baselines.rfe", "gmeb.path", "gmeb.centred"]  # that weigh
+OTHERS += ["baselines.one_norm_size", "baselines.svm_penalty"]
 OTHERS += [f"kernel.{name}" for name in ("svm", "full_fs", "gmkl", "ao_simple", "ao_margin", "ao_efs")]
 OTHERS += [f"kernel.{name}" for name in ("fs", "xfs", "efs", "omega")]
 ROOMS = [fs.svm, fs.fsp, fs.concave, fs.gmeb, fs.multivariate, fs.kernel, fs.rankings, baselines]
