@@ -24,7 +24,7 @@ RULES_PROTOCOL = f"""\
 - Costs are whole numbers from 1 to 9, seeded by the set's name; the budget is 25, five features of mean cost. The two
   features that correlate most with the label in the training part exclude each other.
 - Honoured is checked on what came back, not believed. What is refused names its reason and selects nothing.
-- Limit: {LAST:g} CPU s a fit."""
+- Limit: {LAST:g} CPU s a fit; mixed-integer programs inside a driver see it as wall-clock time."""
 
 
 def k_page(found, facts, folder, whole):
