@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
+import kernel_plan
 import kernel_records
-import kernel_tables
 import log
 from kernel_tasks import (
     DIGITS,
@@ -106,16 +106,16 @@ def write(book):
 
 def counted(page, book):
     """Say how many tasks of each part there are."""
-    keys = kernel_tables.KEYS
+    keys = kernel_plan.KEYS
     done = book.done(*keys)
 
     def part(name, tasks):
         here = sum(tuple(tuple(v) if isinstance(v := t.get(k), list) else v for k in keys) in done for t in tasks)
         page.part(name, here, len(tasks), COMMAND)
 
-    part("table 1", kernel_tables.tasks_of("ndcc", True))
-    part("table 3", kernel_tables.tasks_of("uci", True, list(FILES)))
-    part("stand-in for table 2", kernel_tables.tasks_of("uci", True, [DIGITS]))
+    part("table 1", kernel_plan.tasks_of("ndcc", True))
+    part("table 3", kernel_plan.tasks_of("uci", True, list(FILES)))
+    part("stand-in for table 2", kernel_plan.tasks_of("uci", True, [DIGITS]))
     curves = {(r["data"], r["split"], r["method"]) for r in page.records["curves"] if r["grid"] == "paper"}
     divisions = SPLITS * (len(SETS) + 1) - (SPLITS - 1)  # Madelon has one
     page.part("figures 5 to 14", len(curves), 6 * divisions, COMMAND)

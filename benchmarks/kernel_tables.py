@@ -11,62 +11,13 @@ first, division by division.
 import os
 from pathlib import Path
 
-import kernel_choice
 import kernel_page
 import log
 import report
-from kernel_tasks import (
-    AO_PROTOCOL,
-    FILTERS,
-    MARGIN,
-    NDCC,
-    NDCC_MORE,
-    NDCC_RUNS,
-    PROTOCOL,
-    RANKERS,
-    SETS,
-    SIMPLE,
-    SPLITS,
-    TRUST,
-    UCI_RUNS,
-    found,
-    one_task,
-    rows,
-)
+from kernel_plan import tasks_of
+from kernel_tasks import SETS, found, one_task
 
-KEYS = ("protocol", "part", "data", "split", "method", "way", "C", "mus", "folds")
 PARTS = ("ndcc", "uci", "rankings")
-
-
-def grid_tasks(data, split, runs, folds, full):
-    """Return the rows of the grids of all methods on one division: the coarse grids first."""
-    tasks = []
-    for which in range(2 if full else 1):
-        for method, way in runs:
-            protocol = AO_PROTOCOL if method in (SIMPLE, MARGIN) else PROTOCOL
-            what = {"protocol": protocol, "part": "grid", "data": data, "split": split, "method": method, "way": way}
-            tasks += [what | {"C": c, "mus": list(mus), "folds": folds} for c, mus in rows(method)[which]]
-    return tasks
-
-
-def tasks_of(part, full, sets=SETS, entries=()):
-    """Return the tasks of a part; ``entries``: of the log, from which the rankings take the chosen weights."""
-    folds = 10 if full else 3
-    if part == "ndcc":
-        runs = [(split, group) for group in (NDCC_RUNS, NDCC_MORE) for split in range(SPLITS)]
-        return [t for split, group in runs for t in grid_tasks(NDCC, split, group, 0, full)]
-    divisions = [(name, split) for split in range(SPLITS) for name in sets if name != "Madelon" or split == 0]
-    if part == "uci":
-        return [t for name, split in divisions for t in grid_tasks(name, split, UCI_RUNS, folds, full)]
-    grids, tasks, grid = kernel_choice.by_run(entries), [], "paper" if full else "coarse"
-    for name, split in [(NDCC, split) for split in range(SPLITS)] + divisions:
-        what = {"protocol": PROTOCOL, "part": "ranking", "data": name, "split": split, "grid": grid}
-        what["folds"] = 0 if name == NDCC else folds
-        chosen = {m: kernel_choice.choose(grids, name, split, m, TRUST, what["folds"], grid) for m in RANKERS}
-        if all(chosen.values()):
-            tasks += [what | {"method": m, "order": None} for m in FILTERS]
-            tasks += [what | {"method": m, "order": point["order"]} for m, point in chosen.items()]
-    return tasks
 
 
 def read_options():

@@ -5,7 +5,7 @@ import json
 import kernel_choice
 import kernel_records
 import pytest
-from kernel_tables import KEYS, grid_tasks, tasks_of
+from kernel_plan import KEYS, grid_tasks, tasks_of
 from kernel_tasks import EFS, FULL, NDCC, QUASI, SVM, TRUST, one_task, rows
 
 
