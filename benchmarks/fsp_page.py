@@ -197,13 +197,13 @@ def proofs(page, runs):
         "objective and the proven bound where it is not closed. The paper: about half of the problems with n = 20 "
         "converged within 250 iterations, very few with n > 20.",
     )
-    header = ["set", "n", "l", "runs", "GBD-M closed", "at CPU limit", "at 250", "iterations", "gap"]
+    header = ["set", "n", "runs", "GBD-M closed", "at CPU limit", "at 250", "iterations", "gap"]
     rows = []
     for which in ("one", "two"):
-        for n, size in sizes(runs, which, "n", "l"):
-            here = {"set": which, "n": n, "l": size}
+        for (n,) in sizes(runs, which, "n"):
+            here = {"set": which, "n": n}
             shares = [("closed", GBD), ("at_limit", GBD), ("at_iterations", GBD)]
-            row = [which, n, size, Cell("runs", "closed", "{n}", {**here, "method": GBD})]
+            row = [which, n, Cell("runs", "closed", "{n}", {**here, "method": GBD})]
             row += [Cell("runs", field, "{mean:.0%}", {**here, "method": m}) for field, m in shares]
             row.append(Cell("runs", "iterations", "{mean:.0f}", {**here, "method": GBD}))
             row.append(gap_cell(runs, "{median:.1%}", **here, method=GBD))
@@ -234,10 +234,10 @@ def write(entries, tasks, folder=RESULTS):
     protocol(page)
     page.section("Speed", "CPU seconds of all eight values of the parameter, one thread, data set one.")
     rows = [
-        [n, size, *(kept_cell("cpu", "{mean:.1f}", set="one", n=n, l=size, method=m) for m in [GBD, *PEERS])]
-        for n, size in sizes(kept, "one", "n", "l")
+        [n, *(kept_cell("cpu", "{mean:.1f}", set="one", n=n, method=m) for m in [GBD, *PEERS])]
+        for (n,) in sizes(kept, "one", "n")
     ]
-    page.table(["n", "l", GBD, *PEERS], rows)
+    page.table(["n", GBD, *PEERS], rows)
     facts = report.about(*PACKAGES, **{"GBD-M": f"{ITERATIONS} iterations, {SECONDS:g} CPU s for each C", "seed": 0})
     page.write(facts, folder)
     write_uci(*records_of([e for e in entries if e["set"] == "uci"]), tasks, facts, folder)
