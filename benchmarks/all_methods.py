@@ -15,8 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
 
 import all_methods_tasks as tasks
-from joblib import Parallel, delayed
-from log import Log, arguments, until
+from log import Log, arguments, ended
 
 DEAR = 2  # sets that take as long as all others together
 
@@ -54,9 +53,8 @@ def key_of(entry):
 def run(asked, log):
     """Run what the log has not, and write each task as it ends."""
     known = {key_of(entry): entry for entry in log.entries()}
-    todo = until(asked.minutes, planned(tasks.SPLITS if asked.full else 1, known))
-    parallel = Parallel(n_jobs=asked.jobs, return_as="generator_unordered", pre_dispatch=asked.jobs)
-    for entry in parallel(delayed(tasks.one_task)(spec) for spec in todo):
+    todo = planned(tasks.SPLITS if asked.full else 1, known)
+    for entry in ended(todo, tasks.one_task, asked.minutes, asked.jobs):
         log.add(entry)
         known[key_of(entry)] = entry
         print(entry["part"], entry["set"], entry["split"], entry["method"], f"{entry['cpu']:.1f} s", flush=True)

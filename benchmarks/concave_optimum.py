@@ -14,9 +14,8 @@ import sys
 import time
 from pathlib import Path
 
-import joblib
 import numpy as np
-from log import RESULTS, Log, arguments, until
+from log import RESULTS, Log, arguments, ended
 from page import Cell, Page
 from scipy.optimize import linprog
 from threadpoolctl import threadpool_limits
@@ -182,8 +181,7 @@ def main(words=None):
     if not options.page:
         known = log.done(*KEY)
         left = [task for task in tasks(options.full) if tuple(task[name] for name in KEY) not in known]
-        work = (joblib.delayed(one_task)(task) for task in until(options.minutes, left))
-        for entry in joblib.Parallel(options.jobs, return_as="generator_unordered", pre_dispatch="n_jobs")(work):
+        for entry in ended(left, one_task, options.minutes, options.jobs):
             log.add(entry)
             print(f"instance {entry['instance']}: {entry['cpu_seconds']} s", flush=True)
     log.pack()

@@ -8,8 +8,7 @@ What the log has already is not computed again; ``concave_tasks`` is the protoco
 
 import concave_page
 import concave_tasks
-import joblib
-from log import Log, arguments, until
+from log import Log, arguments, ended
 
 NAME = "concave_tables"
 
@@ -30,9 +29,7 @@ def run(log, tasks, options):
     """Run the tasks that are not in the log."""
     known = log.done(*concave_tasks.KEY)
     left = [task for task in tasks if concave_tasks.key(task) not in known]
-    work = (joblib.delayed(concave_tasks.one_task)(task) for task in until(options.minutes, left))
-    parallel = joblib.Parallel(options.jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
-    for number, entry in enumerate(parallel(work), 1):
+    for number, entry in enumerate(ended(left, concave_tasks.one_task, options.minutes, options.jobs), 1):
         log.add(entry)
         print(f"{number}/{len(left)}: {', '.join(str(entry[name]) for name in concave_tasks.KEY[1:])}", flush=True)
 

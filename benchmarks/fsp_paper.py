@@ -10,14 +10,13 @@ size comes first, small ones before large.
 
 import sys
 import warnings
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import fsp_page
-import joblib
 import numpy as np
 from fsp_methods import grid
-from log import Log, arguments, until
+from log import Log, arguments, ended
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
@@ -154,10 +153,7 @@ def main():
             if (PROTOCOL, *(task[name] for name in FIELDS[1:])) not in done
             and (task.get("name") not in SHARED or (asked.shared / SHARED[task["name"]]).exists())
         ]
-        running = joblib.Parallel(n_jobs=asked.jobs, pre_dispatch=asked.jobs, return_as="generator_unordered")(
-            joblib.delayed(run)(task, asked.shared) for task in until(asked.minutes, left)
-        )
-        for entry in running:
+        for entry in ended(left, partial(run, shared=asked.shared), asked.minutes, asked.jobs):
             logs[entry["set"]].add(entry)
             print(entry["instance"], entry["method"], entry["cpu"], flush=True)
     for name in sets:

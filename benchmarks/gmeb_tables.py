@@ -14,12 +14,11 @@ import sys
 import time
 import warnings
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
-import joblib
 import numpy as np
-from log import Log, arguments, until
+from log import Log, arguments, ended
 from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
@@ -225,9 +224,8 @@ def run(log, options):
     absent = {name for name in REAL if real(name, options.shared) is None}
     left = [task for task in left if task["set"] not in absent]
     start = time.perf_counter()
-    queue = (joblib.delayed(one_task)(task, options.shared) for task in until(options.minutes, left))
-    running = joblib.Parallel(n_jobs=options.jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
-    for finished, entry in enumerate(running(queue), start=1):
+    running = ended(left, partial(one_task, shared=options.shared), options.minutes, options.jobs)
+    for finished, entry in enumerate(running, start=1):
         log.add(entry)
         if finished % 20 == 0 or finished == len(left):
             print(f"{finished}/{len(left)} tasks, {time.perf_counter() - start:.0f} s", flush=True)

@@ -10,6 +10,7 @@ import json
 import lzma
 import os
 import time
+from functools import partial
 from pathlib import Path
 
 import report
@@ -58,9 +59,9 @@ class Log:
             if not self.plain.exists():
                 return
             text = "".join(json.dumps(line) + "\n" for line in self.lines())
-            partial = self.packed.with_suffix(".part")
-            partial.write_bytes(lzma.compress(text.encode()))
-            os.replace(partial, self.packed)
+            part = self.packed.with_suffix(".part")
+            part.write_bytes(lzma.compress(text.encode()))
+            os.replace(part, self.packed)
             self.plain.unlink()
 
     def clear(self):
@@ -128,6 +129,12 @@ def until(minutes, tasks):
         yield task
 
 
+def ended(tasks, work, minutes=None, jobs=1):
+    """Yield what ``work(task)`` returns, as tasks end; none begins after the minutes, all are taken one by one."""
+    parallel = Parallel(n_jobs=jobs, pre_dispatch=jobs, batch_size=1, return_as="generator_unordered")
+    return parallel(delayed(work)(task) for task in until(minutes, tasks))
+
+
 def script(name, description, tasks, work, page, *packages, **facts):
     """Be the command of a benchmark: do what of ``tasks(full)`` the log has not, then write the page from the log."""
     asked, log = arguments(description).parse_args(), Log(name)
@@ -153,8 +160,7 @@ def finish(log, tasks, work, minutes=None, jobs=1, facts=None):
         return json.dumps([task[field] for field in fields]) in done[fields]
 
     todo = [task for task in tasks if not known(task)]
-    parallel = Parallel(n_jobs=jobs, pre_dispatch=jobs, return_as="generator_unordered")
-    for task, found in parallel(delayed(_both)(work, task) for task in until(minutes, todo)):
+    for task, found in ended(todo, partial(_both, work), minutes, jobs):
         if found is not None:
             log.begin(facts or report.about(*report.PACKAGES))
             log.add(task | found)

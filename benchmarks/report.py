@@ -1,8 +1,7 @@
-"""What every benchmark writes: one JSON and one Markdown file with the same facts about the run."""
+"""What every page of results is made of: the facts about a run, and Markdown tables."""
 
 import datetime
 import importlib.metadata
-import json
 import os
 import platform
 import runpy
@@ -64,25 +63,3 @@ def table(header, rows):
         rule.append("-" * (width + 2) if words else "-" * (width + 1) + ":")
     lines = ["| " + " | ".join(row) + " |" for row in zip(*shown, strict=True)]
     return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[1:]])
-
-
-def read_log(path):
-    """Return the entries of a file with one JSON text a line; a line cut off by a kill is dropped."""
-    entries = []
-    for text in Path(path).read_text().splitlines() if Path(path).exists() else ():
-        try:
-            entries.append(json.loads(text))
-        except json.JSONDecodeError:
-            continue
-    return entries
-
-
-def write(path, title, text, facts, **data):
-    """Write ``data`` and the facts as JSON, and the text and the facts as Markdown beside it; say where."""
-    path = Path(path).with_suffix(".json")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"about": facts, **data}, indent=1) + "\n")
-    listed = "\n".join(f"- {key}: {value}" for key, value in facts.items())
-    page = path.with_suffix(".md")
-    page.write_text(f"# {title}\n\n{text.strip()}\n\n## The run\n\n{listed}\n")
-    print(f"Written: {path} and {page}")
