@@ -249,4 +249,6 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    import gmeb_tables  # by its name, as workers find what is cached here
+
+    gmeb_tables.main()
