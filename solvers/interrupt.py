@@ -132,7 +132,19 @@ def raising() -> Iterator[None]:
     with _mode(_watch, _RAISE):
         if _watch.taken():
             raise KeyboardInterrupt
-        yield
+        try:
+            yield
+        except SystemError as error:  # what C makes of it where, as in numba, it calls Python at that moment
+            if not _from_press(error):
+                raise
+            raise KeyboardInterrupt from error
+
+
+def _from_press(error: BaseException | None) -> bool:
+    """Tell whether a ``KeyboardInterrupt`` is behind an error."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 @contextmanager

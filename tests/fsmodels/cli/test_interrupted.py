@@ -185,6 +185,23 @@ def test_a_later_press_breaks_off(monkeypatch):
             press()
 
 
+def test_what_c_makes_of_a_press_is_still_a_press():
+    """Numba calls Python from C, where an exception comes out as SystemError."""
+
+    def compiled(says):
+        try:
+            press() if says is KeyboardInterrupt else {}[0]
+        except says as error:
+            raise SystemError("a function returned a result with an exception set") from error
+
+    with interrupt.run():
+        with pytest.raises(SystemError), interrupt.raising():
+            compiled(KeyError)
+        with pytest.raises(KeyboardInterrupt) as found, interrupt.raising():
+            compiled(KeyboardInterrupt)
+        assert isinstance(found.value.__cause__, SystemError)
+
+
 def test_a_solver_that_asks_hears_of_it():
     before = signal.getsignal(signal.SIGINT)
     with interrupt.noticing() as pressed:
