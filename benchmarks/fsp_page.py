@@ -256,8 +256,9 @@ def protocol(page):
   many runs end there); masters by HiGHS, where the paper has CPLEX 10.2.
 - FSP-M, proven: branch-and-cut on the same model in as many CPU seconds, going on from the cuts and the tree of the C
   before; its least objective, proven or not.
-- RFE drops one feature at a time, its SVMs by our certified oracle instead of CPLEX. ONSVM: one linear program over all
-  C. FSV: one start, then the robust LP on what it selects; the paper reports lambda = 1, at which the objective has no
-  error term. InfoGain: WEKA's filter, then a linear SVM (the paper does not say which classifier).
+- RFE drops one feature at a time, each SVM from the one before, proven to 1e-7, instead of by CPLEX. ONSVM: one linear
+  program over all C, solved as its dual. FSV: one start, then the robust LP on what it selects; the paper reports
+  lambda = 1, at which the objective has no error term. InfoGain: WEKA's filter, then a linear SVM (the paper does not
+  say which classifier).
 - A weight counts above 1e-6 of the largest.""",
     )

@@ -2,6 +2,7 @@
 
 import signal
 
+import elimination
 import fsp_methods
 import fsp_page
 import fsp_paper
@@ -11,6 +12,7 @@ from cpu_limit import cpu_limit
 
 import fsmodels as fs
 from fsmodels import baselines, synthetic
+from fsmodels.models.fsp.oracle import SvmOracle
 from solvers import StopReason
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer of CPU seconds on this system")
@@ -55,6 +57,26 @@ def test_elimination_by_the_oracle_is_that_of_scikit_learn(drawn):
     for C, w, _, _ in fsp_methods.rfe(drawn.train, drawn.validation, 4, 0):
         known = baselines.rfe(drawn.train, max_features=4, C=C)
         assert {name for name, x in zip(drawn.train.features, w, strict=True) if x} == set(known.selected)
+
+
+@pytest.mark.parametrize(("C", "rounds"), [(0.05, 20), (1.0, 20), (1000.0, 20), (1.0, 2)])
+def test_each_svm_of_an_elimination_is_the_optimum_whichever_way_it_comes(C, rounds, monkeypatch):
+    """Classes that overlap go from multiplier to multiplier; hard margins, and what takes long, back to the oracle."""
+    monkeypatch.setattr(elimination, "ROUNDS", rounds)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 60)), np.where(np.arange(120) % 3, 1.0, -1.0)
+    X[:, 0] += 2 * y
+    data = fs.Dataset.from_arrays(X + 2.0, y)
+    machines, sigma = elimination.Elimination(data, C), np.ones(60)
+    for j in rng.permutation(60)[:40]:
+        known = SvmOracle(X + 2.0, y, C).solve(sigma, tolerance=1e-9)
+        w, b = machines.solve()
+        slacks = np.maximum(0.0, 1.0 - y * ((X + 2.0) @ w + b))
+        assert 0.5 * w @ w + C * slacks.sum() == pytest.approx(known.value, rel=2e-7)
+        assert set(np.flatnonzero(w)) <= set(machines.left) == set(np.flatnonzero(sigma))
+        machines.drop(int(j))
+        sigma[j] = 0.0
+    assert machines.fast > 20 if C <= 1 and rounds > 2 else machines.fast < 20
 
 
 def test_the_linear_program_that_goes_from_price_to_price_has_the_optimum_of_each(drawn):

@@ -1,0 +1,124 @@
+r"""Linear SVMs on fewer and fewer features of one training set, each proven and each from the multipliers of the last.
+
+Between two of them few samples change their side: with F those with 0 < alpha < C, U those with alpha = C and
+z_i = y_i x_i, the optimum has
+
+    [K_FF  y_F] [alpha_F]   [e - C K_FU e]
+    [y_F'   0 ] [   b   ] = [ -C y_U'e   ],   K = Z Z'.
+
+K is singular for centred data and F all samples; K + s y y' in its place, with s y'alpha taken from b, is not. Solved
+for the F and U of the last SVM, every sample that breaks a condition changes its side, and so on until none does (the
+primal-dual active set method). It may go in a circle, and K_FF has no inverse where F has more samples than there are
+features: then ``SvmOracle`` answers. Either way what is returned is certified on the data, to ``TOLERANCE``.
+"""
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.blas import dsyr
+
+from fsmodels.models.fsp.oracle import SvmOracle
+from fsmodels.models.fsp.oracle.gram import Backoff
+from fsmodels.models.proofs.losses import Hinge
+from fsmodels.models.proofs.svm import SvmProof
+
+TOLERANCE = 1e-7  # of the cost of an SVM: its weights miss the root of that
+ROUNDS = 20
+RIDGE = 1e-10  # of the mean of K's diagonal
+INSIDE = 1e-6  # of C: how far a multiplier in F is from 0 and from C
+MET = 1e-9  # what a margin may miss of 1 before its sample changes its side
+SHARE, SAMPLES = 8, 4000  # with fewer than samples / SHARE features, or more samples, the oracle is the faster way
+
+
+class Elimination:
+    """The SVM (w, b) on the features that are ``left``, for one C; ``fast``: how many of the SVMs needed no oracle."""
+
+    def __init__(self, data, C):
+        self._oracle, self._sigma = SvmOracle(data.X, data.y, C), np.ones(data.n_features)
+        self._y, self._C = data.y, np.full(len(data.y), float(C))
+        self._mean = data.X.mean(axis=0)
+        self._X = np.asfortranarray(data.X - self._mean)  # its first columns are those of the features left
+        self._features, self._alpha, self.fast = np.arange(data.n_features), None, 0
+        self._gram, self._more, self._tries = None, 0.0, Backoff()  # K + s y y', and s
+
+    @property
+    def left(self):
+        """Return the positions of the features that are left."""
+        return np.sort(self._features)
+
+    def solve(self):
+        """Return the weights of all features, 0 where one is not left, and the offset."""
+        found, k, samples = None, len(self._features), len(self._y)
+        if self._alpha is not None and k * SHARE >= samples and samples <= SAMPLES and self._tries.due():
+            found = self._from_last()
+            self._tries.learn(found is not None)
+        w, b = found or self._afresh()
+        return w, b - float(self._mean @ w)
+
+    def drop(self, feature):
+        """Drop a feature, by its position in the data."""
+        place, last = int(np.flatnonzero(self._features == feature)[0]), len(self._features) - 1
+        if self._gram is not None:
+            self._gram = dsyr(-1.0, self._y * self._X[:, place], a=self._gram, lower=1, overwrite_a=True)
+        self._X[:, place], self._features[place] = self._X[:, last], self._features[last]
+        self._features, self._sigma[feature] = self._features[:last], 0.0
+
+    def _afresh(self):
+        found = self._oracle.solve(self._sigma, tolerance=TOLERANCE)
+        self._alpha = found.alpha
+        return found.w, found.b + float(self._mean @ found.w)
+
+    def _from_last(self):
+        """Return w and b of the centred data, None where the method does not get there."""
+        y, C, k = self._y, self._C, len(self._features)
+        X = self._X[:, :k]
+        if self._gram is None:
+            signed = y[:, None] * X
+            self._gram = np.asfortranarray(signed @ signed.T)
+            self._more = float(np.trace(self._gram)) / len(y)
+            self._gram += self._more * np.outer(y, y)
+        free = (self._alpha > INSIDE * C) & (self._alpha < (1 - INSIDE) * C)
+        most, seen = self._alpha >= (1 - INSIDE) * C, set()
+        while len(seen) < ROUNDS:
+            sides = free.tobytes(), most.tobytes()
+            seen.add(sides)
+            alpha = self._on_sides(X, free, most)
+            if alpha is None:
+                return None
+            w, b = X.T @ (y * alpha[:-1]), alpha[-1]
+            alpha, margin = alpha[:-1], y * (X @ w + b)
+            high, low = free & (alpha > C), free & (alpha < 0)
+            joins = (~free & ~most & (margin < 1 - MET)) | (most & (margin > 1 + MET))
+            free, most = (free & ~high & ~low) | joins, (most & ~joins) | high
+            if sides == (free.tobytes(), most.tobytes()):
+                break
+            if (free.tobytes(), most.tobytes()) in seen:
+                return None
+        proof = SvmProof(X, np.ones(k), y, Hinge(C))
+        proof.try_u(w)
+        proof.try_alpha(alpha)
+        if proof.gap > TOLERANCE:
+            return None
+        self._alpha, self.fast = alpha, self.fast + 1
+        weights = np.zeros(len(self._sigma))
+        weights[self._features] = proof.u
+        return weights, proof.b
+
+    def _on_sides(self, X, free, most):
+        """Return alpha, and b behind it, where the margins of ``free`` are 1 and alpha is C of ``most``, else 0."""
+        y, F = self._y, np.flatnonzero(free)
+        alpha = np.where(most, self._C, 0.0)
+        system = self._gram[np.ix_(F, F)]
+        system[np.diag_indices(F.size)] *= 1 + RIDGE
+        try:
+            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return None
+        right = 1 - y[F] * (X[F] @ (X.T @ (y * alpha)))
+        bare, of_b = cho_solve(factor, np.column_stack([right, y[F]]), check_finite=False).T
+        slope = float(y[F] @ of_b)
+        if not slope > 0:
+            return None
+        at_bound = float(y @ alpha)
+        b = (float(y[F] @ bare) + at_bound) / slope
+        alpha[F] = bare - b * of_b
+        return np.append(alpha, b - self._more * at_bound)
