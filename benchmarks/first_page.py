@@ -242,6 +242,4 @@ def overall(name):
 
 
 if __name__ == "__main__":
-    import first_page  # by its name, as workers find what is cached here
-
-    script(NAME, __doc__, tasks, first_page.work, page, *PACKAGES, C=C, gap=GAP, nodes=NODES, seed=SEED)
+    script(NAME, __doc__, tasks, work, page, *PACKAGES, C=C, gap=GAP, nodes=NODES, seed=SEED)

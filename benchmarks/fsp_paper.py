@@ -163,6 +163,4 @@ def main():
 
 
 if __name__ == "__main__":
-    import fsp_paper  # by its name, as workers find what is cached here
-
-    fsp_paper.main()
+    main()

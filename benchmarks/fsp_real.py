@@ -165,6 +165,4 @@ def page(log):
 
 
 if __name__ == "__main__":
-    import fsp_real  # by its name, as workers find what is cached here
-
-    script(NAME, __doc__, tasks, fsp_real.work, page, *PACKAGES, gap=GAP, **{"time limit (s)": LIMIT})
+    script(NAME, __doc__, tasks, work, page, *PACKAGES, gap=GAP, **{"time limit (s)": LIMIT})

@@ -249,6 +249,4 @@ def main():
 
 
 if __name__ == "__main__":
-    import gmeb_tables  # by its name, as workers find what is cached here
-
-    gmeb_tables.main()
+    main()

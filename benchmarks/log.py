@@ -6,9 +6,11 @@ Before the first task of a process stands a line on its run: when, where, with w
 
 import argparse
 import contextlib
+import importlib
 import json
 import lzma
 import os
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -132,7 +134,18 @@ def until(minutes, tasks):
 def ended(tasks, work, minutes=None, jobs=1):
     """Yield what ``work(task)`` returns, as tasks end; none begins after the minutes, all are taken one by one."""
     parallel = Parallel(n_jobs=jobs, pre_dispatch=jobs, batch_size=1, return_as="generator_unordered")
-    return parallel(delayed(work)(task) for task in until(minutes, tasks))
+    work = delayed(_by_name(work))
+    return parallel(work(task) for task in until(minutes, tasks))
+
+
+def _by_name(work):
+    """Return a function of the running script as its module has it: workers know no ``__main__``, nor what it caches."""
+    if isinstance(work, partial):
+        return partial(_by_name(work.func), *map(_by_name, work.args), **work.keywords)
+    if getattr(work, "__module__", None) != "__main__":
+        return work
+    file = Path(sys.modules["__main__"].__file__)
+    return getattr(importlib.import_module(file.stem), work.__name__)
 
 
 def script(name, description, tasks, work, page, *packages, **facts):

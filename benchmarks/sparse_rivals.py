@@ -244,7 +244,5 @@ def table(told, part, names, columns):
 
 
 if __name__ == "__main__":
-    import sparse_rivals  # by its name, as workers find what is cached here
-
     packages = ("fsmodels", "pyomo", "numpy", "scipy", "numba", "el0ps", "pyscipopt", "abess", "scikit-learn")
-    script(NAME, __doc__, tasks, sparse_rivals.work, page, *packages, gap=GAP)
+    script(NAME, __doc__, tasks, work, page, *packages, gap=GAP)
