@@ -139,7 +139,7 @@ def ended(tasks, work, minutes=None, jobs=1):
 
 
 def _by_name(work):
-    """Return a function of the running script as its module has it: workers know no ``__main__``, nor what it caches."""
+    """Return a function of the running script as its module has it: workers have no ``__main__``, nor its caches."""
     if isinstance(work, partial):
         return partial(_by_name(work.func), *map(_by_name, work.args), **work.keywords)
     if getattr(work, "__module__", None) != "__main__":
