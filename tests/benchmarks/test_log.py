@@ -142,7 +142,8 @@ def test_what_is_added_while_another_process_packs_is_kept(tmp_path):
 @pytest.mark.parametrize("through", ["work", "partial(added, more=1)"])
 def test_workers_find_what_a_script_caches(through, tmp_path):
     """A process of its own knows nothing of ``__main__``, whose functions are sent by their text, caches not at all."""
-    (tmp_path / "counting.py").write_text(f"""
+    script = (tmp_path / "counting").with_suffix(".py")
+    script.write_text(f"""
 import subprocess
 import sys
 from functools import cache, partial
@@ -167,5 +168,5 @@ def added(task, more):
 if __name__ == "__main__":
     print(sorted(ended(range(4), {through}, jobs=2)))
 """)
-    told = subprocess.run([sys.executable, "counting.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    told = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     assert told.stdout.strip() == "[10, 11, 12, 13]", told.stderr

@@ -52,13 +52,13 @@ from solvers.drivers.slots import lp_words
 from solvers.drivers.starts import StartsConfig, spread, table
 from solvers.errors import OptionError
 from solvers.facts.as_built import data_of
-from solvers.facts.base import facts_of
+from solvers.facts.base import facts_of, told_violation
 from solvers.facts.blocks import Blocks
 from solvers.facts.oracle_blocks import OracleBlocks
 from solvers.interfaces.runner import SolveOptions
 from solvers.model.classes import single_objective, violation
 from solvers.model.smooth import SmoothObjective
-from solvers.result import FEASIBLE, SolutionStatus, StopReason
+from solvers.result import FEASIBLE, HOPELESS, SolutionStatus, StopReason
 from solvers.values import INSIDE, is_fraction, kept, without_domains
 
 WANDERING = 50  # sweeps without a better objective, where a block has an objective of its own
@@ -397,16 +397,30 @@ class Alternating(Driver):
             missed = next((m for m in self._measures if m["value"] == run.penalty and not m["satisfied"]), None)
             if missed is not None and self._penalty is not None:
                 said.append(inexact(self._penalty, missed))
-            why = self._only_partial(run) if run.settled else ""
-            partial = "A partial optimum, which no block improves alone"
-            said.append(f"{'Ended by the rule of its algorithm' if run.ruled else partial}: {why}." if why else "")
-            alike = [r for r in self._runs if r.penalty == run.penalty and r.settled]
-            said.append(spread([r.objective for r in alike if r.objective is not None], self.sign))
+            said.append(self._left_out() or self._what_of(run))
         if failures:
             more = f" ({len(failures)} starts failed)" if len(failures) > 1 else ""
             said.append(f"{failures[0][:1].upper()}{failures[0][1:]}{more}.")
         self.message = " ".join(s for s in said if s)
         self._detail()
+
+    def _left_out(self) -> str:
+        """Leave out an incumbent that is none by the model's own measure, as where a penalty is not exact yet."""
+        self._load()
+        error = told_violation(self.model)
+        if error <= HOPELESS:
+            return ""
+        self._holder = None
+        self.set_aside()
+        return f"Its best point misses the model's rows by {error:.1e} and is left out."
+
+    def _what_of(self, run: BlockStart) -> str:
+        """Say what is known of the incumbent's start."""
+        why = self._only_partial(run) if run.settled else ""
+        how = "Ended by the rule of its algorithm" if run.ruled else "A partial optimum, which no block improves alone"
+        alike = [r.objective for r in self._runs if r.penalty == run.penalty and r.settled]
+        found = spread([objective for objective in alike if objective is not None], self.sign)
+        return " ".join(s for s in (f"{how}: {why}." if why else "", found) if s)
 
     def _detail(self) -> None:
         """Fill the result's details."""

@@ -168,12 +168,25 @@ def test_fsb_with_rows_goes_on_from_a_given_mu_until_it_is_complementary(data):
     assert max(abs(model.w[j].value) for j in data.features if j not in result.selected) <= 1e-6
 
 
-def test_a_point_of_fsb_that_is_not_complementary_is_not_called_feasible(data):
+def test_a_point_of_fsb_that_is_not_complementary_is_left_out(data):
     model = fs.concave.fsb(data, penalty=PENALTY, sigma=True)
     model.structure.penalty.values = [0.001, 0.002]  # too small for any complementarity
     model.few = pyo.Constraint(expr=sum(model.sigma.values()) <= 0)
     result = fs.solve(model, "alternating")
-    assert result.status is SolutionStatus.NO_SOLUTION or result.details["violation"] > 1e-3
+    assert "is left out" in result.message
+    assert result.status is SolutionStatus.FEASIBLE  # w = 0, which is
+    assert violation(model) <= 1e-9
+    assert not any(model.w[j].value for j in data.features)
+
+
+@pytest.mark.parametrize("sweeps", [2, 30])
+def test_fsb_with_rows_that_is_cut_off_before_its_mu_is_exact_has_a_point(sweeps):
+    """What it has by then has weights of features that are not selected: w = 0 satisfies all rows here."""
+    bupa = fs.load_dataset("bupa").scaled("standard")
+    found = fs.select(bupa, "fsb", penalty=PENALTY, excludes=[("mcv", "sgpt")], iteration_limit=sweeps)
+    assert (found.status, found.selected) == (SolutionStatus.FEASIBLE, ())
+    assert "the penalty is not exact" in found.message
+    assert "is left out" in found.message
 
 
 @pytest.mark.parametrize("name", ["fsv", "fss", "fsb"])
