@@ -8,6 +8,7 @@ from kernel_tasks import (
     NDCC,
     NDCC_MORE,
     NDCC_RUNS,
+    PAPER_FOUR,
     PROTOCOL,
     RANKERS,
     SETS,
@@ -36,7 +37,8 @@ def tasks_of(part, full, sets=SETS, entries=()):
     """Return the tasks of a part; ``entries``: of the log, from which the rankings take the chosen weights."""
     folds = 10 if full else 3
     if part == "ndcc":
-        runs = [(split, group) for group in (NDCC_RUNS, NDCC_MORE) for split in range(SPLITS)]
+        beside = [run for run in NDCC_RUNS if run not in PAPER_FOUR]
+        runs = [(split, group) for group in (PAPER_FOUR, beside, NDCC_MORE) for split in range(SPLITS)]
         return [t for split, group in runs for t in grid_tasks(NDCC, split, group, 0, full)]
     divisions = [(name, split) for split in range(SPLITS) for name in sets if name != "Madelon" or split == 0]
     if part == "uci":
