@@ -4,9 +4,11 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pyomo.environ as pyo
 import pytest
 from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
@@ -479,6 +481,31 @@ def test_ctrl_c_gives_back_ipopts_point(cyipopt):
     assert (answer.stop_reason, answer.has_point) == (StopReason.INTERRUPTED, True)
     assert signal.getsignal(signal.SIGINT) is before
     assert runner.solver.config.intermediate_callback is press  # the user's own is heard, and stays
+
+
+def market_split(rows=5, columns=40):
+    """Hard for branch and bound: the least sum of what equations between binaries miss."""
+    m, rng = pyo.ConcreteModel(), np.random.default_rng(0)
+    a = rng.integers(0, 100, (rows, columns))
+    m.x, m.over, m.under = pyo.Var(range(columns), domain=pyo.Binary), pyo.Var(range(rows)), pyo.Var(range(rows))
+    for part in (m.over, m.under):
+        part.setlb(0)
+    m.split = pyo.Constraint(
+        range(rows),
+        rule=lambda m, i: sum(a[i, j] * m.x[j] for j in range(columns)) + m.over[i] - m.under[i] == a[i].sum() // 2,
+    )
+    m.cost = pyo.Objective(expr=sum(m.over.values()) + sum(m.under.values()))
+    return m
+
+
+def test_ctrl_c_in_a_tree_of_highs_says_nothing_but_the_result(caplog):
+    pressing = threading.Timer(1.0, signal.raise_signal, (signal.SIGINT,))
+    pressing.start()
+    result = solvers.solve(market_split(), "highs", time_limit=60)
+    pressing.join()
+    assert result.stop_reason is StopReason.INTERRUPTED
+    assert result.has_solution
+    assert not caplog.records
 
 
 def test_an_option_of_the_drivers_is_named_as_such(textbook):
