@@ -2,7 +2,7 @@
 
 import collections
 
-from kernel_tasks import AO_PROTOCOL, MARGIN, PROTOCOL, SIMPLE, SVM, SVM_TRUE, rows
+from kernel_tasks import SVM, SVM_TRUE, protocol, rows
 
 GRIDS = ("coarse", "paper")
 
@@ -11,8 +11,7 @@ def by_run(entries):
     """Return the rows of the grids in force, by data, split, method, way and folds, and in each by (C, mus)."""
     found = collections.defaultdict(dict)
     for e in entries:
-        protocol = AO_PROTOCOL if e["method"] in (SIMPLE, MARGIN) else PROTOCOL
-        if e["part"] == "grid" and e["protocol"] == protocol:
+        if e["part"] == "grid" and e["protocol"] == protocol(e["method"], e["way"]):
             run = e["data"], e["split"], e["method"], e["way"], e["folds"]
             found[run][e["C"], tuple(e["mus"])] = e
     return found

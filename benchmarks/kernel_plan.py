@@ -2,9 +2,7 @@
 
 import kernel_choice
 from kernel_tasks import (
-    AO_PROTOCOL,
     FILTERS,
-    MARGIN,
     NDCC,
     NDCC_MORE,
     NDCC_RUNS,
@@ -12,10 +10,10 @@ from kernel_tasks import (
     PROTOCOL,
     RANKERS,
     SETS,
-    SIMPLE,
     SPLITS,
     TRUST,
     UCI_RUNS,
+    protocol,
     rows,
 )
 
@@ -27,8 +25,8 @@ def grid_tasks(data, split, runs, folds, full):
     tasks = []
     for which in range(2 if full else 1):
         for method, way in runs:
-            protocol = AO_PROTOCOL if method in (SIMPLE, MARGIN) else PROTOCOL
-            what = {"protocol": protocol, "part": "grid", "data": data, "split": split, "method": method, "way": way}
+            what = {"protocol": protocol(method, way), "part": "grid", "data": data, "split": split}
+            what |= {"method": method, "way": way}
             tasks += [what | {"C": c, "mus": list(mus), "folds": folds} for c, mus in rows(method)[which]]
     return tasks
 

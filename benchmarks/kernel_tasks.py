@@ -18,6 +18,7 @@ from fsmodels import kernel, rankings, synthetic
 
 PROTOCOL = 1
 AO_PROTOCOL = 2  # of the methods that alternate by descending: their sweeps are accelerated
+TRUST_PROTOCOL = 3  # of the trust region: its variables are scaled, where steps were projected
 EPS = 0.5
 SVM_LIMIT = 10**6  # iterations of libsvm for the SVM on all or chosen features
 INNER_LIMIT = 1000  # iterations of a method within a step, as the driver has it
@@ -47,6 +48,13 @@ NDCC_MORE = [(SIMPLE, TRUST), (MARGIN, TRUST), (GMKL, QUASI), (SIMPLE, QUASI), (
 UCI_RUNS = [*PAPER_FOUR, (FULL, QUASI), (EFS, QUASI)]
 FILTERS = ["Kernel RFE", "Mutual information", "Relief"]
 RANKERS = [GMKL, FULL, EFS]
+
+
+def protocol(method, way):
+    """Return the number of the protocol in force."""
+    if way == TRUST and method != GMKL:
+        return TRUST_PROTOCOL
+    return AO_PROTOCOL if method in (SIMPLE, MARGIN) else PROTOCOL
 
 
 # ---- grids, in powers of 2

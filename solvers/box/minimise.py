@@ -3,7 +3,7 @@ r"""A smooth function over a box, given by value, gradient and Hessian products,
     min { f(x) : l <= x <= u }
 
 ``l-bfgs-b``            scipy's projected quasi-Newton method (Byrd, Lu, Nocedal, Zhu 1995); exact zeros, no Hessian.
-``trust-newton``        a projected trust-region Newton method, second order (``newton``).
+``trust-newton``        an interior trust-region Newton method, second order (``newton``; Coleman, Li 1996).
 ``projected-gradient``  steps along the projected negative gradient with Armijo's rule (Bertsekas 1976).
 ``spectral-gradient``   the same along spectral steps (Birgin, Martinez, Raydan 2000), one unit long at most.
 ``pounce``, ``cyipopt`` interior points with exact derivatives; what ends near a bound is put on it if f agrees.

@@ -1,113 +1,141 @@
-r"""A projected trust-region Newton method over a box, second order.
+r"""A trust-region Newton method within a box, second order: near a bound steps are short, and no variable is bound.
 
-After Coleman and Li 1996, with the projected search of Lin and More 1999 in place of their scaling, so that
-variables reach their bounds:
+After Coleman and Li 1996, "An interior trust region approach for nonlinear minimization subject to bounds". With room_i
+the distance to the bound that the negative gradient leads to, 1 where there is none, and s = r q, r = room^(1/2),
+
+    psi(q) = (r g)'q + q'(R H R + C) q / 2,    C_i = |g_i| where there is a bound, else 0
+
+is the quadratic model in scaled variables: a variable whose slope holds it at its bound goes there as fast as in
+Newton's method, without being bound before the others have settled.
 
     0. The radius is one unit.
-    1. Variables at a bound, or nearly, whose slope holds them there are bound: they go to it. The others are free.
-    2. Residual small: stop, unless the Hessian of the free ones has a negative eigenvalue (Lanczos from a seeded
-       vector); then its eigenvector, downhill, is the step.
-       Otherwise: the global minimum of the quadratic model of the free ones within the radius (``ball``).
-    3. Halve the step until its projection lowers the quadratic model.
-    4. Compare the decrease with the model's: accept, and shrink or widen the radius. Go to 1.
+    1. Residual small: stop, unless R H R + C has a negative eigenvalue (Lanczos from a seeded vector); then its
+       eigenvector, downhill, is the step. Otherwise: the global minimum of psi within the radius (``ball``).
+    2. Where that leaves the box: most of the way to the first bound; the same of the scaled gradient's step, if psi is
+       lower there.
+    3. Compare the decrease, curvature C included, with psi: accept, and shrink or widen the radius. Go to 1.
+    4. Variables that have all but reached a bound are put on it, where f agrees.
+
+Steps that project onto the box bind too early where a bound cannot be left again: in (7) of ``fsmodels.models.kernel``
+a weight of 0 has a slope of mu > 0, whatever the others are. Projected, FULL-FS from z = 1 on Sonar at C = 2, mu = 1
+ended at 46.0, scaled at 33.9; of 27 such points (two sets NDCC, Sonar; FULL-FS, AO-EFS) 25 end lower, after 45% of the
+iterations and 79% of the CPU time in all.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from solvers.box.ball import ball_step
 from solvers.box.problem import FloatArray, Scaled
 
 ENOUGH = 1e-4  # of the promised decrease: less is no success
-NEAR = 1e-3  # units: a variable so near to a bound that holds it goes there
+FAR = 0.95  # of the way to a bound, at least; all of it as steps become short
+NEAR = 1e-3  # units: a variable so near to a bound that holds it is put there in the end
 NEGATIVE = 1e-6  # relative to max(1, |f|), for one unit: curvature that counts as negative
 DENSE = 20  # variables up to which all eigenvalues are computed
+LEAST = 1e-300  # for what would be divided by 0
+
+
+@dataclass
+class _Model:
+    """The quadratic model at a point, in scaled variables."""
+
+    p: Scaled
+    y: FloatArray
+    g: FloatArray
+
+    def __post_init__(self) -> None:
+        p, y, g = self.p, self.y, self.g
+        low, up = (g >= 0) & np.isfinite(p.lower), (g < 0) & np.isfinite(p.upper)
+        self.root = np.sqrt(np.where(low, y - p.lower, np.where(up, p.upper - y, 1.0)))
+        self.curvature = np.where(low | up, np.abs(g), 0.0)
+        self.slope = self.root * g
+
+    def times(self, q: FloatArray) -> FloatArray:
+        """Return (R H R + C) q."""
+        return np.asarray(self.root * self.p.product(self.y, self.root * q) + self.curvature * q)
+
+    def value(self, q: FloatArray) -> float:
+        """Return psi."""
+        return float(self.slope @ q + 0.5 * (q @ self.times(q)))
+
+    def within(self, q: FloatArray) -> FloatArray:
+        """Return q, or as much of it as leaves the step inside the box."""
+        s = self.root * q
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(s < 0, (self.p.lower - self.y) / s, np.where(s > 0, (self.p.upper - self.y) / s, np.inf))
+        most = float(room.min(initial=np.inf))
+        return q if most > 1.0 else q * most * max(FAR, 1.0 - float(np.linalg.norm(s)))
+
+    def downhill(self, radius: float) -> FloatArray:
+        """Return the minimum of psi along the scaled gradient, within the radius."""
+        size = float(np.linalg.norm(self.slope))
+        along = self.slope / max(size, LEAST)
+        bent = float(along @ self.times(along))
+        return -along * (min(radius, size / bent) if bent > 0 else radius)
 
 
 def trust_newton(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[FloatArray, str]:
     """Run the algorithm box; the numbers are its steps."""
     p.require_products("trust-newton", y)
-    radius = 1.0  # 0
+    radius, why = 1.0, "the trust region has vanished"  # 0
     while radius > 1e-12:
-        left = p.residual(y, f, g)
-        near = min(NEAR, left)
-        low, high = (g > 0) & (y - p.lower <= near), (g < 0) & (p.upper - y <= near)  # 1
-        free = ~(low | high)
-        s = np.where(low, p.lower - y, np.where(high, p.upper - y, 0.0))
-        if left <= p.tolerance:  # 2
-            down = _negative(p, y, f, free)
+        model = _Model(p, y, g)
+        size = float(np.linalg.norm(model.slope))
+        if p.residual(y, f, g) <= p.tolerance:  # 1
+            down = _negative(model, f, p.seed)
             if down is None:
-                return y, ""
-            s = s + radius * (down if g @ down <= 0 else -down)
+                why = ""
+                break
+            q = radius * (down if model.slope @ down <= 0 else -down)
         else:
-            s[free] = _ball(p, y, g, free, radius)
-        step, promised = _lowering(p, y, g, s, radius)  # 3
+            q = ball_step(model.times, model.slope, radius, min(0.1, math.sqrt(size)) * size)
+        q = min((model.within(q), model.within(model.downhill(radius))), key=model.value)  # 2
+        promised = model.value(q)
         if promised >= 0:
-            return y, "no step lowers the quadratic model"
-        value, slope = p.value(y + step)  # 4
-        ratio, size = (value - f) / promised, float(np.linalg.norm(step))
+            why = "no step lowers the quadratic model"
+            break
+        step = model.root * q
+        value, slope = p.value(y + step)  # 3
+        ratio = (value - f + 0.5 * float(model.curvature @ q**2)) / promised
+        length = float(np.linalg.norm(q))
         if ratio < 0.25:
-            radius = min(radius, size) / 4
-        elif ratio > 0.75 and size >= 0.8 * radius:
+            radius = min(radius, length) / 4
+        elif ratio > 0.75 and length >= 0.8 * radius:
             radius *= 2
         if ratio > ENOUGH:
             y, f, g = p.inside(y + step), value, slope
         if p.stops(y, f):
-            return y, p.why()
-    return y, "the trust region has vanished"
+            why = p.why()
+            break
+    return _settled(p, y, f, g), why
 
 
-def _ball(p: Scaled, y: FloatArray, g: FloatArray, free: NDArray[np.bool_], radius: float) -> FloatArray:
-    """Minimise the quadratic model over the free variables within the radius."""
-    full, size = np.zeros_like(y), float(np.linalg.norm(g[free]))
-
-    def times(v: FloatArray) -> FloatArray:
-        full[free] = v
-        return p.product(y, full)[free]
-
-    return ball_step(times, g[free], radius, min(0.1, math.sqrt(size)) * size)
+def _settled(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> FloatArray:
+    """Put variables on the bounds that hold them and that they have all but reached, where that is no worse."""
+    near = np.where((g > 0) & (y - p.lower <= NEAR), p.lower, np.where((g < 0) & (p.upper - y <= NEAR), p.upper, y))
+    value, slope = p.value(near)
+    return near if value <= f and p.residual(near, value, slope) <= max(p.tolerance, p.residual(y, f, g)) else y
 
 
-def _lowering(p: Scaled, y: FloatArray, g: FloatArray, s: FloatArray, radius: float) -> tuple[FloatArray, float]:
-    """Return a projected step and what the model promises of it: the step given, halved, or the gradient's."""
-    slope = float(np.linalg.norm(p.inside(y - g) - y))
-    for direction in (s, -g * (radius / max(slope, 1e-300))):
-        for _ in range(20):
-            step = p.inside(y + direction) - y
-            promised = float(g @ step + 0.5 * step @ p.product(y, step))
-            if promised < 0:
-                return step, promised
-            direction = direction / 2
-    return np.zeros_like(y), 0.0
-
-
-def _negative(p: Scaled, y: FloatArray, f: float, free: NDArray[np.bool_]) -> FloatArray | None:
-    """Return a unit vector of the free variables along which f curves down, or None."""
-    n, full = int(free.sum()), np.zeros_like(y)
+def _negative(model: _Model, f: float, seed: int) -> FloatArray | None:
+    """Return a unit vector of scaled variables along which psi curves down, or None."""
+    n = len(model.slope)
     if n == 0:
         return None
-
-    def times(v: FloatArray) -> FloatArray:
-        full[free] = np.ravel(v)
-        return p.product(y, full)[free]
-
     if n <= DENSE:
-        matrix = np.column_stack([times(e) for e in np.eye(n)])
+        matrix = np.column_stack([model.times(e) for e in np.eye(n)])
         values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     else:
-        start = np.random.default_rng(p.seed).normal(size=n)
-        operator = LinearOperator((n, n), matvec=times, dtype=float)
+        start = np.random.default_rng(seed).normal(size=n)
+        operator = LinearOperator((n, n), matvec=lambda v: model.times(np.ravel(v)), dtype=float)
         try:
             values, vectors = eigsh(operator, k=1, which="SA", v0=start, tol=1e-2, maxiter=50)
         except (ArithmeticError, RuntimeError):  # no convergence: none that stands out
             return None
-    if values[0] >= -NEGATIVE * max(1.0, abs(f)):
-        return None
-    down = np.zeros_like(y)
-    down[free] = vectors[:, 0]
-    return down
+    return None if values[0] >= -NEGATIVE * max(1.0, abs(f)) else np.asarray(vectors[:, 0])

@@ -6,11 +6,12 @@ import kernel_choice
 import kernel_records
 import pytest
 from kernel_plan import KEYS, grid_tasks, tasks_of
-from kernel_tasks import EFS, FULL, NDCC, QUASI, SVM, TRUST, one_task, rows
+from kernel_tasks import EFS, FULL, NDCC, QUASI, SVM, TRUST, one_task, protocol, rows
 
 
 def spec(**more):
-    return {"protocol": 1, "part": "grid", "data": NDCC, "split": 0, "method": EFS, "way": TRUST, "folds": 0} | more
+    task = {"part": "grid", "data": NDCC, "split": 0, "method": EFS, "way": TRUST, "folds": 0} | more
+    return {"protocol": protocol(task["method"], task["way"])} | task
 
 
 @pytest.mark.parametrize("more", [{}, {"method": FULL, "way": QUASI}, {"method": SVM, "way": ""}])

@@ -68,10 +68,11 @@ Source
     GMKL.
 Deviations
     Omega in section 3 lacks the second index of its double sum. Start and first step as above. The methods over a box
-    are L-BFGS-B by default, and for the paper's trust region (Coleman, Li 1996) "trust-newton": (9) is solved globally,
-    by Lanczos vectors (``solvers.box.ball``), and steps are projected where the paper scales, so that weights reach
-    0. Algorithm 3 stops at an unchanged set of weights; its printed rule, no weight changes, is ``stop="weights"``. z
-    in the RBF kernel enters as z^2, so that the polynomial and linear kernels take z^2 x x' as well.
+    are L-BFGS-B by default, and the paper's trust region (Coleman, Li 1996) as "trust-newton": variables are scaled by
+    their distance to 0 (``solvers.box.newton``), and (9) is solved globally, by Lanczos vectors (``solvers.box.ball``)
+    where the paper takes eigenvalues. Algorithm 3 stops at an unchanged set of weights; its printed rule, no weight
+    changes, is ``stop="weights"``. z in the RBF kernel enters as z^2, so that the polynomial and linear kernels take
+    z^2 x x' as well.
 Class
     NLP, nonconvex, in z; a convex QP in (u, b) for fixed z.
 Certificate

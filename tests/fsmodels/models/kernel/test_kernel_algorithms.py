@@ -85,6 +85,16 @@ def test_the_methods_agree_on_full_fs(chess):
         assert result.objective <= best * 1.1, method  # local minima may differ
 
 
+def test_the_trust_region_binds_no_weight_before_the_others_have_settled():
+    """A weight of 0 has slope mu and never leaves: steps projected onto z >= 0 ended at 40.9 here."""
+    sonar = fs.load_dataset("sonar").scaled("standard").take(range(0, 208, 2))
+    model = kernel.full_fs(sonar, C=2.0, penalty=1.0, start="ones")
+    result = fs.solve(model, method="trust-newton")
+    assert result.status is SolutionStatus.STATIONARY
+    assert result.objective < 30
+    assert (weights(model) >= 0).all()
+
+
 def test_the_primal_svm_step_is_libsvms(chess):
     objectives = [
         fs.solve(kernel.ao_margin(chess, C=1.0, penalty=0.5, svm=by), iteration_limit=3).iterations["Objective"]
