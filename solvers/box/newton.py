@@ -9,12 +9,12 @@ is the quadratic model in scaled variables: a variable whose slope holds it at i
 Newton's method, without being bound before the others have settled.
 
     0. The radius is one unit.
-    1. Residual small: stop, unless R H R + C has a negative eigenvalue (Lanczos from a seeded vector); then its
-       eigenvector, downhill, is the step. Otherwise: the global minimum of psi within the radius (``ball``).
-    2. Where that leaves the box: most of the way to the first bound; the same of the scaled gradient's step, if psi is
-       lower there.
+    1. Residual small: stop, unless R H R + C has a negative eigenvalue (Lanczos from a seeded vector); then try its
+       eigenvector, both ways. Otherwise: the global minimum of psi within the radius (``ball``), and the least psi
+       along the scaled gradient.
+    2. Of a step that leaves the box take most of the way to the first bound; of two the one with the lower psi.
     3. Compare the decrease, curvature C included, with psi: accept, and shrink or widen the radius. Go to 1.
-    4. Variables that have all but reached a bound are put on it, where f agrees.
+    4. Variables near a bound that holds them are put on it, where f agrees; in every step those that are all but there.
 
 Steps that project onto the box bind too early where a bound cannot be left again: in (7) of ``fsmodels.models.kernel``
 a weight of 0 has a slope of mu > 0, whatever the others are. Projected, FULL-FS from z = 1 on Sonar at C = 2, mu = 1
@@ -35,7 +35,7 @@ from solvers.box.problem import FloatArray, Scaled
 
 ENOUGH = 1e-4  # of the promised decrease: less is no success
 FAR = 0.95  # of the way to a bound, at least; all of it as steps become short
-NEAR = 1e-3  # units: a variable so near to a bound that holds it is put there in the end
+HELD, NEAR = 1e-6, 1e-3  # units: a variable so near to a bound that holds it is put there at once, and in the end
 NEGATIVE = 1e-6  # relative to max(1, |f|), for one unit: curvature that counts as negative
 DENSE = 20  # variables up to which all eigenvalues are computed
 LEAST = 1e-300  # for what would be divided by 0
@@ -51,7 +51,7 @@ class _Model:
 
     def __post_init__(self) -> None:
         p, y, g = self.p, self.y, self.g
-        low, up = (g >= 0) & np.isfinite(p.lower), (g < 0) & np.isfinite(p.upper)
+        low, up = (g > 0) & np.isfinite(p.lower), (g < 0) & np.isfinite(p.upper)
         self.root = np.sqrt(np.where(low, y - p.lower, np.where(up, p.upper - y, 1.0)))
         self.curvature = np.where(low | up, np.abs(g), 0.0)
         self.slope = self.root * g
@@ -65,10 +65,12 @@ class _Model:
         return float(self.slope @ q + 0.5 * (q @ self.times(q)))
 
     def within(self, q: FloatArray) -> FloatArray:
-        """Return q, or as much of it as leaves the step inside the box."""
+        """Return q, or as much of it as leaves the step inside the box; nothing leads out from a bound."""
+        p, y = self.p, self.y
+        q = np.where(((q < 0) & (y <= p.lower)) | ((q > 0) & (y >= p.upper)), 0.0, q)
         s = self.root * q
         with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(s < 0, (self.p.lower - self.y) / s, np.where(s > 0, (self.p.upper - self.y) / s, np.inf))
+            room = np.where(s < 0, (p.lower - y) / s, np.where(s > 0, (p.upper - y) / s, np.inf))
         most = float(room.min(initial=np.inf))
         return q if most > 1.0 else q * most * max(FAR, 1.0 - float(np.linalg.norm(s)))
 
@@ -92,16 +94,16 @@ def trust_newton(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[Flo
             if down is None:
                 why = ""
                 break
-            q = radius * (down if model.slope @ down <= 0 else -down)
+            steps = [radius * down, -radius * down]
         else:
-            q = ball_step(model.times, model.slope, radius, min(0.1, math.sqrt(size)) * size)
-        q = min((model.within(q), model.within(model.downhill(radius))), key=model.value)  # 2
-        promised = model.value(q)
+            best = ball_step(model.times, model.slope, radius, min(0.1, math.sqrt(size)) * size)
+            steps = [best, model.downhill(radius)]
+        promised, q = min(((model.value(q), q) for q in map(model.within, steps)), key=lambda pair: pair[0])  # 2
         if promised >= 0:
             why = "no step lowers the quadratic model"
             break
-        step = model.root * q
-        value, slope = p.value(y + step)  # 3
+        trial = _put_on_bounds(p, y + model.root * q, g, HELD)
+        value, slope = p.value(trial)  # 3
         ratio = (value - f + 0.5 * float(model.curvature @ q**2)) / promised
         length = float(np.linalg.norm(q))
         if ratio < 0.25:
@@ -109,7 +111,7 @@ def trust_newton(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[Flo
         elif ratio > 0.75 and length >= 0.8 * radius:
             radius *= 2
         if ratio > ENOUGH:
-            y, f, g = p.inside(y + step), value, slope
+            y, f, g = trial, value, slope
         if p.stops(y, f):
             why = p.why()
             break
@@ -118,9 +120,15 @@ def trust_newton(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[Flo
 
 def _settled(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> FloatArray:
     """Put variables on the bounds that hold them and that they have all but reached, where that is no worse."""
-    near = np.where((g > 0) & (y - p.lower <= NEAR), p.lower, np.where((g < 0) & (p.upper - y <= NEAR), p.upper, y))
+    near = _put_on_bounds(p, y, g, NEAR)
     value, slope = p.value(near)
     return near if value <= f and p.residual(near, value, slope) <= max(p.tolerance, p.residual(y, f, g)) else y
+
+
+def _put_on_bounds(p: Scaled, y: FloatArray, g: FloatArray, near: float) -> FloatArray:
+    """Put variables that are so near to the bounds that hold them there, and all others into the box."""
+    low, up = (g > 0) & (y - p.lower <= near), (g < 0) & (p.upper - y <= near)
+    return p.inside(np.where(low, p.lower, np.where(up, p.upper, y)))
 
 
 def _negative(model: _Model, f: float, seed: int) -> FloatArray | None:

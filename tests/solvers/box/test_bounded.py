@@ -88,6 +88,14 @@ def test_second_order_leaves_a_saddle_that_first_order_calls_stationary(n):
     assert abs(second.point[-1]) == 1.0
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("n", [1, 30])
+def test_a_start_on_the_bounds_that_no_slope_holds_there_goes_inside(n, seed):
+    H = np.diag(np.r_[-1.0, np.ones(n - 1)])
+    found = minimise(Quadratic(H, np.zeros(n)), np.zeros(n), np.zeros(n), np.ones(n), method="trust-newton", seed=seed)
+    assert (found.point[0], found.value) == (1.0, -0.5)
+
+
 def test_negative_curvature_held_by_a_bound_is_no_way_out():
     found = minimise(Quadratic(-np.eye(1), [-1.0]), np.zeros(1), np.zeros(1), np.ones(1), method="trust-newton")
     assert (found.point[0], found.converged) == (0.0, True)  # the slope is 1 there
