@@ -75,8 +75,8 @@ TOLD = [
     "standardised on what trains. Mutual information is by nearest neighbours, not bins.",
     "**Limits.** 100 sweeps (AO-EFS 30), 1000 iterations within a step, none in seconds: {limits}. From the 20th a "
     "sweep of AO simple and AO margin begins where the last ones lead to, if Omega is no higher there. Fits at the "
-    "limit without and with it, NDCC set 0, C = 1, 16 and mu = 1/16, 1/4, 1: by the trust region 10 and 1 of 12, by "
-    "L-BFGS-B 10 and 6 of 12; Sonar, four points: by the trust region 4 and 0 of 8, by L-BFGS-B 6 and 1 of 8.",
+    "limit, NDCC set 0, C = 1, 16 and mu = 1/16, 1/4, 1: by the trust region 2 of 12, by L-BFGS-B 6 (without it 10); "
+    "Sonar, four points: by the trust region 0 of 8, by L-BFGS-B 1 (without it 6).",
 ]
 FIGURES = {NDCC: 5, "Sonar": 7, "Ion": 8, "S.A. Heart": 9, "Musk": 10, "Wdbc": 11, "Aust. Credit": 12}
 FIGURES |= {"German Credit": 13, "Madelon": 14, DIGITS: "for 6"}
