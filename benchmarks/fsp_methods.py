@@ -130,13 +130,13 @@ def one_norm(train, validation, M, seed):
 
 
 def fsv(train, validation, M, seed):
-    """FSV on standardised features."""
+    """FSV on standardised features; its weights are returned in the units of ``train``, as all methods' are."""
     scaled = train.scaled("standard")
     for penalty in LAMBDAS:
         found = fs.select(scaled, "fsv", penalty=penalty, seed=seed, starts=1, linear_start=False)
         classifier = found.refit or found  # without a feature there is no refit
         w = np.array([classifier.weights_original.get(name, 0.0) for name in scaled.features])
-        yield penalty, w, classifier.bias_original, {}
+        yield penalty, w / train.scale.factor, classifier.bias_original + float(w @ train.scale.shift), {}
 
 
 def information_gain(train, validation, M, seed):

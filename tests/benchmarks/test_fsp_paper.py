@@ -59,6 +59,16 @@ def test_elimination_by_the_oracle_is_that_of_scikit_learn(drawn):
         assert {name for name, x in zip(drawn.train.features, w, strict=True) if x} == set(known.selected)
 
 
+def test_fsv_has_its_weights_in_the_units_of_the_training_part(drawn):
+    """Data sets one and two come as they are, UCI sets standardised: FSV standardises both, and its scores are one."""
+    raw = fs.Dataset.from_arrays(5.0 + 3.0 * drawn.train.X, drawn.train.y)
+    scores = [
+        [part.X @ w + b for _, w, b, _ in fsp_methods.fsv(part, part, 4, 0)] for part in (raw, raw.scaled("standard"))
+    ]
+    np.testing.assert_allclose(scores[1], scores[0], rtol=1e-6, atol=1e-9)
+    assert np.ptp(scores[0][0]) > 1
+
+
 @pytest.mark.parametrize(("C", "rounds"), [(0.05, 20), (1.0, 20), (1000.0, 20), (1.0, 2)])
 def test_each_svm_of_an_elimination_is_the_optimum_whichever_way_it_comes(C, rounds, monkeypatch):
     """Classes that overlap go from multiplier to multiplier; hard margins, and what takes long, back to the oracle."""
