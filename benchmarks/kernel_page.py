@@ -115,9 +115,8 @@ def counted(page, book):
         page.part(name, here, len(tasks), COMMAND)
 
     ndcc = kernel_plan.tasks_of("ndcc", True)
-    printed = [t for t in ndcc if (t["method"], t["way"]) in PAPER_FOUR]
-    part("table 1", printed)
-    part("beside table 1", [t for t in ndcc if t not in printed])
+    part("table 1", [t for t in ndcc if (t["method"], t["way"]) in PAPER_FOUR])
+    part("beside table 1", [t for t in ndcc if (t["method"], t["way"]) not in PAPER_FOUR])
     part("table 3", kernel_plan.tasks_of("uci", True, list(FILES)))
     part("stand-in for table 2", kernel_plan.tasks_of("uci", True, [DIGITS]))
     curves = {(r["data"], r["split"], r["method"]) for r in page.records["curves"] if r["grid"] == "paper"}

@@ -12,10 +12,7 @@ points, and the linear programs inside a tree, are asked by callback.
 from __future__ import annotations
 
 import io
-import logging
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import highspy
@@ -50,21 +47,6 @@ def run(highs: highspy.Highs, noticed: threading.Event | None = None) -> None:
     finally:
         for moment in moments:
             moment.unsubscribe(ask)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Pyomo from warning that it does not know what Ctrl-C makes of a run."""
-    logger = logging.getLogger(Highs.__module__)
-    logger.addFilter(_known)
-    try:
-        yield
-    finally:
-        logger.removeFilter(_known)
-
-
-def _known(record: logging.LogRecord) -> bool:
-    return "kInterrupt" not in record.getMessage()
 
 
 class QuietHighs(Highs):
@@ -111,5 +93,4 @@ class QuietHighs(Highs):
             config.timer.stop("optimize")
             if config.tee:
                 highs.cbLogging.unsubscribe(show)
-        with _quiet():
-            return self._postsolve(log)
+        return self._postsolve(log)

@@ -162,9 +162,15 @@ def _no_count_of_lines(record: logging.LogRecord) -> bool:
 
 def highs_silent() -> Any:
     """Make HiGHS without Pyomo's capture of the process's output."""
-    from solvers.interfaces.highs import QuietHighs
+    from solvers.interfaces.highs import Highs, QuietHighs
 
+    # Pyomo does not know what Ctrl-C makes of HiGHS's trees and interior points, and warns.
+    logging.getLogger(Highs.__module__).addFilter(_no_interrupt)
     return QuietHighs()
+
+
+def _no_interrupt(record: logging.LogRecord) -> bool:
+    return "kInterrupt" not in str(record.msg)
 
 
 def clarabel() -> Any:

@@ -144,7 +144,6 @@ def test_workers_find_what_a_script_caches(through, tmp_path):
     """A process of its own knows nothing of ``__main__``, whose functions are sent by their text, caches not at all."""
     script = (tmp_path / "counting").with_suffix(".py")
     script.write_text(f"""
-import subprocess
 import sys
 from functools import cache, partial
 
