@@ -6,9 +6,11 @@ Every kernel here is ``K_ij = kappa(D_ij)`` with ``D_ij = sum_k z_k^2 d_k(x_i, x
     polynomial  d_k = x_ik x_jk           kappa(t) = (offset + t)^degree
     linear      d_k = x_ik x_jk           kappa(t) = t
 
-so that ``dK_ij / dz_k = 2 z_k kappa'(D_ij) d_k(x_i, x_j)``, and gradients and Hessian products ask for sums ``S_k(W) =
-sum_ij W_ij d_k(x_i, x_j)`` only. With x_i the rows of A and x_j those of B, ``S_k(W)`` is ``A_k'W B_k`` for the linear
-kernel and ``2 A_k'W B_k - (W 1)'A_k^2 - (W'1)'B_k^2`` for RBF: one matrix product for all k, no n by n by d array.
+so that ``dK_ij / dz_k = 2 z_k kappa'(D_ij) d_k(x_i, x_j)``, and gradients and Hessians ask for three sums only:
+``S_k(W) = sum_ij W_ij d_k(x_i, x_j)``, for each i ``sum_j W_ij d_k(x_i, x_j)``, and the crossed ``sum_ij W_ij d_k(x_i,
+x_j) d_l(x_i, x_j)``. With x_i the rows of A and x_j those of B, ``S_k(W)`` is ``A_k'W B_k`` for the linear kernel and
+``2 A_k'W B_k - (W 1)'A_k^2 - (W'1)'B_k^2`` for RBF: one matrix product for all k, no n by n by d array; the others are
+alike.
 """
 
 from __future__ import annotations
@@ -41,6 +43,14 @@ class Kernel(Protocol):
 
     def sums(self, W: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return S(W) of shape (d,) for W of shape (rows of A, rows of B)."""
+        ...
+
+    def by_row(self, W: FloatArray, v: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return ``sum_j W_ij v_j d_k(a_i, b_j)``, of shape (rows of A, d)."""
+        ...
+
+    def crossed(self, W: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return ``sum_ij W_ij d_k(a_i, b_j) d_l(a_i, b_j)``, of shape (d, d)."""
         ...
 
     def entries(self, D: FloatArray) -> FloatArray:
@@ -82,6 +92,18 @@ class Rbf:
         mixed = np.einsum("ik,ik->k", A, W @ B)
         return np.asarray(2.0 * mixed - W.sum(axis=1) @ (A * A) - W.sum(axis=0) @ (B * B))
 
+    def by_row(self, W: FloatArray, v: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return ``-sum_j W_ij v_j (a_ik - b_jk)^2``."""
+        weighted = v[:, None] * B
+        return np.asarray(2.0 * A * (W @ weighted) - A * A * (W @ v)[:, None] - W @ (weighted * B))
+
+    def crossed(self, W: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return ``sum_ij W_ij (a_ik - b_jk)^2 (a_il - b_jl)^2``, multiplied out."""
+        AA, BB = A * A, B * B
+        far = AA.T @ (W @ BB) - 2.0 * (AA.T @ (A * (W @ B)) + BB.T @ (B * (W.T @ A)))
+        near = (AA * W.sum(axis=1)[:, None]).T @ AA + (BB * W.sum(axis=0)[:, None]).T @ BB
+        return np.asarray(near + far + far.T + 4.0 * _products_crossed(W, A, B))
+
     def entries(self, D: FloatArray) -> FloatArray:
         """Return exp(D); rounding may not make it larger than 1."""
         return np.exp(np.minimum(D, 0.0, out=D), out=D)
@@ -121,6 +143,14 @@ class Polynomial:
         """Return ``sum_ij W_ij a_ik b_jk``."""
         return np.asarray(np.einsum("ik,ik->k", A, W @ B))
 
+    def by_row(self, W: FloatArray, v: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return ``sum_j W_ij v_j a_ik b_jk``."""
+        return np.asarray(A * (W @ (v[:, None] * B)))
+
+    def crossed(self, W: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return ``sum_ij W_ij a_ik b_jk a_il b_jl``."""
+        return _products_crossed(W, A, B)
+
     def entries(self, D: FloatArray) -> FloatArray:
         """Return ``(offset + D)^degree``."""
         return np.asarray((self.offset + D) ** self.degree)
@@ -144,6 +174,16 @@ class Polynomial:
         return (self.offset + D) ** self.degree if self.degree > 1 else self.offset + D
 
 
+def _products_crossed(W: FloatArray, A: FloatArray, B: FloatArray) -> FloatArray:
+    """Return ``sum_ij W_ij a_ik b_jk a_il b_jl``: a matrix product for each k, no array of n times d^2."""
+    d = A.shape[1]
+    out = np.zeros((d, d))
+    for k in range(d):
+        whole = np.einsum("il,il->l", A[:, k, None] * A[:, k:], W @ (B[:, k, None] * B[:, k:]))
+        out[k, k:] = out[k:, k] = whole
+    return out
+
+
 def as_kernel(kernel: Any, degree: int = 2, offset: float = 1.0) -> Kernel:
     """Return a kernel by name, or a kernel object as it is.
 
@@ -152,7 +192,7 @@ def as_kernel(kernel: Any, degree: int = 2, offset: float = 1.0) -> Kernel:
     >>> as_kernel("polynomial", degree=3)
     Polynomial(degree=3, offset=1.0, shift_invariant=False)
     """
-    if not isinstance(kernel, str) and hasattr(kernel, "exponent") and hasattr(kernel, "sums"):
+    if not isinstance(kernel, str) and all(hasattr(kernel, name) for name in ("exponent", "sums", "by_row", "crossed")):
         return kernel
     choice("kernel", kernel, KERNELS)
     if kernel == "rbf":

@@ -26,6 +26,16 @@ Derivatives
         d\partial_{z_k} &= 2 dz_k S_k(a p^\top \circ \kappa')
             + 2 z_k S_k((da\, p^\top + a\, dp^\top) \circ \kappa' + a p^\top \circ \kappa'' \circ dD)
 
+    In dq = 2 z dz all this is linear, so that what is quadratic in n is computed once a point, not once a product:
+
+    .. math::
+        dK\, a &= F dq,\quad F_{jk} = \sum_i a_i \kappa'_{ij} d_k(x_i, x_j),\qquad
+        dK\, p = G dq,\quad G_{ik} = \sum_j \kappa'_{ij} p_j d_k(x_i, x_j) \\
+        d\partial_{z_k} &= 2 dz_k S_k(a p^\top \circ \kappa') + 2 z_k (G^\top da + F^\top dp + H dq)_k,\quad
+        H_{kl} = \sum_{ij} a_i p_j \kappa''_{ij} d_k(x_i, x_j) d_l(x_i, x_j)
+
+    H, of n^2 d^2 / 2 multiplications, is not formed for many features: then H dq is S(a p' o kappa'' o dD).
+
     A weight of 0 has slope mu > 0 and does not enter K: only the columns of other weights are ever multiplied.
 """
 
@@ -39,7 +49,7 @@ from numpy.typing import NDArray
 
 from fsmodels.models.kernel.kernels import FloatArray, Kernel
 
-Mask = NDArray[np.bool_]
+CROSSED = 80  # columns up to which the matrix that crosses them costs less than the products of a step, some 20
 
 
 def hinge(m: FloatArray, eps: float) -> FloatArray:
@@ -82,6 +92,20 @@ class _At:
     value: float
     gradient: FloatArray
     sums: FloatArray | None = None
+    bent: _Bent | None = None
+
+
+@dataclass
+class _Bent:
+    """What products by z need at a point; A and B are the columns of the rows and of all samples."""
+
+    A: FloatArray
+    B: FloatArray
+    F: FloatArray  # (n, columns)
+    G: FloatArray | None  # (n, columns), where u is free
+    W: FloatArray  # a p' o kappa'', (rows, n)
+    H: FloatArray | None  # (columns, columns), unless there are too many
+    out: FloatArray | None = None  # S(a p' o kappa') of the weights that are 0
 
 
 @dataclass
@@ -214,17 +238,11 @@ class Objective:
         (u, _, z, margin), (du, db, dz, dm_) = self.parts(here.x), self.parts(step)
         a, da, rho, y = self.y * u, self.y * du, self.rho, self.y
         rows, columns, K = here.rows, here.columns, here.K
-        moved = bool(dz.any())
-        B = self._columns(columns)
-        A = B if len(rows) == self.n else B[rows]
-        slopes = self.kernel.slopes(here.D, K)
-        spread = da[rows] @ K
-        df = spread + db
-        if moved:
-            dD = self.kernel.exponent(A, B, 2.0 * z[columns] * dz[columns])
-            dK = slopes * dD
-            bent = a[rows] @ dK
-            df = df + bent
+        dq = 2.0 * z[columns] * dz[columns]
+        known = self._bent(here, a) if self._z_free and len(rows) else None
+        df = da[rows] @ K + db
+        bent = known.F @ dq if known is not None else np.zeros(self.n)
+        df = df + bent
         dm = y * df / margin - here.m * dm_ / margin
         dg = self.C * y * hinge_curvature(here.m, self.eps) * dm / margin - here.g * dm_ / margin
         half = rho * da / (2 * margin**2) - rho * a * dm_ / margin**3
@@ -232,13 +250,19 @@ class Objective:
         out = np.zeros_like(step)
         if self._u_free:
             whole = K @ (dp + half)
-            if moved:
-                whole = whole + dK @ (here.p + rho * a / (2 * margin**2))
+            if known is not None and known.G is not None:
+                whole = whole + known.G @ dq + rho / (2 * margin**2) * bent
             out[: self.n] = y * whole
         out[self.n] = dg.sum()
-        if self._z_free and len(rows):
-            out[self.n + 1 : -1] = self._product_by_z(here, z, dz, a, da, dp, slopes, dD if moved else None)
-        change = 2 * float(da[rows] @ (here.f[rows] - here.x[self.n])) + (float(bent @ a) if moved else 0.0)
+        if known is not None:
+            assert here.sums is not None
+            by_z = out[self.n + 1 : -1]
+            by_q = dp @ known.F + self._crossed(here, known, dq)
+            if known.G is not None:
+                by_q += da @ known.G
+            by_z[columns] = 2.0 * z[columns] * by_q + 2.0 * dz[columns] * here.sums
+            self._enter(here, known, a, z, dz, by_z)
+        change = 2 * float(da[rows] @ (here.f[rows] - here.x[self.n])) + float(bent @ a)
         out[-1] = (
             -rho * change / margin**3
             + 3 * here.square * dm_ / margin**4
@@ -247,32 +271,35 @@ class Objective:
         )
         return out
 
-    def _product_by_z(
-        self,
-        here: _At,
-        z: FloatArray,
-        dz: FloatArray,
-        a: FloatArray,
-        da: FloatArray,
-        dp: FloatArray,
-        slopes: FloatArray,
-        dD: FloatArray | None,
-    ) -> FloatArray:
-        rows, columns, out = here.rows, here.columns, np.zeros(self.d)
-        B = self._columns(columns)
-        A = B if len(rows) == self.n else B[rows]
-        W = (a[rows, None] * dp + da[rows, None] * here.p) * slopes
-        if dD is not None:
-            W += a[rows, None] * here.p * self.kernel.curves(here.D, here.K) * dD
-        out[columns] = 2.0 * z[columns] * self.kernel.sums(W, A, B)
-        assert here.sums is not None
-        out[columns] += 2.0 * dz[columns] * here.sums
-        entering = np.flatnonzero((z == 0) & (dz != 0))
-        if len(entering):
-            side = np.ascontiguousarray(self.X[:, entering])
-            sums = self.kernel.sums(self._weights(here, a), side[rows], side)
-            out[entering] = 2.0 * dz[entering] * sums
-        return out
+    def _bent(self, here: _At, a: FloatArray) -> _Bent:
+        """Return F, G and what crosses at this point, computed by the first product there."""
+        if here.bent is None:
+            B = self._columns(here.columns)
+            A = B if len(here.rows) == self.n else B[here.rows]
+            slopes = self.kernel.slopes(here.D, here.K)
+            F = self.kernel.by_row(slopes.T, a[here.rows], B, A)
+            G = self.kernel.by_row(slopes, here.p, A, B) if self._u_free else None
+            W = self.kernel.curves(here.D, here.K) * here.p
+            W *= a[here.rows, None]
+            H = self.kernel.crossed(W, A, B) if len(here.columns) <= CROSSED else None
+            here.bent = _Bent(A, B, F, G, W, H)
+        return here.bent
+
+    def _crossed(self, here: _At, known: _Bent, dq: FloatArray) -> FloatArray:
+        """Return ``S(a p' o kappa'' o D(dq))``."""
+        if known.H is not None:
+            return np.asarray(known.H @ dq)
+        return self.kernel.sums(known.W * self.kernel.exponent(known.A, known.B, dq), known.A, known.B)
+
+    def _enter(self, here: _At, known: _Bent, a: FloatArray, z: FloatArray, dz: FloatArray, by_z: FloatArray) -> None:
+        """Put there what weights of 0 bring in, which are not among the columns."""
+        out = np.flatnonzero(z == 0)
+        if not dz[out].any():
+            return
+        if known.out is None:
+            side = np.ascontiguousarray(self.X[:, out])
+            known.out = self.kernel.sums(self._weights(here, a), side[here.rows], side)
+        by_z[out] = 2.0 * dz[out] * known.out
 
     def restricted(self, base: FloatArray, free: NDArray[np.intp], explicit: bool = False) -> Objective:
         """Return Phi of some coordinates, with the others at ``base``."""

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 import fsmodels as fs
 from fsmodels import kernel
+from fsmodels.models.kernel import objective as objective_module
 from fsmodels.models.kernel.kernels import Polynomial, Rbf, as_kernel
 from fsmodels.models.kernel.objective import Objective, hinge, hinge_curvature, hinge_slope, places
 from fsmodels.models.kernel.value_function import ValueFunction, libsvm, solved
@@ -238,6 +239,29 @@ def test_kernels_by_name_and_what_is_refused():
     ):
         with pytest.raises(fs.ParameterError, match=message):
             as_kernel(**bad)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_hessian_product_is_the_same_with_many_features_as_with_few(name, monkeypatch):
+    """From CROSSED columns on the matrix that crosses them is not formed."""
+    X, y, rng = sample(3, n=30, d=12)
+    x = np.concatenate([0.3 * rng.normal(size=30), [0.1], rng.uniform(0.0, 0.9, 12), [1.2]])
+    x[[2, 33, 40]] = 0.0  # a sample without a coefficient, two features without a weight
+    v = rng.normal(size=len(x))
+    few = Objective(KERNELS[name], X, y, 1.4, 0.2).product(x, v)
+    monkeypatch.setattr(objective_module, "CROSSED", 9)
+    assert Objective(KERNELS[name], X, y, 1.4, 0.2).product(x, v) == pytest.approx(few, rel=1e-9, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_sums_of_a_kernel_are_their_definitions(name):
+    rng = np.random.default_rng(5)
+    A, B, W, v = rng.normal(size=(4, 3)), rng.normal(size=(6, 3)), rng.normal(size=(4, 6)), rng.normal(size=6)
+    k = KERNELS[name]
+    terms = np.array([[[k.term(A[i, f], B[j, f]) for f in range(3)] for j in range(6)] for i in range(4)])
+    assert k.sums(W, A, B) == pytest.approx(np.einsum("ij,ijk->k", W, terms))
+    assert k.by_row(W, v, A, B) == pytest.approx(np.einsum("ij,j,ijk->ik", W, v, terms))
+    assert k.crossed(W, A, B) == pytest.approx(np.einsum("ij,ijk,ijl->kl", W, terms, terms))
 
 
 def test_the_objective_of_the_model_is_the_oracle():
