@@ -34,7 +34,8 @@ Derivatives
         d\partial_{z_k} &= 2 dz_k S_k(a p^\top \circ \kappa') + 2 z_k (G^\top da + F^\top dp + H dq)_k,\quad
         H_{kl} = \sum_{ij} a_i p_j \kappa''_{ij} d_k(x_i, x_j) d_l(x_i, x_j)
 
-    H, of n^2 d^2 / 2 multiplications, is not formed for many features: then H dq is S(a p' o kappa'' o dD).
+    H takes n^2 d^2 / 2 multiplications, a product without it some 2 n^2 d: H dq is S(a p' o kappa'' o dD) as well. So H
+    is formed once the products at a point have cost as much.
 
     A weight of 0 has slope mu > 0 and does not enter K: only the columns of other weights are ever multiplied.
 """
@@ -49,7 +50,7 @@ from numpy.typing import NDArray
 
 from fsmodels.models.kernel.kernels import FloatArray, Kernel
 
-CROSSED = 80  # columns up to which the matrix that crosses them costs less than the products of a step, some 20
+SHARE = 4  # the matrix that crosses the columns costs as much as a product for each four of them
 
 
 def hinge(m: FloatArray, eps: float) -> FloatArray:
@@ -104,7 +105,8 @@ class _Bent:
     F: FloatArray  # (n, columns)
     G: FloatArray | None  # (n, columns), where u is free
     W: FloatArray  # a p' o kappa'', (rows, n)
-    H: FloatArray | None  # (columns, columns), unless there are too many
+    H: FloatArray | None = None  # (columns, columns), once it is worth its price
+    products: int = 0
     out: FloatArray | None = None  # S(a p' o kappa') of the weights that are 0
 
 
@@ -257,7 +259,7 @@ class Objective:
         if known is not None:
             assert here.sums is not None
             by_z = out[self.n + 1 : -1]
-            by_q = dp @ known.F + self._crossed(here, known, dq)
+            by_q = dp @ known.F + self._crossed(known, dq)
             if known.G is not None:
                 by_q += da @ known.G
             by_z[columns] = 2.0 * z[columns] * by_q + 2.0 * dz[columns] * here.sums
@@ -281,15 +283,17 @@ class Objective:
             G = self.kernel.by_row(slopes, here.p, A, B) if self._u_free else None
             W = self.kernel.curves(here.D, here.K) * here.p
             W *= a[here.rows, None]
-            H = self.kernel.crossed(W, A, B) if len(here.columns) <= CROSSED else None
-            here.bent = _Bent(A, B, F, G, W, H)
+            here.bent = _Bent(A, B, F, G, W)
         return here.bent
 
-    def _crossed(self, here: _At, known: _Bent, dq: FloatArray) -> FloatArray:
-        """Return ``S(a p' o kappa'' o D(dq))``."""
-        if known.H is not None:
-            return np.asarray(known.H @ dq)
-        return self.kernel.sums(known.W * self.kernel.exponent(known.A, known.B, dq), known.A, known.B)
+    def _crossed(self, known: _Bent, dq: FloatArray) -> FloatArray:
+        """Return H dq."""
+        known.products += 1
+        if known.H is None and SHARE * known.products < len(dq):
+            return self.kernel.sums(known.W * self.kernel.exponent(known.A, known.B, dq), known.A, known.B)
+        if known.H is None:
+            known.H = self.kernel.crossed(known.W, known.A, known.B)
+        return np.asarray(known.H @ dq)
 
     def _enter(self, here: _At, known: _Bent, a: FloatArray, z: FloatArray, dz: FloatArray, by_z: FloatArray) -> None:
         """Put there what weights of 0 bring in, which are not among the columns."""
