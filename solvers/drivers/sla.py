@@ -174,9 +174,9 @@ class SuccessiveLinearization(Driver):
         """Return the linear program over the rows, with a slack for each concave one; its rows come and go."""
         c, r, none = self.config, self.rows, np.zeros(len(self.concave))
         sides = (np.concatenate([side, none]) for side in (self.objective.linear, r.x_lower, r.x_upper))
-        lp = linear_program(c.lp_solver, *sides, words=lp_words(c))
-        lp.add_rows(sparse.hstack([r.matrix, sparse.csr_matrix((r.matrix.shape[0], len(none)))]), r.lower, r.upper)
-        return lp
+        matrix = sparse.hstack([r.matrix, sparse.csr_matrix((r.matrix.shape[0], len(none)))], format="csr")
+        rows = (matrix, r.lower, r.upper)
+        return linear_program(c.lp_solver, *sides, words=lp_words(c), rows=rows, stay=not len(none))
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run from each start and keep the best; the status is that of the best."""

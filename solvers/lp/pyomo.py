@@ -27,6 +27,7 @@ from solvers.interfaces.required import require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import LP_TOLERANCE, HighsLP, LinearProgram, LpAnswer, LpStatus
 from solvers.lp.polish import polished
+from solvers.lp.priced import PricedLP, pays
 from solvers.options import SolverObject
 from solvers.result import SolutionStatus, StopReason
 
@@ -44,17 +45,26 @@ def linear_program(
     *,
     words: SolveOptions | None = None,
     tolerance: float = LP_TOLERANCE,
+    rows: tuple[sparse.csr_matrix, np.ndarray, np.ndarray] | None = None,
+    stay: bool = False,
 ) -> LinearProgram:
-    """Return min cost.x over bounds, without rows yet: ``HighsLP`` for "highs", else ``PyomoLP`` of that solver.
+    """Return min cost.x over bounds: ``HighsLP`` or ``PricedLP`` for "highs", else ``PyomoLP`` of that solver.
 
-    ``words``: seed, log and the solver's own options. ``tolerance``, of rows and reduced costs, is for ``HighsLP``;
-    other solvers keep their own. Raises SolverError and OptionError as ``require_lp_solver`` does.
+    ``words``: seed, log and the solver's own options. ``tolerance``, of rows and reduced costs, is for HiGHS; other
+    solvers keep their own. ``rows``: matrix and both sides, to begin with; where they ``stay`` and the dual has fewer,
+    HiGHS solves that. Raises SolverError and OptionError as ``require_lp_solver`` does.
     """
     words = SolveOptions() if words is None else words
+    lp: LinearProgram
     if isinstance(solver, str) and solver == "highs":
         require_lp_solver(solver, words.own)
-        return HighsLP(cost, lower, upper, seed=words.seed or 0, tolerance=tolerance, options=words.own, show=words.tee)
-    return PyomoLP(solver, cost, lower, upper, words=words)
+        make = PricedLP if stay and rows is not None and pays(rows[0]) else HighsLP
+        lp = make(cost, lower, upper, seed=words.seed or 0, tolerance=tolerance, options=words.own, show=words.tee)
+    else:
+        lp = PyomoLP(solver, cost, lower, upper, words=words)
+    if rows is not None:
+        lp.add_rows(*rows)
+    return lp
 
 
 def require_lp_solver(solver: str | SolverObject, options: Mapping[str, Any] | None = None) -> SolverSpec:

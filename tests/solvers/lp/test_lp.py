@@ -14,9 +14,10 @@ from solvers import SolutionStatus, StopReason
 from solvers.errors import SolverError
 from solvers.interfaces.registry import SOLVERS
 from solvers.interfaces.runner import Answer
-from solvers.lp import highs
+from solvers.lp import highs, priced
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.lp.polish import polished
+from solvers.lp.priced import PricedLP, pays
 from solvers.lp.pyomo import NEEDED, PyomoLP, linear_program, require_lp_solver
 
 INF = np.inf
@@ -36,11 +37,11 @@ def over(names):
 EVERY = over([s.name for s in ABLE])
 
 
-@pytest.fixture(params=["direct", *EVERY])
+@pytest.fixture(params=["direct", "priced", *EVERY])
 def make(request):
-    """A function (cost, lower, upper) -> an LP, for HiGHS directly and for every solver through Pyomo."""
-    if request.param == "direct":
-        return HighsLP
+    """A function (cost, lower, upper) -> an LP, for HiGHS directly, by the dual, and for every solver through Pyomo."""
+    if request.param in ("direct", "priced"):
+        return {"direct": HighsLP, "priced": PricedLP}[request.param]
     return lambda *arrays: PyomoLP(request.param, *arrays)
 
 
@@ -234,6 +235,56 @@ def test_rows_are_slack_strictly_inside_both_sides(make):
     assert lp.slack_rows().tolist() == [False, True, True, False]
     lp.delete_rows(lp.slack_rows().nonzero()[0])
     assert lp.solve().objective == pytest.approx(-5.0)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_by_the_dual_soft_margins_cost_what_they_do_as_they_are(seed):
+    """Slacks, free weights, columns with one or two bounds, columns fixed for a while, and costs that change."""
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(3, 15)), int(rng.integers(1, 6))
+    lower = np.concatenate([rng.choice([-INF, -2.0, 0.0], n), np.zeros(m)])
+    upper = np.concatenate([rng.choice([INF, 3.0], n), np.where(rng.random(m) < 0.8, INF, 2.0)])
+    matrix = sparse.hstack([rng.integers(-3, 4, (m, n)), sparse.diags(rng.choice([1.0, 2.0, -1.0], m))], format="csr")
+    low = np.where(rng.random(m) < 0.8, 1.0, -INF)
+    high = np.where(rng.random(m) < 0.3, np.maximum(low, 1.0) + rng.integers(0, 3, m), INF)
+    lps = [make(np.zeros(n + m), lower, upper) for make in (HighsLP, PricedLP)]
+    for lp in lps:
+        lp.add_rows(matrix, low, high)
+    for _ in range(6):
+        cost = np.concatenate([rng.integers(-1, 3, n), rng.integers(0, 3, m)]).astype(float)
+        fixed = np.flatnonzero(rng.random(n + m) < 0.2)
+        values = np.maximum(0.0, rng.integers(0, 2, len(fixed)))
+        answers = []
+        for lp in lps:
+            lp.set_cost(cost)
+            lp.set_bounds(fixed, values, values)
+            answers.append(lp.solve())
+            lp.set_bounds(fixed, lower[fixed], upper[fixed])
+        direct, priced = answers
+        assert priced.status is direct.status
+        if direct.status is not LpStatus.OPTIMAL:
+            continue
+        now_low, now_high = lower.copy(), upper.copy()
+        now_low[fixed], now_high[fixed] = values, values
+        assert priced.objective == pytest.approx(direct.objective, abs=1e-7)
+        assert (priced.point >= now_low - 1e-9).all()
+        assert (priced.point <= now_high + 1e-9).all()
+        rows = matrix @ priced.point
+        assert (rows >= low - 1e-7).all()
+        assert (rows <= high + 1e-7).all()
+        bound = lagrangian(priced, cost, matrix, zip(low, high, strict=True), now_low, now_high)
+        assert bound == pytest.approx(direct.objective, abs=1e-6)
+
+
+def test_by_the_dual_only_where_it_is_the_smaller_program(monkeypatch):
+    soft = sparse.hstack([np.ones((30, 4)), sparse.identity(30)], format="csr")
+    assert not pays(soft)  # too small to matter
+    monkeypatch.setattr(priced, "LONG", 100)
+    assert pays(soft)
+    assert not pays(sparse.csr_matrix(np.ones((20, 30))))
+    cost, none, sides = np.ones(34), np.full(34, INF), (np.ones(30), np.full(30, INF))
+    assert isinstance(linear_program("highs", cost, 0 * cost, none, rows=(soft, *sides), stay=True), PricedLP)
+    assert isinstance(linear_program("highs", cost, 0 * cost, none, rows=(soft, *sides)), HighsLP)
 
 
 def test_highs_by_name_is_direct_and_others_go_through_pyomo(need):
