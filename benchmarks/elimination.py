@@ -45,6 +45,11 @@ class Elimination:
         """Return the positions of the features that are left."""
         return np.sort(self._features)
 
+    @property
+    def inside(self):
+        """Tell whether no multiplier of the last SVM is at C: then it is the SVM of every larger C too."""
+        return bool((self._alpha < (1 - INSIDE) * self._C).all())
+
     def solve(self):
         """Return the weights of all features, 0 where one is not left, and the offset."""
         found, k, samples = None, len(self._features), len(self._y)

@@ -107,14 +107,20 @@ def proven(train, validation, M, seed):
 
 
 def rfe(train, validation, M, seed):
-    """Drop the feature of least weight, one at a time."""
+    """Drop the feature of least weight, one at a time; as long as no multiplier is at C, larger C drop the same."""
+    same = []
     for C in PRICES:
-        machines = Elimination(train, C)
+        machines, inside = Elimination(train, C), True
+        for feature in same:
+            machines.drop(feature)
         while True:
             (w, b), left = machines.solve(), machines.left
+            inside = inside and machines.inside
             if len(left) <= M:
                 break
-            machines.drop(left[np.argmin(w[left] ** 2)])
+            least = left[np.argmin(w[left] ** 2)]
+            machines.drop(least)
+            same += [least] if inside else []
         yield C, w, b, {}
 
 

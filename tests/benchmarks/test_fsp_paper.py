@@ -89,6 +89,27 @@ def test_each_svm_of_an_elimination_is_the_optimum_whichever_way_it_comes(C, rou
     assert machines.fast > 20 if C <= 1 and rounds > 2 else machines.fast < 20
 
 
+def test_rfe_drops_at_each_price_what_it_would_drop_there_alone(monkeypatch):
+    """Where no multiplier is at C, the features that a larger C drops are known."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(40, 30)), np.where(np.arange(40) % 2, 1.0, -1.0)
+    X[:, :3] += 1.0 * y[:, None]
+    data, solved = fs.Dataset.from_arrays(X, y), []
+    solve = elimination.Elimination.solve
+    monkeypatch.setattr(elimination.Elimination, "solve", lambda self: solved.append(0) or solve(self))
+    together = list(fsp_methods.rfe(data, data, 4, 0))
+    fewer, alone = len(solved), []
+    for C in fsp_methods.PRICES:
+        monkeypatch.setattr(fsp_methods, "PRICES", [C])
+        alone += fsp_methods.rfe(data, data, 4, 0)
+    for (C, w, b, _), (D, v, c, _) in zip(together, alone, strict=True):
+        assert C == D
+        np.testing.assert_allclose(w, v, rtol=1e-3, atol=1e-4)
+        assert b == pytest.approx(c, abs=1e-3)
+    assert fewer < 0.8 * len(alone) * 27  # 27 SVMs from 30 features to 4
+    assert len({tuple(np.flatnonzero(w)) for _, w, _, _ in together}) > 1
+
+
 def test_the_linear_program_that_goes_from_price_to_price_has_the_optimum_of_each(drawn):
     data = drawn.train
     for C, w, b, _ in fsp_methods.one_norm(data, drawn.validation, None, 0):
