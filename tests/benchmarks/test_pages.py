@@ -144,21 +144,29 @@ def test_a_row_of_the_index_leads_to_its_heading(row):
         page = (RESULTS / f"{row.page}.md").read_text()
         assert page.count(f"\n## {row.heading}\n") == 1
     if row.page in PAGES and not row.impossible:
-        assert row.part in index.about(row.page)["parts"]
+        parts = index.about(row.page)["parts"]
+        assert row.part in parts
+        assert not row.smaller or f"{row.part}, {row.smaller}" in parts
 
 
 def test_the_index_counts_what_is_done_partial_not_begun_and_impossible(monkeypatch):
     parts = {name: {"done": done, "of": 2, "command": "make"} for name, done in (("a", 2), ("b", 1), ("c", 0))}
     monkeypatch.setattr(index, "about", lambda page: {"parts": parts, "answer": "One. Two."})
+    parts |= {"a, small": parts["a"], "c, small": parts["b"], "c, smallest": parts["c"]}
     rows = [index.Row("Paper", f"Table {name}", "first_page", "Heading: one", name) for name in "abc"]
+    rows += [index.Row("Paper", name, "first_page", "Heading: one", "c", name) for name in ("small", "smallest")]
+    rows += [index.Row("Paper", "small", "first_page", "Heading: one", "a", "small")]
     monkeypatch.setattr(index, "ROWS", [*rows, index.Row("Paper", "Table d", impossible="lost")])
     assert [row.state()[0] for row in index.ROWS] == [
         "done",
         "partial: 1 of 2 tasks",
         "not begun: 2 tasks",
+        "partial: 0 of 2 tasks; small: 1 of 2",
+        "not begun: 2 tasks",
+        "done",
         "impossible: lost",
     ]
     text = index.text()
-    assert "Of 4 tables and figures 1 done, 1 partial, 1 not begun, 1 impossible." in text
+    assert "Of 7 tables and figures 2 done, 2 partial, 2 not begun, 1 impossible." in text
     assert "- [first_page](first_page.md): One. Two.\n" in text
     assert "[first_page](first_page.md#heading-one)" in text
