@@ -18,8 +18,10 @@ SIGINT is ignored, as in a background job of a shell script, it stays ignored.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -99,6 +101,7 @@ def run() -> Iterator[None]:
     if terminate is signal.default_int_handler:
         watch.before[signal.SIGTERM] = terminate
     _watch = watch
+    logging.getLogger("pyomo.common.numeric_types").addFilter(_is_no_press)
     try:
         take_again()
         yield
@@ -106,6 +109,11 @@ def run() -> Iterator[None]:
         for number, handler in watch.before.items():
             signal.signal(number, handler)
         _watch = None
+
+
+def _is_no_press(record: logging.LogRecord) -> bool:
+    """Drop the error that Pyomo logs of a value which Ctrl-C kept it from computing."""
+    return not isinstance(sys.exc_info()[1], KeyboardInterrupt)
 
 
 def leave_to_parent() -> None:

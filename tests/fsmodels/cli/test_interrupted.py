@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager, suppress
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
 import fsmodels as fs
@@ -96,6 +97,7 @@ def test_at_any_moment(table, tmp_path):
 PRESSED = """
 import os, signal, sys, threading, time
 import numpy as np
+import pyomo.environ as pyo
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import fsmodels as fs
 import solvers.interfaces.highs, solvers.lp.highs
@@ -200,6 +202,25 @@ def test_what_c_makes_of_a_press_is_still_a_press():
         with pytest.raises(KeyboardInterrupt) as found, interrupt.raising():
             compiled(KeyboardInterrupt)
         assert isinstance(found.value.__cause__, SystemError)
+
+
+@pytest.mark.parametrize(("stops", "logged"), [(KeyboardInterrupt, 0), (ZeroDivisionError, 1)])
+def test_pyomo_logs_no_error_of_a_press_while_it_evaluates(stops, logged, caplog):
+    class Expression:
+        name = "e"
+
+        def is_numeric_type(self):
+            return True
+
+        def is_component_type(self):
+            return False
+
+        def __call__(self, exception):
+            raise stops
+
+    with pytest.raises(stops), interrupt.run(), interrupt.raising():
+        pyo.value(Expression())
+    assert len([r for r in caplog.records if "evaluating object" in r.message]) == logged
 
 
 def test_a_solver_that_asks_hears_of_it():
