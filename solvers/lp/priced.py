@@ -16,6 +16,8 @@ Why
     dual's a row for each weight. CPU seconds of the first four LPs of FSV, by the dual and as they are: spambase (2761
     samples, 57 features) 0.14 and 2.2, Multiple Features (1200, 649) 1.4 and 17.6, leukemia (44, 7129) 9.3 and 23.
 
+    The point is a vertex, the one of the dual's basis.
+
 What the dual does not settle (no point, no end) goes to ``HighsLP`` as it is.
 """
 
