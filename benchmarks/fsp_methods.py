@@ -16,6 +16,7 @@ import logging
 import time
 
 import numpy as np
+import pandas as pd
 from cpu_limit import cpu_limit
 from elimination import TOLERANCE, Elimination
 
@@ -68,8 +69,9 @@ def benders(model, train, validation, C, seed):
         master_options=MASTER,
     )  # fmt: skip
     table = [] if result is None else result.iterations
-    gap = float(table["Gap"].iloc[-1]) if len(table) else np.nan  # of the least objective, not of what is kept
-    return *weights(model, result, train), facts | {"iterations": len(table), "gap": gap if gap == gap else None}
+    last = table["Gap"].iloc[-1] if len(table) else None  # of the least objective, not of what is kept
+    gap = None if pd.isna(last) else float(last)
+    return *weights(model, result, train), facts | {"iterations": len(table), "gap": gap}
 
 
 def gbd_m(train, validation, M, seed):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import signal
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +26,9 @@ from solvers.interfaces.runner import Runner, SolveOptions
 
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a job in the background of a script: tests of Ctrl-C would wait
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

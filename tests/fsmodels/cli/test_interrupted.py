@@ -187,6 +187,16 @@ def test_a_later_press_breaks_off(monkeypatch):
             press()
 
 
+def test_tests_hear_ctrl_c_in_the_background_of_a_script_too():
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "-k", "a_later_press_breaks_off"]
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a child inherits
+    try:
+        run = subprocess.run(command, capture_output=True, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert "1 passed" in run.stdout, run.stdout
+
+
 def test_what_c_makes_of_a_press_is_still_a_press():
     """Numba calls Python from C, where an exception comes out as SystemError."""
 
