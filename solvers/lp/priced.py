@@ -23,14 +23,13 @@ What the dual does not settle (no point, no end) goes to ``HighsLP`` as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from solvers.lp.highs import LONG, LP_TOLERANCE, HighsLP, LpAnswer, LpStatus
+from solvers.lp.highs import LONG, HighsLP, LpAnswer, LpStatus
 
 _FREE, _ABOVE, _BELOW, _BOXED, _FIXED = range(5)  # what bounds leave of x'
 
@@ -69,19 +68,9 @@ class PricedLP:
     (2.0, [0.0, 2.0, 0.0])
     """
 
-    def __init__(
-        self,
-        cost: np.ndarray,
-        lower: np.ndarray,
-        upper: np.ndarray,
-        *,
-        seed: int = 0,
-        tolerance: float = LP_TOLERANCE,
-        options: Mapping[str, Any] | None = None,
-        show: bool = False,
-    ) -> None:
-        self.columns = len(cost)
-        self._words: dict[str, Any] = {"seed": seed, "tolerance": tolerance, "options": options, "show": show}
+    def __init__(self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, **words: Any) -> None:
+        """Keep what is not rows; ``words``: as of ``HighsLP``."""
+        self.columns, self._words = len(cost), words
         self._cost, self._lower, self._upper = (np.array(part, dtype=float) for part in (cost, lower, upper))
         self._matrix = sparse.csr_matrix((0, self.columns))
         self._sides: tuple[np.ndarray, np.ndarray] = np.empty(0), np.empty(0)
