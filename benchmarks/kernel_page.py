@@ -288,6 +288,11 @@ def folds_of(page, data):
     return max((r["folds"] for r in page.records["chosen"] if r["data"] == data), default=3)
 
 
+def has_run(page, data):
+    """Tell whether any method has a chosen point on a set."""
+    return any(r["data"] == data for r in page.records["chosen"])
+
+
 def ours(page, data, method, way):
     """Return error, features and n of a method on a set."""
     own = of(data, method, way, folds=folds_of(page, data))
@@ -306,9 +311,8 @@ def table_two(page):
         "first hundred threes and eights of UCI's Multiple Features, divided alike: another task, whose numbers do not "
         "compare with the paper's. Test error in per cent (features), n divisions:",
     )
-    run = any(r["data"] == DIGITS for r in page.records["chosen"])
-    shown = UCI_RUNS if run else PAPER_FOUR
-    rows = [[name(m, w), PAPER_TWO[m] if w in ("", TRUST) else "", ours(page, DIGITS, m, w)] for m, w in shown]
+    runs = UCI_RUNS if has_run(page, DIGITS) else PAPER_FOUR
+    rows = [[name(m, w), PAPER_TWO[m] if w in ("", TRUST) else "", ours(page, DIGITS, m, w)] for m, w in runs]
     page.table(["method", "paper, faces", "ours, digits"], rows)
 
 
@@ -323,7 +327,7 @@ def table_three(page):
     rows = []
     for data in FILES:
         rows.append([data, "paper", *PAPER_THREE[data], ""])
-        if any(r["data"] == data for r in page.records["chosen"]):
+        if has_run(page, data):
             rows.append(["", "ours", *(ours(page, data, m, w) for m, w in [*PAPER_FOUR, (EFS, QUASI)])])
     page.table(["set", "", *(m for m, _ in PAPER_FOUR), "AO-EFS by L-BFGS-B"], rows)
 

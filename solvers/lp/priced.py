@@ -23,6 +23,7 @@ What the dual does not settle (no point, no end) goes to ``HighsLP`` as it is.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +74,7 @@ class PricedLP:
         self.columns, self._words = len(cost), words
         self._cost, self._lower, self._upper = (np.array(part, dtype=float) for part in (cost, lower, upper))
         self._matrix = sparse.csr_matrix((0, self.columns))
-        self._sides: tuple[np.ndarray, np.ndarray] = np.empty(0), np.empty(0)
+        self._row_lower, self._row_upper = np.empty(0), np.empty(0)
         self._prices: _Prices | None = None
         self._slack = np.empty(0, dtype=bool)
         HighsLP(np.empty(0), np.empty(0), np.empty(0), **self._words)  # refuses options now, not at the first solve
@@ -90,20 +91,20 @@ class PricedLP:
     def add_rows(self, matrix: Any, lower: np.ndarray, upper: np.ndarray) -> None:
         """Add rows ``lower <= A x <= upper``; A of shape (rows, columns), dense or CSR."""
         self._matrix = sparse.vstack([self._matrix, sparse.csr_matrix(matrix)], format="csr")
-        both = zip(self._sides, (lower, upper), strict=True)
-        self._sides = tuple(np.append(old, np.asarray(new, dtype=float)) for old, new in both)  # type: ignore[assignment]
+        self._row_lower, self._row_upper = np.append(self._row_lower, lower), np.append(self._row_upper, upper)
         self._prices = None
 
     def delete_rows(self, rows: np.ndarray) -> None:
         """Delete rows by position; later rows move up."""
         left = np.setdiff1d(np.arange(self.rows), rows)
-        self._matrix = self._matrix[left]
-        self._sides = self._sides[0][left], self._sides[1][left]
+        self._matrix, self._row_lower, self._row_upper = (
+            part[left] for part in (self._matrix, self._row_lower, self._row_upper)
+        )
         self._prices = None
 
     def set_sides(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
         """Replace both sides of some rows, by position; each row once."""
-        self._sides[0][rows], self._sides[1][rows] = lower, upper
+        self._row_lower[rows], self._row_upper[rows] = lower, upper
         self._prices = None
 
     def set_bounds(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
@@ -116,6 +117,7 @@ class PricedLP:
 
     def solve(self, time_limit: float | None = None) -> LpAnswer:
         """Solve from the last basis."""
+        begin = time.monotonic()
         kinds = _kinds(self._lower, self._upper)
         if self._prices is None or ((kinds != self._prices.kinds) & (kinds != _FIXED)).any():
             self._prices = self._built(kinds)
@@ -141,7 +143,7 @@ class PricedLP:
         if answer.status is LpStatus.LIMIT:
             return answer
         if answer.status is not LpStatus.OPTIMAL:
-            return self._as_it_is(time_limit)
+            return self._as_it_is(None if time_limit is None else max(0.0, time_limit - (time.monotonic() - begin)))
         return self._read(p, start, moves, answer)
 
     def _read(self, p: _Prices, start: np.ndarray, moves: np.ndarray, answer: LpAnswer) -> LpAnswer:
@@ -160,7 +162,7 @@ class PricedLP:
 
     def _as_it_is(self, time_limit: float | None) -> LpAnswer:
         lp = HighsLP(self._cost, self._lower, self._upper, **self._words)
-        lp.add_rows(self._matrix, *self._sides)
+        lp.add_rows(self._matrix, self._row_lower, self._row_upper)
         answer = lp.solve(time_limit)
         if answer.status is LpStatus.OPTIMAL:
             self._slack = lp.slack_rows()
@@ -168,7 +170,7 @@ class PricedLP:
 
     def _built(self, kinds: np.ndarray) -> _Prices:
         """Return the dual for the rows, and the kinds of columns, as they are."""
-        low, high = self._sides
+        low, high = self._row_lower, self._row_upper
         equal = np.isfinite(low) & (low == high)
         at_least, at_most = np.flatnonzero(np.isfinite(low) & ~equal), np.flatnonzero(np.isfinite(high) & ~equal)
         equal = np.flatnonzero(equal)

@@ -1,12 +1,14 @@
 """The tasks behind the pages of Aytug 2015: the fields that the pages need, and ways that are faster and no others."""
 
 import signal
+from types import SimpleNamespace
 
 import elimination
 import fsp_methods
 import fsp_page
 import fsp_paper
 import numpy as np
+import pandas as pd
 import pytest
 from cpu_limit import cpu_limit
 
@@ -87,6 +89,14 @@ def test_each_svm_of_an_elimination_is_the_optimum_whichever_way_it_comes(C, rou
         machines.drop(int(j))
         sigma[j] = 0.0
     assert machines.fast > 20 if C <= 1 and rounds > 2 else machines.fast < 20
+
+
+@pytest.mark.parametrize(("gaps", "gap"), [([None], None), ([0.5, 0.25], 0.25), ([], None)])
+def test_a_run_that_ends_without_a_gap_says_so(gaps, gap, drawn, monkeypatch):
+    ended = SimpleNamespace(iterations=pd.DataFrame({"Gap": gaps}, dtype=object), has_solution=False)
+    monkeypatch.setattr(fsp_methods, "within", lambda *_, **__: (ended, {}))
+    w, b, facts = fsp_methods.benders(fs.fsp.fsp_m(drawn.train, max_features=4), drawn.train, drawn.validation, 1.0, 0)
+    assert (w.any(), b, facts) == (False, 0.0, {"iterations": len(gaps), "gap": gap})
 
 
 def test_rfe_drops_at_each_price_what_it_would_drop_there_alone(monkeypatch):

@@ -97,7 +97,6 @@ def test_at_any_moment(table, tmp_path):
 PRESSED = """
 import os, signal, sys, threading, time
 import numpy as np
-import pyomo.environ as pyo
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import fsmodels as fs
 import solvers.interfaces.highs, solvers.lp.highs
