@@ -35,7 +35,7 @@ Derivatives
         H_{kl} = \sum_{ij} a_i p_j \kappa''_{ij} d_k(x_i, x_j) d_l(x_i, x_j)
 
     H takes n^2 d^2 / 2 multiplications, a product without it some 2 n^2 d: H dq is S(a p' o kappa'' o dD) as well. So H
-    is formed once the products at a point have cost as much.
+    is formed once the products at a point have cost as much, and at once where those at the point before did.
 
     A weight of 0 has slope mu > 0 and does not enter K: only the columns of other weights are ever multiplied.
 """
@@ -107,7 +107,12 @@ class _Bent:
     W: FloatArray  # a p' o kappa'', (rows, n)
     H: FloatArray | None = None  # (columns, columns), once it is worth its price
     products: int = 0
+    worth: bool = False  # whether H is formed at once
     out: FloatArray | None = None  # S(a p' o kappa') of the weights that are 0
+
+    def pays(self) -> bool:
+        """Tell whether the products so far cost as much as H."""
+        return SHARE * self.products >= self.F.shape[1]
 
 
 @dataclass
@@ -134,6 +139,7 @@ class Objective:
     free: NDArray[np.intp] | None = None
     base: FloatArray | None = None
     _at: _At | None = field(default=None, repr=False)
+    _base: _At | None = field(default=None, repr=False)  # the last point with products: steps from it may be refused
     _cut: tuple[bytes, FloatArray] | None = field(default=None, repr=False)
     _last: tuple[bytes, FloatArray, FloatArray] | None = field(default=None, repr=False)  # z, D and K of ``matrix``
 
@@ -186,8 +192,9 @@ class Objective:
         return self._cut[1]
 
     def _evaluated(self, x: FloatArray) -> _At:
-        if self._at is not None and np.array_equal(self._at.x, x):
-            return self._at
+        for known in (self._at, self._base):
+            if known is not None and np.array_equal(known.x, x):
+                return known
         u, b, z, margin = self.parts(x)
         a, rho = self.y * u, self.rho
         rows = np.arange(self.n) if self._u_free else np.flatnonzero(a)
@@ -276,6 +283,7 @@ class Objective:
     def _bent(self, here: _At, a: FloatArray) -> _Bent:
         """Return F, G and what crosses at this point, computed by the first product there."""
         if here.bent is None:
+            before = self._base.bent if self._base is not None else None
             B = self._columns(here.columns)
             A = B if len(here.rows) == self.n else B[here.rows]
             slopes = self.kernel.slopes(here.D, here.K)
@@ -283,13 +291,14 @@ class Objective:
             G = self.kernel.by_row(slopes, here.p, A, B) if self._u_free else None
             W = self.kernel.curves(here.D, here.K) * here.p
             W *= a[here.rows, None]
-            here.bent = _Bent(A, B, F, G, W)
+            here.bent = _Bent(A, B, F, G, W, worth=before is not None and before.pays())
+            self._base = here
         return here.bent
 
     def _crossed(self, known: _Bent, dq: FloatArray) -> FloatArray:
         """Return H dq."""
         known.products += 1
-        if known.H is None and SHARE * known.products < len(dq):
+        if known.H is None and not known.worth and not known.pays():
             return self.kernel.sums(known.W * self.kernel.exponent(known.A, known.B, dq), known.A, known.B)
         if known.H is None:
             known.H = self.kernel.crossed(known.W, known.A, known.B)

@@ -254,6 +254,23 @@ def test_the_first_hessian_products_at_a_point_are_the_later_ones(name):
         assert product == pytest.approx(first, rel=1e-9, abs=1e-10)
 
 
+def test_the_hessian_stays_where_a_step_is_refused_and_is_formed_at_once_at_the_next_point():
+    """A trust region comes back to the point it asked for products; the next point will ask for as many."""
+    X, y, rng = sample(3, n=30, d=12)
+    x = np.concatenate([0.3 * rng.normal(size=30), [0.1], rng.uniform(0.1, 0.9, 12), [1.2]])
+    v = rng.normal(size=len(x))
+    o = Objective(Rbf(), X, y, 1.4, 0.2)
+    later = [o.product(x, v) for _ in range(5)][-1]
+    H = o._at.bent.H
+    o.value(x + 0.5)  # refused
+    assert np.array_equal(o.product(x, v), later)
+    assert o._evaluated(x).bent.H is H
+    o.value(x + 0.01)  # accepted
+    once = o.product(x + 0.01, v)
+    assert o._evaluated(x + 0.01).bent.H is not None
+    assert once == pytest.approx(Objective(Rbf(), X, y, 1.4, 0.2).product(x + 0.01, v), rel=1e-9, abs=1e-10)
+
+
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_sums_of_a_kernel_are_their_definitions(name):
     rng = np.random.default_rng(5)
