@@ -42,17 +42,18 @@ def ball_step(
         return np.zeros(n)
     most = min(n, most)
     Q, diagonal, beside = np.zeros((most, n)), np.zeros(most), np.zeros(most)
-    Q[0], due = g / size, 0
+    Q[0], due, scale = g / size, 0, 1e-300
     for k in range(most):
         v = times(Q[k])
         diagonal[k] = float(Q[k] @ v)
         for _ in range(2):  # once loses digits
             v = v - Q[: k + 1].T @ (Q[: k + 1] @ v)
         beside[k] = float(np.linalg.norm(v))
-        T = np.diag(diagonal[: k + 1]) + np.diag(beside[:k], 1) + np.diag(beside[:k], -1)
-        last = k + 1 == most or beside[k] <= NEGLIGIBLE * float(np.abs(T).max(initial=1e-300))
+        scale = max(scale, abs(float(diagonal[k])), float(beside[k - 1]) if k else 0.0)
+        last = k + 1 == most or beside[k] <= NEGLIGIBLE * scale
         if last or k >= due:
             due = k + 1 + k // SELDOM
+            T = np.diag(diagonal[: k + 1]) + np.diag(beside[:k], 1) + np.diag(beside[:k], -1)
             h, nu = over_ball(T, size, radius)
             left = beside[k] * abs(float(h[-1]))
             if last or left <= (enough if nu == 0.0 else max(enough, ON_SPHERE * size)):

@@ -34,10 +34,22 @@ Derivatives
         d\partial_{z_k} &= 2 dz_k S_k(a p^\top \circ \kappa') + 2 z_k (G^\top da + F^\top dp + H dq)_k,\quad
         H_{kl} = \sum_{ij} a_i p_j \kappa''_{ij} d_k(x_i, x_j) d_l(x_i, x_j)
 
-    H takes n^2 d^2 / 2 multiplications, a product without it some 2 n^2 d: H dq is S(a p' o kappa'' o dD) as well. So H
-    is formed once the products at a point have cost as much, and at once where those at the point before did.
+    H takes n^2 d^2 / 2 multiplications, a product without it some 2 n^2 d: H dq is S(a p' o kappa'' o dD) as well. Once
+    the products at a point have cost as much, and at once where those at the point before did, the Hessian is formed
+    and a product is one with a matrix. With J = [K, e, F, -f / lambda] by (da, db, dq, dlambda), V = diag(C V''(m)) /
+    lambda^2 and T = diag(y, 1, 2 z, 1), it is
 
-    A weight of 0 has slope mu > 0 and does not enter K: only the columns of other weights are ever multiplied.
+    .. math::
+        T \Bigl(J^\top V J + \begin{pmatrix}
+            \rho K / \lambda^2 & 0 & G + \rho F / (2 \lambda^2) & -K (2 \rho a / \lambda^3 + g / \lambda) \\
+            & 0 & 0 & -e^\top g / \lambda \\
+            & & H & -F^\top (\rho a / \lambda^3 + g / \lambda) \\
+            & & & 3 (\rho\, a^\top K a + 1 - \rho) / \lambda^4 + 2 g^\top f / \lambda^2
+        \end{pmatrix}\Bigr) T + \mathrm{diag}(0, 0, 2 S(a p^\top \circ \kappa'), 0)
+
+    A weight of 0 has slope mu > 0 and does not enter K: only the columns of other weights are ever multiplied. Where u
+    stays, so do samples with a_i = 0, and those with a_j = g_j = 0 (m_j >= 1: at large C most) enter no derivative:
+    rows and columns of K are left out there.
 """
 
 from __future__ import annotations
@@ -50,7 +62,7 @@ from numpy.typing import NDArray
 
 from fsmodels.models.kernel.kernels import FloatArray, Kernel
 
-SHARE = 4  # the matrix that crosses the columns costs as much as a product for each four of them
+SHARE = 4  # H costs as much as a product for each four of its columns
 
 
 def hinge(m: FloatArray, eps: float) -> FloatArray:
@@ -82,6 +94,7 @@ class _At:
 
     x: FloatArray
     rows: NDArray[np.intp]  # where a is not 0, or all
+    across: NDArray[np.intp] | slice  # where a or g is not 0, or all
     columns: NDArray[np.intp]  # where z is not 0
     D: FloatArray
     K: FloatArray  # (rows, n)
@@ -98,21 +111,23 @@ class _At:
 
 @dataclass
 class _Bent:
-    """What products by z need at a point; A and B are the columns of the rows and of all samples."""
+    """What products by z need at a point; A and B are the columns of the rows and of the samples across."""
 
     A: FloatArray
     B: FloatArray
-    F: FloatArray  # (n, columns)
+    F: FloatArray  # (across, columns)
     G: FloatArray | None  # (n, columns), where u is free
-    W: FloatArray  # a p' o kappa'', (rows, n)
-    H: FloatArray | None = None  # (columns, columns), once it is worth its price
+    W: FloatArray  # a p' o kappa'', (rows, across)
+    by: NDArray[np.intp]  # positions in a flat point of u where it is free, b, the columns of z, and lambda
+    price: float  # of the Hessian, in products
+    worth: bool  # whether it is formed at once
     products: int = 0
-    worth: bool = False  # whether H is formed at once
+    hessian: FloatArray | None = None  # of the coordinates ``by``
     out: FloatArray | None = None  # S(a p' o kappa') of the weights that are 0
 
     def pays(self) -> bool:
-        """Tell whether the products so far cost as much as H."""
-        return SHARE * self.products >= self.F.shape[1]
+        """Tell whether the products so far cost as much as the Hessian."""
+        return self.products >= self.price
 
 
 @dataclass
@@ -220,9 +235,10 @@ class Objective:
         gradient[self.n] = g.sum()
         by_z = gradient[self.n + 1 : -1]
         by_z[:] = self.mu
-        here = _At(x.copy(), rows, columns, D, K, f, m, g, p, square, value, gradient)
+        across = slice(None) if self._u_free else np.flatnonzero((rho * a != 0) | (g != 0))
+        here = _At(x.copy(), rows, across, columns, D, K, f, m, g, p, square, value, gradient)
         if self._z_free and len(rows):
-            here.sums = self.kernel.sums(self._weights(here, a), A, B)
+            here.sums = self.kernel.sums(self._weights(here, a), A, B[across])
             by_z[columns] += 2.0 * z[columns] * here.sums
         gradient[-1] = -square / margin**3 - float(g @ f) / margin
         self._at = here
@@ -230,7 +246,7 @@ class Objective:
 
     def _weights(self, here: _At, a: FloatArray) -> FloatArray:
         """Return ``a p' o kappa'``."""
-        W = self.kernel.slopes(here.D, here.K) * here.p
+        W = self.kernel.slopes(here.D[:, here.across], here.K[:, here.across]) * here.p[here.across]
         W *= a[here.rows, None]
         return np.asarray(W)
 
@@ -244,14 +260,31 @@ class Objective:
         return np.asarray(self._product(here, step)[self._free])
 
     def _product(self, here: _At, step: FloatArray) -> FloatArray:
+        a, z, dz = self.y * self.parts(here.x)[0], self.parts(here.x)[2], self.parts(step)[2]
+        known = self._bent(here, a) if self._z_free and len(here.rows) else None
+        if known is None:
+            return self._sweep(here, None, step)
+        known.products += 1
+        if known.hessian is None and (known.worth or known.pays()):
+            known.hessian = self._hessian(here, known)
+        if known.hessian is None:
+            out = self._sweep(here, known, step)
+        else:
+            out = np.zeros_like(step)
+            out[known.by] = known.hessian @ step[known.by]
+        self._enter(here, known, a, z, dz, out[self.n + 1 : -1])
+        return out
+
+    def _sweep(self, here: _At, known: _Bent | None, step: FloatArray) -> FloatArray:
+        """Return the product by sweeps over K; with ``known`` also by weights."""
         (u, _, z, margin), (du, db, dz, dm_) = self.parts(here.x), self.parts(step)
         a, da, rho, y = self.y * u, self.y * du, self.rho, self.y
         rows, columns, K = here.rows, here.columns, here.K
         dq = 2.0 * z[columns] * dz[columns]
-        known = self._bent(here, a) if self._z_free and len(rows) else None
-        df = da[rows] @ K + db
-        bent = known.F @ dq if known is not None else np.zeros(self.n)
-        df = df + bent
+        bent = np.zeros(self.n)
+        if known is not None:
+            bent[here.across] = known.F @ dq
+        df = da[rows] @ K + db + bent
         dm = y * df / margin - here.m * dm_ / margin
         dg = self.C * y * hinge_curvature(here.m, self.eps) * dm / margin - here.g * dm_ / margin
         half = rho * da / (2 * margin**2) - rho * a * dm_ / margin**3
@@ -265,12 +298,11 @@ class Objective:
         out[self.n] = dg.sum()
         if known is not None:
             assert here.sums is not None
-            by_z = out[self.n + 1 : -1]
-            by_q = dp @ known.F + self._crossed(known, dq)
+            crossed = self.kernel.sums(known.W * self.kernel.exponent(known.A, known.B, dq), known.A, known.B)
+            by_q = dp[here.across] @ known.F + crossed
             if known.G is not None:
                 by_q += da @ known.G
-            by_z[columns] = 2.0 * z[columns] * by_q + 2.0 * dz[columns] * here.sums
-            self._enter(here, known, a, z, dz, by_z)
+            out[self.n + 1 : -1][columns] = 2.0 * z[columns] * by_q + 2.0 * dz[columns] * here.sums
         change = 2 * float(da[rows] @ (here.f[rows] - here.x[self.n])) + float(bent @ a)
         out[-1] = (
             -rho * change / margin**3
@@ -280,29 +312,55 @@ class Objective:
         )
         return out
 
+    def _hessian(self, here: _At, known: _Bent) -> FloatArray:
+        """Return the Hessian of the coordinates ``by``."""
+        assert here.sums is not None
+        u, _, z, margin = self.parts(here.x)
+        rho, across, K, F, G = self.rho, here.across, here.K, known.F, known.G
+        a, g, f = (self.y * u)[across], here.g[across], here.f[across]
+        b, size = self.n if self._u_free else 0, len(known.by)
+        by_u, by_z = slice(b), slice(b + 1, -1)
+        J = np.empty((len(g), size))
+        J[:, b], J[:, by_z], J[:, -1] = 1.0, F, -f / margin
+        N = np.zeros((size, size))
+        by_margin = rho * a / margin**3 + g / margin
+        N[b, -1], N[by_z, -1] = -g.sum() / margin, -by_margin @ F
+        if G is not None:
+            J[:, by_u] = K
+            N[by_u, by_z], N[by_u, -1] = G + rho / (2 * margin**2) * F, -K @ (by_margin + rho * a / margin**3)
+        N += N.T
+        if G is not None:
+            N[by_u, by_u] = rho / margin**2 * K
+        N[by_z, by_z] = self.kernel.crossed(known.W, known.A, known.B)
+        N[-1, -1] = 3 * here.square / margin**4 + 2 * float(g @ f) / margin**2
+        V = (self.C * hinge_curvature(here.m, self.eps) / margin**2)[across]
+        J *= np.sqrt(V)[:, None]
+        J = J[V > 0]
+        N += J.T @ J
+        T = np.concatenate([self.y[by_u], [1.0], 2.0 * z[here.columns], [1.0]])
+        N *= T * T[:, None]
+        np.einsum("ii->i", N)[by_z] += 2.0 * here.sums
+        return N
+
     def _bent(self, here: _At, a: FloatArray) -> _Bent:
         """Return F, G and what crosses at this point, computed by the first product there."""
         if here.bent is None:
             before = self._base.bent if self._base is not None else None
-            B = self._columns(here.columns)
-            A = B if len(here.rows) == self.n else B[here.rows]
-            slopes = self.kernel.slopes(here.D, here.K)
+            every = self._columns(here.columns)
+            A = every if len(here.rows) == self.n else every[here.rows]
+            B, D, K, p = every[here.across], here.D[:, here.across], here.K[:, here.across], here.p[here.across]
+            slopes = self.kernel.slopes(D, K)
             F = self.kernel.by_row(slopes.T, a[here.rows], B, A)
-            G = self.kernel.by_row(slopes, here.p, A, B) if self._u_free else None
-            W = self.kernel.curves(here.D, here.K) * here.p
+            G = self.kernel.by_row(slopes, p, A, B) if self._u_free else None
+            W = self.kernel.curves(D, K) * p
             W *= a[here.rows, None]
-            here.bent = _Bent(A, B, F, G, W, worth=before is not None and before.pays())
+            u = np.arange(self.n if self._u_free else 0)
+            by = np.concatenate([u, [self.n], self.n + 1 + here.columns, [self.n + self.d + 1]])
+            k = max(1, len(here.columns))
+            price = (k + len(by) ** 2 / (len(here.rows) * k)) / SHARE
+            here.bent = _Bent(A, B, F, G, W, by, price, before is not None and before.pays())
             self._base = here
         return here.bent
-
-    def _crossed(self, known: _Bent, dq: FloatArray) -> FloatArray:
-        """Return H dq."""
-        known.products += 1
-        if known.H is None and not known.worth and not known.pays():
-            return self.kernel.sums(known.W * self.kernel.exponent(known.A, known.B, dq), known.A, known.B)
-        if known.H is None:
-            known.H = self.kernel.crossed(known.W, known.A, known.B)
-        return np.asarray(known.H @ dq)
 
     def _enter(self, here: _At, known: _Bent, a: FloatArray, z: FloatArray, dz: FloatArray, by_z: FloatArray) -> None:
         """Put there what weights of 0 bring in, which are not among the columns."""
@@ -311,7 +369,7 @@ class Objective:
             return
         if known.out is None:
             side = np.ascontiguousarray(self.X[:, out])
-            known.out = self.kernel.sums(self._weights(here, a), side[here.rows], side)
+            known.out = self.kernel.sums(self._weights(here, a), side[here.rows], side[here.across])
         by_z[out] = 2.0 * dz[out] * known.out
 
     def restricted(self, base: FloatArray, free: NDArray[np.intp], explicit: bool = False) -> Objective:

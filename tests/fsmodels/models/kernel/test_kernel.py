@@ -249,9 +249,28 @@ def test_the_first_hessian_products_at_a_point_are_the_later_ones(name):
     v = rng.normal(size=len(x))
     o = Objective(KERNELS[name], X, y, 1.4, 0.2)
     first, *later = (o.product(x, v) for _ in range(5))
-    assert o._at.bent.H is not None
+    assert o._at.bent.hessian is not None
     for product in later:
         assert product == pytest.approx(first, rel=1e-9, abs=1e-10)
+
+
+@pytest.mark.parametrize("explicit", [False, True])
+@pytest.mark.parametrize("name", KERNELS)
+def test_products_where_u_stays_are_those_of_the_whole(name, explicit):
+    """What leaves out samples without slopes, and the Hessian that is formed, against the one by all coordinates."""
+    X, y, rng = sample(3, n=30, d=12)
+    X[:12], y[:12] = X[12:24], y[12:24]  # without a coefficient, beyond the margin like their twins
+    x = np.concatenate([rng.uniform(0.5, 2.0, 30), [0.1], rng.uniform(0.2, 0.6, 12), [0.7]])
+    x[:12] = x[[33, 40]] = 0.0
+    whole = Objective(KERNELS[name], X, y, 1.4, 0.2, 0.5, explicit)
+    part = whole.restricted(x, np.arange(30, 44), explicit)
+    v = np.concatenate([np.zeros(30), rng.normal(size=14)])
+    assert part.value(x[30:])[1] == pytest.approx(whole.value(x)[1][30:])
+    expected = whole.product(x, v)[30:]
+    for _ in range(6):
+        assert part.product(x[30:], v[30:]) == pytest.approx(expected, rel=1e-9, abs=1e-10)
+    assert part._at.bent.hessian is not None
+    assert len(part._at.across) < 30
 
 
 def test_the_hessian_stays_where_a_step_is_refused_and_is_formed_at_once_at_the_next_point():
@@ -261,13 +280,13 @@ def test_the_hessian_stays_where_a_step_is_refused_and_is_formed_at_once_at_the_
     v = rng.normal(size=len(x))
     o = Objective(Rbf(), X, y, 1.4, 0.2)
     later = [o.product(x, v) for _ in range(5)][-1]
-    H = o._at.bent.H
+    hessian = o._at.bent.hessian
     o.value(x + 0.5)  # refused
     assert np.array_equal(o.product(x, v), later)
-    assert o._evaluated(x).bent.H is H
+    assert o._evaluated(x).bent.hessian is hessian
     o.value(x + 0.01)  # accepted
     once = o.product(x + 0.01, v)
-    assert o._evaluated(x + 0.01).bent.H is not None
+    assert o._evaluated(x + 0.01).bent.hessian is not None
     assert once == pytest.approx(Objective(Rbf(), X, y, 1.4, 0.2).product(x + 0.01, v), rel=1e-9, abs=1e-10)
 
 
