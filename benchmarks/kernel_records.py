@@ -1,4 +1,4 @@
-"""What the page of ``kernel_tables`` is drawn from: chosen points, Omega at equal points, curves, how fits ended."""
+"""What the pages of ``kernel_tables`` are drawn from: chosen points, Omega at equal points, curves, how fits end."""
 
 import collections
 
@@ -14,7 +14,6 @@ def of(entries):
     return {
         "chosen": [r for run, rows in runs.items() for r in chosen(run, rows)],
         "omegas": [r for run, rows in runs.items() if run[0] == NDCC for r in omegas(run, rows)],
-        "curves": curves(entries),
         "ends": ends(runs),
     }
 

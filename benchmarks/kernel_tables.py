@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 import kernel_page
+import kernel_rankings_page
 import log
 import report
 from kernel_plan import tasks_of
@@ -37,7 +38,7 @@ def read_options():
 
 
 def main():
-    """Run the parts, write the page of all that the log holds."""
+    """Run the parts, write the pages of all that the log holds."""
     options, book = read_options(), log.Log("kernel_tables")
     if options.fresh:
         book.clear()
@@ -48,6 +49,7 @@ def main():
         log.finish(book, tasks, one_task, options.minutes, options.jobs, report.about(*kernel_page.PACKAGES))
     book.pack()
     kernel_page.write(book)
+    kernel_rankings_page.write(book)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 import json
 
 import kernel_choice
+import kernel_rankings_page
 import kernel_records
+import log
 import pytest
 from kernel_plan import KEYS, grid_tasks, tasks_of
 from kernel_tasks import EFS, FULL, NDCC, QUASI, SVM, TRUST, one_task, protocol, rows
@@ -70,3 +72,32 @@ def test_the_whole_grids_are_the_papers_and_tasks_are_told_from_each_other():
     tasks = [json.dumps([t.get(k) for k in KEYS]) for part in ("ndcc", "uci") for t in tasks_of(part, True)]
     assert len(tasks) == len(set(tasks))
     assert grid_tasks(NDCC, 0, [(FULL, TRUST)], 0, False) == grid_tasks(NDCC, 0, [(FULL, TRUST)], 0, True)[:11]
+
+
+def ranking(data, split, grid, method, errors):
+    task = {"protocol": 1, "part": "ranking", "data": data, "split": split, "grid": grid, "folds": 0}
+    return task | {"method": method, "order": None, "curve": [[k, e] for k, e in errors.items()], "ranked": max(errors)}
+
+
+def test_figure_five_is_done_with_the_papers_one_set_and_said_in_pairs(tmp_path):
+    """A curve of another set on the paper's grid counts apart; a set that AO-EFS does not have is in no difference."""
+    book = log.Log("kernel_tables", tmp_path / "logs")
+    methods = {EFS: 0.1, FULL: 0.2, "GMKL": 0.3, "Kernel RFE": 0.4, "Mutual information": 0.45, "Relief": 0.45}
+    for split in range(5):
+        for method, error in methods.items():
+            if not (method == EFS and split == 4):
+                book.add(ranking(NDCC, split, "coarse", method, {20: error + split / 100, 120: 0.5}))
+    book.add(ranking(NDCC, 0, "paper", EFS, {1: 0.5, 120: 0.5}))
+    book.add(ranking(NDCC, 1, "paper", EFS, {1: 0.5, 120: 0.5}))
+    book.add(ranking("Sonar", 0, "coarse", EFS, {1: 0.3, 60: 0.2}))
+    kernel_rankings_page.write(book, tmp_path)
+    told = json.loads((tmp_path / "kernel_rankings.json").read_text())
+    done = [(part["done"], part["of"]) for part in told["parts"].values()]
+    assert done == [(30, 36), (1, 24), (0, 216), (1, 216)]
+    assert "AO-EFS less FULL-FS -10.0 ± 0.0 (4), less GMKL -20.0 ± 0.0 (4), less Kernel RFE" in told["answer"]
+    assert (tmp_path / "kernel_rankings.png").exists()
+
+
+def test_a_page_without_curves_is_a_page(tmp_path):
+    kernel_rankings_page.write(log.Log("kernel_tables", tmp_path / "logs"), tmp_path)
+    assert "figure 5 has 0 of 36" in (tmp_path / "kernel_rankings.md").read_text()
