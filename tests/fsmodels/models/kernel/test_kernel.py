@@ -12,7 +12,8 @@ from scipy.optimize import minimize
 import fsmodels as fs
 from fsmodels import kernel
 from fsmodels.models.kernel.kernels import Polynomial, Rbf, as_kernel
-from fsmodels.models.kernel.objective import Objective, hinge, hinge_curvature, hinge_slope, places
+from fsmodels.models.kernel.loss import hinge, hinge_curvature, hinge_slope
+from fsmodels.models.kernel.objective import Objective, places
 from fsmodels.models.kernel.value_function import ValueFunction, libsvm, solved
 
 KERNELS = {"rbf": Rbf(), "linear": Polynomial(1, 0.0), "quadratic": Polynomial(2, 1.0), "cubic": Polynomial(3, 0.5)}
@@ -249,7 +250,7 @@ def test_the_first_hessian_products_at_a_point_are_the_later_ones(name):
     v = rng.normal(size=len(x))
     o = Objective(KERNELS[name], X, y, 1.4, 0.2)
     first, *later = (o.product(x, v) for _ in range(5))
-    assert o._at.bent.hessian is not None
+    assert o._second.matrix is not None
     for product in later:
         assert product == pytest.approx(first, rel=1e-9, abs=1e-10)
 
@@ -269,8 +270,8 @@ def test_products_where_u_stays_are_those_of_the_whole(name, explicit):
     expected = whole.product(x, v)[30:]
     for _ in range(6):
         assert part.product(x[30:], v[30:]) == pytest.approx(expected, rel=1e-9, abs=1e-10)
-    assert part._at.bent.hessian is not None
-    assert len(part._at.across) < 30
+    assert part._second.matrix is not None
+    assert len(part._second.at.across) < 30
 
 
 def test_the_hessian_stays_where_a_step_is_refused_and_is_formed_at_once_at_the_next_point():
@@ -280,13 +281,13 @@ def test_the_hessian_stays_where_a_step_is_refused_and_is_formed_at_once_at_the_
     v = rng.normal(size=len(x))
     o = Objective(Rbf(), X, y, 1.4, 0.2)
     later = [o.product(x, v) for _ in range(5)][-1]
-    hessian = o._at.bent.hessian
+    formed = o._second.matrix
     o.value(x + 0.5)  # refused
     assert np.array_equal(o.product(x, v), later)
-    assert o._evaluated(x).bent.hessian is hessian
+    assert o._second.matrix is formed
     o.value(x + 0.01)  # accepted
     once = o.product(x + 0.01, v)
-    assert o._evaluated(x + 0.01).bent.hessian is not None
+    assert o._second.matrix is not None
     assert once == pytest.approx(Objective(Rbf(), X, y, 1.4, 0.2).product(x + 0.01, v), rel=1e-9, abs=1e-10)
 
 

@@ -8,7 +8,7 @@ from pyomo.repn import generate_standard_repn
 
 import fsmodels as fs
 from fsmodels import kernel
-from fsmodels.models.kernel.objective import hinge_slope
+from fsmodels.models.kernel.loss import hinge_slope
 from solvers.model.classes import violation
 
 KERNELS = [("rbf", {}), ("linear", {}), ("polynomial", {"degree": 2}), ("polynomial", {"degree": 3, "offset": 0.5})]
