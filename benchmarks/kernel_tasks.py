@@ -17,7 +17,7 @@ import fsmodels as fs
 from fsmodels import kernel, rankings, synthetic
 
 PROTOCOL = 1
-AO_PROTOCOL = 2  # of the methods that alternate by descending: their sweeps are accelerated
+AO_PROTOCOL = 4  # of the methods that alternate by descending: their sweeps are accelerated, and more
 TRUST_PROTOCOL = 3  # of the trust region: its variables are scaled, where steps were projected
 EPS = 0.5
 SVM_LIMIT = 10**6  # iterations of libsvm for the SVM on all or chosen features
@@ -52,9 +52,9 @@ RANKERS = [GMKL, FULL, EFS]
 
 def protocol(method, way):
     """Return the number of the protocol in force."""
-    if way == TRUST and method != GMKL:
-        return TRUST_PROTOCOL
-    return AO_PROTOCOL if method in (SIMPLE, MARGIN) else PROTOCOL
+    if method in (SIMPLE, MARGIN):
+        return AO_PROTOCOL
+    return TRUST_PROTOCOL if way == TRUST and method != GMKL else PROTOCOL
 
 
 # ---- grids, in powers of 2

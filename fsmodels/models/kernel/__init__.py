@@ -44,7 +44,7 @@ What to know of the objective
     ``model.z.fix(0.5)`` before solving gives the plain SVM at these weights, in any model and form.
     Omega falls in every step of Algorithms 1 and 2, not of Algorithm 3, which is why its sweeps are limited. The sweeps
     of Algorithms 1 and 2 begin where the last ones lead to, if Omega is no higher there
-    (``solvers.drivers.alternating.extrapolation``): as printed they creep, and many end at the limit of 100.
+    (``solvers.drivers.alternating.extrapolation``): as printed they creep, and many end at the limit of 250.
 The forms
     ``oracle`` (default): variables and an objective without algebra, steps on arrays (``kernel.problem``), memory
     O(n^2 + n d). Bounds and fixed values of ``z`` may be edited, and linear rows on it added; the solver is the driver
@@ -120,7 +120,7 @@ __all__ = [
 __dir__ = __all__.copy  # what <TAB> offers
 
 FORMS = ["oracle", "algebra"]
-SWEEPS = 100  # of Algorithms 1 and 2
+SWEEPS = 250  # of Algorithms 1 and 2
 EFS_SWEEPS = 30  # of Algorithm 3, whose Omega may rise
 
 
