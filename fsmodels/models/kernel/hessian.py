@@ -120,23 +120,25 @@ class Hessian:
         a, g, f = self.a[at.across], at.g[at.across], at.f[at.across]
         b, size = o.n if o.u_free else 0, len(self.by)
         by_u, by_z = slice(b), slice(b + 1, -1)
-        J, N = np.empty((len(g), size)), np.zeros((size, size))
-        J[:, b], J[:, by_z], J[:, -1] = 1.0, F, -f / margin
+        curved = self.curvature[at.across]
+        kept = curved > 0
+        J, N = np.empty((int(kept.sum()), size)), np.zeros((size, size))
+        J[:, b], J[:, by_z], J[:, -1] = 1.0, F[kept], -f[kept] / margin
         by_margin = rho * a / margin**3 + g / margin
         N[b, -1], N[by_z, -1] = -g.sum() / margin, -by_margin @ F
         if G is not None:
-            J[:, by_u] = at.K
+            J[:, by_u] = at.K[kept]
             N[by_u, by_z], N[by_u, -1] = G + rho / (2 * margin**2) * F, -at.K @ (by_margin + rho * a / margin**3)
         N += N.T
         if G is not None:
             N[by_u, by_u] = rho / margin**2 * at.K
         N[by_z, by_z] = o.kernel.crossed(self.W, self.A, self.B)
         N[-1, -1] = 3 * at.square / margin**4 + 2 * float(g @ f) / margin**2
-        curved = self.curvature[at.across]
-        J = (J * np.sqrt(curved)[:, None])[curved > 0]
+        J *= np.sqrt(curved[kept])[:, None]
         N += J.T @ J
         T = np.concatenate([o.y[by_u], [1.0], 2.0 * self.z[self.columns], [1.0]])
-        N *= T * T[:, None]
+        N *= T
+        N *= T[:, None]
         np.einsum("ii->i", N)[by_z] += 2.0 * at.sums[: len(self.columns)]
         return N
 
