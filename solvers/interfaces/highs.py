@@ -21,6 +21,24 @@ from pyomo.contrib.solver.solvers.highs import Highs
 from solvers import interrupt
 
 
+class _Quiet(highspy.Highs):
+    def enableCallbacks(self) -> None:  # noqa: N802 - highspy's name for the first call of its constructor
+        """Turn output off first: highspy 1.16 prints who it is with the first call, whatever is asked later."""
+        self.setOptionValue("output_flag", False)
+        super().enableCallbacks()
+
+
+def quiet_highs() -> highspy.Highs:
+    """Return a new HiGHS, without output.
+
+    >>> quiet_highs().getOptionValue("output_flag")[1]
+    False
+    """
+    highs = _Quiet()
+    highs.setOptionValue("output_flag", False)  # where the constructor enables no callbacks
+    return highs
+
+
 def run(highs: highspy.Highs, noticed: threading.Event | None = None) -> None:
     """Run HiGHS in a thread of its own, which Ctrl-C stops; see ``interrupt.attended``."""
     stopping = threading.Event()
@@ -64,8 +82,7 @@ class QuietHighs(Highs):
         noticed = self.noticed
         self._reinit()
         self.noticed, self._model = noticed, model
-        self._solver_model = highspy.Highs()
-        self._solver_model.setOptionValue("output_flag", False)
+        self._solver_model = quiet_highs()
         self.add_block(model)
         if self._objective is None:
             self.set_objective(None)

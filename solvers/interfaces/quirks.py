@@ -306,10 +306,9 @@ def scip_options() -> list[str]:
 @cache
 def highs_options() -> list[str]:
     """Return HiGHS' options."""
-    import highspy
+    from solvers.interfaces.highs import quiet_highs
 
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
+    highs = quiet_highs()
     with NamedTemporaryFile("r", suffix=".opt") as file:
         highs.writeOptions(file.name)
         return [line.split("=")[0].strip() for line in file if "=" in line and not line.startswith("#")]

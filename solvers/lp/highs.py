@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from solvers.errors import OptionError, SolverError
-from solvers.interfaces.highs import run
+from solvers.interfaces.highs import quiet_highs, run
 
 LONG = 10_000  # non-zeros; a smaller LP takes milliseconds, as a thread takes a tenth of one
 INFINITY = highspy.kHighsInf
@@ -111,9 +111,8 @@ class HighsLP:
         show: bool = False,
     ) -> None:
         self.columns = len(cost)
-        highs = self._highs = highspy.Highs()
+        highs = self._highs = quiet_highs()
         for option, value in (
-            ("output_flag", False),
             ("presolve", "off"),
             ("solver", "simplex"),
             ("threads", 1),
@@ -136,6 +135,7 @@ class HighsLP:
         highs.addVars(self.columns, _infinite(lower), _infinite(upper))
         self.set_cost(cost)
         self._new_cost = False
+        self._refused = False
 
     @property
     def rows(self) -> int:
@@ -232,9 +232,10 @@ class HighsLP:
         if self._watched:
             most = patience * max(FEWEST, TURNS * (self.rows + self.columns))
             self._highs.setOptionValue("simplex_iteration_limit", min(most, highspy.kHighsIInf))
-        if self._highs.getNumNz() < LONG:
-            self._highs.run()
-        else:
+        here = self._highs.getNumNz() < LONG and not self._refused
+        if here:  # where another's pool of threads is in this thread, HiGHS refuses: one of its own has none
+            self._refused = self._highs.run() == highspy.HighsStatus.kError
+        if not here or self._refused:
             run(self._highs)
         return _MEANING.get(self._highs.getModelStatus(), LpStatus.FAILED)
 

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from solvers import interrupt
 from solvers.errors import OptionError
-from solvers.interfaces.highs import run
+from solvers.interfaces.highs import quiet_highs, run
 from solvers.interfaces.registry import SolverSpec, check_options
 from solvers.interfaces.runner import Answer, SolveOptions
 from solvers.lp.highs import INFINITY
@@ -46,12 +46,12 @@ class HighsProgram:
         upper: np.ndarray,
         integer: np.ndarray,
     ) -> None:
-        self._highs = highs = highspy.Highs()
+        self._highs = highs = quiet_highs()
         own = check_options(spec, words.own)
         if (gap := own.get("mip_rel_gap")) is not None:
             raise OptionError(f"mip_rel_gap={gap!r} is not allowed in a driver's programs: give the driver's gap.")
         self._own, self._columns, self._integer = own, len(cost), integer
-        told: dict[str, Any] = {"output_flag": False, "random_seed": words.seed, "threads": words.threads, **own}
+        told: dict[str, Any] = {"random_seed": words.seed, "threads": words.threads, **own}
         for name, value in told.items():
             if value is not None and highs.setOptionValue(name, value) == highspy.HighsStatus.kError:
                 raise OptionError(f"{name}={value!r} is not a value that HiGHS allows for this option.")

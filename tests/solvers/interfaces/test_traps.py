@@ -707,3 +707,14 @@ def test_a_point_on_large_bounds_satisfies_its_rows(name, need):
     assert violation(model) <= 1e-6
     told = solvers.solve(model, name, constr_viol_tol=1e-5)
     assert told.options["constr_viol_tol"] == 1e-5
+
+
+def test_a_process_that_solves_prints_nothing():
+    """highspy 1.16 says who it is as soon as it is made, before any option can be set."""
+    code = (
+        "import pyomo.environ as pyo, solvers, numpy as np; from solvers.lp.highs import HighsLP;"
+        "HighsLP(np.ones(1), np.zeros(1), np.ones(1)).solve();"
+        "m = pyo.ConcreteModel(); m.x = pyo.Var(bounds=(0, 1)); m.cost = pyo.Objective(expr=m.x); solvers.solve(m, 'highs')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")

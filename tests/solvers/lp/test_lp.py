@@ -1,8 +1,10 @@
 """The LP protocol: HiGHS directly and every solver with LP multipliers through Pyomo give the same answers."""
 
 import itertools
+import threading
 from types import SimpleNamespace
 
+import highspy
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -182,6 +184,28 @@ def test_random_rows_that_come_and_go_have_one_answer_and_multipliers_that_prove
             assert (activity >= sides[:, 0] - 1e-6).all()
             assert (activity <= sides[:, 1] + 1e-6).all()
     assert LpStatus.OPTIMAL in seen
+
+
+def test_an_lp_is_solved_in_a_thread_where_highs_has_another_number_of_threads():
+    """HiGHS keeps a pool of threads for each thread that calls it, and refuses programs that ask for another number."""
+    found = []
+
+    def work():
+        own = highspy.Highs()
+        for option, value in (("output_flag", False), ("threads", 2)):
+            own.setOptionValue(option, value)
+        own.addVar(0.0, 1.0)
+        own.addRow(0.5, 1.0, 1, np.array([0], dtype=np.int32), np.array([1.0]))
+        own.run()
+        lp = HighsLP(np.array([-1.0, 1.0]), np.zeros(2), np.full(2, 3.0))
+        lp.add_rows(sparse.csr_matrix([[1.0, 1.0]]), np.array([0.0]), np.array([2.0]))
+        found.extend(lp.solve() for _ in range(2))
+        highspy.Highs.resetGlobalScheduler(False)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert [(a.status, a.objective) for a in found] == [(LpStatus.OPTIMAL, -2.0)] * 2
 
 
 def test_lps_without_rows_costs_or_points(make):
