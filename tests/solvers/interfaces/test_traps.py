@@ -714,7 +714,8 @@ def test_a_process_that_solves_prints_nothing():
     code = (
         "import pyomo.environ as pyo, solvers, numpy as np; from solvers.lp.highs import HighsLP;"
         "HighsLP(np.ones(1), np.zeros(1), np.ones(1)).solve();"
-        "m = pyo.ConcreteModel(); m.x = pyo.Var(bounds=(0, 1)); m.cost = pyo.Objective(expr=m.x); solvers.solve(m, 'highs')"
+        "m = pyo.ConcreteModel(); m.x = pyo.Var(bounds=(0, 1)); m.cost = pyo.Objective(expr=m.x);"
+        "solvers.solve(m, 'highs')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
