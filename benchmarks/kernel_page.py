@@ -76,8 +76,8 @@ TOLD = [
     "standardised on what trains. Mutual information is by nearest neighbours, not bins.",
     "**Limits.** 250 sweeps (AO-EFS 30), 1000 iterations within a step, none in seconds: {limits}. From the 20th a "
     "sweep of AO simple and AO margin begins where the last ones lead to, if Omega is no higher there. At a limit of "
-    "100 sweeps ended, NDCC set 0, C = 1, 16 and mu = 1/16, 1/4, 1: by the trust region 2 of 12, by L-BFGS-B 6 (without it "
-    "10); Sonar, four points: by the trust region 0 of 8, by L-BFGS-B 1 (without it 6).",
+    "100 sweeps ended, NDCC set 0, C = 1, 16 and mu = 1/16, 1/4, 1: by the trust region 2 of 12, by L-BFGS-B 6 "
+    "(without it 10); Sonar, four points: by the trust region 0 of 8, by L-BFGS-B 1 (without it 6).",
 ]
 ERROR = "{mean:.1f} ± {se:.1f}"
 ONE_SET = (("error", "{mean:.1f}", 100), ("right", ", {mean:.0f}/", 1), ("wrong", "{mean:.0f}", 1))
