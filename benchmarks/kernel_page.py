@@ -131,7 +131,12 @@ def of(data, method, way=TRUST, grid="coarse", folds=None):
 def errors(page, method, way=TRUST):
     """Return the test errors of table 1 by set."""
     where = of(NDCC, method, way)
-    return {r["split"]: r["error"] for r in page.records["chosen"] if all(r[k] == v for k, v in where.items())}
+    return {r["split"]: r["error"] for r in chosen(page, where)}
+
+
+def chosen(page, where):
+    """Return the chosen points that match."""
+    return [r for r in page.records["chosen"] if all(r[k] == v for k, v in where.items())]
 
 
 def tested(page, worse, better):
@@ -208,8 +213,8 @@ def table_one(page):
         paper = PAPER_ONE.get(method, ("", "", "")) if way in ("", TRUST) else ("", "", "")
         features = [Cell("chosen", "right", "{mean:.1f}", own), "/", Cell("chosen", "wrong", "{mean:.1f}", own)]
         fine = of(NDCC, method, way, "paper")
-        one = [Cell("chosen", k, form, fine | {"split": 0}, t) for k, form, t in ONE_SET]
-        has_one = any(all(r[k] == v for k, v in fine.items()) and r["split"] == 0 for r in page.records["chosen"])
+        first = fine | {"split": 0}
+        one = [Cell("chosen", k, form, first, t) for k, form, t in ONE_SET]
         rows.append(
             [
                 method,
@@ -219,7 +224,7 @@ def table_one(page):
                 Cell("chosen", "omega", "{mean:.1f}", own),
                 Cell("chosen", "error", ERROR, own, times=100),
                 features if errors(page, method, way) else "–",
-                one if has_one else "–",
+                one if chosen(page, first) else "–",
                 Cell("chosen", "error", ERROR + ", {n}", fine, times=100),
             ]
         )
@@ -289,13 +294,13 @@ def folds_of(page, data):
 
 def has_run(page, data):
     """Tell whether any method has a chosen point on a set."""
-    return any(r["data"] == data for r in page.records["chosen"])
+    return bool(chosen(page, {"data": data}))
 
 
 def ours(page, data, method, way):
     """Return error, features and n of a method on a set."""
     own = of(data, method, way, folds=folds_of(page, data))
-    if not any(all(r[k] == v for k, v in own.items()) for r in page.records["chosen"]):
+    if not chosen(page, own):
         return "–"
     cells = [Cell("chosen", "error", ERROR, own, times=100), Cell("chosen", "features", SAID_FEATURES, own)]
     return [*cells, Cell("chosen", "error", ", {n}", own)]

@@ -2,14 +2,13 @@
 
 import kernel_records
 import log
+from kernel_page import COARSE_COMMAND, COMMAND
 from kernel_rankings_picture import draw
 from kernel_tasks import EFS, FILES, FILTERS, FULL, GMKL, NDCC, RANKERS, SPLITS
 from page import Cell, Page
 from scipy.stats import ttest_1samp
 
 NAME = "kernel_rankings"
-COARSE_COMMAND = "python benchmarks/kernel_tables.py"
-COMMAND = f"{COARSE_COMMAND} --full"
 FIGURES = {"Sonar": 7, "Ion": 8, "S.A. Heart": 9, "Musk": 10, "Wdbc": 11, "Aust. Credit": 12}
 FIGURES |= {"German Credit": 13, "Madelon": 14}
 ERROR = "{mean:.1f} ± {se:.1f}, {n}"
