@@ -441,24 +441,34 @@ def highs(solver: Any, model: Any, options: Any, limit: float | None, integer: b
     limit = clock.left
     if limit is not None and not integer:
         limit += native.getRunTime()
-    with interrupt.noticing() as pressed, _told(solver, pressed), _asked(native, pressed, hasattr(solver, "noticed")):
+    ours = hasattr(solver, "noticed")
+    with interrupt.noticing() as pressed, _told(solver, pressed), _in_this_thread(native, pressed, ours):
         yield Attempt(limit, pressed)
 
 
 @contextmanager
-def _asked(native: Any, pressed: threading.Event, ours: bool) -> Iterator[None]:
-    """Let HiGHS ask by callback whether to stop, where Pyomo's interface runs it."""
+def _in_this_thread(native: Any, pressed: threading.Event, ours: bool) -> Iterator[None]:
+    """Let HiGHS, where Pyomo's interface runs it, ask by callback whether to stop, and end its pool of threads.
+
+    The pool of a run before would make it refuse another number of threads, without a word; its own, the next run.
+    """
+    if ours:  # it has a thread of its own, and asks there
+        yield
+        return
+    import highspy
 
     def stop(event: Any) -> None:
         if pressed.is_set():
             event.interrupt()
 
-    moments = () if ours else (native.cbSimplexInterrupt, native.cbIpmInterrupt, native.cbMipInterrupt)
+    moments = (native.cbSimplexInterrupt, native.cbIpmInterrupt, native.cbMipInterrupt)
     for moment in moments:
         moment.subscribe(stop)
+    highspy.Highs.resetGlobalScheduler(False)  # this thread's
     try:
         yield
     finally:
+        highspy.Highs.resetGlobalScheduler(False)
         for moment in moments:
             native.HandleKeyboardInterrupt = False  # Pyomo adds one more handler at each solve
             moment.unsubscribe(stop)

@@ -3,6 +3,7 @@
 import itertools
 import logging
 
+import highspy
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -11,6 +12,7 @@ import solvers
 from separators import rounded
 from solvers import Block, OptionError, SolutionStatus, SolverError, solve
 from solvers.interfaces import strangers, trials
+from solvers.interfaces.highs import quiet_highs
 from solvers.interfaces.registry import SOLVERS
 from solvers.interfaces.runner import Runner
 from solvers.interfaces.trials import DOWN
@@ -302,6 +304,26 @@ def test_the_words_of_the_run_are_passed_or_refused(stranger, caplog):
         else:
             assert solve(m, "benders", **given).objective == pytest.approx(LINEAR, rel=2e-4)
             assert solve(m, stranger, **{word: 1}).objective == pytest.approx(LINEAR, rel=2e-4)
+
+
+@pytest.mark.parametrize("before", [1, 2])
+def test_the_threads_of_highs_whoever_ran_it_before(before):
+    def ran():
+        """As a notebook's own calls: the pool of a run stays in this thread, and refuses another number of threads."""
+        highs = quiet_highs()
+        highs.addVars(1, np.zeros(1), np.ones(1))
+        highs.setOptionValue("threads", before)
+        return highs.run()
+
+    ran()
+    m = plant()
+    for threads in (1, 2):
+        optimal(solve(m, "appsi_highs", threads=threads), LINEAR)
+        optimal(solve(m, "branch-and-cut", complicating=[m.open], lp_solver="appsi_highs", threads=threads), LINEAR)
+    optimal(solve(m, "appsi_highs"), LINEAR)
+    highspy.Highs.resetGlobalScheduler(False)
+    optimal(solve(m, "appsi_highs", threads=3 - before), LINEAR)
+    assert ran() == highspy.HighsStatus.kOk  # nor does ours refuse another's
 
 
 def test_a_time_limit_stops_it(stranger, textbook):
