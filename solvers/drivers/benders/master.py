@@ -194,7 +194,13 @@ class Master:
         return self.unit * np.array([pyo.value(v) for v in held], dtype=float)
 
     def add_feasibility_cut(self, cut: Cut) -> Any:
-        """Add ``0 >= constant + coefficients . x``: there the subproblem has a solution; return the row."""
+        """Add ``0 >= constant + coefficients . x``: there the subproblem has a solution; return the row.
+
+        Where the point on the model is its own, it is made to forbid that beyond a solver's tolerance.
+        """
+        held = [v for v, c in zip(self.point_variables, cut.coefficients, strict=True) if c]
+        if all(v.is_binary() and v.value is not None for v in held):
+            cut = cut.tightened(np.array([0.0 if v.value is None else v.value for v in self.point_variables]))
         return self._add(cut, None)
 
     def _add(self, cut: Cut, bounded: Any) -> Any:

@@ -82,6 +82,9 @@ def test_a_search_stops_when_told():
     assert len(asked) == 2
 
 
+POINTS = list(itertools.product((0.0, 1.0), repeat=4))
+
+
 @given(
     arrays(float, 4, elements=st.floats(-1e9, 1e3)),
     st.floats(-1e3, 1e3),
@@ -92,9 +95,28 @@ def test_a_clipped_cut_says_the_same_above_the_floor_at_every_0_1_point(coeffici
     clipped = cut.clipped(floor)
     assert (clipped.coefficients >= cut.coefficients).all()
     size = np.abs(coefficients).sum() + abs(constant) + abs(floor)
-    for point in itertools.product((0.0, 1.0), repeat=4):
+    for point in POINTS:
         before, after = max(cut.at(np.array(point)), floor), max(clipped.at(np.array(point)), floor)
         assert after == pytest.approx(before, abs=1e-12 * (1 + size))
+
+
+@given(arrays(float, 4, elements=st.floats(-1e3, 1e3)), st.sampled_from(POINTS), st.floats(1e-9, 1.0))
+def test_a_tightened_cut_forbids_its_point_and_nothing_that_was_allowed(coefficients, point, said):
+    at, every = np.array(point), np.array(POINTS)
+    cut = Cut(said - float(coefficients @ at), coefficients)
+    tightened, rounding = cut.tightened(at), 1e-12 * np.abs(coefficients).sum()
+    before, after = (c.constant + every @ c.coefficients for c in (cut, tightened))
+    assert (after[before <= 0] <= rounding).all()
+    assert tightened.at(at) >= 0.5 * said - rounding
+    assert np.abs(tightened.coefficients).max() <= max(np.abs(coefficients).max(), 0.0)
+
+
+def test_a_faint_cut_says_it_beside_coefficients_of_its_size():
+    cut = Cut(-0.78125, np.array([1.5625e-6, -0.78125, 0.7812515625]))  # 3e-6 above 0 at (1, 0, 1) alone
+    tightened = cut.tightened(np.array([1.0, 0.0, 1.0]))
+    assert np.abs(tightened.coefficients).max() == pytest.approx(3.125e-6)
+    forbidden = [point for point in itertools.product((0.0, 1.0), repeat=3) if tightened.at(np.array(point)) > 0]
+    assert forbidden == [(1.0, 0.0, 1.0)]
 
 
 @given(arrays(float, 3, elements=st.floats(-1e-7, 1e-7)), st.floats(-10, 10))
