@@ -150,7 +150,8 @@ def write(log, folder=RESULTS):
 
     said = {which: share(*which).text(page.records) for which in calls()}
     page.answer(
-        f"FSV's default starts find the optimum of FS (7) in {said['FSV', 'default starts']} of the cases, FSS's in "
+        f"FSV's default starts find the optimum of FS, equation (7), in {said['FSV', 'default starts']} of the cases, "
+        f"FSS's in "
         f"{said['FSS', 'default starts']} and FSB's in {said['FSB', 'default starts']}; from the linear program alone "
         f"FSV does in {said['FSV', 'LP start']}, from one random start in {said['FSV', 'one random start']}. FS "
         f"itself, by scip, is the enumerated optimum in {sum(p['agrees'] for p in proofs)} of {len(proofs)} cases."

@@ -7,7 +7,6 @@ python benchmarks/first_page.py --page     # only the page, from the log
 
 import functools
 import os
-import statistics
 import time
 import warnings
 
@@ -18,6 +17,7 @@ os.environ |= dict.fromkeys(report.THREAD_VARIABLES, "1")  # before numpy, which
 import numpy as np
 from log import script
 from page import Cell, Page
+from ranks import holm, signed_ranks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE, SequentialFeatureSelector
 from sklearn.model_selection import RepeatedStratifiedKFold
@@ -163,12 +163,14 @@ def page(log):
     proven = told.say("fits", "proven", "{total:.0f}", {"contender": OURS})
     most = told.say("fits", "excess", "{most:.0%}")
     least = told.say("fits", "best", "{total:.0f} of {n}", {"contender": OURS})
-    apart = [name for name in rivals if apart_by_two(difference(name).values(told.records["sets"]))]
+    ps = holm([signed_ranks(difference(name).values(told.records["sets"]), 0.0) for name in rivals])
+    apart = [name for name, p in zip(rivals, ps, strict=True) if p < 0.05]
     differs = f"{' and '.join(apart)} differ" if apart else "no rival differs"
     told.answer(
         f"On the training part the heuristics' selections cost {shares[0]} to {shares[-1]}% more than the least of the "
         f"five on average (up to {most}); fsp-m's is the least in {least} fits, with a proof in {proven}. On new data "
-        f"{differs} from fsp-m by two standard errors over sets; points of error more than fsp-m: {beside}."
+        f"{differs} from fsp-m over {len(told.records['sets']) // len(CONTENDERS)} sets (Wilcoxon, Holm; least p "
+        f"{min(ps):.2g}); points of error more than fsp-m: {beside}."
     )
     planned = len(tasks(False))
     told.part("the table", len(fits), max(len(fits), planned), f"python benchmarks/{NAME}.py")
@@ -217,11 +219,6 @@ def page(log):
         "part. Proven: fsp-m ended with a proof that no selection has a lower one. Seconds are of the process's CPU.",
     )
     told.write({})
-
-
-def apart_by_two(values):
-    """Tell whether a mean is more than two of its standard errors away from 0."""
-    return abs(statistics.fmean(values)) > 2 * statistics.stdev(values) / len(values) ** 0.5
 
 
 def both(title, where):

@@ -137,24 +137,32 @@ def answer(told, runs):
     def say(value, form, **where):
         return told.say("runs", value, form, where)
 
-    form = "{gmean:.2f} ({least:.2f} to {most:.1f})"
-    small = say("ratio", form + " over {n} runs", contender=LAZY, group=1)
-    scip = say("ratio", form + " over {n}", contender=SCIP)
+    form = "{gmean:.2f} ({least:.2f} to {most:.1f}, {n} runs)"
+    sizes = sorted({run["n"] for run in runs if run["contender"] == LAZY})
+    lazy = ", ".join(f"{say('ratio', form, contender=LAZY, n=n)} at n = {n}" for n in sizes)
+    scip = say("ratio", form, contender=SCIP)
     wrong = sum(run["wrong"] for run in runs)
-    largest = max(run["n"] for run in runs)
+    left = {n: say("gap", "{most:.1%}", contender=OURS, n=n) for n in sorted({run["n"] for run in runs})}
+    left = {n: gap for n, gap in left.items() if any(r["n"] == n and r["proven"] is False for r in ours_of(runs))}
     return (
         f"Branch-and-cut proves {say('proven', '{total:.0f} of {n}', contender=OURS)} runs within their limits, all "
         f"of those with up to {largest_proven(runs)} features, Gurobi with the same cuts "
         f"{say('proven', '{total:.0f} of {n}', contender=LAZY)} and SCIP on the whole model "
-        f"{say('proven', '{total:.0f} of {n}', contender=SCIP)}; at {largest:,} features the widest gap left is "
-        f"{say('gap', '{most:.1%}', contender=OURS, n=largest)}. Where both ran it takes {small} of Gurobi's time at "
-        f"n = 20 and {scip} of SCIP's (an open run counts with its limit); {wrong or 'no'} bounds are wrong."
+        f"{say('proven', '{total:.0f} of {n}', contender=SCIP)}; the widest gaps that it leaves are "
+        f"{', '.join(f'{gap} at n = {n:,}' for n, gap in left.items()) or 'none'}. Where both ran, its time over "
+        f"Gurobi's is {lazy}, over SCIP's {scip}: geometric mean, least and most, an open run with its limit; "
+        f"{wrong or 'no'} bounds are wrong."
     )
+
+
+def ours_of(runs):
+    """Return our runs."""
+    return [run for run in runs if run["contender"] == OURS]
 
 
 def largest_proven(runs):
     """Return the largest n up to which all of our runs are proven."""
-    open_sizes = [run["n"] for run in runs if run["contender"] == OURS and not run["proven"]]
+    open_sizes = [run["n"] for run in ours_of(runs) if not run["proven"]]
     return max(run["n"] for run in runs if run["n"] < min(open_sizes, default=math.inf))
 
 

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 NAME, PROTOCOL = "multivariate_tables", 1
-GRID = {"FSmulti": (0.1, 1.0, 10.0, 100.0), "structural SVM": (0.01, 0.1, 1.0, 10.0)}  # c; the paper's ranges
+GRID = {"FSmulti": (0.1, 1.0, 10.0, 100.0), "structural SVM": (0.01, 0.1, 1.0, 10.0)}  # c; FSmulti's is the paper's
 COSTS = (0.01, 0.1, 1.0, 10.0)  # C of RFE
 FOLDS, TRIED = 3, 10  # of cross-validation, and its B
 ROUNDS = {"FSmulti": 200, "structural SVM": 100}  # at most, to a gap of 1%

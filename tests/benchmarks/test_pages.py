@@ -167,6 +167,7 @@ def test_the_index_counts_what_is_done_partial_not_begun_and_impossible(monkeypa
         "impossible: lost",
     ]
     text = index.text()
-    assert "Of 7 tables and figures 2 done, 2 partial, 2 not begun, 1 impossible." in text
+    counts = "2 done, 2 partial, 2 not begun, 1 impossible"
+    assert f"Of 7 rows, a table, a figure or figures of a kind each, {counts}." in text
     assert "- [first_page](first_page.md): One. Two.\n" in text
     assert "[first_page](first_page.md#heading-one)" in text
