@@ -39,6 +39,11 @@ class Ranking:
         adjusted = holm([2 * float(stats.norm.sf(abs(value))) for value in z])
         return {name: (mean[name] - mean[control], p) for name, p in zip(others, adjusted, strict=True)}
 
+    def critical(self, level=0.05):
+        """Return the difference of mean ranks beyond which Nemenyi's test tells two methods apart."""
+        N, k = self.ranks.shape
+        return float(stats.studentized_range.ppf(1 - level, k, np.inf)) * np.sqrt(k * (k + 1) / (12 * N))
+
     def apart_from(self, name):
         """Return the p of Nemenyi's test of all others: the one of the name may have been chosen by its rank."""
         N, k = self.ranks.shape
