@@ -6,7 +6,7 @@ import multivariate_figures as figures
 import multivariate_tasks as protocol
 from log import RESULTS
 from multivariate_records import BAG_B, ERRORS, NO_OFFSET, kind_of, mcnemar, read
-from multivariate_tasks import ALL, BAGS, COLLECTIONS, FGM, GRID, L1, LOSSES, OURS, RFE, TEXTS, WIDE
+from multivariate_tasks import ALL, BAGS, COLLECTIONS, FGM, GRID, L1, LOSSES, MANY, OURS, RFE, TEXTS, WIDE
 from page import NOTHING, Cell, Page
 from scipy import stats
 
@@ -14,7 +14,6 @@ NAME = protocol.NAME
 COMMAND = f"python benchmarks/{NAME}.py --full"
 TITLES = {"f1": "F1", "rec@2p": "Rec@2p", "prbep": "PRBEP", "hamming": "accuracy"}
 B4 = (2, 10, 50, 250)
-MANY = ("topics", "digits")  # the collections of more than two classes
 PAPER = [  # table 2: set, method, three measures with won/lost, features
     ("Sector", OURS, "92.07", "95.77", "93.25", "788 / 659 / 508"),
     ("Sector", ERRORS, "84.99 (12/91) *", "90.01 (0/71) *", "85.54 (0/86) *", "689"),

@@ -32,6 +32,7 @@ GRID_B = (2, 10, 50, 250, 5, 100, 150, 200)  # figure 1, as the paper has them
 LOSSES = ("f1", "rec@2p", "prbep")
 MEASURES = ("f1", "rec@2p", "prbep", "hamming")
 OURS, ALL, FGM, L1, RFE = "FSmulti", "structural SVM", "FGM", "l1", "RFE"
+MANY = ("topics", "digits")  # the collections of more than two classes
 SENSITIVE = "pcmac"  # in place of News20.binary
 COLLECTION = {name: collection for collection, names in COLLECTIONS.items() for name in names}
 
