@@ -25,6 +25,8 @@ RULES_PROTOCOL = f"""\
 - Sets, splits and scaling as in [all_methods](all_methods.md); the point is the one chosen there without rules.
 - Costs are whole numbers from 1 to 9, seeded by the set's name; the budget is 25, five features of mean cost. The two
   features that correlate most with the label in the training part exclude each other.
+- Models take the rules as rows; RFE and Relief, by `fs.select`, drop or take features one at a time as the rules allow;
+  forward selection is the benchmark's own, which takes none.
 - Honoured is checked on what came back, not believed. What is refused names its reason and selects nothing.
 - Limit: {LAST:g} CPU s a fit; mixed-integer programs inside a driver see it as wall-clock time."""
 

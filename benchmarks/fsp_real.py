@@ -153,11 +153,12 @@ def page(log):
         there = [Cell("runs", v, form, here | {"contender": name}) for name in names for v, form in shown]
         rows.append([data, f"{C:g}", M, *there])
     told.table(["data", "C", "M", *(title for name in names for title in (f"{name} s", "gap", "above"))], rows)
+    lazy = """Gurobi lazy: `"single-tree"`, the same cuts as lazy constraints of Gurobi's tree; """ * (LAZY in names)
     told.section(
         "Protocol",
         "FSP-M: the soft-margin SVM on at most M features, standardised sets, relative gap 1e-4, one thread. Ours: "
-        '`fs.solve(model, "branch-and-cut")`; SCIP: the big-M form as a whole; Gurobi lazy: `"single-tree"`, the same '
-        "cuts as lazy constraints of Gurobi's tree; all supports: our subproblem at each of them. Seconds are CPU "
+        f'`fs.solve(model, "branch-and-cut")`; SCIP: the big-M form as a whole; {lazy}'
+        "all supports: our subproblem at each of them. Seconds are CPU "
         "seconds of the process, building left out; what numba compiles is on disk before. The limit is of wall-clock "
         f"time ({LIMIT:g} s, which on a busy machine is fewer CPU seconds), for all supports of CPU time.",
     )
