@@ -12,18 +12,20 @@ NAME = "kernel_rankings"
 FIGURES = {"Sonar": 7, "Ion": 8, "S.A. Heart": 9, "Musk": 10, "Wdbc": 11, "Aust. Credit": 12}
 FIGURES |= {"German Credit": 13, "Madelon": 14}
 ERROR = "{mean:.1f} ± {se:.1f}, {n}"
+METHODS = (*RANKERS, *FILTERS)
 LONG, SHORT = (1, 2, 4, 8, 15, 20, 30, 60), (1, 2, 3, 4, 6, 8, 11, 15, 20, 30)
 AT = (15, 20)  # where figure 5 is read for the answer: all sets have weights up to 15, 20 features are informative
 
 
 def write(book, folder=log.RESULTS):
     """Write page and picture from the log."""
-    curves = kernel_records.curves(book.entries())
-    page = Page(NAME, "Features ranked by weights inside an RBF kernel: Tayal, Coleman and Li", curves=curves)
+    records = kernel_records.rankings(book.entries())
+    page = Page(NAME, "Features ranked by weights inside an RBF kernel: Tayal, Coleman and Li", **records)
     page.key("curves", "data", "split", "method", "grid", "k")
+    page.key("costs", "data", "split", "method", "grid")
     counted(page)
     page.answer(answer(page))
-    if picture := draw(curves, FIGURES, folder / f"{NAME}.png"):
+    if picture := draw(records["curves"], FIGURES, folder / f"{NAME}.png"):
         page.picture(picture, "Figures 5 and 7 to 14: test error by features")
     clusters(page)
     real(page)
@@ -38,6 +40,7 @@ def write(book, folder=log.RESULTS):
         "bins) and Relief (ReliefF's difference of distances to ten hits and ten misses, where the paper has their "
         "ratio for the nearest) rank all features. Test samples choose nothing.",
     )
+    speed(page)
     page.write({}, folder, logs=["kernel_tables"])
 
 
@@ -98,6 +101,16 @@ def rows_of(page, names, grid, counts):
             cells = [Cell("curves", "error", ERROR, where | {"k": k}, times=100) for k in (*counts, every)]
             rows.append([title, method, *cells])
     return rows
+
+
+def speed(page):
+    """Say what a curve took."""
+    page.section("Speed", "CPU seconds of a curve, one thread, its SVMs at each k included; mean of sets or divisions.")
+    rows = [
+        [data, grid, *(Cell("costs", "cpu", "{mean:.1f}", {"data": data, "grid": grid, "method": m}) for m in METHODS)]
+        for data, grid in dict.fromkeys((r["data"], r["grid"]) for r in page.records["costs"])
+    ]
+    page.table(["set", "grid", *METHODS], rows)
 
 
 def clusters(page):

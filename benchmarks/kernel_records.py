@@ -52,15 +52,13 @@ def omegas(run, rows):
     ]
 
 
-def curves(entries):
-    """Return the points of the curves of the rankings; of two runs of one, the last."""
+def rankings(entries):
+    """Return the points of the curves of the rankings, and what each ranking took; of two runs of one, the last."""
     last = {(e["data"], e["split"], e["method"], e["grid"]): e for e in entries if e["part"] == "ranking"}
     names = ("data", "split", "method", "grid")
-    return [
-        dict(zip(names, key, strict=True)) | {"k": k, "error": error}
-        for key, e in last.items()
-        for k, error in e["curve"]
-    ]
+    known = [(dict(zip(names, key, strict=True)), e) for key, e in last.items()]
+    curves = [of | {"k": k, "error": error} for of, e in known for k, error in e["curve"]]
+    return {"curves": curves, "costs": [of | {"cpu": e["cpu_seconds"]} for of, e in known]}
 
 
 def ends(runs):

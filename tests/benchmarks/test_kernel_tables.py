@@ -76,7 +76,13 @@ def test_the_whole_grids_are_the_papers_and_tasks_are_told_from_each_other():
 
 def ranking(data, split, grid, method, errors):
     task = {"protocol": 1, "part": "ranking", "data": data, "split": split, "grid": grid, "folds": 0}
-    return task | {"method": method, "order": None, "curve": [[k, e] for k, e in errors.items()], "ranked": max(errors)}
+    return task | {
+        "method": method,
+        "order": None,
+        "cpu_seconds": 1.0,
+        "curve": [[k, e] for k, e in errors.items()],
+        "ranked": max(errors),
+    }
 
 
 def test_figure_five_is_done_with_the_papers_one_set_and_said_in_pairs(tmp_path):
