@@ -169,8 +169,8 @@ def page(log):
     told.answer(
         f"On the training part the heuristics' selections cost {shares[0]} to {shares[-1]}% more than the least of the "
         f"five on average (up to {most}); fsp-m's is the least in {least} fits, with a proof in {proven}. On new data "
-        f"{differs} from fsp-m over {len(told.records['sets']) // len(CONTENDERS)} sets (Wilcoxon, Holm; least p "
-        f"{min(ps):.2g}); points of error more than fsp-m: {beside}."
+        f"{differs} from fsp-m over {len(told.records['sets']) // len(CONTENDERS)} sets by Wilcoxon's "
+        f"test with Holm; points of error more than fsp-m: {beside}."
     )
     planned = len(tasks(False))
     told.part("the table", len(fits), max(len(fits), planned), f"python benchmarks/{NAME}.py")
