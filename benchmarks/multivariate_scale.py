@@ -248,6 +248,8 @@ def job(spec):
     remarks = sorted({str(w.message).splitlines()[0] for w in said if "ConvergenceWarning" in w.category.__name__})
     return found | {
         "test": measures,
+        "true rows": packed(y_test > 0),
+        "said rows": packed(scores > 0),
         "ties at 0": int((scores == 0).sum()),
         "positive share": float(np.mean(y > 0)),
         "memory": memory(),
@@ -255,6 +257,11 @@ def job(spec):
         "load": load,
         "remarks": remarks,
     }
+
+
+def packed(truths):
+    """Return truth values as text, eight to two digits."""
+    return np.packbits(truths).tobytes().hex()
 
 
 def memory():

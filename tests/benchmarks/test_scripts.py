@@ -100,3 +100,21 @@ def test_a_page_is_what_its_log_draws(name, tmp_path, monkeypatch):
     module = script(name)
     (getattr(module, "write", None) or module.page)(Log(name, tmp_path / "logs"))
     assert (tmp_path / f"{name}.md").read_text() == (RESULTS / f"{name}.md").read_text()
+
+
+def test_the_spread_of_f1_over_rows_has_its_mean_and_the_bootstraps_error():
+    import multivariate_scale_page as page
+
+    random = np.random.default_rng(0)
+    true, said = (np.packbits(random.random(400) < share) for share in (0.3, 0.5))
+    fit = {"name": "l1", "labels": "rare", "test rows": 397, "true rows": true.tobytes().hex()}
+    found = page.spread([fit | {"said rows": said.tobytes().hex()}], "l1", "rare")
+    y, z = (np.unpackbits(bits)[:397].astype(float) for bits in (true, said))
+
+    def f1(rows):
+        return 200.0 * (y[rows] @ z[rows]) / (y[rows] + z[rows]).sum()
+
+    assert found.mean() == pytest.approx(f1(np.arange(397)))
+    again = [f1(random.integers(0, 397, 397)) for _ in range(2000)]
+    assert found.std(ddof=1) / 397**0.5 == pytest.approx(np.std(again), rel=0.1)
+    assert page.spread([], "l1", "rare") is None
