@@ -119,7 +119,7 @@ ROWS = [
     ("offset.csv --model fsmulti --max-features 2", 2, "rename it"),
     (f"offset.csv {M}", 0, ""),
     (f"cell.csv {M}", 2, 'text in row 2, line 3 ("xxxxxxxxxx'),
-    (f"ragged.csv {M}", 2, "has 1 cells and the header has 3"),
+    (f"ragged.csv {M}", 2, "has 1 cell and the header has 3"),
     (f"head.csv {M}", 0, ""),
     (f"null.csv {M}", 2, "row 1"),
     (f"not.csv {M}", 2, "not UTF-8"),
