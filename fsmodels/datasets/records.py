@@ -149,7 +149,8 @@ def _ragged(found: Records, path: Path) -> DataError:
         return _libsvm(path, header[0])
     row = next(k for k, cells in enumerate(found.rows) if len(cells) != width)
     many = len(found.rows[row])
-    what = f'Row {row} (line {found.lines[row]}) of file "{path}" has {many} cell{"s" * (many != 1)} and the header has {width}: '
+    cells_of_it = f"{many} cell{'s' * (many != 1)}"
+    what = f'Row {row} (line {found.lines[row]}) of file "{path}" has {cells_of_it} and the header has {width}: '
     if many < width:
         return DataError(f"{what}add the missing cells.")
     common, times = Counter(len(cells) for cells in found.rows[1:]).most_common(1)[0]
