@@ -5,7 +5,7 @@ import statistics
 import all_methods_tasks as tasks
 import ranks
 from all_methods_fits import LAST, METHODS, TRIAL
-from page import Cell, Page
+from page import NOTHING, Cell, Page
 
 COMMAND = "python benchmarks/all_methods.py --full --minutes 20"
 SHOWN = 5  # k of the test, decided beforehand
@@ -104,14 +104,14 @@ def _answer_k(records):
     beside = "" if first == "FSP-M" else f", and FSP-M {found.mean['FSP-M']:.1f}"
     said = (
         f"At k = {SHOWN} {first} has the least mean rank of error, {found.mean[first]:.1f} of {len(tasks.AT_K)} "
-        f"methods on {len(sets)} sets{beside} (Friedman p = {found.p:.1g})"
+        f"methods on {len(sets)} sets{beside} (Friedman p = {found.p:.2g})"
     )
     held = {m: statistics.fmean(r["features"] for r in at if r["method"] == m) for m in away}
-    told = [
-        f"{m} errs {'more' if apart > 0 else 'less'} than FSP-M (p = {p:.1g}, with {held[m]:.1f} features)"
-        for m, (apart, p) in away.items()
-    ]
-    said += f"; {', '.join(told)}. " if told else "; no method differs from FSP-M after Holm. "
+    parts = []
+    for word, sign in (("more", 1), ("less", -1)):
+        names = [f"{m} (p = {p:.2g}, {held[m]:.1f} features)" for m, (apart, p) in away.items() if sign * apart > 0]
+        parts += [f"{word} than FSP-M err {', '.join(names)}"] if names else []
+    said += f"; {'; '.join(parts)}. " if parts else "; no method differs from FSP-M after Holm. "
     means = {m: statistics.fmean(r["error"] for r in records if r["method"] == m) for m in tasks.AT_K}
     least, most = min(means, key=means.get), max(means, key=means.get)
     return said + (
@@ -137,15 +137,20 @@ def rules_page(found, free, facts, folder, whole):
         told["broken"] = float(bool(e["answer"]) and not e["honoured"])
         told["nothing"] = float(not e["answer"] and not e["refused"])
         records.append(told)
-    page = Page("all_methods_rules", "A budget and a pair that exclude each other", fits=records)
+    prices = [
+        {"method": m, "set": at, "apart": apart}
+        for m in METHODS
+        for at, apart in by_set([r for r in records if r["method"] == m]).items()
+    ]
+    page = Page("all_methods_rules", "A budget and a pair that exclude each other", fits=records, prices=prices)
     page.part("the table under rules", len(found), len(tasks.sets()) * tasks.SPLITS * len(METHODS), COMMAND)
     page.answer(_answer_rules(records))
     page.section(
         "Honoured or refused",
         'Per cent of the fits; error, features and cost of those that honour the rules. "more than without": the error '
-        "less that of the same method and point without rules, pairs of fits.",
+        "less that of the same method and point without rules, mean and standard error over sets.",
     )
-    rows = []
+    rows, paid = [], {r["method"] for r in prices}
     for name in METHODS:
         at = {"method": name}
         rows.append(
@@ -156,7 +161,7 @@ def rules_page(found, free, facts, folder, whole):
                     for what in ("honoured", "refused", "broken", "nothing")
                 ),
                 Cell("fits", "error", "{mean:.1f}", at, times=100),
-                Cell("fits", "apart", "{mean:+.1f} ± {se:.1f}", at, times=100),
+                Cell("prices", "apart", "{mean:+.1f} ± {se:.1f}", at, times=100) if name in paid else NOTHING,
                 Cell("fits", "features", "{mean:.1f}", at),
                 Cell("fits", "cost", "{mean:.1f}", at),
                 Cell("fits", "proven", "{mean:.0f}", at, times=100),
@@ -191,11 +196,14 @@ def _answer_rules(records):
     always = [m for m in names if all(r["honoured"] for r in every[m])]
     never = [m for m in names if all(r["refused"] for r in every[m])]
     broken = sum(r["broken"] for r in records)
+    some = [m for m in names if m not in always and m not in never]
+    nothing = sum(not r["honoured"] for m in some for r in every[m])
+    late = f", {' and '.join(some)} have nothing within their limit in {nothing} fits" if some else ""
     said = (
         f"{len(always)} of {len(names)} methods honour a budget and a pair rule in every fit, {len(never)} refuse them "
-        f"by name ({', '.join(never)}), and {int(broken)} of {len(records)} fits break them. "
+        f"by name ({', '.join(never)}){late}, and {int(broken)} of {len(records)} fits break them. "
     )
-    apart = {m: by_set(every[m]) for m in always}
+    apart = {m: [*by_set(every[m]).values()] for m in always}
     if not apart:
         return said + "None can be compared yet."
     least, most = (choose(apart, key=lambda m: statistics.fmean(apart[m])) for choose in (min, max))
@@ -209,12 +217,12 @@ def _answer_rules(records):
 
 
 def by_set(fits):
-    """Return what rules cost in error, set by set."""
+    """Return set -> what rules cost in error."""
     found = {}
     for fit in fits:
         if fit["apart"] is not None:
             found.setdefault(fit["set"], []).append(fit["apart"])
-    return [statistics.fmean(of) for of in found.values()]
+    return {at: statistics.fmean(of) for at, of in found.items()}
 
 
 def points(apart):
