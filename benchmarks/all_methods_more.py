@@ -5,7 +5,7 @@ import statistics
 import all_methods_tasks as tasks
 import ranks
 from all_methods_fits import LAST, METHODS, TRIAL
-from page import NOTHING, Cell, Page
+from page import NOTHING, Cell, Page, summary
 
 COMMAND = "python benchmarks/all_methods.py --full --minutes 20"
 SHOWN = 5  # k of the test, decided beforehand
@@ -227,5 +227,4 @@ def by_set(fits):
 
 def points(apart):
     """Return mean and standard error in points."""
-    error = statistics.stdev(apart) / len(apart) ** 0.5 if len(apart) > 1 else float("nan")
-    return f"{100 * statistics.fmean(apart):+.1f} ± {100 * error:.1f}"
+    return "{mean:+.1f} ± {se:.1f}".format(**summary([100 * x for x in apart]))

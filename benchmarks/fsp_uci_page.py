@@ -2,7 +2,7 @@
 
 import statistics
 
-from page import NOTHING, Cell, Page
+from page import NOTHING, Cell, Page, summary
 from scipy import stats
 
 JUDGED = ("better", "worse", "equal")
@@ -121,6 +121,6 @@ def difference(less, decimals=1):
     """Return the mean of differences in points, in words, with its standard error."""
     if not less:
         return NOTHING
-    mean = 100 * statistics.fmean(less)
-    error = 100 * statistics.stdev(less) / len(less) ** 0.5 if len(less) > 1 else float("nan")
-    return f"{abs(mean):.{decimals}f} ± {error:.{decimals}f} points {'more' if mean > 0 else 'less'}"
+    found = summary([100 * x for x in less])
+    size, error = (f"{x:.{decimals}f}" for x in (abs(found["mean"]), found["se"]))
+    return f"{size} ± {error} points {'more' if found['mean'] > 0 else 'less'}"

@@ -22,8 +22,6 @@ from solvers.model.expressions import holds, terms
 from solvers.model.linear import LinearRows
 
 TINY = 1e-8  # HiGHS drops coefficients below 1e-9
-
-
 FAINT = 1e-3  # of its coefficients: a cut that says less at its point may be overlooked by a tree to 1e-6
 
 
