@@ -21,7 +21,7 @@ from solvers.model.classes import violation
 from solvers.model.expressions import largest_coefficient
 from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, ROUNDING, TOLERANCE
-from solvers.values import put_back
+from solvers.values import fixed, put_back
 
 
 @dataclass
@@ -36,6 +36,8 @@ class Certificate:
     - ``trivial``: put a point on the model that satisfies the rows as built, whatever values it holds.
     - ``least``: model -> a bound on the optimum as built where ``bound`` is None: for runs that a limit ends without
       any.
+    - ``offsets``: model -> the variables to which ``repair`` gives the values that are best for the objective as built.
+      After an edit their own values may cost less, and fixed ones stay as they are.
     """
 
     rows: list[Any]
@@ -43,6 +45,7 @@ class Certificate:
     repair: Callable[[Any], None] | None
     trivial: Callable[[Any], None]
     least: Callable[[Any], float] | None = None
+    offsets: Callable[[Any], list[Any]] | None = None
     built: AsBuilt | None = field(default=None, init=False)
 
     def seal(self, model: pyo.ConcreteModel) -> Certificate:
@@ -114,9 +117,7 @@ class Certificate:
         if self.repair is None:
             return error
         before = [(v, v.value) for v in reading.data(pyo.Var)]
-        self.repair(reading.model)
-        _as_fixed(before)
-        left = violation(part)
+        left = self._repaired(reading, part, before)
         # a lower cost of the old values was that of what they miss, in each of the variables
         missed = TOLERANCE * abs(cost) + error * len(before) * largest_coefficient(part.data(pyo.Objective)[0].expr)
         if left <= FEASIBLE < error or (tempting and left <= ROUNDING < error):
@@ -125,6 +126,22 @@ class Certificate:
             return left
         put_back(before)
         return error
+
+    def _repaired(self, reading: ModelReading, part: ModelReading, before: list[tuple[Any, Any]]) -> float:
+        """Repair the point, with the offsets chosen anew or as they are, whichever costs less; return the violation."""
+        assert self.repair is not None
+        found = []
+        own = [] if self.offsets is None else [v for v in self.offsets(reading.model) if v.value is not None]
+        for held in ([], own) if own else ([],):
+            put_back(before)
+            with fixed([(v, v.value) for v in held]):
+                self.repair(reading.model)
+            _as_fixed(before)
+            left = violation(part)
+            found.append((left > FEASIBLE, _cost(part), left, [(v, v.value) for v, _ in before]))
+        *_, left, values = min(found, key=lambda one: one[:2])
+        put_back(values)
+        return left
 
     def _better_trivial(self, model: ModelReading) -> None:
         """Put the trivial point on a model as built where it costs less than the one that is there."""

@@ -158,7 +158,7 @@ def of_primal(
     ``selects``: whether the model has ``sigma``; what the data prove without it is then a bound, but rarely the best.
     """
     part = _Primal(proof, floor, selects)
-    return Certificate([] if selects else [model.margin], part.bound, part.repair, part.trivial)
+    return Certificate([] if selects else [model.margin], part.bound, part.repair, part.trivial, offsets=_offset)
 
 
 def of_nonconvex(model: pyo.ConcreteModel, proof: MomentProof) -> Certificate:
@@ -167,7 +167,7 @@ def of_nonconvex(model: pyo.ConcreteModel, proof: MomentProof) -> Certificate:
     The optimum of (15) is the same, and so is what bounds it without a solve.
     """
     part = _Nonconvex(proof)
-    return Certificate([], None, part.repair, part.trivial, part.least)
+    return Certificate([], None, part.repair, part.trivial, part.least, _offset)
 
 
 def of_dual(model: pyo.ConcreteModel, proof: MomentProof) -> Certificate:
@@ -315,6 +315,11 @@ def _put(variables: Any, values: Iterable[float]) -> None:
             v.set_value(float(value), skip_validation=True)
 
 
+def _offset(model: Any) -> list[Any]:
+    return [model.offset]
+
+
 def _put_classifier(model: Any, proof: MomentProof, found: Attained) -> None:
+    """Write the offset, unless it is fixed, and the slacks that follow from it."""
     _put(model.offset, [found.offset])
-    _put(model.xi, proof.slacks(found))
+    _put(model.xi, proof.slacks(found._replace(offset=float(pyo.value(model.offset)))))

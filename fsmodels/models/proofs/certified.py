@@ -64,7 +64,7 @@ class Classified:
         """Return the certificate of a model; ``rows`` are the margins, in the samples' order."""
         bound = None if self.lower is None else self.bound
         repair = self.repair if repaired else None
-        return Certificate(rows, bound, repair, self.trivial, nothing)
+        return Certificate(rows, bound, repair, self.trivial, nothing, offset)
 
     def bound(self, model: Any, alpha: FloatArray | None) -> float:
         """Return what multipliers prove."""
@@ -96,13 +96,16 @@ def nothing(model: Any) -> float:
     return 0.0
 
 
+def offset(model: Any) -> list[Any]:
+    """Return the variable of the offset: gamma = -b where the model has it, else b."""
+    gamma = model.component("gamma")
+    return [model.b if gamma is None else gamma]
+
+
 def _offsets(model: Any) -> tuple[float, float]:
     """Return the least and the largest offset that the model allows, one number where it is fixed."""
-    gamma = model.component("gamma")
-    if gamma is None:
-        return _ends(model.b)
-    least, most = _ends(gamma)
-    return -most, -least
+    least, most = _ends(*offset(model))
+    return (least, most) if model.component("gamma") is None else (-most, -least)
 
 
 def _nearest_to_0(v: Any) -> float:

@@ -1,5 +1,6 @@
 """FSP with the squared hinge: every form by every solver beside all supports, its cuts, its bound W, its words."""
 
+import itertools
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import pyomo.environ as pyo
 import pytest
 
 import fsmodels as fs
+import solvers
 from fsmodels.cli import main
 from fsmodels.errors import ModelError, ParameterError, SolverError
 from fsmodels.models.fsp.oracle import SvmOracle
@@ -221,3 +223,50 @@ def test_builders_refuse_another_loss(truth):
     ):
         with pytest.raises(ParameterError, match="loss='f1' is not known: use one of hinge, squared-hinge"):
             build(loss="f1")
+
+
+OFFSET_COSTS = {
+    "b": lambda cost, b: cost * b,
+    "-b": lambda cost, b: -cost * b,
+    "b^2": lambda cost, b: cost * b**2,
+    "(b - 3)^2": lambda cost, b: cost * (b - 3) ** 2,
+}
+
+
+def with_offset_cost(seed, kind):
+    """Return data with columns of several sizes, C, and the cost that is added to the objective."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(14, 4)) * 10 ** rng.uniform(-1, 1, 4)
+    y = np.where(X[:, 0] / np.abs(X[:, 0]).max() + 0.5 * rng.normal(size=14) > 0, 1, -1)
+    y[:2] = 1, -1
+    C, cost = float(10 ** rng.uniform(-1, 1)), float(10 ** rng.uniform(-1, 1.5))
+    return fs.Dataset.from_arrays(X, y).scaled("none"), C, lambda b: OFFSET_COSTS[kind](cost, b)
+
+
+def best_of_pairs(data, C, added):
+    """Return the least 1/2 w.w + C xi.xi + added(b) over all pairs of features, each by Clarabel as a plain QP."""
+    best = np.inf
+    for pair in itertools.combinations(range(data.X.shape[1]), 2):
+        m = pyo.ConcreteModel()
+        m.w, m.b, m.xi = pyo.Var(pair), pyo.Var(), pyo.Var(range(len(data.y)), domain=pyo.NonNegativeReals)
+        rows = zip(data.X.tolist(), data.y.tolist(), m.xi.values(), strict=True)
+        m.margin = pyo.ConstraintList()
+        for x, sign, slack in rows:
+            m.margin.add(sign * (sum(x[j] * m.w[j] for j in pair) + m.b) + slack >= 1)
+        squares = 0.5 * sum(v**2 for v in m.w.values()) + C * sum(v**2 for v in m.xi.values())
+        m.cost = pyo.Objective(expr=squares + added(m.b))
+        best = min(best, solvers.solve(m, "clarabel").objective)
+    return best
+
+
+@pytest.mark.parametrize("kind", OFFSET_COSTS)
+@pytest.mark.parametrize("seed", [2, 4, *(pytest.param(s, marks=pytest.mark.slow) for s in range(5, 30))])
+def test_a_cost_of_the_offset_leaves_the_incumbent_the_best(seed, kind, need):
+    """A repaired point with the offset that is best without this cost is not taken where the solver's own costs less."""
+    data, C, added = with_offset_cost(seed, kind)
+    model = fs.fsp.fsp_m(data, max_features=2, C=C, loss=SQUARED)
+    model.objective.set_value(model.objective.expr + added(model.b))
+    result = fs.solve(model, need("scip"))
+    best = best_of_pairs(data, C, added)
+    assert result.objective == pytest.approx(best, rel=2e-4, abs=1e-5)
+    assert result.bound <= best + 1e-4 * abs(best)
