@@ -14,6 +14,7 @@ from fsmodels.cli.result_file import check_target
 from fsmodels.datasets import decimals, tables
 from fsmodels.datasets.dialect import Dialect
 from fsmodels.errors import DataError, ParameterError
+from fsmodels.selection.report import boundary_note
 from fsmodels.selection.saved import SavedSelection, load_selection
 from fsmodels.words import listed
 from solvers import interrupt
@@ -35,6 +36,8 @@ def run(asked: argparse.Namespace) -> int:
     labels, scores = found.predict(table, asked.unseen), found.decision(table, asked.unseen)
     rows = pd.DataFrame(_names(asked, table) | {"label": labels, "score": scores})
     text = rows.to_csv(index=False, lineterminator="\n")
+    if note := boundary_note(found.on_boundary(table, asked.unseen)):
+        complain("Note", note)
     with interrupt.finishing():
         if asked.out is None:
             print(text, end="")

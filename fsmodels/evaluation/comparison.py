@@ -24,7 +24,7 @@ from fsmodels.evaluation.fold_run import FAILED, parts_of, raw_and_words
 from fsmodels.evaluation.runs import opened, run_all
 from fsmodels.insight.stability import stability_index
 from fsmodels.models.svm import C_MEANING
-from fsmodels.selection.report import as_json
+from fsmodels.selection.report import as_json, boundary_note
 from fsmodels.words import listed
 from solvers import SolutionStatus, html
 from solvers import progress as watching
@@ -188,6 +188,8 @@ class Comparison:
             count = int((self.runs["method"] == name).sum()) - int(row["folds"])
             if count:
                 said.append(f"{name} has no answer on {count} fold{'' if count == 1 else 's'}: {row['reason']}")
+            if note := boundary_note(int(self._of(str(name))["on_boundary"].sum())):
+                said.append(f"{name}: {note}")
         return " ".join([*said, *([self.note] if self.note else [])])
 
     @property
@@ -340,7 +342,8 @@ def _put_together(
     return Comparison(data, settings, frame, budget, C, folds, len(rows), note)
 
 
-COLUMNS = (*MEANS, "selected", "objective", "bound", "gap", "status", "stop_reason", "message", "tuned", FAILED)
+SOLVE = ("objective", "bound", "gap", "status", "stop_reason", "message")
+COLUMNS = (*MEANS, "on_boundary", "selected", *SOLVE, "tuned", FAILED)
 
 
 def _mean(values: Any) -> float:

@@ -27,7 +27,7 @@ from fsmodels.evaluation.fold_run import MEASURES, FoldRun, parts_of, raw_and_wo
 from fsmodels.evaluation.runs import opened, run_all
 from fsmodels.insight.stability import stability_index
 from fsmodels.selection.recipes import find
-from fsmodels.selection.report import as_json, percent
+from fsmodels.selection.report import as_json, boundary_note, percent
 from fsmodels.words import listed
 from solvers import SolutionStatus, html
 from solvers import progress as watching
@@ -53,8 +53,9 @@ class CrossValidated:
         What ``select`` was given besides.
     runs : pandas.DataFrame
         A row a fold: ``repeat``, ``fold``, ``n_train``, ``n_held_out``, ``error``, ``balanced_error``, ``f1``, ``auc``,
-        ``training_error``, ``n_selected``, ``selected``, ``objective``, ``bound``, ``gap``, ``status``,
-        ``stop_reason``, ``seconds``, ``message``. Folds without a solution have no say in what follows.
+        ``on_boundary`` (samples held out with a decision of 0, which count as class -1), ``training_error``,
+        ``n_selected``, ``selected``, ``objective``, ``bound``, ``gap``, ``status``, ``stop_reason``, ``seconds``,
+        ``message``. Folds without a solution have no say in what follows.
     index : float or None
         Nogueira's index of stability over the folds, as in ``fs.stability``; None where it is not defined.
     interval : (float, float) or None
@@ -154,6 +155,8 @@ class CrossValidated:
     def reservations(self) -> str:
         """Words on folds that are missing, have no solution, or no proof; nothing where all is well."""
         said = f" Stopped by Ctrl-C after {len(self.runs)} of {self.planned} folds." if self._is_cut else ""
+        note = boundary_note(int(self._solved["on_boundary"].sum()))
+        said += f" Held out: {note}" if note else ""
         lost = len(self.runs) - len(self._solved)
         if lost:
             reasons = listed(dict.fromkeys(str(text) for text in self.runs["message"][self.runs["selected"].isna()]), 2)

@@ -113,7 +113,7 @@ def told(found: Selection, part: Resample) -> dict[str, Any]:
     return {
         "n_train": part.learn.n_samples,
         "n_held_out": 0 if part.held_out is None else part.held_out.n_samples,
-        **(measured(found, part.held_out) if solved else dict.fromkeys(MEASURES)),
+        **(measured(found, part.held_out) if solved else dict.fromkeys((*MEASURES, "on_boundary"))),
         "training_error": found.training_error,
         "n_selected": len(found.selected) if solved else None,
         "selected": list(found.selected) if solved else None,
@@ -133,14 +133,16 @@ def was_interrupted(row: Mapping[str, Any]) -> bool:
 
 
 def measured(found: Selection, held_out: Any) -> dict[str, float | None]:
-    """Return the measures of a selection on samples held out."""
+    """Return the measures of a selection on samples held out, and how many of them are on the decision boundary."""
     if held_out is None or not held_out.n_samples:
-        return dict.fromkeys(MEASURES)
+        return dict.fromkeys((*MEASURES, "on_boundary"))
     from sklearn.metrics import balanced_accuracy_score, f1_score, roc_auc_score
 
     decision, y = found.decision(held_out), held_out.y
     given = np.where(decision > 0, 1.0, -1.0)
-    values: dict[str, float | None] = {"error": float(np.mean(given != y))}
+    values: dict[str, float | None] = {
+        "error": float(np.mean(given != y)), "on_boundary": int(np.count_nonzero(decision == 0))
+    }  # fmt: skip
     if len(np.unique(y)) < 2:
         return {**dict.fromkeys(MEASURES), **values}
     return {

@@ -13,7 +13,7 @@ from typing import Any
 from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.evaluation.fold_run import measured
-from fsmodels.selection.report import as_json, percent
+from fsmodels.selection.report import as_json, boundary_note, percent
 from fsmodels.selection.resampling import Resample, split_off
 from fsmodels.selection.selection import Selection
 
@@ -25,6 +25,7 @@ class HeldOut:
     """What a selection decides about samples that had no part in it.
 
     ``n_train``, ``n_held_out``: samples. ``error``, ``balanced_error``, ``f1``, ``auc``: as of ``fs.cross_validate``.
+    ``on_boundary``: samples held out with a decision of 0, which count as class -1.
     """
 
     n_train: int
@@ -33,6 +34,7 @@ class HeldOut:
     balanced_error: float | None
     f1: float | None
     auc: float | None
+    on_boundary: int = 0
 
     @property
     def standard_error(self) -> float:
@@ -49,7 +51,7 @@ class HeldOut:
         said += f"samples that had no part in the selection, which is of the other {self.n_train}."
         if self.balanced_error is not None and self.f1 is not None and self.auc is not None:
             said += f" Balanced error {percent(self.balanced_error)}, F1 {self.f1:.3f}, AUC {self.auc:.3f}."
-        return said
+        return f"{said} {boundary_note(self.on_boundary)}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a JSON file holds of it."""

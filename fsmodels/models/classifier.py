@@ -1,4 +1,12 @@
-"""The linear classifier of a selection: what it decides, and the losses that objectives are made of."""
+"""The linear classifier of a selection: what it decides, and the losses that objectives are made of.
+
+Decision boundary
+    A sample gets class +1 if its decision value is above 0, as in scikit-learn, and class -1 otherwise. A solver
+    returns weights with an error of 1e-8 or so, and the sign of a value of that size is arbitrary. Every decision value
+    therefore passes through ``on_boundary_zero``: a value that is 0 within ``BOUNDARY`` is set to exactly 0. The sample
+    is then on the boundary and has class -1, in every report and for every solver. Losses and objectives use the values
+    as they are.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +21,30 @@ from numpy.typing import NDArray
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.shares import class_shares, slack_weights
 
-__all__ = ["LinearClassifier"]
+__all__ = ["LinearClassifier", "linear_decision", "on_boundary_zero"]
+
+BOUNDARY = 1e-6  # of the margin, which is 1, or of the terms of the sum where these are smaller
 
 FloatArray = NDArray[np.float64]
+
+
+def on_boundary_zero(values: FloatArray, terms: FloatArray) -> FloatArray:
+    """Return decision values of shape (n,), with exactly 0 for samples on the decision boundary.
+
+    ``terms``: of shape (n,), the sum of the absolute terms of each value. A value is on the boundary if it is at most
+    1e-6, and at most 1e-6 of its terms. The first part keeps margins apart on columns with large values. The second
+    keeps small values apart where all weights are small.
+
+    >>> on_boundary_zero(np.array([5e-9, -2e-3, 3e-7]), np.array([1.0, 1e6, 3e-7])).tolist()
+    [0.0, -0.002, 3e-07]
+    """
+    return np.asarray(np.where(np.abs(values) <= BOUNDARY * np.minimum(terms, 1.0), 0.0, values))
+
+
+def linear_decision(X: Any, w: FloatArray, b: float) -> FloatArray:
+    """Return w.x + b of shape (n,) for the rows of X, dense or CSR, with 0 for samples on the boundary."""
+    terms = np.asarray(abs(X) @ np.abs(w)).ravel() + abs(b)
+    return on_boundary_zero(np.asarray(X @ w).ravel() + b, terms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +68,7 @@ class LinearClassifier:
 
     @cached_property
     def values(self) -> FloatArray:
-        """Decision values w.x_i + b on ``data``, shape (l,)."""
+        """The sums w.x_i + b on ``data``, shape (l,), which the losses are made of."""
         return np.asarray(self.data.X @ self.w).ravel() + self.b
 
     @cached_property
@@ -75,7 +104,7 @@ class LinearClassifier:
 
     def scores(self, X: Any) -> FloatArray:
         """Return decision values of shape (n,) for the columns of ``weights``, in order and as scaled."""
-        return np.asarray(X @ np.array(list(self.weights.values()))).ravel() + self.b
+        return linear_decision(X, np.array(list(self.weights.values())), self.b)
 
     def original(self) -> tuple[dict[str, float] | None, float | None]:
         """Return weights and offset with the same decisions on data in original units."""

@@ -39,6 +39,9 @@ class Deciding:
     def decision(self, data: Any, unseen: str = "refuse") -> FloatArray:
         """Return w.x + b, or the kernel's sum, for each row: above 0 means class +1.
 
+        A sample on the decision boundary gets exactly 0, although rounding may give its sum another sign: see
+        ``on_boundary``.
+
         Parameters
         ----------
         data : Dataset, DataFrame, array or list
@@ -93,6 +96,14 @@ class Deciding:
         alike = type(positive) is type(negative)
         labels = np.array([negative, positive], dtype=None if alike else object)
         return np.asarray(labels[above.astype(int)])
+
+    def on_boundary(self, data: Any, unseen: str = "refuse") -> int:
+        """Return the number of samples on the decision boundary, which count as the negative class.
+
+        Their decision is 0 within 1e-6, and within 1e-6 of the terms that it is the sum of. Solvers leave errors of
+        that size in the weights, so that its sign would depend on the solver.
+        """
+        return int(np.count_nonzero(self.decision(data, unseen) == 0))
 
     def error(self, data: Dataset) -> float:
         """Return the share of wrong labels on other data."""

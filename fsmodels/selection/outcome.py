@@ -105,6 +105,11 @@ class Outcome(Deciding):
         """Share of wrong labels on the data that the model was built from."""
         return self.error(self.data) if self.has_solution else None
 
+    @property
+    def training_on_boundary(self) -> int | None:
+        """Number of samples of these data on the decision boundary, which count as class -1 (``on_boundary``)."""
+        return self.on_boundary(self.data) if self.has_solution else None
+
     def _none(self) -> str:
         return f": the solve ended as {self.status.value}. {self.message}".rstrip()
 

@@ -60,6 +60,7 @@ def contract(found: Outcome) -> dict[str, Any]:
         "kernel": None if found.machine is None else found.machine.inside,
         "refit": None if found.refit is None else _refit(found.refit),
         "training_error": found.training_error,
+        "training_on_boundary": found.training_on_boundary,
         "validation_error": found.validation_error,
         "chosen_by": found.chosen_by,
         "message": found.message,
@@ -173,6 +174,12 @@ def percent(x: float | None) -> str:
     return f"{100 * x:.1f}%" if x >= 0.1 else f"{100 * x:.2g}%" if x > 5e-7 else "0%"
 
 
+def boundary_note(count: int | None) -> str:
+    """Return a sentence on the samples on the decision boundary; nothing where there is none."""
+    samples = "1 sample has" if count == 1 else f"{count} samples have"
+    return f"{samples} a decision of 0 and {'counts' if count == 1 else 'count'} as class -1." if count else ""
+
+
 def classes(found: Outcome) -> tuple[str, str]:
     """Say which class a positive weight speaks for, and which labels became the other."""
     data = found.data
@@ -211,6 +218,8 @@ def facts(found: Outcome) -> list[tuple[str, str]]:
     if wrong is not None:
         samples = found.data.n_samples
         rows.append(("Training error", f"{percent(wrong)} ({round(wrong * samples)} of {samples} samples)"))
+        if boundary := boundary_note(found.training_on_boundary):
+            rows.append(("On the boundary", boundary))
     rows += [(f"Mean scores by {by}", told) for by, told in mean_scores(found)]
     if found.validation_error is not None:
         by = ", chosen by it: no estimate for new data" if found.chosen_by else ""

@@ -18,6 +18,7 @@ import pyomo.environ as pyo
 from scipy import sparse
 
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.models.classifier import linear_decision
 from fsmodels.models.fsp.edited_sub import EditedFast
 from fsmodels.models.fsp.oracle import SvmOracle, SvmSolution
 from fsmodels.models.fsp.oracle.relaxation import Rows
@@ -180,9 +181,9 @@ def fill(size: np.ndarray, total: float) -> np.ndarray:
 
 
 def error_rate(model: pyo.ConcreteModel, data: Dataset) -> float:
-    """Return the share of ``data`` that the classifier on the model gets wrong; 0 counts as the class -1."""
+    """Return the share of ``data`` that the classifier on the model gets wrong."""
     w = np.array([pyo.value(v) for v in model.w.values()])
-    predicted = np.where(np.asarray(data.X @ w).ravel() + pyo.value(model.b) > 0, 1.0, -1.0)
+    predicted = np.where(linear_decision(data.X, w, pyo.value(model.b)) > 0, 1.0, -1.0)
     return float(np.mean(predicted != data.y))
 
 

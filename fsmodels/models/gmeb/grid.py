@@ -34,6 +34,7 @@ from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ParameterError
+from fsmodels.models.classifier import linear_decision
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.grid_rows import Found, RowsLine
 from fsmodels.models.gmeb.norm import STARTS, VIOLATED, Moments
@@ -335,5 +336,5 @@ def _values(name: str, given: Any) -> list[float]:
 
 
 def _error(w: FloatArray, b: float, data: Dataset) -> float:
-    """Return the share of wrong labels; w.x + b = 0 counts as -1."""
-    return float(np.mean(np.where(data.X @ w + b > 0, 1.0, -1.0) != data.y))
+    """Return the share of wrong labels."""
+    return float(np.mean(np.where(linear_decision(data.X, w, b) > 0, 1.0, -1.0) != data.y))

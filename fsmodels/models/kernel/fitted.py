@@ -13,6 +13,7 @@ from scipy import sparse
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError
+from fsmodels.models.classifier import on_boundary_zero
 from fsmodels.models.kernel.kernels import FloatArray, Kernel
 from fsmodels.models.shares import slack_weights
 
@@ -22,6 +23,8 @@ CHUNK = 4_000_000  # entries of the kernel matrix at a time
 @dataclass(frozen=True, eq=False)
 class KernelClassifier:
     """``f(x) = sum_i a_i K(Z x_i, Z x) + b`` with a_i = y_i u_i, over the support vectors; class +1 where f > 0.
+
+    Samples on the boundary: see ``fsmodels.models.classifier``.
 
     Attributes
     ----------
@@ -77,7 +80,7 @@ class KernelClassifier:
         """Decision values K a + b of the SVM on its training data, shape (n,), even where all weights are 0."""
         if self.is_constant:
             return np.full(len(self.data), float(self.kernel.entries(np.zeros((1, 1)))[0, 0]) * self.a.sum() + self.b)
-        return self.decision(self.data.X)
+        return self._summed(self.data.X)[0]
 
     def scores(self, X: Any) -> FloatArray:
         """Return decision values of shape (n,) for the columns of ``weights``, in order and as scaled."""
@@ -104,13 +107,19 @@ class KernelClassifier:
             )
         if self.is_constant:
             return np.full(len(X), 1.0 if float(slack_weights(self.data) @ self.data.y) >= 0 else -1.0)
+        return on_boundary_zero(*self._summed(X))
+
+    def _summed(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return f of shape (n,), and the sums of its absolute terms."""
         columns = np.flatnonzero(self.z)
         q, A = self.z[columns] ** 2, self.vectors[:, columns]
         centre = A.mean(axis=0) if self.kernel.shift_invariant and len(A) else np.zeros(len(columns))
         step = max(1, CHUNK // max(1, len(A)))
         parts = [X[k : k + step][:, columns] - centre for k in range(0, len(X), step)]
-        found = [self.a @ self.kernel.entries(self.kernel.exponent(A - centre, part, q)) for part in parts]
-        return np.concatenate(found) + self.b if found else np.zeros(0)
+        kernels = (self.kernel.entries(self.kernel.exponent(A - centre, part, q)) for part in parts)
+        found = [(self.a @ K, np.abs(self.a) @ np.abs(K)) for K in kernels]
+        values, terms = np.hstack(found) if found else np.zeros((2, 0))
+        return values + self.b, terms + abs(self.b)
 
     def predict(self, X: Any) -> FloatArray:
         """Return labels -1 and +1 of shape (n,); a tie at 0 is -1."""

@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models import multivariate
-from fsmodels.models.classifier import LinearClassifier
+from fsmodels.models.classifier import LinearClassifier, linear_decision
 from fsmodels.models.multivariate import measures, strict
 from fsmodels.models.recipe import FloatArray, Given, Linear
 from solvers import Result
@@ -47,14 +47,13 @@ class FsMulti(Linear):
     def remark(self, c: LinearClassifier, given: Given, model: Any) -> str:
         """Say what the measure is, how many features share the budget, what a score of 0 means, what is no bound."""
         measure, B = measures.loss(given["loss"]), _budget(model)
-        said = [f"{measure.name} on these data: {measure.measure(c.data.y, c.values):.2f}%."]
+        scores = linear_decision(c.data.X, c.w, c.b)
+        said = [f"{measure.name} on these data: {measure.measure(c.data.y, scores):.2f}%."]
         if not c.w.any():
             said = [f"All weights are 0: every score is {c.b:g}, predicted as class {1 if c.b > 0 else -1}. "]
             said[0] += "A larger C makes features pay."
         if len(c.selected) > B:
             said.append(f"{len(c.selected)} features share the budget of {B} (sum of d); max_features={B} selects {B}.")
-        if c.w.any() and (ties := int((c.values == 0).sum())):
-            said.append(f"{ties} samples have none of the features: their score 0 is predicted as class -1.")
         positives = int((c.data.y > 0).sum())
         if not np.array_equal(measure.predict(c.data.y, n_positive=positives), c.data.y):  # y is not in Y
             said.append(
