@@ -87,9 +87,9 @@ class RowCut:
         rows = replace(rows, cost=cost)
         z = np.setdiff1d(np.arange(len(rows.variables)), np.concatenate([w, auxiliary]))
         r = _dual_feasible(rows, np.asarray(multipliers, dtype=float), z)
-        d = rows.cost - rows.matrix.T @ r
+        d = _reduced_costs(rows, r)
         constant += _product(np.maximum(r, 0), rows.lower) - _product(np.maximum(-r, 0), rows.upper)
-        constant += _least(rows, r, z)
+        constant += _least(rows, d, z)
         if len(squares):
             h += 2.0 * np.maximum(d[squares], 0.0)
         slopes = _least_weights(h, d[w], rows.x_lower[w], rows.x_upper[w])
@@ -166,11 +166,16 @@ def _product(r: np.ndarray, side: np.ndarray) -> float:
     return float(r[used] @ side[used])
 
 
-def _least(rows: LinearRows, r: np.ndarray, z: np.ndarray) -> float:
-    """Return the sum of min d_k z_k over the bounds; rounding of a repaired zero counts as zero."""
-    d = (rows.cost - rows.matrix.T @ r)[z]
-    size = (np.abs(rows.cost) + np.abs(rows.matrix).T @ np.abs(r))[z]
-    d = np.where(np.abs(d) <= 1e-13 * size, 0.0, d)
+def _reduced_costs(rows: LinearRows, r: np.ndarray) -> np.ndarray:
+    """Return c - A'r; rounding of a zero, of a free weight or of a repaired multiplier, counts as zero."""
+    d = rows.cost - rows.matrix.T @ r
+    size = np.abs(rows.cost) + np.abs(rows.matrix).T @ np.abs(r)
+    return np.where(np.abs(d) <= 1e-13 * size, 0.0, d)
+
+
+def _least(rows: LinearRows, d: np.ndarray, z: np.ndarray) -> float:
+    """Return the sum of min d_k z_k over the bounds."""
+    d = d[z]
     at = np.where(d > 0, rows.x_lower[z], np.where(d < 0, rows.x_upper[z], 0.0))
     if np.any(np.isinf(at)):
         name = rows.variables[z[np.argmax(np.isinf(at))]].name

@@ -137,13 +137,14 @@ class SwitchedSubproblem(Declarative):
         endless = ~np.isfinite(cut.coefficients)
         if not endless.any():
             return cut
-        if self._floor is None or np.any(endless & (point > 0.5)):
+        top = self._top(cut)
+        if self._floor is None or np.any(endless & (point > 0.5)) or not np.isfinite(top):
             k = int(np.argmax(endless))
             raise ModelError(
                 f"No cut is known where {self._switched_by(k)} has no square in the objective and no bound: bound it, "
                 f"or solve the whole model by name: {either(C.MIQCP)}."
             )
-        return Cut(cut.constant, np.where(endless, min(0.0, self._floor - self._top(cut)), cut.coefficients))
+        return Cut(cut.constant, np.where(endless, min(0.0, self._floor - top), cut.coefficients))
 
     def _switched_by(self, k: int) -> str:
         binary = self.parts.structure.complicating[k]
@@ -172,19 +173,19 @@ class SwitchedSubproblem(Declarative):
             answer = self._in_units(time_limit, list(duals))
             if self._out_of_time(answer):
                 return None
-            if answer.status is SolutionStatus.INFEASIBLE:
-                if self._has_trivial_point():
-                    raise self._refuse(replace(answer, message="infeasible, which it is not"), self.model)
-                return SubAnswer(None, np.inf, self._apart(point), nothing)
-            give_values(self.variables)
-            if not answer.has_point or (duals and not answer.duals):
-                raise self._refuse(answer, self.model)
-            self._mend()
-            value = float(pyo.value(self.model.objective))
-            self._at = np.array([v.value for v in self.variables], dtype=float)
-            # A row that the solver did not see, because all its variables are fixed, has the multiplier 0.
-            multipliers = np.array([answer.duals.get(row, 0.0) for row in duals])
-            return SubAnswer(value, -np.inf, None, self._load(), multipliers)
+            if answer.status is not SolutionStatus.INFEASIBLE:
+                give_values(self.variables)
+                if not answer.has_point or (duals and not answer.duals):
+                    raise self._refuse(answer, self.model)
+                self._mend()
+                value = float(pyo.value(self.model.objective))
+                self._at = np.array([v.value for v in self.variables], dtype=float)
+                # A row that the solver did not see, because all its variables are fixed, has the multiplier 0.
+                multipliers = np.array([answer.duals.get(row, 0.0) for row in duals])
+                return SubAnswer(value, -np.inf, None, self._load(), multipliers)
+            if self._has_trivial_point():
+                raise self._refuse(replace(answer, message="infeasible, which it is not"), self.model)
+        return SubAnswer(None, np.inf, self._apart(point), nothing)  # here the bounds are those of the model again
 
     def _in_units(self, time_limit: float | None, rows: list[Any]) -> Answer:
         """Solve in the units of the structure's change of variables: in others a column may be below tolerances."""
@@ -264,12 +265,12 @@ class SwitchedSubproblem(Declarative):
             return None
         endless = ~np.isfinite(cut.coefficients)
         top = self._top(cut)
-        if not np.isfinite(top):
+        if not np.isfinite(top) and endless.any():
             return None
         if all(v.is_binary() for v in structure.complicating):  # lest a large one hides how far above 0 it is
             up, size = cut.coefficients > 0, np.minimum(np.abs(cut.coefficients), max(top, 0.0))
             cut = Cut(top - float(size[up].sum()), np.where(up, size, -size))
-        else:
+        elif endless.any():
             cut = Cut(cut.constant, np.where(endless, -max(top, 0.0), cut.coefficients))
         return cut if cut.at(point) > 0.5 * answer.objective else None
 
