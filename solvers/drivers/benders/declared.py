@@ -66,7 +66,7 @@ def structure_of(
         told_by = " and ".join(f"{option}=" for option, value in given.items() if value is not None)
     if master is None and not groups:
         master, told_by = _integers(model, who), "default: the integer variables are decided first"
-    structure = implied_structure(model.model, master, subproblem, groups)
+    structure = _by_parts(model, master, subproblem, groups)
     structure.told_by = told_by
     if coupling is not None:
         structure.coupling = named("coupling", coupling, model.model, (pyo.Constraint, Disjunction), whole=True)
@@ -82,19 +82,24 @@ def implied_structure(
     variables that are not complicating. Raises OptionError if there is no complicating variable, or one of them is none
     of this model's variables.
     """
+    first = None if complicating is None else data_of(named("complicating", complicating, model))
+    return _by_parts(read(model), first, subproblem, blocks)
+
+
+def _by_parts(
+    model: ModelReading, first: list[Any] | None, subproblem: Any, blocks: Sequence[Sequence[Any]]
+) -> Structure:
+    """Return the structure; ``first`` may hold variables of the rows that are written for logic."""
     inside = {id(v) for group in blocks for v in group}
-    if complicating is None:
-        used = {id(v): v for v in used_variables(model) if id(v) not in inside}
-        if not used:
+    if first is None:
+        first = list({id(v): v for v in used_variables(model) if id(v) not in inside}.values())
+        if not first:
             raise OptionError("The blocks hold every variable in use, and leave none to the master: leave some out.")
-        first = list(used.values())
         subproblem = [v for group in blocks for v in group] if subproblem is None else subproblem
-    else:
-        first = data_of(named("complicating", complicating, model))
     if subproblem is None:
-        subproblem = list(model.component_objects(pyo.Var, active=True, descend_into=True))
+        subproblem = list(model.model.component_objects(pyo.Var, active=True, descend_into=True))
     else:
-        subproblem = named("subproblem", subproblem, model)
+        subproblem = named("subproblem", subproblem, model.model)
     outside = {id(v) for v in first}
     both = next((v for group in blocks for v in group if id(v) in outside), None)
     if both is not None:
