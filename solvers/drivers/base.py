@@ -18,10 +18,14 @@ from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
 from solvers.facts.dropped import Dropped
 from solvers.interfaces.probe import learned
-from solvers.interfaces.registry import SOLVERS, called, entry, nearest, refuse_unpassed
+from solvers.interfaces.registry import SOLVERS, called, entry, find, nearest, refuse_unpassed
 from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.classes import single_objective, violation
+from solvers.model.conflict import clashing_rows
+from solvers.model.convexity import is_linear
 from solvers.model.duals import dual_suffix
+from solvers.model.expressions import variables
 from solvers.model.logic import written_rows
 from solvers.model.unseen import refuse_unseen
 from solvers.options import TABLE, Config, check_limits, check_types, listed
@@ -99,6 +103,7 @@ class Driver:
         self.message = ""
         self.details: dict[str, Any] = {}
         self.dropped = Dropped()
+        self.assumed: list[str] = []  # rows and terms that are convex by the user's word: no bound here is proven then
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
         self._busy: tuple[str, float] | None = None  # what is timed now, and since when
         self.late = False  # whether time was up before the model was taken apart
@@ -237,10 +242,12 @@ class Driver:
         if status is None and objective is not None and not self.late:
             status = self.claim()
         judged = self._verdict(objective, status, error)
+        if self.assumed:
+            judged = self._without_assumption(judged)
         if judged.status is SolutionStatus.NO_SOLUTION:
             objective = None
         bound, message = judged.bound, judged.message or self.message
-        if judged.status is SolutionStatus.INFEASIBLE:
+        if judged.status is SolutionStatus.INFEASIBLE and not judged.message:
             message = self.why_infeasible()
         if judged.status is SolutionStatus.NO_SOLUTION and not message:
             message = "Stopped before the first incumbent: give it more time or iterations."
@@ -316,6 +323,24 @@ class Driver:
         c = self.config
         who = f'Driver "{self.name}"'
         return verdict(objective, bound, gap=c.gap, resolution=self.resolution, violation=error, claim=claim, who=who)
+
+    def _without_assumption(self, judged: Verdict) -> Verdict:
+        """Return what is proven without the assumption of convexity: no bound, and infeasibility by linear rows."""
+        names = f"if convex, as assumed: {', '.join(self.assumed)}."
+        if judged.status is SolutionStatus.INFEASIBLE:
+            linear = [row for row in self.reading.rows if is_linear(row.body)]
+            held = list({id(v): v for row in linear for v in variables(row.body)}.values())
+            highs = Runner(find("highs"), SolveOptions())
+            if words := clashing_rows(linear, held, highs, otherwise=""):
+                return Verdict(judged.status, None, words)
+            return Verdict(SolutionStatus.NO_SOLUTION, None, f"Infeasible {names} Nothing is proven without that.")
+        if judged.bound is None:
+            return judged
+        self.details["bound_if_convex"] = bound = self._signed(judged.bound)
+        status = SolutionStatus.FEASIBLE if judged.status is SolutionStatus.OPTIMAL else judged.status
+        side = "below" if self.sign > 0 else "above"
+        words = f"No objective is {side} {bound:.9g} {names} {judged.message} {self.message}"
+        return Verdict(status, None, " ".join(words.split()))
 
     def _signed(self, x: float | None) -> float | None:
         return None if x is None else self.sign * x

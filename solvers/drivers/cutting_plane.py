@@ -14,8 +14,8 @@ tolerances: where the model tells how answers are proven from its data, its mult
 put on the rows, in that way.
 
 Convexity is proven for quadratic rows, by the eigenvalues of their Hessians; of other smooth rows the user says it
-(``assume_convex``), and the message repeats it. It is the function g_k that must be convex, not the set alone: a cone
-w^2 <= s t is not of this form.
+(``assume_convex``); the status is ``feasible`` then, and the message names the rows. It is the function g_k that must
+be convex, not the set alone: a cone w^2 <= s t is not of this form.
 
 Where no separator stands for rows, the rows to add are the tangents at a second point (``newton_points``), which comes
 to the optimum in few rounds; those at the LP's own point only where it does not. The bound is the LP's all the same.
@@ -81,7 +81,8 @@ class CuttingPlaneConfig(Config):
         By how much a point may violate a row, relative to its side, or to 1.
     assume_convex : bool
         You know that the rows (g(x) <= upper, or g(x) >= lower with -g) and the objective are convex, where that is
-        not proven here.
+        not proven here. No bound and no infeasibility is proven then: the status is ``feasible`` or ``no_solution``,
+        and ``details["bound_if_convex"]`` is the bound under the assumption.
     separable : Separable, optional
         What a separator stands for; by default the model's structure.
     lp_solver : str
@@ -136,6 +137,7 @@ class CuttingPlane(Driver):
         rows = [r for r in self.reading.rows if id(r) not in covered]
         variables, lift, lower = self._space()
         self.parts = ConvexParts(self.reading, rows, variables, assume_convex=c.assume_convex)
+        self.assumed = self.parts.assumed
         self.go_on()
         self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, words=lp_words(c), keep=self.keeps_rows)
         self._solved = 0
@@ -180,7 +182,9 @@ class CuttingPlane(Driver):
             return self._ended(self.answer)
         if end is CutsEnd.STOPPED:
             return self.stop, None
-        self.message = self._words(end is CutsEnd.STALLED)
+        if end is CutsEnd.STALLED and not self.closed(self.config.gap):
+            name = called(self.config.lp_solver)
+            self.message = f"{name} resolves its rows no finer: the gap cannot be closed further."
         return StopReason.CONVERGED, None
 
     def _cut(self, step: str, *, enough: Callable[[float], bool] | None = None) -> CutsEnd:
@@ -430,16 +434,6 @@ class CuttingPlane(Driver):
             names = [c.name for c in self.facts.rows]
             convex = ", ".join([*([convex] if convex else []), f"rows {', '.join(names)}"])
         return f"No point satisfies the linear rows together with {convex}. Relax or deactivate one of them."
-
-    def _words(self, stalled: bool) -> str:
-        words = []
-        if self.parts.assumed:
-            words.append(f"Optimal if convex, as assumed: {', '.join(self.parts.assumed)}.")
-        if stalled and not self.closed(self.config.gap):
-            words.append(
-                f"{called(self.config.lp_solver)} resolves its rows no finer: the gap cannot be closed further."
-            )
-        return " ".join(words)
 
 
 def _unit(v: Any) -> float:

@@ -19,8 +19,18 @@ from solvers.result import SolutionStatus
 SECONDS = 5.0  # of each trial; a trial without an answer keeps its row
 
 
-def clashing_rows(rows: Sequence[Any], variables_held: Sequence[Any], runner: Runner, time_limit: float = 30.0) -> str:
-    """Return a sentence that names the rows (and fixed variables) that cannot hold together, or that none do.
+NO_CLASH = "The subproblem has no solution for any choice that the other rows allow."
+
+
+def clashing_rows(
+    rows: Sequence[Any],
+    variables_held: Sequence[Any],
+    runner: Runner,
+    time_limit: float = 30.0,
+    *,
+    otherwise: str = NO_CLASH,
+) -> str:
+    """Return a sentence that names the rows (and fixed variables) that cannot hold together, or ``otherwise``.
 
     ``rows``: of the infeasible model. ``variables_held``: their variables. ``runner``: a solver for them.
     ``time_limit``: seconds; at the limit the set is still infeasible, but may be larger than it need be.
@@ -36,7 +46,7 @@ def clashing_rows(rows: Sequence[Any], variables_held: Sequence[Any], runner: Ru
         return fresh.solve(trial, time_limit=SECONDS, integer=True).status is SolutionStatus.INFEASIBLE
 
     if not infeasible(rows):
-        return "The subproblem has no solution for any choice that the other rows allow."
+        return otherwise
     components = {id(c): c for c in (row.parent_component() for row in rows)}
     needed = list(rows)
     # First whole components, of which a model of dense rows has few, then single rows.

@@ -16,6 +16,8 @@ from pyomo.core.expr import replace_expressions
 from pyomo.gdp import Disjunction
 
 from solvers.errors import ModelError
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either
 from solvers.model.cloning import clone_of
 from solvers.model.expressions import variables
 from solvers.model.rewriting import Visible, pairs_of
@@ -55,6 +57,7 @@ def written_rows(reading: ModelReading, sees: Callable[[Any], bool]) -> Written 
     found = [c for c in reading.components if c.ctype in LOGIC and not sees(c) and any(d.active for d in c.values())]
     if not found:
         return None
+    _refuse_two_sides(reading)
     clone = clone_of(model)
     seen = Visible(clone, [], pairs_of(model, clone, pyo.Var), pairs_of(model, clone, pyo.BooleanVar))
     for c in reading.components:
@@ -81,6 +84,20 @@ def written_rows(reading: ModelReading, sees: Callable[[Any], bool]) -> Written 
         body = replace_expressions(row.body, own)
         holder.rows[names, k] = (body, row.upper) if row.equality else (row.lower, body, row.upper)
     return Written(list(holder.rows.values()), list(new.values()), found, seen, holder)
+
+
+def _refuse_two_sides(reading: ModelReading) -> None:
+    """Refuse a row of a disjunct that is neither linear nor quadratic and has two sides: one of the two is not convex.
+
+    Written as rows it would be two with one side each. Raises ModelError.
+    """
+    outside = {id(row) for row in reading.stated(pyo.Constraint)}
+    for row in reading.data(pyo.Constraint):
+        if id(row) not in outside and row.has_lb() and row.has_ub() and row.body.polynomial_degree() not in (0, 1, 2):
+            raise ModelError(
+                f'Row "{row.name}" of a disjunct is nonlinear with two sides, which is not convex: solve the model '
+                f"whole by name, for example with {either(C.MINLP)}."
+            )
 
 
 def _rows(clone: Any) -> list[Any]:

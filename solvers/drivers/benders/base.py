@@ -48,7 +48,8 @@ class DecompositionConfig(Config):
     - ``blocks``: lists of variables, or Pyomo's blocks, that follow the master each on its own; what is in none is
       the master's, unless ``complicating`` says more. Blocks that no row ties are found undeclared.
     - ``assume_convex``: you know that the subproblem's rows (g(y, x) <= upper, or g(y, x) >= lower with -g) and its
-      part of the objective are convex, where they are not quadratic.
+      part of the objective are convex, where they are not quadratic. No bound and no infeasibility is proven then: the
+      status is ``feasible`` or ``no_solution``, and ``details["bound_if_convex"]`` is the bound under the assumption.
     """
 
     sub_solver: str | SolverObject | None = None
@@ -109,13 +110,13 @@ class DecompositionDriver(Driver):
         self.parts.check_separable(either(C.MIQCP))
         self._note_edits(why_slow)
         self._subproblem = self._choose_subproblem()
+        if isinstance(self._subproblem, BlockSubproblem):
+            self.assumed = self._subproblem.assumed
         self.prepare_master(floor_of(self.parts))
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run; where something turns out unbounded, look for any solution, which decides."""
         inside = self._subproblem
-        if isinstance(inside, BlockSubproblem) and inside.assumed:
-            self.message = f"Optimal if convex, as assumed: {', '.join(inside.assumed)}."
         try:
             return self.run()
         except Endless as error:
