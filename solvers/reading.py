@@ -17,6 +17,7 @@ import pyomo.environ as pyo
 from pyomo.core.base.indexed_component import ActiveIndexedComponent
 from pyomo.gdp import Disjunct
 
+from solvers import per_thread  # noqa: F401 - Pyomo's visitors per thread
 from solvers.values import INSIDE
 
 

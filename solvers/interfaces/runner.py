@@ -29,6 +29,7 @@ from pyomo.contrib.solver.common.results import TerminationCondition as Terminat
 from pyomo.opt import TerminationCondition as Legacy
 from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
+from solvers import per_thread  # noqa: F401 - Pyomo's visitors per thread
 from solvers.errors import Error, OptionError, SolverError, SolverFailure
 from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, refused_option
 from solvers.interfaces.registry import Capability as C

@@ -17,6 +17,8 @@ from pyomo.core.expr.numvalue import value
 from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 
+from solvers import per_thread  # noqa: F401 - Pyomo's visitors per thread
+
 
 def terms(expression: Any, atoms: Sequence[Any] = ()) -> Iterator[Any]:
     """Yield the terms of a sum, through named expressions, negations and constant factors.
