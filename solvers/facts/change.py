@@ -93,8 +93,9 @@ class Changed:
         return [self._row[id(row)] for row in rows]
 
     def duals_of(self, rows: list[Any], duals: dict[Any, float]) -> dict[Any, float]:
-        """Return multipliers of the model's rows from those of the view's."""
-        found = ((row, duals.get(self._row[id(row)]), self._row_factor.get(id(row), 1.0)) for row in rows)
+        """Return multipliers of the model's rows from those of the view's; rows of another model have none."""
+        seen = [row for row in rows if id(row) in self._row]
+        found = ((row, duals.get(self._row[id(row)]), self._row_factor.get(id(row), 1.0)) for row in seen)
         return {row: f * multiplier / self._times for row, multiplier, f in found if multiplier is not None}
 
     def bound_of(self, bound: float | None) -> float | None:

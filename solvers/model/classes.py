@@ -7,8 +7,9 @@ from operator import mul
 from typing import Any
 
 import pyomo.environ as pyo
-from pyomo.common.numeric_types import native_numeric_types
+from pyomo.common.numeric_types import native_numeric_types, native_types
 from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.gdp import Disjunction
 
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
@@ -116,20 +117,19 @@ def _conic(expression: Any) -> bool:
 def violation(model: Any) -> float:
     """Return the largest violation of active rows, ordered sets, bounds and integrality at the model's values.
 
-    A row's violation is relative to 1 or its right-hand side, whichever is larger. Fixed variables are constants, whose
+    A row's violation is relative to 1 or its right-hand side, whichever is larger. Of a disjunction, the part whose
+    rows are violated least counts; a logical constraint that is False is violated by 1. Fixed variables are constants, whose
     bounds and domain no solver checks; variables in no active row and not in the objective do not count.
     """
     model = read(model)
-    worst, known = 0.0, bodies_of(model.model)
-    for row in model.rows:
-        least, expression, most = row.to_bounded_expression()
-        body = known[id(row)] if id(row) in known else _body(expression)
-        if body is None:
-            return float("inf")
-        if least is not None:
-            worst = max(worst, _short(pyo.value(least), body, 1.0))
-        if most is not None:
-            worst = max(worst, _short(pyo.value(most), body, -1.0))
+    known = bodies_of(model.model)
+    worst = max((_row_violation(row, known) for row in model.rows), default=0.0)
+    for disjunction in model.data(Disjunction):
+        parts = [d.component_data_objects(pyo.Constraint, active=True) for d in disjunction.disjuncts if d.active]
+        misses = [max((_row_violation(row, known) for row in rows), default=0.0) for rows in parts]
+        worst = max(worst, min(misses, default=0.0))
+    if any(_truth(logic.expr) is False for logic in model.data(pyo.LogicalConstraint)):
+        worst = max(worst, 1.0)
     for ordered in model.stated(pyo.SOSConstraint):
         worst = max(worst, _sos_violation(ordered))
     outside = {}
@@ -142,6 +142,24 @@ def violation(model: Any) -> float:
         used = {id(v) for v in used_variables(model)}
         worst = max([worst, *(off for key, off in outside.items() if key in used)])
     return worst
+
+
+def _truth(expression: Any) -> bool | None:
+    """Return the value of a logical expression by its variables' binaries, None where one has no value."""
+    if not expression.is_expression_type():
+        binary = expression.get_associated_binary() if expression.is_variable_type() else None
+        return pyo.value(expression, exception=False) if binary is None else _body(binary >= 0.5)
+    parts = [part if type(part) in native_types else _truth(part) for part in expression.args]
+    return None if None in parts else bool(pyo.value(expression.create_node_with_local_data(parts)))
+
+
+def _row_violation(row: Any, known: dict[int, float]) -> float:
+    least, expression, most = row.to_bounded_expression()
+    body = known[id(row)] if id(row) in known else _body(expression)
+    if body is None:
+        return float("inf")
+    below = 0.0 if least is None else _short(pyo.value(least), body, 1.0)
+    return max(0.0, below, 0.0 if most is None else _short(pyo.value(most), body, -1.0))
 
 
 def _body(body: Any) -> float | None:
