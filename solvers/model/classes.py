@@ -118,8 +118,8 @@ def violation(model: Any) -> float:
     """Return the largest violation of active rows, ordered sets, bounds and integrality at the model's values.
 
     A row's violation is relative to 1 or its right-hand side, whichever is larger. Of a disjunction, the part whose
-    rows are violated least counts; a logical constraint that is False is violated by 1. Fixed variables are constants, whose
-    bounds and domain no solver checks; variables in no active row and not in the objective do not count.
+    rows are violated least counts; a logical constraint that is False is violated by 1. Fixed variables are constants,
+    whose bounds and domain no solver checks; variables in no active row and not in the objective do not count.
     """
     model = read(model)
     known = bodies_of(model.model)
@@ -148,7 +148,8 @@ def _truth(expression: Any) -> bool | None:
     """Return the value of a logical expression by its variables' binaries, None where one has no value."""
     if not expression.is_expression_type():
         binary = expression.get_associated_binary() if expression.is_variable_type() else None
-        return pyo.value(expression, exception=False) if binary is None else _body(binary >= 0.5)
+        value = pyo.value(expression if binary is None else binary, exception=False)
+        return None if value is None else bool(value > 0.5)
     parts = [part if type(part) in native_types else _truth(part) for part in expression.args]
     return None if None in parts else bool(pyo.value(expression.create_node_with_local_data(parts)))
 

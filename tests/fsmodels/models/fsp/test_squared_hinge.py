@@ -262,7 +262,7 @@ def best_of_pairs(data, C, added):
 @pytest.mark.parametrize("kind", OFFSET_COSTS)
 @pytest.mark.parametrize("seed", [2, 4, *(pytest.param(s, marks=pytest.mark.slow) for s in range(5, 30))])
 def test_a_cost_of_the_offset_leaves_the_incumbent_the_best(seed, kind, need):
-    """A repaired point with the offset that is best without this cost is not taken where the solver's own costs less."""
+    """A repaired point with the best offset without this cost is not taken where the solver's own costs less."""
     data, C, added = with_offset_cost(seed, kind)
     model = fs.fsp.fsp_m(data, max_features=2, C=C, loss=SQUARED)
     model.objective.set_value(model.objective.expr + added(model.b))

@@ -1,0 +1,37 @@
+"""Soak of edited models by all solvers and drivers against the oracle of ``benchmarks/soak_oracle.py``."""
+
+import os
+
+import pytest
+import soak
+from soak_oracle import INF, Program
+
+SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
+
+
+def test_the_oracle_on_a_program_by_hand():
+    program = Program()  # min x^2 / 2 - n over n <= 3 x + 1, x in [0, 1], n integer: x = 2/3 for n = 3
+    program.add("x", 0.0, 1.0, square=1.0)
+    program.add("n", 0.0, 5.0, cost=-1.0, integer=True)
+    program.rows.append(({"n": 1.0, "x": -3.0}, -INF, 1.0))
+    value, point = program.solve()
+    assert value == pytest.approx((2 / 3) ** 2 / 2 - 3)
+    assert point["n"] == 3
+    program.rows.append(({"x": 1.0}, 2.0, INF))
+    assert program.solve() == (INF, {})
+
+
+def test_a_case_is_that_of_its_seed():
+    one, other = soak.run(3), soak.run(3)
+    assert {k: v for k, v in one.items() if not k.endswith("_s")} == {
+        k: v for k, v in other.items() if not k.endswith("_s")
+    }
+    assert one["wrong"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_no_result_contradicts_the_oracle():
+    """150 cases; FSMODELS_SOAK=200 makes 30,000, which ``python benchmarks/soak.py`` runs with a log that resumes."""
+    lines = [soak.run(seed) for seed in range(int(150 * SOAK))]
+    assert [line for line in lines if line["wrong"]] == []
