@@ -40,7 +40,12 @@ class SolverObject(Protocol):
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, numbers.Real) and not isinstance(x, bool) and not math.isnan(x)
+    if not isinstance(x, numbers.Real) or isinstance(x, bool):
+        return False
+    try:
+        return not math.isnan(x)
+    except OverflowError:  # an integer beyond floating point
+        return False
 
 
 # Annotation -> (whether a value is one, what to ask for).

@@ -1,7 +1,8 @@
 """The file of a certificate: JSON that names data, model, incumbent, and the tree with its multipliers.
 
-``problem``: prices, C, ridge and bounds by feature or sample, one number where all are equal; rows on sigma. Weights of
-samples are in C, which is what a unit of each sample's slack costs, 0 where it does not count.
+``certificates.form`` has the schema. ``problem``: prices by feature and C by sample, one number where all are equal;
+rows on sigma. Weights of samples are in C, which is what a unit of each sample's slack costs, 0 where it does not count. ``bound`` is
+what the file proves, as its multipliers are rounded to ``DIGITS``.
 ``multipliers``: a list of ``[at_C, positions, values]``; all other multipliers are 0. ``tree``: entries as
 ``certificates.verify`` reads them, ``[0]``, ``[1, k, theta]``, ``[2, k, theta, columns]``, ``[3, column]``, with theta
 as pairs ``[row, value]``, and ``columns`` that are given up at 1 as j + 1, at 0 as -(j + 1). Positions count from 0.
@@ -12,24 +13,25 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fsmodels.certificates.verify import BRANCH, CLOSED, EMPTY, GIVEN_UP, Checked, Claim, Entry, check
+from fsmodels.certificates.form import FORMAT, VERSION, check_form, no_number, unique
+from fsmodels.certificates.verify import BRANCH, EMPTY, EPSILON, GIVEN_UP, Checked, Claim, Entry, check
 from fsmodels.datasets.dataset import Dataset, Scale
-from fsmodels.errors import DataError
-from fsmodels.words import listed
+from fsmodels.datasets.methods import METHODS
+from fsmodels.errors import DataError, ModelError
+from fsmodels.words import listed, short
 
 __all__ = ["FORMAT", "CertificateFile", "verify", "write"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-FORMAT, VERSION = "fsmodels-certificate", 1
 DIGITS = 7  # of a multiplier: its rounding costs the bound next to nothing, as it is repaired before it is used
-SAME = 1e-9  # relative: columns of the same data, scaled in one step or in several
 LOSSES = ("hinge", "squared-hinge")
+MODELS = ("fsp-m", "fsp-lambda")  # the first without prices
 
 
 @dataclass(frozen=True)
@@ -46,21 +48,25 @@ class CertificateFile:
 
     @classmethod
     def load(cls, path: str | Path) -> CertificateFile:
-        """Read a file. Raises DataError: none there, or no certificate."""
+        """Read a file. Raises DataError: no such file, no certificate, or one of another form."""
         try:
             text = Path(path).read_text(encoding="utf-8")
-            content = json.loads(text)
+            content = json.loads(text, object_pairs_hook=unique, parse_constant=no_number)
         except OSError as error:
             raise DataError(f'Certificate "{path}" cannot be read ({error.strerror}): give its path.') from None
-        except ValueError as error:
+        except TypeError:
+            raise DataError(f"Certificate {short(repr(path))} is no path: give the path of the file.") from None
+        except (ValueError, RecursionError) as error:
             raise DataError(f'Certificate "{path}" is no JSON ({error}): was it cut short or edited?') from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise DataError(f'"{path}" is no certificate: give what found.certificate.save(path) has written.')
         if content.get("version") != VERSION:
             raise DataError(
-                f'Certificate "{path}" has version {content.get("version")}; this package checks version {VERSION}.'
+                f'Certificate "{path}" has version {short(str(content.get("version")))}; this package checks version '
+                f"{VERSION}: write it again from the data."
             )
         summed = content.pop("checksum", "")
+        check_form(content)
         return cls(content, intact=_checksum(text[: text.rfind(",")]) == summed)
 
     @property
@@ -89,15 +95,15 @@ def write(
     problem: Mapping[str, Any],
     incumbent: Mapping[str, Any],
     objective: float,
-    bound: float,
     gap: float,
     tree: list[Entry],
     alphas: list[Array],
 ) -> CertificateFile:
     """Return the certificate of a tree whose entries name multipliers among ``alphas``.
 
-    ``problem``: ``price``, ``C``, ``loss``, ``ridge``, ``least``, ``most``, ``intercept`` and ``rows``, as in the file.
-    ``incumbent``: ``selected`` names, ``weights`` by name, ``bias``, on the data as scaled.
+    ``problem``: ``price``, ``C``, ``loss``, ``intercept`` and ``rows``, as in the file. ``incumbent``: ``selected``
+    names, ``weights`` by name, ``bias``, on the data as scaled. Its bound is the one that the check proves from the
+    rounded multipliers. Raises ModelError: the check does not confirm it.
     """
     C = np.broadcast_to(np.asarray(problem["C"], dtype=float), data.y.shape)
     content: dict[str, Any] = {
@@ -108,12 +114,15 @@ def write(
         "problem": dict(problem),
         "incumbent": dict(incumbent),
         "objective": objective,
-        "bound": bound,
+        "bound": objective - gap * abs(objective),
         "gap": gap,
         "multipliers": [_packed(alpha, C) for alpha in alphas],
         "tree": [_listed(entry) for entry in tree],
     }
-    return CertificateFile(content)
+    found = check(_claim(content, data, np.zeros(data.n_features)), data.X, data.y)
+    if not found.holds:
+        raise ModelError(f"The certificate would not be confirmed: {found.why} Solve again with a smaller gap.")
+    return CertificateFile(content | {"bound": found.bound})
 
 
 def _checksum(text: str) -> str:
@@ -132,26 +141,24 @@ def _listed(entry: Entry) -> list[Any]:
 
 
 def _entry(told: list[Any], alphas: int, rows: int, columns: int) -> Entry:
-    """Read an entry. Raises ValueError, IndexError, TypeError: it is none, or speaks of what is not there."""
+    """Return an entry that has its form. Raises ValueError: a position in it is outside."""
     kind = told[0]
-    if kind == EMPTY and len(told) == 1:
+    if kind == EMPTY:
         return Entry(EMPTY)
-    if kind == BRANCH and len(told) == 2:
+    if kind == BRANCH:
         return Entry(BRANCH, columns=(_position(told[1], columns),))
-    if kind not in (CLOSED, GIVEN_UP) or len(told) != 2 + kind:
-        raise ValueError(f"the tree has an entry {str(told)[:60]}")
     theta = np.zeros(rows)
     for row, value in told[2]:
         theta[_position(row, rows)] = value
-    given = tuple(told[3]) if kind == GIVEN_UP else ()
-    if not all(isinstance(j, int) and 1 <= abs(j) <= columns for j in given):
-        raise ValueError("the tree gives up what is no feature")
-    return Entry(kind, _position(told[1], alphas), theta, given)
+    given = told[3] if kind == GIVEN_UP else []
+    for signed in given:
+        _position(abs(signed) - 1, columns)
+    return Entry(kind, _position(told[1], alphas), theta, tuple(given))
 
 
-def _position(given: Any, size: int) -> int:
-    if not isinstance(given, int) or not 0 <= given < size:
-        raise ValueError(f"position {given!r} is outside 0..{size - 1}")
+def _position(given: int, size: int) -> int:
+    if not 0 <= given < size:
+        raise ValueError(f"position {given} is outside 0..{size - 1}")
     return given
 
 
@@ -192,103 +199,136 @@ def verify(certificate: CertificateFile | str | Path, data: Dataset) -> Checked:
     ----------
     certificate : CertificateFile or path
     data : Dataset
-        The data it speaks of, in original units or scaled in any way; features are found by name.
+        The data of the certificate, in original units or scaled in any way; features are found by name.
 
     Returns
     -------
     Checked
-        ``holds``, ``objective`` and ``bound`` as recomputed, ``parts`` that were closed, and ``why`` it does not hold.
+        ``holds``, ``objective`` and ``bound`` as recomputed, ``parts`` that were closed, ``why`` it does not hold, and
+        ``problem``: what was verified, as ``problem_of`` returns it.
 
     Raises
     ------
     DataError
-        The file is no certificate, a part of it is missing, or the data lack features or are others. The data have
-        weights, and the certificate is of others.
+        The file is no certificate or is malformed, its problem is not convex, or the data lack features or are others.
+        The data have weights, and the certificate is of others.
 
     Notes
     -----
-    ``fsmodels.certificates.verify`` has the mathematics of the check.
+    ``fsmodels.certificates.verify`` has the mathematics of the check. Only rounding is allowed for.
     """
-    if not isinstance(certificate, CertificateFile):
+    if isinstance(certificate, CertificateFile):
+        check_form(certificate.content)
+    else:
         certificate = CertificateFile.load(certificate)
     content = certificate.content
     try:
-        scaled = _as_described(content["data"], data)
-        claim = _claim(content, scaled)
-    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
+        with np.errstate(all="ignore"):
+            scaled, shifted = _as_described(content["data"], data)
+            claim = _claim(content, scaled, shifted)
+            problem = problem_of(content, claim, scaled, data)
+            found = replace(check(claim, scaled.X, scaled.y), problem=problem)
+    except (KeyError, IndexError, ValueError, OverflowError, MemoryError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"The certificate is damaged ({type(error).__name__}: {error}): ask for it again.") from None
-    if data.sample_weight is not None:  # without weights the data say nothing of those that the file has
-        _check_weights(claim.C, data.sample_weight)
-    found = check(claim, scaled.X, scaled.y)
+        raise DataError(
+            f"The certificate is damaged ({type(error).__name__}: {short(repr(str(error)))}): write it again."
+        ) from None
     if found.holds and not certificate.intact:
-        return _failed(found, "The file is not as it was written: its checksum differs.")
-    if found.holds and found.objective is not None:
-        stated, size = certificate.objective, max(abs(found.objective), 1e-300)
-        if abs(stated - found.objective) > SAME * size:
-            return _failed(found, f"The stated objective is {stated:.9g}; the incumbent's is {found.objective:.9g}.")
-        if found.bound is not None and certificate.bound > found.bound + max(1e-7, claim.gap) * size:
-            return _failed(found, f"The stated bound is {certificate.bound:.9g}; {found.bound:.9g} is proven.")
+        return replace(found, holds=False, why="The file is not as it was written: its checksum differs.")
     return found
 
 
-def _check_weights(C: Array, weights: Array) -> None:
-    """Refuse a certificate whose prices of slack are no multiple of the weights."""
-    multiple = float(C @ weights) / float(weights @ weights)
-    if (np.abs(C - multiple * weights) > SAME * multiple * weights).any():
-        raise DataError(
-            "The certificate is of other sample weights than the data have: give the data with those of then, or "
-            "without any."
-        )
+def problem_of(content: Mapping[str, Any], claim: Claim, scaled: Dataset, data: Dataset) -> dict[str, Any]:
+    """Return what a check verifies: data, rows, C, scaling and weights, from the data and the arrays of the claim.
+
+    ``sha256`` is of the scaled values and labels as checked. ``weights``: "none", "of the data" where they were
+    compared with these, else "of the certificate". The constants of ``scale`` are applied, whatever they were fitted
+    to.
+
+    Raises DataError where the data have other weights.
+    """
+    told, weights = content["data"], data.sample_weight
+    if weights is not None:  # without weights the data cannot confirm those of the file
+        multiple = float(claim.C @ weights) / float(weights @ weights)
+        if (np.abs(claim.C - multiple * weights) > EPSILON * (weights.size + 8) * multiple * weights).any():
+            raise DataError(
+                "The certificate is of other sample weights than the data have: give the data with those of then, or "
+                "without any."
+            )
+    least, most = float(claim.C.min()), float(claim.C.max())
+    rows = [
+        f"{low:.12g} <= {listed((f'{a[j]:.12g} {scaled.features[j]}' for j in np.flatnonzero(a)), 6)} <= {high:.12g}"
+        for a, low, high in zip(claim.matrix, claim.lower, claim.upper, strict=True)
+    ]
+    return {
+        "model": content["model"], "data": data.name, "sha256": described(scaled)["sha256"],
+        "samples": data.n_samples, "features": scaled.n_features, "positive": str(data.positive_label),
+        "scale": f"constants of the certificate, which names them {told['scale']}",
+        "C": least if least == most else [least, most],
+        "weights": "of the data" if weights is not None else "none" if least == most else "of the certificate",
+        "loss": claim.loss, "intercept": claim.intercept, "penalty": sorted({*claim.price.tolist()}), "rows": rows,
+        "gap": claim.gap,
+    }  # fmt: skip
 
 
-def _failed(found: Checked, why: str) -> Checked:
-    return Checked(False, found.objective, found.bound, found.parts, why)
+def _as_described(told: Mapping[str, Any], data: Dataset) -> tuple[Dataset, Array]:
+    """Return the data under the certificate's scaling, and by how much its shifts differ from theirs in scaled units.
 
-
-def _as_described(told: Mapping[str, Any], data: Dataset) -> Dataset:
-    """Return the data under the certificate's scaling. Raises DataError where they are others."""
+    The second is 0 where the scaled data are equal to the last bit. Raises DataError where the data are others.
+    """
     names = tuple(told["features"])
     if missing := [name for name in names if name not in set(data.features)]:
-        raise DataError(f'Data "{data.name}" lack features of the certificate ({listed(missing)}).')
+        shown = listed(short(repr(name)) for name in missing)
+        raise DataError(f'Data "{data.name}" lack features of the certificate ({shown}).')
+    if len(set(names)) < len(names) or not names:
+        raise ValueError("no features, or one twice")
     if data.features != names:
         data = data.select_features(names)
-    step = Scale(told["scale"], np.array(told["shift"], dtype=float), np.array(told["factor"], dtype=float))
-    step = step.after(data.scale)
-    scaled = Dataset(step.apply(data.X, data.features), data.y, data.features, data.name)
+    shift, factor, theirs = (np.array(told[key], dtype=float) for key in ("shift", "factor", "column_sums"))
+    if not (shift.size == factor.size == len(names) and theirs.size == 2 * len(names) and (factor > 0).all()):
+        raise ValueError(f"scaling constants above 0 and column sums are due for {len(names)} features")
+    step = Scale(told["scale"], shift, factor)
+    scaled = Dataset(step.after(data.scale).apply(data.X, data.features), data.y, data.features, data.name)
     now = described(scaled)
-    if now["sha256"] == told["sha256"]:
-        return scaled
     counts = f"{now['samples']} samples, {now['positive_samples']} of them of class +1"
     if (now["samples"], now["positive_samples"]) != (told["samples"], told["positive_samples"]):
         raise DataError(
-            f'These are other data: "{data.name}" has {counts}; the certificate speaks of {told["samples"]}, '
-            f"{told['positive_samples']} of class +1 ({told['positive']})."
+            f'These are other data: "{data.name}" has {counts}; the certificate is of {told["samples"]}, '
+            f"{told['positive_samples']} of class +1 ({short(repr(told['positive']))})."
         )
-    theirs, ours = np.array(told["column_sums"], dtype=float), np.array(now["column_sums"])
-    size = np.sqrt(data.n_samples * np.maximum(ours[len(names) :], 1e-300))
-    away = np.abs(theirs - ours) > SAME * np.append(size, np.maximum(ours[len(names) :], 1e-300))
-    if theirs.shape != ours.shape or away.any():
+    same = now["sha256"] == told["sha256"]
+    shifted = np.zeros(len(names)) if same else np.abs(shift - data.scale.shift) * factor
+    size = abs(scaled.X) + shifted
+    sizes = np.append(np.asarray(size.sum(axis=0)), 2.0 * np.asarray((size * size).sum(axis=0)))
+    away = np.abs(theirs - now["column_sums"]) > EPSILON * (data.n_samples + 20) * sizes
+    if away.any():
         which = np.unique(np.flatnonzero(away) % len(names))
         raise DataError(
             f'These are other data: in "{data.name}" the columns {listed(names[j] for j in which)} differ from those '
-            "that the certificate speaks of."
+            "of the certificate."
         )
-    return scaled
+    return scaled, shifted
 
 
-def _claim(content: Mapping[str, Any], data: Dataset) -> Claim:
-    """Return the certificate's content as arrays over the data."""
-    problem, incumbent = content["problem"], content["incumbent"]
+def _claim(content: Mapping[str, Any], data: Dataset, shifted: Array) -> Claim:
+    """Return the content as arrays over the data. Raises DataError: its problem is none that can be certified."""
+    problem, incumbent, gap, scale = content["problem"], content["incumbent"], content["gap"], content["data"]["scale"]
     place = {name: j for j, name in enumerate(data.features)}
-    n, samples = data.n_features, data.n_samples
-    known = {"price", "C", "loss", "ridge", "least", "most", "intercept", "rows"}
-    if unknown := set(problem) - known:
-        raise DataError(f"The certificate's problem has parts that this check does not know: {listed(unknown)}.")
-    if problem["loss"] not in LOSSES:
-        raise DataError(f"The certificate's loss {problem['loss']!r} is not known: {listed(LOSSES)} are.")
-    rows = problem["rows"]
+    n, samples, rows = data.n_features, data.n_samples, problem["rows"]
+    price = np.broadcast_to(np.array(problem["price"], dtype=float), (n,))
+    C = np.broadcast_to(np.array(problem["C"], dtype=float), (samples,))
+    for holds, why in (
+        (set(scale.split(", ")) <= set(METHODS), f"scaling {short(repr(scale))} is not known"),
+        (content["model"] in MODELS, f"model {short(repr(content['model']))} is none of {listed(MODELS)}"),
+        (problem["loss"] in LOSSES, f"loss {short(repr(problem['loss']))} is none of {listed(LOSSES)}"),
+        ((C >= 0).all(), "C below 0 is not convex"),
+        ((price >= 0).all(), "a price of a feature is below 0"),
+        (content["model"] != MODELS[0] or not price.any(), f"{MODELS[0]} has no prices of features"),
+        (0 <= gap < 1, f"gap {gap:.6g} is not in [0, 1)"),
+    ):
+        if not holds:
+            raise DataError(f"The certificate is not valid: {why}. Write it again from the data.")
     matrix = np.zeros((len(rows), n))
     for k, row in enumerate(rows):
         for name, value in row["coefficients"].items():
@@ -299,36 +339,22 @@ def _claim(content: Mapping[str, Any], data: Dataset) -> Claim:
     chosen[[place[name] for name in incumbent["selected"]]] = 1.0
     for name, value in incumbent["weights"].items():
         w[place[name]] = value
-
-    def each(what: str, size: int, default: float) -> Array:
-        value = problem.get(what)
-        if isinstance(value, list):
-            value = [default if x is None else x for x in value]
-        array = np.array(default if value is None else value, dtype=float)
-        return np.broadcast_to(array, (size,)).copy()
-
-    C = each("C", samples, 1.0)
-    if not (np.isfinite(C) & (C >= 0)).all():
-        raise ValueError("C holds what are no prices")
-    alphas = []
-    for full, between, values in content["multipliers"]:
-        alpha = np.zeros(samples)
-        alpha[_positions(full, samples)] = C[_positions(full, samples)]
-        alpha[_positions(between, samples)] = values
-        alphas.append(alpha)
+    alphas = np.zeros((len(content["multipliers"]), samples))
+    for alpha, (full, between, values) in zip(alphas, content["multipliers"], strict=True):
+        at_C, inside = _positions(full, samples), _positions(between, samples)
+        if len(values) != inside.size:
+            raise ValueError(f"{len(values)} values of multipliers at {inside.size} positions")
+        alpha[at_C] = C[at_C]
+        alpha[inside] = values
     tree = [_entry(told, len(alphas), len(rows), n) for told in content["tree"]]
     intercept = problem.get("intercept")
     return Claim(
-        price=each("price", n, 0.0), C=C, loss=problem["loss"], ridge=each("ridge", n, 1.0),
-        least=each("least", n, -np.inf), most=each("most", n, np.inf),
-        intercept=None if intercept is None else float(intercept), matrix=matrix, lower=lower, upper=upper,
-        chosen=chosen, w=w, b=float(incumbent["bias"]), gap=float(content["gap"]),
-        alphas=np.array(alphas).reshape(-1, samples), tree=tree,
+        price=price, C=C, loss=problem["loss"], intercept=None if intercept is None else float(intercept),
+        matrix=matrix, lower=lower, upper=upper, chosen=chosen, w=w, b=float(incumbent["bias"]),
+        objective=float(content["objective"]), bound=float(content["bound"]), gap=float(gap), alphas=alphas, tree=tree,
+        shifted=shifted,
     )  # fmt: skip
 
 
-def _positions(given: Any, size: int) -> Array:
-    positions = np.array(given, dtype=np.intp).reshape(-1)
-    if positions.size and not (positions.min() >= 0 and positions.max() < size):
-        raise ValueError(f"a position is outside 0..{size - 1}")
-    return positions
+def _positions(given: list[int], size: int) -> Array:
+    return np.array([_position(position, size) for position in given], dtype=np.intp)

@@ -5,13 +5,13 @@ Problem
 
     .. math::
         f(\sigma) = \sum_j p_j \sigma_j
-            + \min_{w, b} \{ \tfrac12 \sum_j r_j w_j^2 + \sum_i C_i \max(0, 1 - y_i (w^\top x_i + b)) :
-                            \sigma_j a_j \le w_j \le \sigma_j z_j \}
+            + \min_{w, b} \{ \tfrac12 \|w\|^2 + \sum_i C_i \max(0, 1 - y_i (w^\top x_i + b)) :
+                            w_j = 0 \text{ where } \sigma_j = 0 \}
 
-    with r = 1 and no a, z unless the model says so. The certificate gives an incumbent (sigma*, w, b), and a tree that
-    divides {0, 1}^n until multipliers close each part.
+    The certificate gives an incumbent (sigma*, w, b), and a tree that divides {0, 1}^n until multipliers close each
+    part.
 Check
-    1. The incumbent meets the rows and the bounds, w is 0 off its support, and its objective is recomputed.
+    1. The incumbent satisfies the rows, w is 0 off its support, and its recomputed objective is the stated one.
     2. The tree is walked from the whole box, first entry first; each entry speaks of the next open box, after what the
        rows leave no choice of has been fixed there (``narrow``):
 
@@ -26,20 +26,33 @@ Check
 
        .. math::
            f \ge e^\top \alpha - \theta_+^\top up + \theta_-^\top lo
-             + \sum_j \min_{\sigma_j \in box_j} (p_j + (A^\top \theta)_j - g_j(v_j)) \sigma_j, \quad
-           g_j(v) = \max_{a_j \le t \le z_j} v t - \tfrac12 r_j t^2 \; (= \tfrac12 v^2)
+             + \sum_j \min_{\sigma_j \in box_j} (p_j + (A^\top \theta)_j - \tfrac12 v_j^2) \sigma_j
 
-       Rounding of all terms is taken off.
-    4. The least of these bounds is the proven bound; it must reach objective - gap |objective|.
+       The rounding errors of all terms are subtracted.
+    4. The least of these bounds is the proven bound. It must reach objective - gap |objective|, and the stated bound
+       must not be above it, nor above the objective.
 
     With ``loss`` "squared-hinge" the loss is max(0, .)^2, alpha has no upper end and e'alpha loses
     sum alpha_i^2 / (4 C_i); where C_i is 0, so is alpha_i. Without an intercept (``intercept`` a number) alpha
     need not balance, and e'alpha loses b y'alpha.
+Rounding
+    With u = 2^-53, a sum of k products in any order has the error gamma_k sum |terms|, gamma_k = k u / (1 - k u)
+    (Higham 2002, 3.1). The balance of alpha holds to gamma_(2l+2) only; the exact multipliers are alpha with one class
+    scaled down by a factor of at least 1 - gamma_(2l+2), which are feasible. So the computed v_j is within
+    gamma_(3l+2) a_j of theirs, a_j = sum_i alpha_i |x_ij|, and 1/2 v_j^2 within |v_j| e_j + 1/2 e_j^2 for an error e_j
+    of v_j. ``_unit`` is 2 u (3 l + n + rows + 20), above twice the gamma of every sum that is taken, so that the
+    rounding of the error terms themselves is covered as well.
+
+    Data that were scaled in other steps than those of the certificate differ by rounding: x_ij by at most
+    8 u (|x_ij| + h_j), h_j = ``shifted`` being the distance of the two shifts in scaled units. With |x_ij| + h_j in
+    place of |x_ij| the terms above cover that too. These errors, computed from the data, are the only tolerances: of
+    the stated objective, of the stated bound (twice, once for each of the two computations), and of the rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,7 +61,6 @@ __all__ = ["BRANCH", "CLOSED", "EMPTY", "GIVEN_UP", "Checked", "Claim", "Entry",
 
 Array = np.ndarray[Any, np.dtype[Any]]
 EPSILON = float(np.finfo(float).eps)
-ROWS = 1e-9  # of a row's size: what a selection may miss it by
 TOGETHER = 4096  # multipliers whose v are computed at once
 EMPTY, CLOSED, GIVEN_UP, BRANCH = 0, 1, 2, 3
 
@@ -69,19 +81,16 @@ class Claim:
 
     - ``price`` (n,): of each feature; ``C`` (l,): of a unit of slack of each sample, 0 of one that does not count;
       ``loss``: "hinge" or "squared-hinge".
-    - ``ridge`` (n,), ``least``, ``most`` (n,): r, a, z.
     - ``intercept``: the value of b where it is fixed, None where it is free.
     - ``matrix`` (r, n), ``lower``, ``upper`` (r,): the rows; infinite where there is no side.
     - ``chosen`` (n,), ``w`` (n,), ``b``: the incumbent, on the scaled data.
-    - ``gap``: what is claimed. ``alphas`` (K, l), ``tree``: the proof.
+    - ``objective``, ``bound``, ``gap``: what is stated. ``alphas`` (K, l), ``tree``: the proof.
+    - ``shifted`` (n,): h, 0 where the data are those of the certificate to the last bit.
     """
 
     price: Array
     C: Array
     loss: str
-    ridge: Array
-    least: Array
-    most: Array
     intercept: float | None
     matrix: Array
     lower: Array
@@ -89,20 +98,27 @@ class Claim:
     chosen: Array
     w: Array
     b: float
+    objective: float
+    bound: float
     gap: float
     alphas: Array
     tree: list[Entry]
+    shifted: Array
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What came out: ``holds``, the recomputed objective and bound, the parts that were closed, and where it fails."""
+    """Result of a check: ``holds``, the recomputed objective and bound, the number of closed parts, the first error.
+
+    ``problem``: what was verified, as ``certificates.document.problem_of`` returns it; empty for a bare ``check``.
+    """
 
     holds: bool
     objective: float | None
     bound: float | None
     parts: int
     why: str
+    problem: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def gap(self) -> float | None:
@@ -114,22 +130,39 @@ class Checked:
 
 def check(claim: Claim, X: Any, y: Array) -> Checked:
     """Check a claim against the scaled data ``X`` (l, n), dense or sparse, and labels ``y`` (l,) of -1 and +1."""
-    objective, why = _objective(claim, X, y)
+    with np.errstate(all="ignore"):  # sizes of a hostile file may overflow: what is not finite proves nothing
+        return _checked(claim, X, y)
+
+
+def _checked(claim: Claim, X: Any, y: Array) -> Checked:
+    objective, rounding, why = _objective(claim, X, y)
     if why:
         return Checked(False, objective, None, 0, why)
     walk = _walked(claim)
     if walk.why:
         return Checked(False, objective, None, len(walk.multipliers), walk.why)
-    bounds = _bounds(claim, walk, X, y)
-    worst = int(np.argmin(bounds)) if bounds.size else -1
-    bound = min(float(bounds[worst]), objective) if bounds.size else objective
-    if not objective - bound <= claim.gap * abs(objective):
-        return Checked(
-            False, objective, bound, bounds.size,
+    bounds, lost = _bounds(claim, walk, X, y)
+    if not bounds.size:
+        return Checked(False, objective, None, 0, "The tree closes no part, not even that of the incumbent.")
+    worst = int(np.argmin(bounds))
+    bound, needed, why = min(float(bounds[worst]), objective), objective - claim.gap * abs(objective), ""
+    if not bound >= needed:
+        why = (
             f"Part {worst + 1} of {bounds.size} ({_told(walk.lower[worst], walk.upper[worst])}) is proven down to "
-            f"{bounds[worst]:.9g} only, and {objective - claim.gap * abs(objective):.9g} is claimed.",
-        )  # fmt: skip
-    return Checked(True, objective, bound, bounds.size, "")
+            f"{bounds[worst]:.9g} only, and {needed:.9g} is claimed."
+        )
+    elif not abs(claim.objective - objective) <= rounding:
+        why = f"The stated objective is {claim.objective:.17g}; the incumbent's is {objective:.17g}."
+    elif not needed - rounding <= claim.bound <= objective + rounding:
+        why = f"The stated bound is {claim.bound:.17g}, not within the gap {claim.gap:g} of {claim.objective:.17g}."
+    elif not claim.bound <= float((bounds + 2.0 * lost).min()):
+        why = f"The stated bound is {claim.bound:.17g}; {bound:.17g} is proven."
+    return Checked(not why, objective, bound, bounds.size, why)
+
+
+def _unit(claim: Claim, y: Array) -> float:
+    """Return the error of a sum relative to the sizes of its terms; "Rounding" in the module's text."""
+    return EPSILON * (3 * y.size + claim.price.size + claim.lower.size + 20)
 
 
 def _told(lower: Array, upper: Array) -> str:
@@ -137,29 +170,29 @@ def _told(lower: Array, upper: Array) -> str:
     return ", ".join(f"sigma[{j}] = {lower[j]:g}" for j in fixed[:12]) or "any selection"
 
 
-def _objective(claim: Claim, X: Any, y: Array) -> tuple[float, str]:
-    """Return the incumbent's objective, and what is wrong with it."""
-    chosen, w = claim.chosen, claim.w
+def _objective(claim: Claim, X: Any, y: Array) -> tuple[float, float, str]:
+    """Return the incumbent's objective, its rounding error, and the first thing that is wrong with the incumbent."""
+    chosen, w, squared = claim.chosen, claim.w, claim.loss == "squared-hinge"
     short = np.maximum(0.0, 1.0 - y * (np.asarray(X @ w).ravel() + claim.b))
-    loss = float(claim.C @ (short**2 if claim.loss == "squared-hinge" else short))
-    objective = float(claim.price @ chosen) + 0.5 * float(claim.ridge @ w**2) + loss
-    if not np.isfinite(objective):
-        return objective, "The incumbent's objective is no number."
-    if not np.isin(chosen, (0, 1)).all() or np.any((w != 0) & (chosen == 0)):
-        return objective, "The incumbent has a weight on a feature that it does not select."
-    outside = np.flatnonzero((w < np.where(chosen, claim.least, 0.0)) | (w > np.where(chosen, claim.most, 0.0)))
-    if outside.size:
-        return objective, f"The incumbent's weight {outside[0] + 1}, {w[outside[0]]:.9g}, is outside its bounds."
+    size = 1.0 + np.asarray(abs(X) @ np.abs(w)).ravel() + float(claim.shifted @ np.abs(w)) + abs(claim.b)
+    loss, error = (short**2, 3.0 * size**2) if squared else (short, size)
+    square = 0.5 * float(w @ w)
+    objective = float(claim.price @ chosen) + square + float(claim.C @ loss)
+    rounding = 2.0 * _unit(claim, y) * (float(np.abs(claim.price) @ chosen) + square + float(claim.C @ error))
+    if not np.isfinite(objective + rounding):
+        return objective, rounding, "The incumbent's objective is no number."
+    if np.any((w != 0) & (chosen == 0)):
+        return objective, rounding, "The incumbent has a weight on a feature that it does not select."
     if claim.intercept is not None and claim.b != claim.intercept:
-        return objective, f"The incumbent's intercept is {claim.b:.9g}, and {claim.intercept:.9g} is stated."
-    activity, size = claim.matrix @ chosen, np.abs(claim.matrix) @ chosen
-    slack = ROWS * np.maximum(1.0, size)
+        why = f"The incumbent's intercept is {claim.b:.9g}, and {claim.intercept:.9g} is stated."
+        return objective, rounding, why
+    activity, slack = claim.matrix @ chosen, EPSILON * (chosen.size + 8) * (np.abs(claim.matrix) @ chosen)
     broken = np.flatnonzero((activity < claim.lower - slack) | (activity > claim.upper + slack))
     if broken.size:
         k = int(broken[0])
-        sides = f"[{claim.lower[k]:.9g}, {claim.upper[k]:.9g}]"
-        return objective, f"The incumbent breaks row {k + 1}: {activity[k]:.9g} is not in {sides}."
-    return objective, ""
+        between = f"[{claim.lower[k]:.9g}, {claim.upper[k]:.9g}]"
+        return objective, rounding, f"The incumbent breaks row {k + 1}: {activity[k]:.9g} is not in {between}."
+    return objective, rounding, ""
 
 
 @dataclass
@@ -224,7 +257,7 @@ def _given_up(walk: _Division, claim: Claim, entry: Entry, lower: Array, upper: 
 
 @dataclass(frozen=True)
 class OneSided:
-    """Rows as ``matrix sigma <= side``, with what each may be missed by."""
+    """Rows as ``matrix sigma <= side``, with the rounding error of each added to its side."""
 
     matrix: Array
     size: Array
@@ -236,7 +269,7 @@ class OneSided:
         above, below = np.isfinite(upper), np.isfinite(lower)
         one = np.vstack([matrix[above], -matrix[below]])
         side = np.append(upper[above], -lower[below])
-        return cls(one, np.abs(one), side + ROWS * (1.0 + np.abs(one).sum(axis=1) + np.abs(side)))
+        return cls(one, np.abs(one), side + EPSILON * (one.shape[1] + 8) * np.abs(one).sum(axis=1))
 
 
 def narrow(lower: Array, upper: Array, rows: OneSided) -> bool:
@@ -257,29 +290,31 @@ def narrow(lower: Array, upper: Array, rows: OneSided) -> bool:
     return True
 
 
-def _bounds(claim: Claim, walk: _Division, X: Any, y: Array) -> Array:
-    """Return the proven bound of each part, less what rounding may have added to it; -inf where nothing is proven."""
+def _bounds(claim: Claim, walk: _Division, X: Any, y: Array) -> tuple[Array, Array]:
+    """Return the proven bound of each part less its rounding error, -inf where nothing is proven, and that error."""
     if not walk.multipliers:
-        return np.zeros(0)
-    gained, g, sizes = _proven(claim, feasible(claim, y), X, y)
-    rows, which = claim.matrix.shape[0], np.array(walk.multipliers)
-    theta = np.nan_to_num(np.array(walk.theta)).reshape(which.size, rows)
+        return np.zeros(0), np.zeros(0)
+    unit = _unit(claim, y)
+    gained, v, terms, sums = _proven(claim, feasible(claim, y), X, y)
+    which = np.array(walk.multipliers)
+    theta = np.array(walk.theta).reshape(which.size, claim.lower.size)
     theta = np.where(np.isfinite(claim.upper), theta, np.minimum(theta, 0.0))
     theta = np.where(np.isfinite(claim.lower), theta, np.maximum(theta, 0.0))
     sides = np.where(theta > 0, claim.upper, np.where(theta < 0, claim.lower, 0.0))
     low, high = np.array(walk.lower), np.array(walk.upper)
-    d = claim.price + theta @ claim.matrix - g[which]
-    size = np.abs(claim.price) + np.abs(theta) @ np.abs(claim.matrix) + sizes[which, :-1]
-    rounding = EPSILON * (20 + rows + np.sqrt(y.size))
-    lost = rounding * (sizes[which, -1] + np.abs(theta * sides).sum(axis=1) + (size * high).sum(axis=1))
+    half = 0.5 * v**2
+    curved = np.abs(v) * sums + 0.5 * unit * sums**2 + half  # errors of 1/2 v^2, in units
+    d = claim.price + theta @ claim.matrix - half[which]
+    size = np.abs(claim.price) + np.abs(theta) @ np.abs(claim.matrix) + curved[which]
+    lost = unit * (terms[which] + np.abs(theta * sides).sum(axis=1) + (size * high).sum(axis=1))
     bounds = gained[which] - (theta * sides).sum(axis=1) + np.minimum(d * low, d * high).sum(axis=1) - lost
-    return np.where(np.isfinite(bounds), bounds, -np.inf)
+    return np.where(np.isfinite(bounds), bounds, -np.inf), np.where(np.isfinite(lost), lost, 0.0)
 
 
 def feasible(claim: Claim, y: Array) -> Array:
     """Return multipliers that the dual allows: within the box, and balanced where there is an intercept to choose."""
     most = np.where(claim.C > 0, np.inf, 0.0) if claim.loss == "squared-hinge" else claim.C
-    alphas = np.clip(np.nan_to_num(claim.alphas), 0.0, most)
+    alphas = np.clip(claim.alphas, 0.0, most)
     if claim.intercept is None:
         plus, minus = alphas[:, y > 0].sum(axis=1), alphas[:, y < 0].sum(axis=1)
         share = np.minimum(plus, minus) / np.where(np.maximum(plus, minus) > 0, np.maximum(plus, minus), 1.0)
@@ -288,21 +323,18 @@ def feasible(claim: Claim, y: Array) -> Array:
     return alphas
 
 
-def _proven(claim: Claim, alphas: Array, X: Any, y: Array) -> tuple[Array, Array, Array]:
-    """Return e'alpha less the squares and b's share (K,), g(v) (K, n), and the sizes of terms (K, n + 1)."""
+def _proven(claim: Claim, alphas: Array, X: Any, y: Array) -> tuple[Array, Array, Array, Array]:
+    """Return of each alpha: its gain without v (K,), v (K, n), the sizes of the gain's terms (K,) and of v's (K, n)."""
     gained, size = alphas.sum(axis=1), alphas.sum(axis=1)
+    sums = size[:, None] * claim.shifted
     if claim.loss == "squared-hinge":
         squares = (alphas**2) @ np.divide(0.25, claim.C, out=np.zeros_like(claim.C), where=claim.C > 0)
         gained, size = gained - squares, size + squares
     if claim.intercept is not None:
         gained, size = gained - claim.intercept * (alphas @ y), size + abs(claim.intercept) * alphas.sum(axis=1)
-    absolute, n = abs(X), claim.price.size
-    g, sizes = np.empty((len(alphas), n)), np.empty((len(alphas), n + 1))
+    absolute, v = abs(X), np.empty_like(sums)
     for start in range(0, len(alphas), TOGETHER):
         part = slice(start, start + TOGETHER)
-        v = np.asarray((alphas[part] * y) @ X)
-        t = np.clip(v / claim.ridge, claim.least, claim.most)
-        g[part] = v * t - 0.5 * claim.ridge * t**2
-        sizes[part, :-1] = np.abs(t) * np.asarray(alphas[part] @ absolute) + 0.5 * claim.ridge * t**2
-    sizes[:, -1] = size
-    return gained, g, sizes
+        v[part] = np.asarray((alphas[part] * y) @ X)
+        sums[part] += np.asarray(alphas[part] @ absolute)
+    return gained, v, size, sums

@@ -111,13 +111,16 @@ def _verify(asked: argparse.Namespace, caught: list[warnings.WarningMessage]) ->
     if file is not None:
         content = {
             "holds": found.holds, "objective": found.objective, "bound": found.bound, "parts": found.parts,
-            "why": found.why,
+            "why": found.why, "problem": found.problem,
         }  # fmt: skip
         if trouble := file.write(content, has_solution=True):
             complain("Error", trouble)
             return BAD_INPUT
     if found.holds:
         questions.console().print(told, soft_wrap=True)
+        if not asked.quiet:
+            lines = [f"  {key}: {'; '.join(v) if key == 'rows' else v}" for key, v in found.problem.items()]
+            questions.console().print("\n".join(["Problem verified:", *lines]), soft_wrap=True)
         return SOLVED
     complain("Error", told)
     return NO_SOLUTION

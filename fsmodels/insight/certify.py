@@ -10,7 +10,7 @@ from typing import Any
 from fsmodels.checks import positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.insight.exact import about, bounded, plain, ready, share_of
+from fsmodels.insight.exact import about, bounded, clock_of, plain, ready, share_of
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import number
 from fsmodels.selection.select import select
@@ -19,7 +19,7 @@ from fsmodels.selection.sides import able
 from fsmodels.words import as_names, check_known_features, listed
 from solvers import StopReason, html, interrupt
 from solvers import progress as watching
-from solvers.clock import Clock, one_clock
+from solvers.clock import one_clock
 
 __all__ = ["Certified", "certify"]
 
@@ -204,7 +204,7 @@ def certify(
                 f'The selection {listed(names)} breaks what the models are held to: it {held} "{wrong[0]}", which '
                 f"{why}. Change one of them."
             )
-        clock = Clock.of_run(time_limit)
+        clock = clock_of(time_limit)
         rest = [name for name in data.features if name not in set(names)]
         with watching.doing("the given selection"):
             own = select(

@@ -13,12 +13,20 @@ from fsmodels.errors import ParameterError
 from fsmodels.selection.recipes import MODELS, find
 from fsmodels.selection.sides import beside
 from fsmodels.words import lasting, listed
+from solvers.clock import Clock
+from solvers.options import check_limits
 
-__all__ = ["BOUNDED", "about", "bounded", "plain", "ready", "share_of"]
+__all__ = ["BOUNDED", "about", "bounded", "clock_of", "plain", "ready", "share_of"]
 
 # Models whose default driver proves a bound that a selection may be held against.
 BOUNDED = ("fsp-m", "fsp-lambda", "fs", "fsl", "gmeb", "fsmulti")
 CLOSE = 5e-4  # shares below it are not told as numbers
+
+
+def clock_of(time_limit: float | None) -> Clock:
+    """Return the clock of a run. Raises OptionError: ``time_limit`` is no number of at least 0."""
+    check_limits({"time_limit": time_limit})
+    return Clock.of_run(time_limit)
 
 
 def bounded(model: str) -> str:

@@ -25,7 +25,7 @@ import pandas as pd
 from fsmodels.checks import positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.insight.exact import about, bounded, plain, ready, share_of
+from fsmodels.insight.exact import about, bounded, clock_of, plain, ready, share_of
 from fsmodels.selection.pictures import MOST_BARS, axes
 from fsmodels.selection.report import number
 from fsmodels.selection.select import Prepared, prepared
@@ -240,7 +240,7 @@ def necessity(
         data = ready(data, scale, given)
         asked = as_names(data.features if features is None else features, "features")
         check_known_features(asked, data.features, "features")
-        clock = Clock.of_run(time_limit)
+        clock = clock_of(time_limit)
         task = prepared(data, name, **given)
         if task.takes("memory"):
             task.options = {"memory": Memory(), **task.options}

@@ -14,13 +14,13 @@ from pyomo.core.base.block import BlockData
 from pyomo.core.expr.visitor import identify_variables
 
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.insight.exact import about, plain, share_of
+from fsmodels.insight.exact import about, clock_of, plain, share_of
 from fsmodels.selection.pictures import axes
 from fsmodels.selection.report import number
 from fsmodels.words import listed
 from solvers import DRIVERS, Memory, Result, SolutionStatus, StopReason, facts_of, html, interrupt, solve
 from solvers import progress as watching
-from solvers.clock import Clock, one_clock
+from solvers.clock import one_clock
 from solvers.facts.base import built_of
 from solvers.pictures import clipped
 
@@ -270,7 +270,7 @@ def price_of(
     whole = 1 + len(named) + sum(map(len, limits.values()))
     prices: list[Price] = []
     with interrupt.run(), one_clock(), watching.shown(progress):
-        clock = Clock.of_run(time_limit)
+        clock = clock_of(time_limit)
 
         def point(left: int, what: str) -> Level:
             limit = None if clock.left is None else max(clock.left / left, 0.0)

@@ -67,7 +67,10 @@ def prove(found: Outcome) -> CertificateFile:
     rows = _rows_on_sigma(model)
     chosen = np.isin(data.features, found.selected).astype(float)
     if not narrow(chosen.copy(), chosen.copy(), OneSided.of(rows.matrix, rows.lower, rows.upper)):
-        raise ModelError("The model's rows have changed since: the selection breaks them. Solve it again.")
+        raise ModelError(
+            "The model's rows have changed since, or hold within a solver's tolerance only: the selection breaks them. "
+            "Solve it again."
+        )
     price = np.zeros(data.n_features)
     if found.name == "fsp-lambda":
         price = np.array([pyo.value(model.penalty[j]) for j in model.features])
@@ -78,7 +81,6 @@ def prove(found: Outcome) -> CertificateFile:
     svm = SvmOracle(kept.X, kept.y, C * slack_weights(kept), loss, free_b=free_b)
     proof = _Proof(svm, price, rows, found.objective - USED * gap * abs(found.objective))
     proof.close()
-    proven = min([found.objective, *proof.bounds])
     named = [
         {
             "name": name,
@@ -106,7 +108,6 @@ def prove(found: Outcome) -> CertificateFile:
             "bias": found.bias,
         },
         objective=found.objective,
-        bound=proven,
         gap=gap,
         tree=proof.tree,
         alphas=[_of_all(alpha, weights) for alpha in proof.alphas],
@@ -165,7 +166,7 @@ def _of(row: Any) -> Any:
 
 @dataclass
 class _Proof:
-    """Closes boxes against ``cutoff``; ``tree`` and ``alphas`` are what is written, ``bounds`` of the parts closed."""
+    """Closes boxes against ``cutoff``; ``tree`` and ``alphas`` are what is written."""
 
     oracle: SvmOracle
     price: Array
@@ -173,7 +174,6 @@ class _Proof:
     cutoff: float
     tree: list[Entry] = field(default_factory=list)
     alphas: list[Array] = field(default_factory=list)
-    bounds: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         rows = self.rows
@@ -222,13 +222,12 @@ class _Proof:
             bounds = self._constant - theta @ self._rows.sides + np.minimum(d * lower, d * upper).sum(axis=1)
         k = int(np.argmax(bounds))
         if bounds[k] >= self.cutoff:
-            self._enter(CLOSED, int(self._number[k]), theta[k], float(bounds[k]))
+            self._enter(CLOSED, int(self._number[k]), theta[k])
         return bool(bounds[k] >= self.cutoff)
 
-    def _enter(self, kind: int, number: int, theta: Array, bound: float, columns: tuple[int, ...] = ()) -> None:
+    def _enter(self, kind: int, number: int, theta: Array, columns: tuple[int, ...] = ()) -> None:
         told = np.zeros(self.rows.lower.size)
         np.add.at(told, self._owner, self._sign * theta)
-        self.bounds.append(bound)
         self.tree.append(Entry(kind, number, told, columns))
 
     def _learn(self, alpha: Array, constant: float, slopes: Array, theta: Array) -> int:
@@ -255,12 +254,12 @@ class _Proof:
         bound, d = self._least(answer.constant, slopes, theta, lower, upper)
         costly = np.flatnonzero(free & (bound + np.abs(d) >= self.cutoff))
         if bound >= self.cutoff:
-            self._enter(CLOSED, self._learn(answer.alpha, answer.constant, slopes, theta), theta, bound)
+            self._enter(CLOSED, self._learn(answer.alpha, answer.constant, slopes, theta), theta)
             return []
         if costly.size:
             number = self._learn(answer.alpha, answer.constant, slopes, theta)
             signed = tuple(int(j) + 1 if d[j] > 0 else -int(j) - 1 for j in costly)
-            self._enter(GIVEN_UP, number, theta, bound + float(np.abs(d[costly]).min()), signed)
+            self._enter(GIVEN_UP, number, theta, signed)
             lower[costly] = upper[costly] = np.where(d[costly] > 0, 0.0, 1.0)
             if not narrow(lower, upper, self._sided):
                 self.tree.append(Entry(EMPTY))
@@ -282,7 +281,7 @@ class _Proof:
                 f"Features {np.flatnonzero(chosen).tolist()} have {answer.value:.9g}, which is better than what was "
                 "found by more than the gap: solve again with a smaller gap."
             )
-        self._enter(CLOSED, self._learn(answer.alpha, constant, slopes, none), none, bound)
+        self._enter(CLOSED, self._learn(answer.alpha, constant, slopes, none), none)
 
     def _branched(self, lower: Array, upper: Array, j: int) -> list[tuple[Array, Array]]:
         self.tree.append(Entry(BRANCH, columns=(j,)))

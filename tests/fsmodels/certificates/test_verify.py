@@ -48,7 +48,6 @@ def enumerated(data, C=1.0, most=2):
             "bias": answer.b,
         },
         objective=answer.value,
-        bound=answer.bound,
         gap=1e-4,
         tree=tree,
         alphas=alphas,
