@@ -10,13 +10,13 @@ SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 
 
 def test_the_oracle_on_a_program_by_hand():
-    program = Program()  # min x^2 / 2 - n over n <= 3 x + 1, x in [0, 1], n integer: x = 2/3 for n = 3
-    program.add("x", 0.0, 1.0, square=1.0)
+    program = Program()  # min 8 x^2 - n over n <= 3 x + 1, x in [0, 1], n integer: n = 2 and x = 1/3
+    program.add("x", 0.0, 1.0, square=16.0)
     program.add("n", 0.0, 5.0, cost=-1.0, integer=True)
     program.rows.append(({"n": 1.0, "x": -3.0}, -INF, 1.0))
     value, point = program.solve()
-    assert value == pytest.approx((2 / 3) ** 2 / 2 - 3)
-    assert point["n"] == 3
+    assert value == pytest.approx(8 / 9 - 2)
+    assert point["n"] == 2
     program.rows.append(({"x": 1.0}, 2.0, INF))
     assert program.solve() == (INF, {})
 
