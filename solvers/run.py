@@ -79,12 +79,16 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, *, progress: bool = Fals
         )
     with interrupt.run(), one_clock(), watching.shown(progress):
         try:
-            return _solved(model, solver, options)
+            result = _solved(model, solver, options)
         except SolverFailure as failure:
-            result = without_solver(model, solver, failure, options)
-            if result is None:
+            found = without_solver(model, solver, failure, options)
+            if found is None:
                 raise
-            return result
+            result = found
+        facts = facts_of(model)
+        if facts is not None and facts.note:
+            result.message = f"{result.message} {facts.note}".strip()
+        return result
 
 
 def _solved(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Result:

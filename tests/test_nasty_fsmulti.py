@@ -27,7 +27,7 @@ from solvers.interfaces.registry import SOLVERS
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 EPS, GAP, LIMIT = 2.0**-52, 1e-4, 20.0
 LOSSES = ["hamming", "f1", "f0.5", "prbep", "rec@2", "prec@3", "rec@2p", "auc"]
-WAYS = ["lazy", "explicit", "select"]
+WAYS = ["lazy", "extended", "select"]
 WHOLE = [None, "clarabel", "scip", "gurobi", "pounce"]
 
 
@@ -64,12 +64,12 @@ def instance(seed: int) -> Instance:
     rows, n = X.shape
     put_in_units(rng, X, UNITS[seed % len(UNITS)])
     way = WAYS[seed // len(UNITS) % len(WAYS)]
-    loss = str(rng.choice(LOSSES[:-1] if way == "explicit" else LOSSES))
+    loss = str(rng.choice(LOSSES))
     if loss == "rec@2p" and 2 * (y > 0).sum() > rows:
         loss = "f2"
     offset = bool(rng.random() < 0.3)
     C = float(10.0 ** rng.choice([rng.uniform(-6, 6), 0.0, -6.0, 6.0]))
-    able = [s for s in WHOLE if s is None or SOLVERS[s].found] if way == "explicit" else [None]
+    able = [s for s in WHOLE if s is None or SOLVERS[s].found] if way == "extended" else [None]
     options: dict[str, Any] = {"time_limit": float(rng.choice([0.0, 0.05])) if rng.random() < 0.1 else LIMIT}
     if rng.random() < 0.1:
         options["gap"] = float(rng.choice([1e-7, 1e-2]))
@@ -233,7 +233,7 @@ def findings(made: Instance, truth: Truth) -> list[str]:
     at = float(truth.omega(v, made.most) + truth.C * truth.risk(v, list(range(len(v)))))
     terms = 1 + np.abs(made.columns) @ np.abs(w)
     noise = 64 * EPS * made.C * 100 * float(terms.sum())
-    floor = noise + 2e-9 * high + (1e-5 * high if made.way == "explicit" else 0.0)
+    floor = noise + 2e-9 * high + (1e-5 * high if made.way == "extended" else 0.0)
     if bound is not None and bound > high + floor:
         said.append(f"invalid: {tag}")
     if status == "optimal" and objective > high * (1 + gap) + floor:

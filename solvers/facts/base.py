@@ -43,6 +43,8 @@ class Facts(Attached):
     implicit : str
         What stands for rows that the model does not state. Not empty: only a driver that asks it may solve the model,
         and only as built.
+    note : str
+        A sentence about the model for the message of each result.
     remedy : str
         How to build the model with those rows, for the refusal.
     """
@@ -55,6 +57,7 @@ class Facts(Attached):
     twin: Twin | None = field(default=None, kw_only=True)
     default_solver: str = field(default="", kw_only=True)
     implicit: str = field(default="", kw_only=True)
+    note: str = field(default="", kw_only=True)
     remedy: str = field(default="build the model with all its rows", kw_only=True)
     built: AsBuilt | None = field(default=None, init=False)
 

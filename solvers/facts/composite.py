@@ -70,7 +70,7 @@ class CompositeRisk(Facts):
     column: Callable[[Any], int] | None = None
     own: list[Any] = field(default_factory=list, init=False)  # the builder's components of variables, shares aside
     default_solver: str = field(default="two-layer", kw_only=True)
-    implicit: str = field(default="an oracle for its rows", kw_only=True)
+    implicit: str = field(default="an oracle for its rows", kw_only=True)  # "": the model states all rows
 
     def remember(self, model: pyo.ConcreteModel) -> None:
         """Take the snapshot of the whole model."""
@@ -78,14 +78,16 @@ class CompositeRisk(Facts):
         self.own = [c for c in model.component_objects(pyo.Var) if c is not self.shares]
 
     def edits(self, model: Any) -> list[str]:
-        """Name what the driver does not see: whatever the builder did not make, rows on the shares aside."""
+        """Name what the driver does not see: all that is not as built, rows on the shares aside."""
         assert self.built is not None
         reading = read(model)
         if self.shares is None:
-            return [*self.built.additions(reading), *self.built.variable_edits(self._active(reading))]
+            found = [*self.built.additions(reading), *self.built.loosened(reading)]
+            return [*found, *self.built.variable_edits(self._active(reading))]
         mine, whole = set(map(id, self.own)), self._rows(reading)
         seen = {f'row "{row.name}" was added' for row in whole}
         found = [edit for edit in self.built.additions(reading) if edit not in seen]
+        found += self.built.loosened(reading)
         held = (v for v in self._active(reading) if id(v.parent_component()) in mine)
         found += self.built.variable_edits(held)
         for v in self.shares.values():
@@ -100,7 +102,7 @@ class CompositeRisk(Facts):
         reading = read(model)
         rows = self._rows(reading)
         held = {id(v): v for row in rows for v in variables(row.body)}
-        boxed = [v for v in self.shares.values() if v.fixed or v.bounds != (None, None)]
+        boxed = [v for v in self.shares.values() if v.fixed or v.bounds not in ((None, None), (0, 1))]
         ours = {id(v): v for v in [*boxed, *(v for v in held.values() if v.parent_component() is self.shares)]}
         if not rows and not ours:
             return None

@@ -76,6 +76,7 @@ def _answer(family: Family, edit: Edit) -> Answer:
         given = used_parameters(recipe, family.given)
         if edit.on_sigma is not None and "sigma" in recipe.parameters:
             given["sigma"] = True
+        given = recipe.suited(given, data(), None, {}, on_weights=edit.on_weights is not None)
         model = recipe.model(data(), given)
         if model is None:
             raise Missing("no model")

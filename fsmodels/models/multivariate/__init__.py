@@ -33,7 +33,7 @@ Algorithm
     Two-layer cutting planes (``drivers.two_layer``) over the restricted problems (15) and (16) (``groups``).
 Symbols
     w -> ``w`` (features; only those with a value exist in form "lazy"; 1/unit of the feature), d -> ``d`` (features),
-    xi -> ``xi`` (units of Delta / n), Omega -> ``omega``, B -> ``budget``, C -> ``C``, y' -> ``labellings``.
+    xi -> ``xi`` (units of Delta / n), Omega -> ``omega``, B -> ``budget``, C -> ``C``; the rest in ``extended``.
     There is no offset b, unless ``offset=True`` adds a feature ``(offset)`` that is 1 everywhere; its weight is b.
 Source
     Mao, Tsang 2013, "A feature selection method for multivariate performance measures", IEEE PAMI 35(9): (2)-(5),
@@ -50,7 +50,7 @@ Deviations
       rows on d that leave no room for B are rows like any other.
     - FGM has a margin rho with a reward in place of the 1 of ``fgm``, which is (4) with the squared hinge loss.
 Class
-    (2) convex QP, (5) SOCP, both with a row for each labelling (2^n - 1); ``fgm`` SOCP.
+    (2) convex QP, (5) and ``fgm`` SOCP; 2^n - 1 rows as printed, a polynomial number in ``extended``.
 Certificate
     exact, by the two bounds.
 
@@ -60,7 +60,6 @@ May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datase
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -75,13 +74,14 @@ from fsmodels.checks import choice, choosing, feature_count, positive, renamed, 
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
-from fsmodels.errors import DataError, InfeasibleParameter, ParameterError
+from fsmodels.errors import DataError, ParameterError
+from fsmodels.models.multivariate.extended import add_scores, program_of, why_lazy
 from fsmodels.models.multivariate.groups import OFFSET, Groups, group_dual, group_primal, groups_of
 from fsmodels.models.multivariate.labellings import Worst
 from fsmodels.models.multivariate.measures import Loss
 from fsmodels.models.multivariate.measures import loss as loss_of
-from fsmodels.models.multivariate.proof import LabellingRows, MarginRows, resolution
-from fsmodels.models.multivariate.selecting import chosen, selection
+from fsmodels.models.multivariate.proof import MarginRows, resolution
+from fsmodels.models.multivariate.selecting import chosen, put_lazy, selection
 from fsmodels.models.multivariate.solution import (
     OF_FIVE,
     FloatArray,
@@ -91,7 +91,7 @@ from fsmodels.models.multivariate.solution import (
     risk,
     used_features,
 )
-from fsmodels.models.multivariate.stated import Labellings, separable
+from fsmodels.models.multivariate.stated import Labellings, certificate, change, load, put, separable
 from fsmodels.models.parameters import changeable
 from fsmodels.models.rows import few_enough, rows_of, signed
 from fsmodels.weights import column_sizes
@@ -114,10 +114,9 @@ __all__ = [
 ]
 __dir__ = __all__.copy  # what <TAB> offers
 
-
-FORMS = ["lazy", "stated", "explicit"]
+FORMS = ["auto", "extended", "lazy", "stated"]
+NEAR = 1000.0  # units of w between its inverse and this need no change of variables
 SIGMA = "(23) 1 if feature j may have a weight"
-MOST_SAMPLES = 12  # of form "explicit": 4096 labellings
 
 
 @renamed("max_features", OF_FIVE)
@@ -128,7 +127,7 @@ def fsmulti(
     C: float = 1.0,
     loss: str | Loss = "f1",
     offset: bool = False,
-    form: str = "lazy",
+    form: str = "auto",
     sigma: bool = False,
 ) -> pyo.ConcreteModel:
     """Build FSmulti (5): least regularised loss of the whole labelling, its weights on a budget of features.
@@ -149,30 +148,31 @@ def fsmulti(
     offset : bool
         Add a column of ones, ``(offset)``, that takes part as any feature does, with a share of the budget; its weight
         is b. Where classes are unequal and columns centred, signs of scores mean little without it.
-    form : {"lazy", "stated", "explicit"}
-        Rows on labellings are found by the driver "two-layer", and weights exist for the features used only; linear
-        rows, bounds and values of ``d`` are honoured, alone or with continuous variables of your own. Or all is stated
-        but those rows, which "row-generation" finds: any row, bound, fixed or new variable and cost is honoured, and
-        scip or gurobi run inside where the user adds integers. Or those rows too, for at most 12 samples, for any conic
-        solver; not of ``auc``, whose labellings are of pairs of samples: 2^(p q) rows with slopes of their own.
-
+    form : {"auto", "extended", "lazy", "stated"}
+        "extended" states all rows (``extended``): any edit, and any conic solver by name. The driver "two-layer" is the
+        default still, with an oracle and without these rows, and clarabel or scip for an edit that it cannot represent.
+        A loss of your own needs ``delta``. "lazy" states no row on labellings, and weights exist for the features used
+        only: the oracle of "two-layer" finds the rows, and linear rows, bounds and values of ``d`` are honoured.
+        "stated" states all but those rows, which "row-generation" finds: any edit is honoured. "auto" is "extended" up
+        to 20,000 rows and five million cells, and "lazy" beyond, which the message and the display report.
     sigma : bool
         Add binaries ``sigma`` (features): a feature without it has no weight. Rows on it, such as those of
-        ``fs.side_constraints``, are honoured by "branch-and-cut" and the other Benders drivers, those on anything else
-        with form "stated" too. Of at most 500,000 features.
+        ``fs.side_constraints``, are honoured by "branch-and-cut", the default, and the other Benders drivers; those on
+        anything else by scip with form "extended", and with form "stated". Of at most 500,000 features. Together with
+        the row ``sum sigma <= budget`` the extended form is the exact problem with at most that many features (23).
 
     Returns
     -------
     pyo.ConcreteModel
         ``w``, ``d`` (features), ``xi``; form "lazy" also ``omega``, the others ``t`` (features), rows ``cone`` and
-        ``shares``, form "explicit" ``labelling`` too.
+        ``shares``, form "extended" ``s`` (samples), rows ``score`` and those of ``extended``.
 
     Raises
     ------
     ParameterError
         C, the loss or the form is not allowed, or not for this loss.
     InfeasibleParameter
-        budget or k (of rec@k) beyond the data, or too many samples for form "explicit".
+        budget or k (of rec@k) beyond the data.
 
     Examples
     --------
@@ -183,16 +183,12 @@ def fsmulti(
     >>> result.status.value, len(result.selected)  # the sum of d is 2
     ('optimal', 12)
     """
-    choice("form", form, FORMS)
     B = feature_count(budget, dataset(data).n_features + switch("offset", offset, "a column of ones"), name="budget")
-    choosing(sigma)
-    if form == "lazy":
-        return _lazy("FSmulti", data, B, C, loss, offset, sigma=sigma)
-    return (_stated if form == "stated" else _explicit)(data, B, C, loss, offset, sigma=sigma)
+    return _built("FSmulti", data, B, C, loss, offset, form, sigma=choosing(sigma))
 
 
 def structural_svm(
-    data: Dataset, *, C: float = 1.0, loss: str | Loss = "f1", offset: bool = False
+    data: Dataset, *, C: float = 1.0, loss: str | Loss = "f1", offset: bool = False, form: str = "auto"
 ) -> pyo.ConcreteModel:
     """Build the structural SVM (2), Joachims' SVM-perf: all features, the baseline of FSmulti.
 
@@ -205,9 +201,8 @@ def structural_svm(
     >>> fs.solve(fs.multivariate.structural_svm(data, C=10.0, loss="prbep")).status.value
     'optimal'
     """
-    return _lazy(
-        "structural SVM", data, data.n_features + switch("offset", offset, "a column of ones"), C, loss, offset
-    )
+    B = dataset(data).n_features + switch("offset", offset, "a column of ones")
+    return _built("structural SVM", data, B, C, loss, offset, form)
 
 
 @renamed("max_features", OF_FIVE)
@@ -258,6 +253,21 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
 
 
 # What the builders share.
+
+
+def _built(
+    name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool, form: str, *, sigma: bool = False
+) -> pyo.ConcreteModel:
+    if form == "explicit":
+        raise ParameterError('form="explicit" was removed: form="extended" states the same problem, of any size.')
+    note = ""
+    if choice("form", form, FORMS) == "auto":
+        why = why_lazy(loss_of(loss), data)
+        form = "lazy" if why else "extended"
+        note = f"An oracle finds the rows on labellings: {why}." if why else ""
+    model = BUILD[form](name, data, B, C, loss, offset, sigma=sigma)
+    model.structure.note = note
+    return model
 
 
 def _matrix(data: Dataset, offset: bool) -> Any:
@@ -318,27 +328,40 @@ def _lazy(
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk R(w)")
     model.objective = pyo.Objective(expr=model.omega + model.C * model.xi, doc="(5) Omega and C times the risk")
 
-    worst = partial(_worst, measure, data.y)
+    X = _matrix(data, offset)
+    told = {"selected": _selected(data, sigma), "resolution": _resolution(X, first)}
     if sigma:
-        pool = RowPool(_matrix(data, offset), worst, 1.0 / data.n_samples)
-        selection(model, pool, resolution=_resolution(pool.matrix, first)).seal(model)
+        pool = RowPool(X, partial(_worst, measure, data.y), 1.0 / data.n_samples)
+        unstated = {"implicit": "an oracle for labellings, by sigma=True"}
+        unstated["remedy"] = 'build it with form="extended" or "stated", and sigma=True'
+        selection(model, pool, put_lazy, **told, **unstated).seal(model)
         return model
-    CompositeRisk(
-        matrix=_matrix(data, offset),
-        worst=worst,
-        budget=model.budget,
-        weight=model.C,
+    _composite(
+        model,
+        X,
+        measure,
+        data.y,
         load=partial(_load, model, tuple(model.features)),
-        scale=1.0 / data.n_samples,
-        group_model=lambda P, q, groups, weight: group_dual(Groups.from_columns(P, q, groups, weight)),
-        selected=partial(used_features, data),
-        resolution=_resolution(_matrix(data, offset), first),
         implicit='an oracle for labellings, by form="lazy"',
-        remedy='build it with form="stated"',
-        shares=model.d,
-        column=partial(_column, model.features),
+        remedy='build it with form="extended" or form="stated"',
+        **told,
     ).seal(model)
     return model
+
+
+def _composite(model: pyo.ConcreteModel, X: Any, measure: Loss, y: FloatArray, **told: Any) -> CompositeRisk:
+    """Return the facts by which "two-layer" solves (5)."""
+    return CompositeRisk(
+        matrix=X,
+        worst=partial(_worst, measure, y),
+        budget=model.budget,
+        weight=model.C,
+        scale=1.0 / len(y),
+        group_model=lambda P, q, groups, weight: group_dual(Groups.from_columns(P, q, groups, weight)),
+        shares=model.d,
+        column=partial(_column, model.features),
+        **told,
+    )
 
 
 def _worst(measure: Loss, y: FloatArray, scores: FloatArray) -> RiskRow:
@@ -365,14 +388,14 @@ def _load(
 
 
 def _stated(
-    data: Dataset, B: int, C: float, loss: str | Loss, offset: bool, *, sigma: bool = False
+    name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool, *, sigma: bool = False
 ) -> pyo.ConcreteModel:
     """Return the cone program without its rows on labellings, which the driver asks for."""
     measure, X = loss_of(loss), _matrix(data, offset)
     rows = Labellings(X, data.y.astype(np.int8), measure)
     first = measure.most_violated(data.y, np.zeros(data.n_samples))  # refuses a k beyond the data
     few_enough("FSmulti", data)
-    model = pyo.ConcreteModel(name=f"FSmulti, {measure.name}, but for its labellings")
+    model = pyo.ConcreteModel(name=f"{name}, {measure.name}, but for its labellings")
     _parameters(model, data, B, C, offset)
     _weights(model, sigma=sigma)
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk")
@@ -384,54 +407,36 @@ def _stated(
     return model
 
 
-def _explicit(
-    data: Dataset, B: int, C: float, loss: str | Loss, offset: bool, *, sigma: bool = False
+def _extended(
+    name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool, *, sigma: bool = False
 ) -> pyo.ConcreteModel:
-    measure, n = loss_of(loss), data.n_samples
-    if n > MOST_SAMPLES:
-        raise InfeasibleParameter(
-            f'form="explicit" states a row for each of 2^{n} labellings: use at most {MOST_SAMPLES} samples, or '
-            'form="lazy".'
-        )
-    first = measure.most_violated(data.y, np.zeros(n))
-    if first.labelling is None:
-        raise ParameterError(
-            f'form="explicit" states a row for each labelling of the samples, and loss "{measure.name}" labels pairs '
-            'of them, which is another model: use form="lazy", or a loss of labellings, such as "f1".'
-        )
-    model = pyo.ConcreteModel(name=f"FSmulti, {measure.name}, every labelling")
+    """Return the complete cone program, with the rows of ``extended``."""
+    measure, X = loss_of(loss), _matrix(data, offset)
+    first = measure.most_violated(data.y, np.zeros(data.n_samples))  # checks k
+    y = data.y.astype(np.int8)
+    program = program_of(measure, y)
+    few_enough("FSmulti", data)
+    model = pyo.ConcreteModel(name=f"{name}, {measure.name}")
     _parameters(model, data, B, C, offset)
-    X = _matrix(data, offset)
     _weights(model, sigma=sigma)
-    model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk")
-    slopes, sides = [], []
-    for signs in itertools.product((-1.0, 1.0), repeat=n):
-        labelling = np.array(signs)
-        try:
-            delta = measure.value(data.y, labelling)
-        except ParameterError:  # not in Y
-            continue
-        slopes.append(np.asarray(X.T @ (data.y - labelling)).ravel() / n)
-        sides.append(delta / n)
-    model.labellings = pyo.Set(initialize=range(len(sides)), doc="labellings y' in Y")
-    w = list(model.w.values())
-
-    def row(m: pyo.ConcreteModel, k: int) -> Any:
-        return LinearExpression(linear_coefs=[*slopes[k].tolist(), 1.0], linear_vars=[*w, m.xi]) >= sides[k]
-
-    model.labelling = pyo.Constraint(model.labellings, rule=row, doc="(5) risk of labelling y'")
-    model.objective = pyo.Objective(
-        expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc="(5) Omega and C times the risk"
-    )
-    rows = LabellingRows(np.array(slopes), np.array(sides))
-    Facts(
-        selected=_selected(data, sigma),
-        default_solver="scip" if sigma else "clarabel",
-        resolution=_resolution(X, first),
-        certificate=rows.certificate(model),
-        change=rows.change(model),
-    ).seal(model)
+    model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk R(w)")
+    model.omega = pyo.Expression(expr=0.5 * pyo.quicksum(model.t.values()), doc="(3) Omega(w)")
+    model.objective = pyo.Objective(expr=model.omega + model.C * model.xi, doc="(5) Omega and C times the risk")
+    add_scores(model, X)
+    proving = program.state(model)
+    worst = Labellings(X, y, measure)
+    told = {"selected": _selected(data, sigma), "resolution": _resolution(X, first)}
+    told |= {"change": change(model, worst, near=NEAR), "remedy": "solve it whole by name, such as clarabel or scip,"}
+    if sigma:
+        pool = RowPool(X, partial(_worst, measure, data.y), 1.0 / data.n_samples)
+        selection(model, pool, partial(put, worst, program), terms=[model.omega], **told).seal(model)
+        return model
+    put_columns, proof = partial(load, worst, program, model), certificate(worst, program, proving)
+    _composite(model, X, measure, data.y, load=put_columns, certificate=proof, implicit="", **told).seal(model)
     return model
+
+
+BUILD = {"extended": _extended, "lazy": _lazy, "stated": _stated}
 
 
 def _selected(data: Dataset, sigma: bool) -> Callable[[Any], list[str]]:

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from fsmodels.errors import InfeasibleParameter, ParameterError
+from fsmodels.models.multivariate.extended import Largest
 from fsmodels.models.multivariate.labellings import (
     Labels,
     Ranked,
     Worst,
     check_positives,
     count_of,
+    labels_of,
     pair_of,
     scores_of,
 )
@@ -58,6 +61,19 @@ class _AtK(Loss):
         a = np.arange(max(0, k - ranked.q), min(ranked.p, k) + 1)
         best = int(a[np.argmax(100.0 * (1.0 - a / m) + ranked.gain(a, k - a))])
         return ranked.row(best, k - best, 100.0 * (1.0 - best / m))
+
+    def largest(self, y: ArrayLike) -> Largest:
+        """Return 100 - 2 sum_pos s_i and the k largest of 2 s_i - [y_i = 1] 100 / m."""
+        is_positive = labels_of(y) > 0
+        n, p = len(is_positive), count_of(is_positive)
+        check_positives(p, self.name)
+        k = self._k(p, n)
+        sides, slopes = np.where(is_positive, -100.0 / self._m(p, k), 0.0), sparse.diags_array(np.full(n, 2.0))
+        return Largest(100.0, np.where(is_positive, -2.0, 0.0), sides, slopes.tocsr(), range(n), k)
+
+    def n_rows(self, p: int, q: int) -> int:
+        """Return one row a sample and one for xi."""
+        return p + q + 1
 
     def predict(self, scores: ArrayLike, *, n_positive: int | None = None) -> Labels:
         """Return +1 for the k highest scores, of equal ones for those that come first, and -1 for the others.

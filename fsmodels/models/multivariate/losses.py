@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from fsmodels.checks import positive
+from fsmodels.models.multivariate.extended import Largest
 from fsmodels.models.multivariate.labellings import (
     Labels,
     Ranked,
@@ -31,7 +33,8 @@ class Loss(ABC):
     """A loss of whole labellings; its objects compare equal where their parameters do.
 
     A loss of one's own derives from this class and defines ``name``, ``value`` and ``most_violated``, which returns
-    ``Worst`` with any coefficients; ``predict`` labels by the sign of the score where it says nothing else.
+    ``Worst`` with any coefficients; ``predict`` labels by the sign of the score where it says nothing else. With
+    ``delta``, Delta by the contingency table, ``fsmulti`` can state its rows (``form="extended"``).
 
     Examples
     --------
@@ -42,9 +45,11 @@ class Loss(ABC):
     >>> class Costly(Loss):
     ...     name = "costly"
     ...
-    ...     def value(self, y, labelling):
-    ...         table = contingency(y, labelling)
+    ...     def delta(self, table):
     ...         return table.b + 5.0 * table.c
+    ...
+    ...     def value(self, y, labelling):
+    ...         return self.delta(contingency(y, labelling))
     ...
     ...     def most_violated(self, y, scores):
     ...         cost = np.where(y > 0, 5.0, 1.0)
@@ -75,6 +80,18 @@ class Loss(ABC):
         ParameterError
             Labels other than -1 and +1, scores that are not finite or not as many, a class or a k that does not fit.
         """
+
+    def delta(self, table: Table) -> float | None:
+        """Return Delta of the labellings with a contingency table, None where they are not in Y; optional."""
+        raise NotImplementedError(f'Loss "{self.name}" is not defined by the contingency table.')
+
+    def largest(self, y: ArrayLike) -> Largest:
+        """Return (18) as one sum of largest terms, which takes fewer rows than the tables; optional."""
+        raise NotImplementedError(f'Loss "{self.name}" is not a sum of largest terms.')
+
+    def n_rows(self, p: int, q: int) -> int:
+        """Return the number of rows that state (18) for p positive and q negative samples; here by the tables."""
+        return p * p + q * q + (p + 1) * (q + 1) + p + q
 
     def predict(self, scores: ArrayLike, *, n_positive: int | None = None) -> Labels:
         """Return the labels that the measure is taken of, shape (n,): +1 for scores above 0, so that a tie at 0 is -1.
@@ -131,6 +148,17 @@ class Hamming(Loss):
         labelling = np.where(y * scores < 1.0, -y, y)
         return Worst.of(y, scores, labelling, 2.0 * count_of(labelling != y))
 
+    def largest(self, y: ArrayLike) -> Largest:
+        """Return the sum of max(0, 2 - 2 y_i s_i)."""
+        y = labels_of(y)
+        n = len(y)
+        slopes = sparse.diags_array(-2.0 * y, format="csr")
+        return Largest(0.0, np.zeros(n), np.full(n, 2.0), slopes, range(n))
+
+    def n_rows(self, p: int, q: int) -> int:
+        """Return one row a sample and one for xi."""
+        return p + q + 1
+
     def measure(self, y: ArrayLike, scores: ArrayLike) -> float:
         """Return the accuracy in percent."""
         from sklearn.metrics import accuracy_score  # an import of half a second, as below
@@ -170,15 +198,18 @@ class FBeta(Loss):
         """``f1``, ``f0.5``."""
         return f"f{self.beta:g}"
 
+    def delta(self, table: Table) -> float:
+        """Return 100 (1 - F_beta)."""
+        p = table.a + table.c
+        check_positives(p, self.name)
+        return float(self._delta(table.a, table.b, p))
+
     def _delta(self, a: Any, b: Any, p: int) -> Any:
         return 100.0 * (1.0 - (1.0 + self.beta**2) * a / (a + b + self.beta**2 * p))
 
     def value(self, y: ArrayLike, labelling: ArrayLike) -> float:
         """Return 100 (1 - F_beta)."""
-        table = contingency(y, labelling)
-        p = table.a + table.c
-        check_positives(p, self.name)
-        return float(self._delta(table.a, table.b, p))
+        return self.delta(contingency(y, labelling))
 
     def most_violated(self, y: ArrayLike, scores: ArrayLike) -> Worst:
         """Return the most violated row: the best b for each a, and the best of those."""
@@ -249,6 +280,21 @@ class Auc(Loss):
         delta = 100.0 * float(swapped[is_positive].sum()) / pairs
         coefficients = 200.0 / pairs * swapped
         return Worst(coefficients, delta, delta - float(coefficients @ scores))
+
+    def largest(self, y: ArrayLike) -> Largest:
+        """Return 100 / (p q) times the sum over pairs of max(0, 1 - 2 (s_i - s_j))."""
+        y = labels_of(y)
+        above, below = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
+        pairs = pairs_of(len(above), len(below))
+        i, j = np.repeat(above, len(below)), np.tile(below, len(above))
+        columns, starts = np.column_stack([i, j]).ravel(), 2 * np.arange(pairs + 1)
+        slopes = sparse.csr_array((np.tile([-2.0, 2.0], pairs), columns, starts), shape=(pairs, len(y)))
+        index = list(zip(i.tolist(), j.tolist(), strict=True))
+        return Largest(0.0, np.zeros(len(y)), np.ones(pairs), slopes, index, weight=100.0 / pairs)
+
+    def n_rows(self, p: int, q: int) -> int:
+        """Return one row a pair and one for xi."""
+        return p * q + 1
 
     def measure(self, y: ArrayLike, scores: ArrayLike) -> float:
         """Return the area under the ROC curve in percent."""

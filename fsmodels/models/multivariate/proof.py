@@ -50,21 +50,6 @@ class LabellingRows:
         """Return these rows, which nobody changes: a model's clone shares them."""
         return self
 
-    def certificate(self, model: pyo.ConcreteModel) -> Certificate:
-        """Return the certificate of a model."""
-        return Certificate([model.labelling], self.bound, self.repair, self.trivial)
-
-    def change(self, model: pyo.ConcreteModel) -> Change | None:
-        """Return the change of variables; None where nothing is to be paid."""
-        top, steepest = float(self.sides.max(initial=0.0)), np.abs(self.slopes).max(axis=0)
-        most = (2.0 * float(pyo.value(model.C)) * top) ** 0.5
-        if not most > 0:
-            return None
-        unit = float(_powers(np.array(top)))
-        factors, rows = in_units(model, units(top, steepest, most))
-        rows += [(row, 1 / unit) for row in model.labelling.values()]
-        return Change([(model.xi, unit), *factors], rows=rows, most=model.C * top)
-
     def bound(self, model: Any, alpha: FloatArray | None) -> float:
         """Return what multipliers of the rows prove; without them, those of the row that w = 0 misses most."""
         C, budget = float(pyo.value(model.C)), int(pyo.value(model.budget))
@@ -78,16 +63,6 @@ class LabellingRows:
         cost = half_conjugate(alpha @ self.slopes, budget)
         t = min(C / total, gain / (2.0 * cost) if cost > 0 else np.inf)
         return max(0.0, t * gain - t * t * cost)
-
-    def repair(self, model: Any) -> None:
-        """Give the model's weights the shares and the slack that they need; w = 0 where they are no numbers."""
-        w = with_shares(model)
-        model.xi.set_value(max(0.0, float((self.sides - self.slopes @ w).max(initial=0.0))), skip_validation=True)
-
-    def trivial(self, model: Any) -> None:
-        """Put w = 0 on the model."""
-        write(model.w, np.zeros(self.slopes.shape[1]))
-        self.repair(model)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,17 +14,19 @@ from fsmodels.errors import ParameterError
 from fsmodels.models import multivariate
 from fsmodels.models.classifier import LinearClassifier, linear_decision
 from fsmodels.models.multivariate import measures, strict
+from fsmodels.models.multivariate.extended import why_lazy
 from fsmodels.models.recipe import FloatArray, Given, Linear
 from solvers import Result
 
 __all__ = ["RECIPES"]
+
+ORACLES = ("two-layer", "branch-and-cut", "benders", "single-tree")  # drivers that the lazy form is for
 
 
 @dataclass(frozen=True)
 class FsMulti(Linear):
     """FSmulti on a budget, or with at most K features."""
 
-    weighed: ClassVar[bool] = False
     instead: ClassVar[Mapping[str, str]] = {"max_features": "budget"}
     told: ClassVar[tuple[str, ...]] = ("loss",)
 
@@ -35,6 +37,22 @@ class FsMulti(Linear):
                 f'Model "{self.name}" takes no strict: max_features=K (--max-features) selects at most K features; '
                 "budget=B (--budget-features) is B of (5)."
             )
+
+    def suited(
+        self, parameters: dict[str, Any], data: Dataset, solver: Any, options: Given, *, on_weights: bool = False
+    ) -> dict[str, Any]:
+        """Return the parameters with the form that rows on weights or the solver need; of others it stays lazy.
+
+        Exchanges take no rows on weights, and sigma takes their place.
+        """
+        by_oracle = solver is None or (isinstance(solver, str) and solver in ORACLES)
+        if "form" in parameters or (by_oracle and not on_weights):
+            return parameters
+        stated = solver == "row-generation" or (by_oracle and why_lazy(measures.loss(parameters["loss"]), data) != "")
+        chosen: dict[str, Any] = {"form": "stated" if stated else "extended"}
+        if on_weights and "max_features" in parameters:
+            chosen["sigma"] = True
+        return {**chosen, **parameters}
 
     def solve(self, model: Any, data: Dataset, parameters: Given, solver: Any, options: Given) -> Result:
         """Solve (5), and go on to a selection where ``max_features`` asks for one."""

@@ -19,6 +19,7 @@ Certificate
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -31,19 +32,23 @@ from fsmodels.models.proofs.certified import write
 from solvers import RowPool, SelectionOracle
 from solvers.facts import Certificate, Structure, half_norm
 
-__all__ = ["chosen", "drop_idle", "selection"]
+__all__ = ["chosen", "drop_idle", "put_lazy", "selection"]
+
+Put = Callable[[Any, FloatArray, FloatArray, float], None]  # (model, w, d, xi): put a solution on the model
 
 HOLDS = 1e-6  # of a row's side, or 1: what it may be missed by
 
 
-def selection(model: pyo.ConcreteModel, pool: RowPool, **told: Any) -> Structure:
-    """Return the facts of a model of sigma, w, d, omega and xi, of which the oracle knows all but the rows on sigma."""
-    oracle = SelectionOracle(pool, model.budget, model.C, partial(_load, model))
+def selection(model: pyo.ConcreteModel, pool: RowPool, put: Put, **told: Any) -> Structure:
+    """Return the facts of a model with sigma: its other variables and all rows but ``switch`` are the subproblem."""
+    oracle = SelectionOracle(pool, model.budget, model.C, partial(put, model))
     sigma, w = list(model.sigma.values()), list(model.w.values())
+    rows = list(model.component_objects(pyo.Constraint))
     return Structure(
         complicating=sigma,
-        subproblem=[model.w, model.d, model.omega, model.xi],
-        coupling=[],
+        subproblem=[v for v in model.component_objects(pyo.Var) if v is not model.sigma],
+        rows=[row for row in rows if row.local_name != "switch"],
+        coupling=[row for row in rows if row.local_name == "switch"],
         switches=list(zip(sigma, w, strict=True)),
         oracle=oracle,
         relaxation=oracle.relax,
@@ -51,11 +56,8 @@ def selection(model: pyo.ConcreteModel, pool: RowPool, **told: Any) -> Structure
         floor=0.0,
         parameters=oracle.parameters,
         starts=[np.ones(len(sigma))],
-        selected=chosen,
-        certificate=Certificate([], None, partial(_repair, pool), partial(_trivial, pool), _least),
+        certificate=Certificate([], None, partial(_repair, pool, put), partial(_trivial, pool, put), _least),
         default_solver="branch-and-cut",
-        implicit="an oracle for labellings, by sigma=True",
-        remedy='build it with form="stated" and sigma=True',
         **told,
     )
 
@@ -88,7 +90,8 @@ def _holds(row: Any) -> bool:
     return above and (up is None or body <= up + HOLDS * max(1.0, abs(up)))
 
 
-def _load(model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
+def put_lazy(model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
+    """Put a solution on a lazy model."""
     used = w != 0
     write(model.w, w)
     write(model.d, d)
@@ -96,19 +99,19 @@ def _load(model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
     model.xi.set_value(xi, skip_validation=True)
 
 
-def _repair(pool: RowPool, model: Any) -> None:
+def _repair(pool: RowPool, put: Put, model: Any) -> None:
     """Give the weights of the features selected the shares, norm and risk that they have; all others are 0."""
     w = np.array([0.0 if v.value is None else v.value for v in model.w.values()])
     on = np.array([bool(v.value is not None and v.value > 0.5) for v in model.sigma.values()])
     w = np.where(on & np.isfinite(w), w, 0.0)
     d = half_norm(w, int(pyo.value(model.budget)))[1]
-    _load(model, w, d, pool.at(pool.scores(w))[1])
+    put(model, w, d, pool.at(pool.scores(w))[1])
 
 
-def _trivial(pool: RowPool, model: Any) -> None:
+def _trivial(pool: RowPool, put: Put, model: Any) -> None:
     """Select nothing."""
     write(model.sigma, np.zeros(len(model.sigma)))
-    _repair(pool, model)
+    _repair(pool, put, model)
 
 
 def _least(model: Any) -> float:

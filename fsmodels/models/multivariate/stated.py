@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from fsmodels.models.multivariate.extended import Program
 from fsmodels.models.multivariate.labellings import FloatArray, Labels
 from fsmodels.models.multivariate.losses import Loss
 from fsmodels.models.multivariate.proof import LabellingRows, in_units, units, with_shares
@@ -32,7 +33,9 @@ from fsmodels.models.proofs.certified import write
 from fsmodels.weights import column_sizes
 from solvers.facts import Certificate, Change, Cuts, Separable, no_cuts
 
-__all__ = ["separable"]
+__all__ = ["Labellings", "certificate", "change", "load", "put", "separable"]
+
+LARGE = 1e3  # objectives above it are divided: accuracies of conic solvers suffer from costs of 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +86,6 @@ def _cut(slopes: FloatArray, side: float, violation: float) -> Cuts:
 
 def separable(model: pyo.ConcreteModel, rows: Labellings, **told: Any) -> Separable:
     """Return the facts of a model that states (5) but for its labellings."""
-    _, top, _ = rows.row(np.zeros(rows.X.shape[1]))
 
     def repair(m: Any) -> None:
         w = with_shares(m)
@@ -103,10 +105,10 @@ def separable(model: pyo.ConcreteModel, rows: Labellings, **told: Any) -> Separa
         separator=rows,
         proof=proof,
         certificate=Certificate([], partial(_least, rows), repair, trivial),
-        change=_change(model, rows, max(0.0, top)),
+        change=change(model, rows),
         default_solver="row-generation",
         implicit='an oracle for labellings, by form="stated"',
-        remedy='build it with form="explicit" (at most 12 samples)',
+        remedy='build it with form="extended"',
         **told,
     )
 
@@ -117,11 +119,63 @@ def _least(rows: Labellings, model: Any, alpha: FloatArray | None) -> float:
     return LabellingRows(slopes[None], np.array([side])).bound(model, None)
 
 
-def _change(model: pyo.ConcreteModel, rows: Labellings, top: float) -> Change | None:
-    """Return the change of variables of ``proof``; no row has slopes above the sizes of the columns, roughly."""
-    most = (2.0 * float(pyo.value(model.C)) * top) ** 0.5
-    if not most > 0:
+def change(model: pyo.ConcreteModel, rows: Labellings, *, near: float = 1.0) -> Change | None:
+    """Return the change of variables of ``proof``; no row has slopes above the sizes of the columns, roughly.
+
+    None where all units of w are within a factor ``near`` of 1 and the objective is not small: the view of the model
+    in the new variables takes as long to build as the model.
+    """
+    top = max(0.0, rows.row(np.zeros(rows.X.shape[1]))[1])
+    cost = float(pyo.value(model.C)) * top
+    if not cost > 0:
         return None
-    factors, cones = in_units(model, units(top, column_sizes(rows.X), most))
-    unit = float(2.0 ** np.frexp(top)[1])
-    return Change([(model.xi, unit), *factors], rows=cones, most=model.C * top)
+    factor = units(top, column_sizes(rows.X), (2.0 * cost) ** 0.5)
+    if cost > 1 / near and factor.min() > 1 / near and factor.max() < near:
+        return None
+    factors, cones = in_units(model, factor)
+    factors.append((model.xi, float(2.0 ** np.frexp(top)[1])))
+    times = float(2.0 ** -np.frexp(cost)[1]) if cost > LARGE else 1.0
+    return Change(factors, rows=cones, most=model.C * top, times=times)
+
+
+# The extended form.
+
+
+def certificate(rows: Labellings, program: Program, proving: list[Any]) -> Certificate:
+    """Return the proof of the complete model, from multipliers of the rows that ``program.row`` reads."""
+
+    def bound(m: Any, multipliers: FloatArray | None) -> float:
+        found = None if multipliers is None else program.row(np.nan_to_num(multipliers))
+        if found is None:
+            return _least(rows, m, None)
+        n, (delta, g) = len(rows.y), found
+        slopes = np.asarray(rows.X.T @ -g).ravel() / n
+        return LabellingRows(slopes[None], np.array([delta / n])).bound(m, None)
+
+    def repair(m: Any) -> None:
+        w = with_shares(m)
+        put(rows, program, m, w, np.array([v.value for v in m.d.values()]), rows.row(w)[2])
+
+    def trivial(m: Any) -> None:
+        write(m.w, np.zeros(len(m.w)))
+        repair(m)
+
+    return Certificate(proving, bound, repair, trivial)
+
+
+def put(rows: Labellings, program: Program, model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
+    """Put a solution on the complete model: w, d, the least t, the slack, and scores, sums and excesses."""
+    scores = np.asarray(rows.X @ w, dtype=float).ravel()
+    write(model.w, w)
+    write(model.d, d)
+    write(model.t, np.divide(w**2, d, out=np.zeros_like(w), where=w != 0))
+    write(model.s, scores)
+    program.put(model, scores)
+    model.xi.set_value(max(0.0, xi), skip_validation=True)
+
+
+def load(rows: Labellings, program: Program, model: Any, columns: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
+    """Put a solution on the complete model, by the columns that it uses."""
+    every, shares = np.zeros((2, len(model.w)))
+    every[columns], shares[columns] = w, d
+    put(rows, program, model, every, shares, xi)

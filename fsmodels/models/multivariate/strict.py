@@ -52,8 +52,11 @@ def build(
         )
     if max_features is not None:
         feature_count(max_features, data.n_features + bool(offset))
-        if form != "lazy" and not choosing(sigma):
-            raise ParameterError(f'max_features with form="{form}": exchanges need form="lazy"; give budget instead.')
+        if form == "stated" and not choosing(sigma):
+            raise ParameterError(
+                'max_features with form="stated": exchanges need form="lazy" or "extended"; give budget instead, or '
+                "sigma=True."
+            )
     B: Any = budget if max_features is None else max_features
     model = fsmulti(data, budget=B, C=C, loss=loss, offset=offset, form=form, sigma=sigma)
     if sigma and max_features is not None:

@@ -152,7 +152,7 @@ class TwoLayer(Driver):
             )
         if edits := facts.edits(self.model):
             raise ModelError(
-                f'"{self.name}" asks an oracle that stands for the model as it was built. Here {edits[0]}: '
+                f'"{self.name}" uses an oracle for the model as it was built. Here {edits[0]}: '
                 f"{facts.remedy} to edit it."
             )
         self.sign, self.facts, c = 1.0, facts, self.config

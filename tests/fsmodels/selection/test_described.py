@@ -64,7 +64,7 @@ def test_defaults_are_those_of_the_builders_and_needs_are_named():
     ("name", "default", "driver", "whole"),
     [
         ("fsp-m", "branch-and-cut", "benders", "scip"),
-        ("fsmulti", "two-layer", "two-layer", None),
+        ("fsmulti", "two-layer", "two-layer", "clarabel"),
         ("fsb", "alternating", "alternating", "scip"),
         ("fss", "sla", "multi-start", "scip"),
         ("gmeb", "clarabel", "cutting-plane", "clarabel"),

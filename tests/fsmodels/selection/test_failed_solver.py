@@ -21,7 +21,7 @@ BUILD = {
     "gmeb": lambda data: fs.gmeb.primal(data, R_plus=1.0, R_minus=1.0),
     "svm, norm not squared": lambda data: fs.gmeb.svm_unsquared(data),
     "sub": lambda data: fs.fsp.sub(data, sigma={"a": 1.0, "b": 0.3}),
-    "fsmulti": lambda data: fs.multivariate.fsmulti(data.take(range(6)), budget=2, form="explicit"),
+    "fsmulti": lambda data: fs.multivariate.fsmulti(data.take(range(6)), budget=2, form="extended"),
 }
 ANY, MIXED = ["scip", "gurobi", "clarabel", "pounce"], ["scip", "gurobi"]
 ABLE = dict.fromkeys(BUILD, MIXED) | {

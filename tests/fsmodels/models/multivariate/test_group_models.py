@@ -5,11 +5,13 @@ import itertools
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from pyomo.repn import generate_standard_repn
 
 import fsmodels as fs
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.models.multivariate import Groups, fsmulti, objective
 from fsmodels.models.multivariate.groups import group_dual, group_primal, groups_of
+from labellings import explicit
 
 CONIC = ["clarabel", "pounce", "gurobi", "scip"]
 TIGHT = 1e-5  # relative: what these solvers agree to; scip and gurobi work to 1e-6 in each row
@@ -133,12 +135,13 @@ def test_c_can_be_changed_between_solves():
 @pytest.mark.parametrize(("loss", "B"), [("f1", 1), ("f1", 2), ("hamming", 2), ("prbep", 3)])
 def test_all_labellings_and_all_groups_are_the_whole_problem(loss, B, make_data):
     data, C = make_data(6, 4, seed=3), 30.0
-    explicit = fsmulti(data, budget=B, C=C, loss=loss, form="explicit")
-    expected = fs.solve(explicit, "clarabel", gap=1e-7).objective
+    model = explicit(data, budget=B, C=C, loss=loss)
+    expected = fs.solve(model, "clarabel", gap=1e-7).objective
     P, q = [], []
-    for row in explicit.labelling.values():  # xi + w.(1/n) sum (y - y') x >= Delta / n
-        slopes = {v.name: c for c, v in zip(row.body.linear_coefs, row.body.linear_vars, strict=True)}
-        P.append([-slopes[f"w[{j}]"] for j in data.features])
+    for row in model.labelling.values():  # xi + w.(1/n) sum (y - y') x >= Delta / n
+        terms = generate_standard_repn(row.body)
+        slopes = {v.name: c for c, v in zip(terms.linear_coefs, terms.linear_vars, strict=True)}
+        P.append([-slopes.get(f"w[{j}]", 0.0) for j in data.features])
         q.append(pyo.value(row.lower))
     groups = Groups(np.array(P), np.array(q), tuple(itertools.combinations(data.features, B)), data.features, C)
     assert fs.solve(group_dual(groups), "clarabel", gap=1e-7).objective == pytest.approx(expected, rel=1e-5)
@@ -170,7 +173,7 @@ def test_the_working_set_of_a_selection(data):
 
 def test_a_whole_models_result_has_no_working_set(make_data):
     data = make_data(6, 3, seed=1)
-    result = fs.solve(fsmulti(data, budget=1, C=6.0, form="explicit"))
+    result = fs.solve(fsmulti(data, budget=1, C=6.0, form="extended"), "clarabel")
     with pytest.raises(ModelError, match=r'"clarabel" has no groups.*"two-layer"'):
         groups_of(result, data.features)
 

@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 import fsmodels as fs
 from fsmodels import multivariate as mv
 from fsmodels.errors import ModelError
+from labellings import explicit
 from solvers import SolutionStatus, StopReason
 from solvers.drivers.two_layer.columns import solve_columns
 from solvers.drivers.two_layer.polytope import Polytope
@@ -79,9 +80,9 @@ EDITS = [budget, pair, group, least_of_group, fixed_out, fixed_part, least, leve
 @pytest.mark.parametrize("C", [3.0, 200.0])
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
 def test_rows_on_shares_are_honoured(edit, C, small):
-    lazy, explicit = (mv.fsmulti(small, budget=2, C=C, form=form) for form in ("lazy", "explicit"))
-    edit(lazy), edit(explicit)
-    result, exact = fs.solve(lazy, gap=GAP), fs.solve(explicit, gap=1e-7).objective
+    lazy, every = mv.fsmulti(small, budget=2, C=C, form="lazy"), explicit(small, budget=2, C=C)
+    edit(lazy), edit(every)
+    result, exact = fs.solve(lazy, gap=GAP), fs.solve(every, gap=1e-7).objective
     assert (result.solver, result.status) == ("two-layer", SolutionStatus.OPTIMAL)
     assert result.objective == pytest.approx(exact, rel=2 * GAP)
     for bound, value in zip(result.iterations["Bound"], result.iterations["Incumbent"], strict=True):
@@ -98,18 +99,19 @@ def test_rows_on_shares_are_honoured(edit, C, small):
 
 @pytest.mark.parametrize("loss", ["hamming", "prbep", "rec@2p"])
 def test_other_losses(loss, small):
-    lazy, explicit = (mv.fsmulti(small, budget=2, C=20.0, loss=loss, form=form) for form in ("lazy", "explicit"))
-    several(lazy), several(explicit)
-    assert fs.solve(lazy, gap=GAP).objective == pytest.approx(fs.solve(explicit, gap=1e-7).objective, rel=2 * GAP)
+    lazy = mv.fsmulti(small, budget=2, C=20.0, loss=loss, form="lazy")
+    every = explicit(small, budget=2, C=20.0, loss=loss)
+    several(lazy), several(every)
+    assert fs.solve(lazy, gap=GAP).objective == pytest.approx(fs.solve(every, gap=1e-7).objective, rel=2 * GAP)
 
 
 def test_rows_that_clash_are_infeasible_and_named(small):
-    model = mv.fsmulti(small, budget=2, C=20.0)
+    model = mv.fsmulti(small, budget=2, C=20.0, form="lazy")
     model.much = pyo.Constraint(expr=sum(model.d[j] for j in model.features) >= 3)
     result = fs.solve(model)
     assert result.status is SolutionStatus.INFEASIBLE
     assert "much" in result.message
-    model = mv.fsmulti(small, budget=2, C=20.0)
+    model = mv.fsmulti(small, budget=2, C=20.0, form="lazy")
     model.d["a"].setlb(0.5), model.d["a"].setub(0.2)
     assert fs.solve(model).status is SolutionStatus.INFEASIBLE
 
@@ -124,23 +126,23 @@ def test_rows_that_clash_are_infeasible_and_named(small):
     ],
 )
 def test_what_is_no_row_on_shares_is_refused_with_a_remedy(edit, named, small):
-    model = mv.fsmulti(small, budget=2, C=20.0)
+    model = mv.fsmulti(small, budget=2, C=20.0, form="lazy")
     edit(model)
-    with pytest.raises(ModelError, match=f'{named}.*form="stated"'):
+    with pytest.raises(ModelError, match=f'{named}.*form="extended"'):
         fs.solve(model)
 
 
 def test_integers_of_the_user_are_refused_with_a_remedy(small):
-    model = mv.fsmulti(small, budget=2, C=20.0)
+    model = mv.fsmulti(small, budget=2, C=20.0, form="lazy")
     model.use = pyo.Var(domain=pyo.Binary)
     model.off = pyo.Constraint(expr=model.d["a"] <= model.use)
-    with pytest.raises(ModelError, match=r'"off".*form="stated"'):
+    with pytest.raises(ModelError, match=r'"off".*form="extended"'):
         fs.solve(model)
 
 
 @pytest.mark.parametrize("options", [{"stabilised": False}, {"master_solver": "scip"}])
 def test_group_problems_know_no_rows_on_shares(options, small):
-    model = mv.fsmulti(small, budget=2, C=20.0)
+    model = mv.fsmulti(small, budget=2, C=20.0, form="lazy")
     pair(model)
     with pytest.raises(ModelError, match='"pair"'):
         fs.solve(model, **options)
@@ -150,7 +152,7 @@ def test_group_problems_know_no_rows_on_shares(options, small):
 
 
 def test_limits_return_a_point_on_the_rows_and_a_bound(small):
-    model = mv.fsmulti(small, budget=2, C=200.0)
+    model = mv.fsmulti(small, budget=2, C=200.0, form="lazy")
     several(model)
     exact = fs.solve(model, gap=GAP).objective
     result = fs.solve(model, iteration_limit=1)
@@ -236,7 +238,7 @@ def test_random_rows(seed, make_data):
     B, C, count = int(rng.integers(1, m + 1)), float(rng.uniform(2, 20) * n), int(rng.integers(1, 5))
     rows = [(rng.normal(size=m) * (rng.random(m) < 0.7), abs(rng.normal())) for _ in range(count)]
     found = []
-    for form in ("lazy", "explicit"):
+    for form in ("lazy", "extended"):
         model = mv.fsmulti(data, budget=B, C=C, form=form)
         model.edits = pyo.ConstraintList()
         for a, b in rows:

@@ -7,6 +7,7 @@ import pytest
 import fsmodels as fs
 from fsmodels import multivariate as mv
 from fsmodels.errors import ModelError
+from labellings import explicit
 from solvers import SolutionStatus, StopReason
 
 GAP = 1e-6
@@ -18,13 +19,12 @@ def small(make_data):
     return fs.Dataset.from_arrays(np.asarray(data.X), [1, -1, 1, -1, -1, -1, 1, -1], features=list("abcd"))
 
 
-def both(data, edit, loss="f1", B=2, C=30.0, solver=None):
-    """The stated and the explicit form with the same edit, solved."""
+def both(data, edit, loss="f1", B=2, C=30.0):
+    """The stated model and the one with a row for each labelling, with the same edit, solved."""
     found = []
-    for form in ("stated", "explicit"):
-        model = mv.fsmulti(data, budget=B, C=C, loss=loss, form=form)
+    for model in (mv.fsmulti(data, budget=B, C=C, loss=loss, form="stated"), explicit(data, budget=B, C=C, loss=loss)):
         edit(model)
-        found.append((model, fs.solve(model, solver if form == "explicit" else None, gap=GAP)))
+        found.append((model, fs.solve(model, gap=GAP)))
     return found
 
 
@@ -95,23 +95,23 @@ EDITS = {
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
 def test_every_edit_is_honoured(edit, small):
-    (model, stated), (_, explicit) = both(small, edit)
+    (model, stated), (_, every) = both(small, edit)
     assert stated.solver == "row-generation"
     assert stated.status is SolutionStatus.OPTIMAL
-    assert stated.objective == pytest.approx(explicit.objective, rel=2e-5)
-    assert stated.bound <= explicit.objective * (1 + 1e-6)
+    assert stated.objective == pytest.approx(every.objective, rel=2e-5)
+    assert stated.bound <= every.objective * (1 + 1e-6)
     for table_bound in stated.iterations["Bound"]:
-        assert table_bound <= explicit.objective * (1 + 1e-6)
+        assert table_bound <= every.objective * (1 + 1e-6)
     for incumbent in stated.iterations["Incumbent"].dropna():
-        assert incumbent >= explicit.objective * (1 - 1e-5)
+        assert incumbent >= every.objective * (1 - 1e-5)
     w = np.array([v.value for v in model.w.values()])
     assert model.xi.value >= mv.risk(small, w, "f1") - 1e-7
 
 
 @pytest.mark.parametrize("loss", ["hamming", "prbep", "rec@2p"])
 def test_any_loss_of_labellings(loss, small):
-    (_, stated), (_, explicit) = both(small, EDITS["budget on d"], loss=loss)
-    assert stated.objective == pytest.approx(explicit.objective, rel=2e-5)
+    (_, stated), (_, every) = both(small, EDITS["budget on d"], loss=loss)
+    assert stated.objective == pytest.approx(every.objective, rel=2e-5)
 
 
 @pytest.mark.parametrize("loss", ["f1", "auc"])
@@ -151,7 +151,7 @@ def test_binaries_of_the_user(small, need):
     result = fs.solve(model, gap=1e-4)
     best = np.inf
     for keep in ([], ["a"], ["b"], ["c", "d"]):  # of the four features, all that the rows allow at most
-        part = mv.fsmulti(small, budget=2, C=30.0, form="explicit")
+        part = explicit(small, budget=2, C=30.0)
         for j in part.features:
             if j not in keep:
                 part.d[j].fix(0.0)
@@ -186,7 +186,7 @@ def test_nothing_else_takes_it_for_whole(solver, small):
 def test_what_is_no_row_is_refused_by_name(small):
     model = mv.fsmulti(small, budget=2, C=30.0, form="stated")
     model.few = pyo.SOSConstraint(var=model.w, index=["a", "b"], sos=1)
-    with pytest.raises(ModelError, match=r'"few".*explicit'):
+    with pytest.raises(ModelError, match=r'"few".*extended'):
         fs.solve(model)
     with pytest.raises(ModelError, match='master_solver="highs" cannot'):
         fs.solve(mv.fsmulti(small, budget=2, C=30.0, form="stated"), master_solver="highs")
@@ -228,7 +228,7 @@ def test_random_rows_on_weights_and_shares(seed, make_data):
             model.edits.add(sum(float(x) * v for x, v in zip(a, d if rng.random() < 0.5 else w, strict=True)) <= b)
 
     found = []
-    for form in ("stated", "explicit"):
+    for form in ("stated", "extended"):
         rng = np.random.default_rng(seed)
         model = mv.fsmulti(data, budget=int(rng.integers(1, m + 1)), C=rng.uniform(2, 20) * n, form=form)
         edit(model)
