@@ -14,6 +14,7 @@ from solvers import interrupt, progress
 from solvers.clock import Clock
 from solvers.drivers.standing import told
 from solvers.drivers.trace import Trace
+from solvers.drivers.unbounded import verified
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
 from solvers.facts.dropped import Dropped
@@ -32,6 +33,8 @@ from solvers.options import TABLE, Config, check_limits, check_types, listed
 from solvers.reading import ModelReading
 from solvers.result import ROUNDING, Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
 from solvers.values import put_back, put_on_bounds
+
+INFINITE = 1e20  # what solvers write for infinity: a feasible point beyond it needs no ray
 
 
 class OutOfTime(Exception):
@@ -241,6 +244,9 @@ class Driver:
             error = max(error, told_violation(self.model))
         if status is None and objective is not None and not self.late:
             status = self.claim()
+        if status is SolutionStatus.UNBOUNDED and (objective is None or abs(objective) < INFINITE):
+            status, words = verified(self.model, self.clock.left)
+            self.message = words or self.message
         judged = self._verdict(objective, status, error)
         if self.assumed:
             judged = self._without_assumption(judged)

@@ -43,7 +43,7 @@ def told_apart(reading: ModelReading, solved: Callable[[Any], bool]) -> Solution
         missed = float(pyo.value(elastic.missed))
     if missed > FEASIBLE:
         return SolutionStatus.INFEASIBLE
-    ray = _ray(reading, rows, cost, 1.0 if objective.sense == pyo.minimize else -1.0)
+    ray, _ = ray_program(reading)
     return SolutionStatus.UNBOUNDED if solved(ray) and float(pyo.value(ray.falls)) < -FEASIBLE else unknown
 
 
@@ -58,8 +58,12 @@ def _elastic(reading: ModelReading) -> pyo.ConcreteModel:
     return model
 
 
-def _ray(reading: ModelReading, rows: list[Any], cost: Any, sign: float) -> pyo.ConcreteModel:
-    model = pyo.ConcreteModel(name="ray")
+def ray_program(reading: ModelReading) -> tuple[pyo.ConcreteModel, dict[int, int]]:
+    """Return the linear program of a ray, and the places of its variables ``d`` by the id of the model's.
+
+    What is curved is constant along d: Q d = 0 for quadratic parts, d = 0 for variables of any other.
+    """
+    model, objective = pyo.ConcreteModel(name="ray"), reading.objectives[0]
     free = {id(v): (k, v) for k, v in enumerate(reading.variables) if not v.fixed}
     model.d = pyo.Var([k for k, _ in free.values()], bounds=(-1, 1), initialize=0.0)
     for k, v in free.values():
@@ -67,14 +71,25 @@ def _ray(reading: ModelReading, rows: list[Any], cost: Any, sign: float) -> pyo.
             model.d[k].setlb(0)
         if v.ub is not None:
             model.d[k].setub(0)
-
-    def along(repn: Any) -> Any:
-        terms = zip(repn.linear_coefs, repn.linear_vars, strict=True)
-        return pyo.quicksum(c * model.d[free[id(v)][0]] for c, v in terms)
-
     model.rows = pyo.ConstraintList()
-    for row, repn in zip(reading.rows, rows, strict=True):
-        if repn.linear_vars:
-            model.rows.add((0 if row.has_lb() else None, along(repn), 0 if row.has_ub() else None))
-    model.falls = pyo.Objective(expr=sign * along(cost))
-    return model
+
+    def along(expression: Any) -> Any:
+        repn = generate_standard_repn(expression, quadratic=True)
+        for v in repn.nonlinear_vars:
+            model.d[free[id(v)][0]].setlb(0), model.d[free[id(v)][0]].setub(0)
+        bent: dict[int, list[Any]] = {}
+        for c, (v, w) in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True):
+            bent.setdefault(id(v), []).append(c * model.d[free[id(w)][0]])
+            bent.setdefault(id(w), []).append(c * model.d[free[id(v)][0]])
+        for parts in bent.values():
+            model.rows.add(pyo.quicksum(parts) == 0)
+        size = max(map(abs, repn.linear_coefs), default=1.0) or 1.0  # tolerances are absolute
+        terms = zip(repn.linear_coefs, repn.linear_vars, strict=True)
+        return pyo.quicksum(c / size * model.d[free[id(v)][0]] for c, v in terms)
+
+    for row in reading.rows:
+        move = along(row.body)
+        if not isinstance(move, int | float):
+            model.rows.add((0 if row.has_lb() else None, move, 0 if row.has_ub() else None))
+    model.falls = pyo.Objective(expr=(1.0 if objective.sense == pyo.minimize else -1.0) * along(objective.expr))
+    return model, {key: k for key, (k, _) in free.items()}

@@ -18,6 +18,7 @@ from solvers.clock import Clock
 from solvers.drivers.benders.edited import adapted
 from solvers.drivers.benders.split import SplitModel, split
 from solvers.drivers.catalogue import DRIVERS
+from solvers.drivers.unbounded import verified
 from solvers.errors import ModelError, OptionError, SolverError, SolverFailure
 from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
 from solvers.facts.certificate import Certificate
@@ -412,6 +413,9 @@ def _judged(whole: _Whole, answer: Answer, error: float | None, doubt: str) -> R
     """Recompute the objective from the model and say what is proven of it."""
     model, spec, options, structure = whole.reading, whole.spec, whole.options, whole.structure
     minimize = single_objective(model).sense == pyo.minimize
+    if answer.status is SolutionStatus.UNBOUNDED and error is None:
+        status, words = verified(whole.seen.reading, whole.clock.left)
+        answer = replace(answer, status=status, message=words)
     result = Result(answer.status, answer.stop_reason, minimize=minimize, solver=spec.name, options=options)
     result.bound = answer.bound if answer.status not in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED) else None
     if error is not None:

@@ -1,0 +1,113 @@
+r"""Whether a model is unbounded: by a feasible point and a ray along which the objective falls, verified on the model.
+
+Along x + t d, t >= 0, an expression of degree two is  g(x) + t g'(x) d + t^2 d'Q d / 2,  so that a row with an upper
+side holds for all t where both coefficients of t are at most 0, and the objective falls without end where they are, and
+one of them is below 0. The candidates for d are the ray of the linear program
+
+.. math:: \min c d \quad \text{s.t. the finite sides of rows and bounds at 0},\ Q_k d = 0,\ d \in [-1, 1]^n
+
+(``interfaces.telling``), and the coordinates, which are rays of products. Variables of any other expression keep their
+values along d. With integers and rational data such a ray of the relaxation is one of the integer points' convex hull,
+where there are any (Meyer 1974, theorem 2.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.repn import generate_standard_repn
+
+from solvers.errors import ModelError, SolverError
+from solvers.facts.change import Change, Changed
+from solvers.interfaces.registry import default_solver, find
+from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.interfaces.telling import ray_program
+from solvers.model.classes import has_integers, needs, violation
+from solvers.model.rewriting import visible
+from solvers.reading import ModelReading, read
+from solvers.result import FEASIBLE, SolutionStatus
+from solvers.values import give_values, kept
+
+ZERO = 1e-9  # of the sum of the terms' sizes: what counts as 0 along a ray
+
+
+def verified(model: Any, time_limit: float | None) -> tuple[SolutionStatus, str]:
+    """Return UNBOUNDED, INFEASIBLE where no point exists, else NO_SOLUTION with the reason; the values stay."""
+    try:
+        reading = read(visible(model, find("scip")).model)
+        with kept(reading.variables):
+            return _verified(reading, time_limit)
+    except (ModelError, SolverError) as error:
+        return SolutionStatus.NO_SOLUTION, f"A solver finds no end to the objective, which was not verified: {error}"
+
+
+def _verified(reading: ModelReading, time_limit: float | None) -> tuple[SolutionStatus, str]:
+    view = Changed(reading.model, Change([]))
+    view.model.objective.set_value(0.0)
+    runner = Runner(default_solver(needs(view.model)), SolveOptions())
+    answer = runner.solve(view.model, time_limit=time_limit, integer=has_integers(view.model))
+    if answer.status is SolutionStatus.INFEASIBLE:
+        return SolutionStatus.INFEASIBLE, "No point satisfies the model's rows, bounds and integers."
+    words = "A solver finds no end to the objective, but no feasible point was found from which it falls for ever."
+    give_values(reading.variables)
+    if (reading.rows and not answer.has_point) or violation(reading) > FEASIBLE:
+        return SolutionStatus.NO_SOLUTION, words
+    if any(_falls(reading, ray) for ray in _candidates(reading, time_limit)):
+        return SolutionStatus.UNBOUNDED, ""
+    words = "A solver finds no end to the objective, but no ray was found along which it falls and all rows hold."
+    return SolutionStatus.NO_SOLUTION, f"{words} Bound the variables that it grows with."
+
+
+def _candidates(reading: ModelReading, time_limit: float | None) -> Iterator[dict[int, float]]:
+    """Yield directions, by the id of the variable."""
+    program, places = ray_program(reading)
+    answer = Runner(find("highs"), SolveOptions()).solve(program, time_limit=time_limit)
+    if answer.has_point:
+        found = {key: program.d[k].value or 0.0 for key, k in places.items()}
+        yield {key: x for key, x in found.items() if abs(x) > ZERO}
+    repn = generate_standard_repn(reading.objectives[0].expr, quadratic=True)
+    for v in {id(v): v for pair in repn.quadratic_vars for v in pair}.values():
+        yield {id(v): 1.0}
+        yield {id(v): -1.0}
+
+
+def _falls(reading: ModelReading, ray: dict[int, float]) -> bool:
+    """Tell whether the objective falls along a ray from the point on the model, and all rows and bounds hold."""
+    for v in reading.variables:
+        step = ray.get(id(v), 0.0)
+        if (step > 0.0 and v.ub is not None) or (step < 0.0 and v.lb is not None):
+            return False
+    for ordered in reading.stated(pyo.SOSConstraint):
+        if any(id(v) in ray and abs(v.value) <= ZERO for v in ordered.get_variables()):
+            return False
+    for row in reading.rows:
+        moves = _along(row.body, ray)
+        if moves is None or (row.has_ub() and max(moves) > 0.0) or (row.has_lb() and min(moves) < 0.0):
+            return False
+    objective = reading.objectives[0]
+    moves = _along(objective.expr, ray)
+    if moves is None:
+        return False
+    falls = moves if objective.sense == pyo.minimize else (-moves[0], -moves[1])
+    return max(falls) <= 0.0 and min(falls) < 0.0
+
+
+def _along(expression: Any, ray: dict[int, float]) -> tuple[float, float] | None:
+    """Return the coefficients of t and t^2 along a ray; None where it is neither linear nor quadratic on it."""
+    repn = generate_standard_repn(expression, quadratic=True)
+    if any(id(v) in ray for v in repn.nonlinear_vars):
+        return None
+    slopes = [c * ray.get(id(v), 0.0) for c, v in zip(repn.linear_coefs, repn.linear_vars, strict=True)]
+    bends = []
+    for c, (v, w) in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True):
+        a, b = ray.get(id(v), 0.0), ray.get(id(w), 0.0)
+        slopes += [c * a * w.value, c * b * v.value]
+        bends.append(c * a * b)
+    return _sum(slopes), _sum(bends)
+
+
+def _sum(terms: list[float]) -> float:
+    total = float(sum(terms))
+    return 0.0 if abs(total) <= ZERO * sum(map(abs, terms)) else total

@@ -1,0 +1,63 @@
+"""Unbounded needs a feasible point and a ray, verified on the model, by every driver and solver."""
+
+import pyomo.environ as pyo
+import pytest
+
+import solvers
+from solvers import SolutionStatus
+from solvers.drivers.unbounded import verified
+
+
+def model_of(kind):
+    """The objective falls with y; a row may leave no integer, or no ray."""
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(domain=pyo.Integers, bounds=(0, 3)), pyo.Var(bounds=(0, None))
+    m.u = pyo.Var(bounds=(-1, 1))
+    if kind == "no integer point":
+        m.odd = pyo.Constraint(expr=2 * m.x == 3)
+    if kind == "a quadratic row":
+        m.row = pyo.Constraint(expr=m.u**2 - m.y <= 4)
+    if kind == "a row that ends it":
+        m.row = pyo.Constraint(expr=1e-8 * m.y + m.u <= 4)
+    if kind == "a product":
+        m.y.setub(2), m.y.setlb(1), m.u.setub(None)
+    m.cost = pyo.Objective(expr=-m.u * m.y if kind == "a product" else m.x - m.y)
+    return m
+
+
+@pytest.mark.parametrize("solver", [None, "cutting-plane", "benders", "branch-and-cut", "highs", "scip"])
+def test_a_model_without_an_integer_point_is_not_unbounded(solver):
+    assert solvers.solve(model_of("no integer point"), solver).status is SolutionStatus.INFEASIBLE
+
+
+@pytest.mark.parametrize("solver", [None, "cutting-plane", "benders", "branch-and-cut", "highs", "scip"])
+def test_a_point_and_a_ray_are_unbounded(solver):
+    assert solvers.solve(model_of("free"), solver).status is SolutionStatus.UNBOUNDED
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("free", SolutionStatus.UNBOUNDED),
+        ("no integer point", SolutionStatus.INFEASIBLE),
+        ("a quadratic row", SolutionStatus.UNBOUNDED),
+        ("a row that ends it", SolutionStatus.NO_SOLUTION),
+        ("a product", SolutionStatus.UNBOUNDED),
+    ],
+)
+def test_what_is_verified(kind, status):
+    model = model_of(kind)
+    model.x.set_value(1)
+    assert verified(model, None)[0] is status
+    assert (model.x.value, model.y.value) == (1, None)
+
+
+def test_a_claim_that_is_not_verified_is_no_solution():
+    """Along the parabola u^2 <= y the objective falls without end, but along no ray."""
+    m = pyo.ConcreteModel()
+    m.u, m.y = pyo.Var(), pyo.Var()
+    m.row = pyo.Constraint(expr=m.u**2 <= m.y)
+    m.cost = pyo.Objective(expr=-m.u)
+    status, words = verified(m, None)
+    assert status is SolutionStatus.NO_SOLUTION
+    assert "no ray was found" in words
