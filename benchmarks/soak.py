@@ -539,16 +539,16 @@ def run(seed: int, *, verbose: bool = False) -> dict[str, Any]:
         truth = case.truth()
         line |= {"truth": truth[0], "oracle_s": round(time.process_time() - start, 3)}
         start = time.process_time()
-        line |= _solved(case, truth, case.solver, verbose=verbose)
+        line |= solved(case, truth, case.solver, verbose=verbose)
         if line["outcome"] == "refused" and case.solver is not None:
-            again = _solved(case, truth, None, verbose=verbose)
+            again = solved(case, truth, None, verbose=verbose)
             line |= {**again, "refused": line["said"]}
     except Unsure as why:
         line |= {"outcome": "unsure", "said": str(why)[:200]}
     return {**line, "solve_s": round(time.process_time() - start, 3)}
 
 
-def _solved(case: Case, truth: tuple[float, Program, float], solver: str | None, *, verbose: bool) -> dict[str, Any]:
+def solved(case: Case, truth: tuple[float, Program, float], solver: str | None, *, verbose: bool) -> dict[str, Any]:
     """Build, solve and judge."""
     model = None
     try:
@@ -567,7 +567,7 @@ def _solved(case: Case, truth: tuple[float, Program, float], solver: str | None,
     except (solvers.Error, fs.DataError) as refusal:
         if isinstance(refusal, fs.InfeasibleParameter) and truth[0] < INF and model is None:
             case.wrong.append("the builder rejects parameters that have an optimum")
-        return {"outcome": "refused", "said": f"{type(refusal).__name__}: {refusal}"[:300]}
+        return {"outcome": "refused", "said": f"{type(refusal).__name__}: {refusal}"[:900]}
     except Unsure:
         raise
     except Exception as error:

@@ -79,7 +79,8 @@ class Edit:
             program.cost[key] += a
         for key, p in self.square.items():
             program.square[key] += p
-        program.product.update(self.product)
+        for pair, p in self.product.items():
+            program.product[pair] = program.product.get(pair, 0.0) + p
         for i in self.drop:
             margins.pop(i, None)
         if self.ball is not None:

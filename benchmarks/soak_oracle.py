@@ -250,6 +250,8 @@ class _Arrays:
         if x is None:
             if value == -INF and self._feasible() is False:
                 return INF, {}
+            if value == -INF and not self._ray():
+                raise Unsure("clarabel finds no end, and there is no ray")
             return value, {}
         return value, dict(zip(self.keys, (x * self.D).tolist(), strict=True))
 
@@ -259,6 +261,19 @@ class _Arrays:
             return self._clarabel(tight=False)[1] is not None
         finally:
             self.p, self.c = p, c
+
+    def _ray(self) -> bool:
+        """Tell whether a direction lowers the cost without end: linear, with 0 in what is curved."""
+        zero = set(np.flatnonzero(self.p)) | {w for w, _, _ in self.cones} | {k for ks, _ in self.balls for k in ks}
+        low, high = (np.where(np.isfinite(v), 0.0, s) for v, s in ((self.low, -1.0), (self.high, 1.0)))
+        low[list(zero)] = high[list(zero)] = 0.0
+        rows = [np.where(np.isfinite(v), 0.0, s) for v, s in ((self.lo, -INF), (self.up, INF))]
+        held = self.lo, self.up, self.low, self.high
+        self.lo, self.up, self.low, self.high = *rows, low, high
+        try:
+            return bool(self._highs()[0] < -1e-9 * self.unit)
+        finally:
+            self.lo, self.up, self.low, self.high = held
 
     def _clarabel(self, *, tight: bool) -> Any:
         n, eye = len(self.keys), np.eye(len(self.keys))

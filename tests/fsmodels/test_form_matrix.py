@@ -1,0 +1,104 @@
+"""Formulation x form x solver x kind of edit, by default options: the optimum of the oracle, or an explained rejection.
+
+The families, the kinds of edits and the oracle are those of ``benchmarks/soak.py``; here the samples are plain, and every
+solver and driver that is installed is tried on every family. By default a sample of the cells runs; ``-m slow`` runs all.
+"""
+
+import functools
+import inspect
+import re
+import zlib
+
+import numpy as np
+import pytest
+import soak
+from soak_edits import KINDS, Context
+from soak_oracle import Unsure
+
+import fsmodels as fs
+from solvers.drivers.catalogue import DRIVERS
+from solvers.interfaces.registry import SOLVERS
+
+FAMILIES = {family.name: family for family in soak.FAMILIES}
+INSTALLED = [None, *(name for name, spec in SOLVERS.items() if spec.found), *DRIVERS]
+SHARE = 220  # one cell in so many by default
+REMEDY = re.compile(
+    r"\b(use|state|solve|build|give|installed solvers|instead|leave|write|drop|set|fix|see|relax|bound the)\b", re.I
+)
+WITHOUT_ORACLE = {"penalized", "svm_ratio", "svm_unsquared", "sub", "rmp", "group_dual", "group_primal"}
+SAMPLES = np.random.default_rng(5).normal(size=(7, 3))
+LABELS = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, -1.0])
+
+
+def generator(*of):
+    return np.random.default_rng(zlib.crc32(repr(of).encode()))
+
+
+@functools.cache
+def edited(name, kind):
+    """Return the case of a family and a kind of edit, -1 for none, and its truth; None where it has no such edit."""
+    family, rng = FAMILIES[name], generator(name, kind)
+    given = family.parameters(rng, SAMPLES, LABELS)
+    given |= {"C": 1.0} if "C" in given else {}
+    given |= {"penalty": 0.1} if "penalty" in given else {}
+    given |= {"intercept": True, "loss": "hinge"} if "max_features" in given or name.startswith("fsp") else {}
+    edits = []
+    if kind >= 0:
+        unit = np.ones(3)
+        has = frozenset(family.has.split())
+        needs, make = KINDS[kind]
+        context = Context(rng, 3, len(LABELS), np.array([0.6, -0.4, 0.3]), 0.1, unit, 1.0, has, given)
+        edit = make(context) if set(needs.split()) <= has else None
+        if edit is None:
+            return None
+        edits = [edit]
+    case = soak.Case(0, family, SAMPLES, LABELS, given, edits, None)
+    try:
+        return case, case.truth()
+    except Unsure:
+        return None
+
+
+def cells():
+    return [(name, who, kind) for name in FAMILIES for who in INSTALLED for kind in range(-1, len(KINDS))]
+
+
+def judged(name, who, kind):
+    """Return what is wrong with a cell."""
+    found = edited(name, kind)
+    if found is None:
+        return []
+    case, truth = found
+    case.wrong.clear()
+    line = soak.solved(case, truth, who, verbose=False)
+    if line["outcome"] == "refused" and not REMEDY.search(line["said"]):
+        return [f"a rejection without a next step: {line['said']}"]
+    return [f"{[e.kind for e in case.edits]}: {wrong}" for wrong in case.wrong]
+
+
+def failures(some):
+    return [(cell, wrong) for cell in some if (wrong := judged(*cell))]
+
+
+def test_every_builder_is_in_the_matrix():
+    rooms = {"svm": fs.svm, "fsp": fs.fsp, "concave": fs.concave, "gmeb": fs.gmeb, "multivariate": fs.multivariate}
+    source = inspect.getsource(soak)
+    for room, module in rooms.items():
+        for name in module.__all__:
+            builder = getattr(module, name)
+            if not inspect.isfunction(builder) or name in WITHOUT_ORACLE:
+                continue
+            if "ConcreteModel" in str(inspect.signature(builder).return_annotation):
+                assert f"fs.{room}.{name}" in source, f"{room}.{name} has no family in benchmarks/soak.py"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_sample_of_the_matrix():
+    assert failures(cell for cell in cells() if generator(cell).integers(SHARE) == 0) == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_whole_matrix(name):
+    assert failures(cell for cell in cells() if cell[0] == name) == []
