@@ -1,7 +1,8 @@
 """Formulation x form x solver x kind of edit, by default options: the optimum of the oracle, or an explained rejection.
 
-The families, the kinds of edits and the oracle are those of ``benchmarks/soak.py``; here the samples are plain, and every
-solver and driver that is installed is tried on every family. By default a sample of the cells runs; ``-m slow`` runs all.
+The families, the kinds of edits and the oracle are those of ``benchmarks/soak.py``. Here the samples are plain, and
+every installed solver and driver is tried on every family. By default a sample of the cells runs, all of them with
+``-m slow``.
 """
 
 import functools
