@@ -335,7 +335,7 @@ def _multi(form: str, sigma: bool) -> Callable[..., dict[str, Any]]:
     def drawn(rng: np.random.Generator, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         k = int(rng.integers(1, len(y)))
         losses = ["f1", "f1", "prbep", "hamming", f"rec@{k}", f"prec@{k}", "auc"]
-        loss = str(rng.choice(losses[: 6 if form == "explicit" else 7]))
+        loss = str(rng.choice(losses))
         return {"C": _weight(rng), "budget": int(rng.integers(1, X.shape[1] + 1)), "loss": loss, "sigma": sigma}
 
     return drawn
@@ -397,7 +397,8 @@ FAMILIES = [
       for form, sigma, who in (
           ("lazy", False, [None, "two-layer"]), ("lazy", True, [None, "branch-and-cut", "benders"]),
           ("stated", False, [None, "row-generation"]), ("stated", True, [None, "row-generation"]),
-          ("explicit", False, [None, "clarabel", "scip", "gurobi"]), ("explicit", True, [None, "scip", "gurobi"]))],
+          ("extended", False, [None, "two-layer", "clarabel", "scip", "gurobi"]),
+          ("extended", True, [None, "branch-and-cut", "scip", "gurobi"]))],
     Family("structural svm", _call(fs.multivariate.structural_svm, "C", "loss"),
            lambda rng, X, y: {**_multi("lazy", False)(rng, X, y), "budget": X.shape[1]}, labellings, "parameter",
            [None, "two-layer"], most=7),

@@ -258,7 +258,7 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
 def _built(
     name: str, data: Dataset, B: int, C: float, loss: str | Loss, offset: bool, form: str, *, sigma: bool = False
 ) -> pyo.ConcreteModel:
-    if form == "explicit":
+    if isinstance(form, str) and form == "explicit":
         raise ParameterError('form="explicit" was removed: form="extended" states the same problem, of any size.')
     note = ""
     if choice("form", form, FORMS) == "auto":
