@@ -70,6 +70,7 @@ from fsmodels.checks import choice, choosing, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.parameters import changeable
 from fsmodels.models.plane import (
+    by_ordered_sets,
     fixed_shares,
     plane_bound,
     plane_change,
@@ -96,6 +97,7 @@ from solvers.facts import Facts, Structure
 __all__ = ["l2_svm", "l2_svm_dual", "one_norm_svm", "robust_lp"]
 __dir__ = __all__.copy  # what <TAB> offers
 
+STEEP = 1e5  # the largest M, in units of the equilibrated columns, that is stated in rows
 C_MEANING = "C weighs the sum of slacks"
 
 
@@ -195,8 +197,9 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.C
     -------
     pyo.ConcreteModel
         ``p``, ``q`` (features), ``w`` = p - q (named expression), ``b``, ``xi`` (samples), rows ``margin``. With
-        ``sigma=True`` also ``sigma``, the bound ``M`` of every p_j + q_j and the rows ``only_selected``; rows on other
-        variables than sigma are refused then, beside which M may be none.
+        ``sigma=True`` also ``sigma``, the bound ``M`` of every p_j + q_j and the rows ``only_selected``, with which
+        rows on other variables than sigma are refused, as M holds for the model as built. Where M is too large for a
+        solver's tolerances, these are ordered sets of type 1, for scip or gurobi.
 
     Examples
     --------
@@ -224,8 +227,15 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.C
     parts = [(1.0, list(model.p.values())), (-1.0, list(model.q.values()))]
     if not choosing(sigma):
         return with_proof(model, data, _put_parts, _one_norm_bound, parts)
-    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="1 if feature j may have a weight")
     model.M = pyo.Expression(expr=cost_of_nothing(data, model.C), doc="(ONSVM) p_j + q_j <= M at every optimum")
+    M = float(pyo.value(model.M))
+    if STEEP * Columns.of(data.counting.X).sizes(M).min() < M:
+        by_ordered_sets(model, model.p, "(ONSVM)")
+        model.only_selected_q = pyo.SOSConstraint(
+            model.features, rule=lambda m, j: [m.q[j], m.unselected[j]], sos=1, doc="(ONSVM) as only_selected, for q"
+        )
+        return _with_choice(model, data, parts)
+    model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="1 if feature j may have a weight")
     model.only_selected = pyo.Constraint(
         model.features,
         rule=lambda m, j: m.p[j] + m.q[j] - m.M.expr * m.sigma[j] <= 0,
@@ -370,29 +380,29 @@ def cost_of_nothing(data: Dataset, C: Any, kind: LossKind = PLAIN) -> Any:
 def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[float, list[Any]]]) -> pyo.ConcreteModel:
     """Attach what proves the answers of (ONSVM) with sigma, and what decomposition drivers may use."""
     columns, s, sigma = Columns.of(data.X), slack_weights(data), list(model.sigma.values())
-    M = float(pyo.value(model.M))
+    M, bounded = float(pyo.value(model.M)), model.component("unselected") is None
     change = columns.change(parts, (1.0, model.b), M)
     if change is not None:
         change.most = model.M.expr
         sizes = columns.sizes(M).tolist()
-        change.rows += [(row, 1.0 / f) for row, f in zip(model.only_selected.values(), sizes, strict=True)]
+        change.rows += [(row, 1.0 / f) for row, f in zip(model.only_selected.values(), sizes, strict=True) if bounded]
     lower = partial(_one_norm_bound, s)
     proof = Classified(columns, data.y, partial(slack_prices, s), chosen, _put_choice, lower)
     Structure(
         complicating=sigma,
-        subproblem=[model.p, model.q, model.b, model.xi],
+        subproblem=[model.p, model.q, model.b, model.xi, *([] if bounded else [model.unselected])],
         rows=[model.margin],
-        coupling=[model.only_selected],
+        coupling=[model.only_selected] if bounded else [model.complement, model.only_selected, model.only_selected_q],
         terms=[model.norm, model.loss],
         switches=[(s, v) for s, *both in zip(sigma, *(held for _, held in parts), strict=True) for v in both],
         floor=0.0,
-        only_as_built="the bound p_j + q_j <= 2 C min(l+, l-)",
+        only_as_built="" if not bounded else "the bound p_j + q_j <= 2 C min(l+, l-)",
         instead="State rows on sigma only, or build it with sigma=False and edit that.",
         selected=by_sigma,
         resolution=partial(resolution, columns.largest, data.y, s, PLAIN),
         certificate=proof.certificate([]),
         change=change,
-        default_solver="highs",
+        default_solver="highs" if bounded else "scip",
     ).seal(model)
     return model
 
@@ -400,6 +410,8 @@ def _with_choice(model: pyo.ConcreteModel, data: Dataset, parts: list[tuple[floa
 def _put_choice(model: pyo.ConcreteModel, point: Point) -> None:
     _put_parts(model, point)
     write(model.sigma, point.used)
+    if model.component("unselected") is not None:
+        write(model.unselected, 1.0 - point.used)
 
 
 def slack_prices(s: np.ndarray, model: pyo.ConcreteModel) -> np.ndarray:

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from scipy.optimize import linprog
 
 import fsmodels as fs
 from fsmodels import side_constraints as rows
@@ -129,3 +130,44 @@ def test_rows_that_clash_and_limits(data):
     assert stopped.stop_reason is StopReason.TIME_LIMIT
     assert set(stopped.selected) == {f[0], f[1]}
     assert stopped.bound <= stopped.objective
+
+
+def wide_units(seed):
+    """Return data with columns of sizes from 1e-6 to 1e6, and C."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(16, 5)) * 10.0 ** rng.uniform(-6, 6, 5)
+    y = np.where((X / np.abs(X).max(axis=0)) @ rng.normal(size=5) + 0.2 * rng.normal(size=16) > 0, 1, -1)
+    y[:2] = 1, -1
+    return fs.Dataset.from_arrays(X, y).scaled("none"), float(10 ** rng.uniform(-2, 3))
+
+
+def best_of_pairs(data, C, least_offset=-np.inf):
+    """Return the least cost over all pairs of columns, each divided by its size."""
+    best, samples = np.inf, len(data.y)
+    for pair in itertools.combinations(range(data.X.shape[1]), 2):
+        size = np.abs(data.X[:, pair]).max(axis=0)
+        z = data.y[:, None] * data.X[:, pair] / size
+        cost = np.concatenate([1 / size, 1 / size, [0.0], np.full(samples, C)])
+        bounds = [(0, None)] * 4 + [(least_offset, None)] + [(0, None)] * samples
+        rows = np.hstack([z, -z, data.y[:, None], np.eye(samples)])
+        best = min(best, linprog(cost, A_ub=-rows, b_ub=-np.ones(samples), bounds=bounds).fun)
+    return best
+
+
+@pytest.mark.parametrize("seed", [6, 8, 16, 27, *(pytest.param(s, marks=pytest.mark.slow) for s in range(40, 120))])
+def test_columns_from_1e_6_to_1e6_end_at_the_best_pair_with_a_bound(seed, need):
+    """In rows p + q <= M sigma with M = 1e9 in the units of a column, sigma = 1e-6 counts as 0 and leaves w free."""
+    need("scip")
+    data, C = wide_units(seed)
+    for least_offset in (None, 0.5):
+        model = one_norm_svm(data, C=C, sigma=True)
+        model.pair = pyo.Constraint(expr=pyo.quicksum(model.sigma.values()) <= 2)
+        if least_offset is not None:
+            if model.only_selected.ctype is not pyo.SOSConstraint:
+                continue
+            model.edited = pyo.Constraint(expr=model.b >= least_offset)
+        result = fs.solve(model)
+        best = best_of_pairs(data, C, -np.inf if least_offset is None else least_offset)
+        assert result.status is SolutionStatus.OPTIMAL
+        assert result.objective == pytest.approx(best, rel=1e-6)
+        assert best * (1 - 2e-4) <= result.bound <= best * (1 + 1e-8)
