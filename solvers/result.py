@@ -42,6 +42,7 @@ DEFAULT_GAP = 1e-4  # relative
 FEASIBLE = 1e-6  # largest violation of a point called optimal
 HOPELESS = 1e-3  # largest violation of a point worth keeping
 ROUNDING = 1e-9  # relative; no smaller gap is asked of a proof
+AT_START = "No better point than the start was found: the model's own values are kept."
 TOLERANCE = 1e-6  # relative; what a solver's bound may overstate by its tolerances
 
 

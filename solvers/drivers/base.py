@@ -16,7 +16,7 @@ from solvers.drivers.standing import told
 from solvers.drivers.trace import Trace
 from solvers.drivers.unbounded import verified
 from solvers.errors import OptionError, SolverFailure
-from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
+from solvers.facts.base import Facts, facts_of, feasible_value, resolution_of, told_violation
 from solvers.facts.dropped import Dropped
 from solvers.interfaces.probe import learned
 from solvers.interfaces.registry import SOLVERS, called, entry, find, nearest, refuse_unpassed
@@ -31,8 +31,25 @@ from solvers.model.logic import written_rows
 from solvers.model.unseen import refuse_unseen
 from solvers.options import TABLE, Config, check_limits, check_types, listed
 from solvers.reading import ModelReading
-from solvers.result import ROUNDING, Result, SolutionStatus, StopReason, Verdict, contradicts, is_closed, verdict
-from solvers.values import put_back, put_on_bounds
+from solvers.result import (
+    AT_START,
+    ROUNDING,
+    TOLERANCE,
+    Result,
+    SolutionStatus,
+    StopReason,
+    Verdict,
+    contradicts,
+    is_closed,
+    verdict,
+)
+from solvers.values import kept, put_back, put_on_bounds
+
+LIMITS = {
+    StopReason.TIME_LIMIT: "Stopped at the time limit.",
+    StopReason.ITERATION_LIMIT: "Stopped at the iteration limit.",
+    StopReason.INTERRUPTED: "Interrupted.",
+}
 
 INFINITE = 1e20  # what solvers write for infinity: a feasible point beyond it needs no ray
 
@@ -102,6 +119,7 @@ class Driver:
         self._kept: tuple[float, float] | None = None  # (validation error, objective) of what will be loaded
         self._load: Callable[[], None] = lambda: None
         self._contradiction: tuple[float, float] | None = None  # (objective, bound) that cannot both be right
+        self.at_start = False  # whether the incumbent is the point that the model held before the run
         self.stop = StopReason.CONVERGED  # why ``rounds`` has ended
         self.message = ""
         self.details: dict[str, Any] = {}
@@ -219,6 +237,8 @@ class Driver:
                 stop, status = StopReason.SOLVER_ERROR, None
             finally:
                 put_back(before)
+            if self._offer_start():
+                status = None
             if self._kept is None and status is None:
                 self._offer_trivial()
             if self.bound is None and stop is not StopReason.CONVERGED and self._kept is not None:
@@ -242,7 +262,7 @@ class Driver:
             objective, error = self.sign * float(pyo.value(single_objective(self.reading))), violation(self.reading)
         if objective is not None:
             error = max(error, told_violation(self.model))
-        if status is None and objective is not None and not self.late:
+        if status is None and objective is not None and not self.late and not self.at_start:
             status = self.claim()
         if status is SolutionStatus.UNBOUNDED and (objective is None or abs(objective) < INFINITE):
             status, words = verified(self.model, self.clock.left)
@@ -253,6 +273,8 @@ class Driver:
         if judged.status is SolutionStatus.NO_SOLUTION:
             objective = None
         bound, message = judged.bound, judged.message or self.message
+        if objective is not None and judged.status is not SolutionStatus.OPTIMAL:
+            message = f"{LIMITS.get(stop, '')} {AT_START if self.at_start else ''} {message}".strip()
         if judged.status is SolutionStatus.INFEASIBLE and not judged.message:
             message = self.why_infeasible()
         if judged.status is SolutionStatus.NO_SOLUTION and not message:
@@ -291,6 +313,28 @@ class Driver:
             resolution=self.resolution,
             details=details,
         )
+
+    def start_value(self) -> float | None:
+        """Return the objective of the model's values, to be minimised; None where they are no feasible point."""
+        return feasible_value(self.reading)
+
+    def _offer_start(self) -> bool:
+        """Offer the point that the model held before the run, if it is better than the incumbent; return whether it is.
+
+        A score other than the objective cannot be compared with it, and a bound that has met the incumbent leaves
+        nothing better.
+        """
+        if self._kept is None or getattr(self.config, "validation", None) or self.closed(self.config.gap):
+            return False
+        score, objective = self._kept
+        with kept(self.reading.variables):
+            value = self.start_value()
+            if value is None or value >= objective - TOLERANCE * abs(objective):
+                return False
+            self.offer(value, self.reading.variables, lambda: None, score)
+        self.at_start = True
+        self.record("start", value, cuts=0, support=None)
+        return True
 
     def _offer_trivial(self) -> None:
         """Offer the feasible point that the model's builder knows, where the run has ended without any."""

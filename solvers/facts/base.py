@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
+
+import pyomo.environ as pyo
 
 from solvers.errors import ModelError
 from solvers.facts.as_built import AsBuilt, data_of
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change
 from solvers.facts.twin import Twin
+from solvers.model.classes import single_objective, value_or_none, violation
 from solvers.model.cloning import Attached
 from solvers.model.expressions import largest_slope
+from solvers.model.unseen import unseen
 from solvers.reading import read
+from solvers.result import FEASIBLE, ROUNDING
 
 FACTS = "facts of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
 SOLVED = 1e-9  # what the best of solvers leave of a violation
@@ -124,6 +130,24 @@ def told_violation(model: Any) -> float:
     return 0.0 if facts is None or facts.violation is None else facts.violation(model)
 
 
+def feasible_value(model: Any) -> float | None:
+    """Return the objective of the model's values, to be minimised; None unless they satisfy all that it states.
+
+    Where the model's builder states how, the values are first put on the rows: a tolerance may be worth much.
+    """
+    reading, facts = read(model), facts_of(read(model).model)
+    value = value_or_none(single_objective(reading).expr)
+    if value is None or unseen(reading) or (facts is not None and facts.implicit) or violation(reading) > FEASIBLE:
+        return None
+    if facts is not None and facts.certificate is not None:
+        facts.certificate.settle(reading, has_point=True)
+    if max(violation(reading), told_violation(reading.model)) > ROUNDING:
+        return None
+    objective = single_objective(reading)
+    value = float(pyo.value(objective)) * (1.0 if objective.sense == pyo.minimize else -1.0)
+    return value if math.isfinite(value) else None
+
+
 def resolution_of(model: Any) -> float:
     """Return the value of the objective that cannot be told from 0: what the facts say, else by its coefficients.
 
@@ -138,4 +162,4 @@ def resolution_of(model: Any) -> float:
     return 0.0 if objective is None else SOLVED * largest_slope(objective.expr)
 
 
-__all__ = ["AsBuilt", "Facts", "built_of", "data_of", "facts_of", "resolution_of", "told_violation"]
+__all__ = ["AsBuilt", "Facts", "built_of", "data_of", "facts_of", "feasible_value", "resolution_of", "told_violation"]

@@ -156,14 +156,14 @@ def _truth(expression: Any) -> bool | None:
 
 def _row_violation(row: Any, known: dict[int, float]) -> float:
     least, expression, most = row.to_bounded_expression()
-    body = known[id(row)] if id(row) in known else _body(expression)
+    body = known[id(row)] if id(row) in known else value_or_none(expression)
     if body is None:
         return float("inf")
     below = 0.0 if least is None else _short(pyo.value(least), body, 1.0)
     return max(0.0, below, 0.0 if most is None else _short(pyo.value(most), body, -1.0))
 
 
-def _body(body: Any) -> float | None:
+def value_or_none(body: Any) -> float | None:
     """Return a row's value, None where it or a variable has none; a dense row is read, not walked."""
     if type(body) is LinearExpression:
         try:

@@ -20,7 +20,7 @@ from solvers.drivers.benders.split import SplitModel, split
 from solvers.drivers.catalogue import DRIVERS
 from solvers.drivers.unbounded import verified
 from solvers.errors import ModelError, OptionError, SolverError, SolverFailure
-from solvers.facts.base import Facts, facts_of, resolution_of, told_violation
+from solvers.facts.base import Facts, facts_of, feasible_value, resolution_of, told_violation
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change, Changed
 from solvers.facts.dropped import Dropped
@@ -46,7 +46,17 @@ from solvers.model.rewriting import Visible, visible
 from solvers.model.unseen import unseen
 from solvers.options import check_limits
 from solvers.reading import ModelReading, read
-from solvers.result import DEFAULT_GAP, FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason, verdict
+from solvers.result import (
+    AT_START,
+    DEFAULT_GAP,
+    FEASIBLE,
+    HOPELESS,
+    TOLERANCE,
+    Result,
+    SolutionStatus,
+    StopReason,
+    verdict,
+)
 from solvers.values import kept, plain_domains, put_back
 from solvers.whole.ordered_products import products_as_sets
 from solvers.whole.settling import CHOICES, Settled, cut_off, never_off, settle
@@ -256,6 +266,11 @@ class _Whole:
             if certificate is not None and not (endless and certificate.at_hand(self.reading) is None):
                 error = certificate.settle(self.reading, has_point=False)
                 trivial = error is not None
+        at_start = error is not None and self._start_is_better(before)
+        if at_start:
+            error, trivial = violation(self.reading), False
+            claim = SolutionStatus.FEASIBLE if answer.status is SolutionStatus.STATIONARY else answer.status
+            answer = replace(answer, status=claim)
         if error is not None:
             error = max(error, told_violation(self.model))
         if certificate is not None:
@@ -272,12 +287,26 @@ class _Whole:
             result.message = (
                 f"{result.message} The point is not {self.spec.name}'s, but the model's trivial one.".strip()
             )
+        if at_start:
+            result.message = f"{AT_START} {result.message}".strip()
         unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE
         if proof is not None and proof.lacks and unproven and not trivial:
             result.message = f"{self.spec.name} says optimal, {proof.lacks}"
-        if self.multipliers is not None:
+        if self.multipliers is not None and not at_start:
             self.multipliers.fill(answer, result)
         return result
+
+    def _start_is_better(self, before: list[tuple[Any, float | None]]) -> bool:
+        """Put the values before the solve back if they are a better point than those on the model."""
+        objective, after = single_objective(self.reading), [(v, v.value) for v, _ in before]
+        sign = 1.0 if objective.sense == pyo.minimize else -1.0
+        least = sign * float(pyo.value(objective))
+        put_back(before)
+        value = feasible_value(self.reading)
+        if value is not None and value < least - TOLERANCE * abs(least):
+            return True
+        put_back(after)
+        return False
 
 
 def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result:

@@ -203,7 +203,7 @@ class Alternating(Driver):
                 self._keep(run)
                 continue
             if ended is not None or run.failure:
-                if run.sweeps:
+                if run.sweeps and not self._rules.keeps_last:  # the last point is that of a whole sweep
                     self._keep(run)
                 return ended
             run.sweeps += 1
@@ -357,6 +357,10 @@ class Alternating(Driver):
             self._set_parameter(before)
 
     # What came out.
+
+    def start_value(self) -> float | None:
+        """Return the start's objective; None with a penalty, whose values have objectives of their own."""
+        return None if self._penalty is not None else super().start_value()
 
     def claim(self) -> SolutionStatus:
         """Tell whether the point of the incumbent's start is stationary."""

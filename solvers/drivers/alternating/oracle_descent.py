@@ -40,11 +40,12 @@ from solvers.facts.base import facts_of
 from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.model.classes import violation
 from solvers.model.conflict import clashing_rows
 from solvers.model.expressions import variables
 from solvers.model.linear import LinearRows
 from solvers.options import Config
-from solvers.result import SolutionStatus, StopReason
+from solvers.result import ROUNDING, SolutionStatus, StopReason
 from solvers.values import fixed, put_back
 
 FloatArray = NDArray[np.float64]
@@ -281,6 +282,12 @@ class OracleDescent(Driver):
     def _write(self, x: FloatArray) -> None:
         for v, value in zip(self.variables, x.tolist(), strict=True):
             v.set_value(value, skip_validation=True)
+
+    def start_value(self) -> float | None:
+        """Return the start's objective; None where it misses a value, a bound or a row."""
+        if any(v.value is None for v in self.reading.variables) or violation(self.reading) > ROUNDING:
+            return None
+        return float(self.facts.value(np.array([v.value for v in self.variables], dtype=float)))
 
     def inside(self) -> list[str]:
         """Name the libraries of the steps."""

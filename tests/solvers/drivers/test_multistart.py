@@ -287,6 +287,7 @@ def test_a_best_point_that_has_not_converged_is_only_feasible():
 def test_a_function_without_a_value_is_no_solution(function):
     model = line()
     model.cost.set_value(function(model.x))
+    model.x.set_value(3.5)  # no better a start than the point found
     result, _ = told(model, 2.5, 3.5)
     assert result.objective == pytest.approx(pyo.value(function(3.5)))
     assert "the objective has no finite value at the point of pounce" in result.message

@@ -1,5 +1,7 @@
 """The kernel models as algebra: rows by hand, equal to the arrays in value and gradient, the algorithms on them."""
 
+import itertools
+
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -8,7 +10,10 @@ from pyomo.repn import generate_standard_repn
 
 import fsmodels as fs
 from fsmodels import kernel
+from fsmodels.models.kernel.algebra import _put_slacks
 from fsmodels.models.kernel.loss import hinge_slope
+from solvers import StopReason
+from solvers.drivers.alternating.driver import Alternating
 from solvers.model.classes import violation
 
 KERNELS = [("rbf", {}), ("linear", {}), ("polynomial", {"degree": 2}), ("polynomial", {"degree": 3, "offset": 0.5})]
@@ -215,3 +220,69 @@ def test_what_the_subproblems_refuse():
         kernel.svm(sample(), [1.0, -1.0], C=1.0)
     with pytest.raises(fs.DataError, match="z"):
         kernel.svm(sample(), {"nothing": 1.0}, C=1.0)
+
+
+@pytest.mark.parametrize("stop", [StopReason.TIME_LIMIT, pytest.param(StopReason.INTERRUPTED, marks=pytest.mark.slow)])
+def test_algorithm_3_stopped_before_any_block_returns_a_whole_sweep_or_its_start(stop, monkeypatch):
+    """Between its blocks the slacks do not belong to the weights: such a point had an objective of 1e10."""
+    data = sample(6, n=10)
+    whole = kernel.ao_efs(data, C=0.5, penalty=0.2, form="algebra")
+    start = pyo.value(whole.objective)
+    sweeps = fs.solve(whole).iterations["Objective"].tolist()
+    assert len(sweeps) > 1
+    for limit in (2, 4, 5, 6):  # in the first sweep, and after it before each block
+        calls = itertools.count(1)
+        stopped = lambda self: stop if next(calls) > limit else None  # noqa: B023, E731
+        monkeypatch.setattr(Alternating, "stopped", stopped)
+        model = kernel.ao_efs(data, C=0.5, penalty=0.2, form="algebra")
+        result = fs.solve(model)
+        assert result.objective == pytest.approx(pyo.value(model.objective))
+        assert any(result.objective == pytest.approx(value, rel=1e-6) for value in [start, *sweeps]), limit
+        assert result.stop_reason is stop
+        assert {StopReason.TIME_LIMIT: "time limit", StopReason.INTERRUPTED: "Interrupted"}[stop] in result.message
+
+
+def other_data(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 3))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=12) > 0, 1, -1)
+    y[:2] = 1, -1
+    return fs.Dataset.from_arrays(X, y).scaled("standard")
+
+
+def at_the_svm(model):
+    """Put the SVM at the model's weights on the algebra: where the oracle forms begin."""
+    problem, slacks = model.kernel_problem, [model.xi, *([model.t] if pyo.value(model.eps) > 0 else [])]
+    x = [v.value for v in [*model.u.values(), model.b, *model.z.values(), model.margin]]
+    x = problem.fitted(np.array(x), None).tolist()
+    for v, value in zip([*model.u.values(), model.b], x, strict=False):
+        v.set_value(value)
+    _put_slacks(model, 1.0, slacks)
+    return model
+
+
+SLOWER = [pytest.param(name, marks=pytest.mark.slow) for name in ("ao_simple", "ao_margin")]
+
+
+@pytest.mark.parametrize("build", ["full_fs", "gmkl", "ao_efs", *SLOWER])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 10))])
+def test_from_the_same_start_the_algebra_reaches_the_objective_of_the_oracle(seed, build):
+    """The barrier of an NLP solver starts small: a large one leaves the start for another local minimum."""
+    data, words = other_data(seed), {"C": 2.0 if seed < 8 else 0.5, "penalty": 0.5 if seed < 8 else 0.2}
+    oracle, algebra = (getattr(kernel, build)(data, form=form, **words) for form in kernel.FORMS)
+    if build.startswith("ao"):
+        theirs, ours = fs.solve(oracle, tolerance=1e-4), fs.solve(algebra)
+    else:
+        theirs, ours = fs.solve(oracle), fs.solve(at_the_svm(algebra), "pounce", mu_init=1e-3)
+    assert ours.objective == pytest.approx(theirs.objective, rel=1e-4)
+    assert violation(algebra) <= 1e-6 or build.startswith("ao")
+
+
+@pytest.mark.parametrize("build", ["full_fs", "gmkl", "ao_simple", "ao_margin", "ao_efs"])
+@pytest.mark.parametrize("form", kernel.FORMS)
+def test_a_run_from_a_good_point_returns_no_worse_one(build, form):
+    data = sample(6, n=10)
+    model = getattr(kernel, build)(data, C=0.5, penalty=0.2, form=form)
+    first = fs.solve(model)
+    second = fs.solve(model, **({"iteration_limit": 1} if build.startswith("ao") else {}))
+    assert second.objective <= first.objective + 1e-5 * abs(first.objective)
