@@ -274,7 +274,8 @@ class Driver:
             objective = None
         bound, message = judged.bound, judged.message or self.message
         if objective is not None and judged.status is not SolutionStatus.OPTIMAL:
-            message = f"{LIMITS.get(stop, '')} {AT_START if self.at_start else ''} {message}".strip()
+            said = [LIMITS.get(stop, ""), AT_START if self.at_start else "", message]
+            message = " ".join(words for words in said if words)
         if judged.status is SolutionStatus.INFEASIBLE and not judged.message:
             message = self.why_infeasible()
         if judged.status is SolutionStatus.NO_SOLUTION and not message:
