@@ -22,6 +22,7 @@ import numpy as np
 from fsmodels.certificates.form import FORMAT, VERSION, check_form, no_number, unique
 from fsmodels.certificates.verify import BRANCH, EMPTY, EPSILON, GIVEN_UP, Checked, Claim, Entry, check
 from fsmodels.datasets.dataset import Dataset, Scale
+from fsmodels.datasets.files import write_file
 from fsmodels.datasets.methods import METHODS
 from fsmodels.errors import DataError, ModelError
 from fsmodels.words import listed, short
@@ -44,7 +45,7 @@ class CertificateFile:
     def save(self, path: str | Path) -> None:
         """Write the file, which ``fsmodels verify FILE DATA`` checks; its last line is a checksum of what is above."""
         text = json.dumps(self.content, allow_nan=False, separators=(",", ":"))[:-1]
-        Path(path).write_text(f'{text},\n"checksum":"{_checksum(text)}"}}\n', encoding="utf-8")
+        write_file(path, f'{text},\n"checksum":"{_checksum(text)}"}}\n')
 
     @classmethod
     def load(cls, path: str | Path) -> CertificateFile:

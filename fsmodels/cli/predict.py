@@ -13,6 +13,7 @@ from fsmodels.cli.loading import dialect
 from fsmodels.cli.result_file import check_target
 from fsmodels.datasets import decimals, tables
 from fsmodels.datasets.dialect import Dialect
+from fsmodels.datasets.files import write_file
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.report import boundary_note
 from fsmodels.selection.saved import SavedSelection, load_selection
@@ -38,16 +39,16 @@ def run(asked: argparse.Namespace) -> int:
     text = rows.to_csv(index=False, lineterminator="\n")
     if note := boundary_note(found.on_boundary(table, asked.unseen)):
         complain("Note", note)
-    with interrupt.finishing():
-        if asked.out is None:
+    if asked.out is None:
+        with interrupt.finishing():
             print(text, end="")
-        else:
-            try:
-                asked.out.write_text(text, encoding="utf-8")
-            except OSError as error:
-                raise ParameterError(
-                    f'--out "{asked.out}" cannot be written ({error.strerror}): give a file in a folder.'
-                ) from None
+    else:
+        try:
+            write_file(asked.out, text)
+        except OSError as error:
+            raise ParameterError(
+                f'--out "{asked.out}" cannot be written ({error.strerror}): give a file in a folder.'
+            ) from None
     if asked.target is not None:
         complain("Error of the labels", _error(found, table[asked.target], rows["label"]))
     return SOLVED

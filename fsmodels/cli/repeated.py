@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from fsmodels.cli import asked as questions
 from fsmodels.cli.asked import Task
 from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain
+from fsmodels.cli.result_file import check_target
 from fsmodels.cli.select import show
+from fsmodels.datasets.files import write_file
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.insight.stability import Stability, stability
 from fsmodels.selection import report
@@ -34,8 +37,10 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
 def check(asked: argparse.Namespace) -> None:
     """Refuse before the run what could not be done after it."""
     file = asked.picture
-    if file is not None and (file.suffix.lower() not in PICTURES or not file.absolute().parent.is_dir()):
-        raise ParameterError(f'--picture "{file}" cannot be drawn: give a {", ".join(PICTURES)} file in a folder.')
+    if file is not None:
+        if file.suffix.lower() not in PICTURES:
+            raise ParameterError(f'--picture "{file}" cannot be drawn: give a {", ".join(PICTURES)} file.')
+        check_target("--picture", file, [] if asked.json is None else [asked.json])
     rule = getattr(asked, "choose", None)
     if rule is not None and rule not in RULES:
         raise ParameterError(f'--choose "{rule}" is not known: use one of {", ".join(RULES)}.')
@@ -153,7 +158,9 @@ def _draw(found: Any, file: Path) -> None:
         shown = int((found.frequency > 0).sum()) if isinstance(found, Stability) else 15
         figure = Figure(figsize=(6, max(1.6, 0.22 * min(shown, 40) + 0.9)), layout="constrained")
         found.plot(figure.subplots())
-    figure.savefig(file)
+    drawn = BytesIO()
+    figure.savefig(drawn, format=file.suffix.lower().removeprefix("."))
+    write_file(file, drawn.getvalue())
 
 
 def tell_files(task: Task) -> None:

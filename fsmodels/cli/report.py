@@ -50,7 +50,7 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
             complain("Note", trouble or f"{asked.json} says so.")
         raise NoSelection(f"{error} No page was written.") from None
     questions.show_warnings(caught)
-    trouble = page.put(done.html.encode())
+    trouble = page.put(done.html)
     if not trouble and task.file is not None:
         trouble = task.file.write(_content(task, done.found), has_solution=True)
     _say(task, done)

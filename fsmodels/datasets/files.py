@@ -1,17 +1,20 @@
-"""Files as paths: what is there, what may be read, and how the rest is refused."""
+"""Files: check that a path can be read, and replace the content of a file completely or not at all."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from fsmodels.errors import DataError
 from fsmodels.words import listed, suggestion
+from solvers import interrupt
 
-__all__ = ["as_path", "check_file", "exists", "is_file", "title"]
+__all__ = ["as_path", "check_file", "exists", "is_file", "title", "write_file"]
 
 TABLES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".xlsx", ".xlsm", ".parquet")
 
@@ -70,3 +73,55 @@ def _missing(path: Path, beside: Sequence[str], kind: str) -> str:
     """Say that there is no such file, and which files of its kind are in the folder."""
     here = f"{kind} files in {path.parent.resolve()}: {listed(sorted(beside))}." if beside else "Check the path."
     return f'There is no file "{path}". {suggestion(path.name, beside)}{here}'
+
+
+def write_file(path: str | Path, content: str | bytes) -> None:
+    """Replace the content of a file completely or not at all.
+
+    The content is written to a new file in the same folder, forced to the disk and renamed. A full disk, a limit on
+    the size of files or Ctrl-C leave the old file unchanged. Permissions and, where allowed, the owner are kept;
+    symbolic links are followed. Pipes, devices and standard output are written directly; Ctrl-C ends the wait for the
+    reader of a pipe.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
+    old = None
+    with suppress(FileNotFoundError):
+        old = os.stat(path)
+    if old is not None and (target := _direct_target(path, old)) is not None:
+        with interrupt.raising(), open(target, "wb") as file:
+            file.write(data)
+        return
+    if old is not None and not os.access(path, os.W_OK):
+        raise PermissionError(13, os.strerror(13))
+    real = os.path.realpath(path)
+    part = os.path.join(
+        os.path.dirname(real), f".fsmodels-{secrets.token_hex(8)}.part"
+    )  # ``real`` can have full length
+    try:
+        with open(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666), "wb") as file:
+            file.write(data)
+            file.flush()
+            if old is not None:
+                with suppress(OSError, AttributeError):  # only root may give a file away; Windows has no owner
+                    os.chown(part, old.st_uid, old.st_gid)
+                os.chmod(part, stat.S_IMODE(old.st_mode))
+            os.fsync(file.fileno())
+        os.replace(part, real)
+    except BaseException:  # includes Ctrl-C
+        with suppress(OSError):
+            os.unlink(part)
+        raise
+
+
+def _direct_target(path: str | Path, there: os.stat_result) -> str | Path | int | None:
+    """Return what to open if a path must be written directly; None for a regular file."""
+    for number in (1, 2):  # ``/dev/stdout`` can be a regular file, whose position only this descriptor has
+        with suppress(OSError):
+            if os.path.samestat(there, os.fstat(number)):
+                return os.dup(number)
+    return None if stat.S_ISREG(there.st_mode) else path

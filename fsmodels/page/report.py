@@ -41,7 +41,7 @@ class Page:
     findings: Findings
 
     def save(self, path: str | Path) -> None:
-        """Write the page, beside it first, so that what was there stays whole until then.
+        """Write the page; an old file is replaced completely or not at all.
 
         Raises
         ------

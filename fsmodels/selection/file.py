@@ -7,12 +7,12 @@ It holds the classifier for the data as scaled, the constants of the scaling and
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fsmodels.datasets.files import write_file
 from fsmodels.errors import ParameterError
 from fsmodels.models.kernel.fitted import KernelClassifier
 from fsmodels.selection import report
@@ -37,15 +37,11 @@ def write(told: dict[str, Any], path: str | Path) -> None:
 
 
 def write_text(text: str, path: str | Path) -> None:
-    """Write to a file, beside it first, so that what was there stays whole until then. Raises ParameterError."""
+    """Replace the content of a file completely or not at all. Raises ParameterError."""
     if not isinstance(path, str | Path):
         raise ParameterError(f"save needs the path of a file and got {type(path).__name__}.")
-    file = Path(path)
-    beside = file.with_name(f".{file.name[:40]}.part")
     try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(file)
-    except OSError as error:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-        raise ParameterError(f'"{path}" cannot be written ({error.strerror}): give a file in a folder.') from None
+        write_file(path, text)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
+        why = getattr(error, "strerror", None) or error
+        raise ParameterError(f'"{path}" cannot be written ({why}): give a file in a folder.') from None

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import resource
+import stat
 import subprocess
 import sys
 from contextlib import suppress
@@ -111,7 +112,7 @@ def test_json_onto_what_the_run_reads_is_refused(read, link, folder, capsys):
     words = ["select", "data.csv", "--model", "fsp-m", "--max-features", "1", "--budget", "costs.csv:1", "--json", name]
     assert cli.main([*words, "--force"]) == 2
     out, err = capsys.readouterr()
-    assert err == f'Error: --json "{name}" is the file "{read}" that this run reads: give another file.\n'
+    assert err == f'Error: --json "{name}" is the file "{read}" of this run: give another file.\n'
     assert "Solving" not in out
     assert (folder / read).read_bytes() == before
 
@@ -210,6 +211,55 @@ def test_processes_with_broken_streams_end_quietly_with_their_result(folder):
         assert run.returncode == cases[name][1], name
         assert json.loads((folder / f"{name}.json").read_text("utf-8"))["selected"], name
     os.close(taken)
+
+
+WRITERS = {
+    "certificate": ["select", "data.csv", "--model", "fsp-m", "--max-features", "1", "--certificate"],
+    "picture": ["path", "data.csv", "--model", "rfe", "--max-features", "1,2", "--picture"],
+    "predict": ["predict", "found.json", "data.csv", "--out"],
+    "json of path": ["path", "data.csv", "--model", "rfe", "--max-features", "1,2", "--json"],
+    "html": ["report", "data.csv", "--model", "rfe", "--max-features", "1", "--cv", "0", "--max-path", "0", "--html"],
+}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_every_file_is_replaced_completely_or_not_at_all(kind, folder, capsys, monkeypatch):
+    assert cli.main([*SOLVES[:-1], "found.json"]) == 0
+    target = folder / f"old{'.png' if kind == 'picture' else '.out'}"
+    target.write_text("old")
+    target.chmod(0o640)
+
+    def fail(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", fail)
+        assert cli.main([*WRITERS[kind], target.name]) == 2
+    err = capsys.readouterr().err
+    assert "No space left" in err
+    assert target.name in err
+    assert target.read_text() == "old"
+    assert cli.main([*WRITERS[kind], target.name]) == 0
+    assert len(target.read_bytes()) > 100
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert not left_over(folder)
+
+
+def test_pipes_and_standard_output_are_written_directly(folder):
+    """Standard output that is a file keeps what was written to it before."""
+    os.mkfifo("pipe")
+    with started([*SOLVES[:-1], "pipe"], stdout=subprocess.DEVNULL) as run:
+        content = json.loads((folder / "pipe").read_text())
+        assert run.wait(60) == 0
+    assert content["selected"]
+    assert stat.S_ISFIFO(os.stat("pipe").st_mode)
+    with open("log.txt", "wb") as log:
+        log.write(b"first\n")
+        log.flush()
+        assert started([*SOLVES[:-1], "/dev/stdout", "--quiet"], stdout=log).wait(60) == 0
+    first, text = (folder / "log.txt").read_text().split("\n", 1)
+    assert first == "first"
+    assert json.JSONDecoder().raw_decode(text)[0]["selected"] == content["selected"]
 
 
 @pytest.mark.parametrize("model", ["rfe", "relief"])
