@@ -7,6 +7,17 @@ of them with a solver or decomposition driver by name. Its names are imported wh
 May import every room below it; the command line, ``fsmodels.cli``, stands beside it.
 """
 
+import os
+import signal
+import sys
+
+# Until the command ``fsmodels`` is imported and handles Ctrl-C, Ctrl-C ends it without a traceback.
+if (
+    os.path.basename("".join(sys.argv[:1])) in ("fsmodels", "fsmodels.exe")
+    and signal.getsignal(signal.SIGINT) is signal.default_int_handler  # it can be ignored
+):
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import solvers
 
 if getattr(solvers, "OWNER", None) != "fsmodels":

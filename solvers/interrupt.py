@@ -12,8 +12,8 @@ Within a ``run`` the handler is ours, and what a press does depends on where it 
 People press twice. Presses within ``GRACE`` seconds of one that counted are ignored, so that the second does not
 destroy what the first has saved; a later one breaks off whatever is going on.
 
-SIGTERM is treated alike where a program asked for it by ``signal.signal(SIGTERM, signal.default_int_handler)``. Where
-SIGINT is ignored, as in a background job of a shell script, it stays ignored.
+SIGTERM and SIGHUP are treated alike where a program set ``signal.default_int_handler`` for them. Where SIGINT is
+ignored, as in a background job of a shell script, it stays ignored.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import Any
 
+ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
 GRACE = 2.0  # s
 _POLL = 0.05  # s
 _IDLE, _RAISE, _HOLD = "idle", "raise", "hold"
@@ -95,11 +96,11 @@ def run() -> Iterator[None]:
             yield
         return
     watch = _Watch()
-    interrupt, terminate = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    if interrupt not in (signal.SIG_IGN, None):
-        watch.before[signal.SIGINT] = interrupt
-    if terminate is signal.default_int_handler:
-        watch.before[signal.SIGTERM] = terminate
+    if (handler := signal.getsignal(signal.SIGINT)) not in (signal.SIG_IGN, None):
+        watch.before[signal.SIGINT] = handler
+    for number in ENDING:
+        if (handler := signal.getsignal(number)) is signal.default_int_handler:
+            watch.before[number] = handler
     _watch = watch
     logging.getLogger("pyomo.common.numeric_types").addFilter(_is_no_press)
     try:
@@ -117,10 +118,14 @@ def _is_no_press(record: logging.LogRecord) -> bool:
 
 
 def leave_to_parent() -> None:
-    """Leave Ctrl-C to the process that this one was forked from: a terminal sends it to both. SIGTERM ends this one."""
+    """Leave Ctrl-C to the process that this one was forked from: a terminal sends it to both. SIGTERM ends this one.
+
+    SIGHUP is left to it too.
+    """
     global _watch
     _watch = None
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, *ENDING):
+        signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 

@@ -1,8 +1,8 @@
 """The command line: ``fsmodels select DATA --model NAME``, ``fsmodels list``, and questions beyond one answer.
 
 Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input, an uninstalled solver, or output
-that cannot be written; 3 no solution. SIGTERM does what Ctrl-C does. Reports go to standard output, errors and warnings
-to standard error.
+that cannot be written; 3 no solution. SIGTERM and SIGHUP do what Ctrl-C does. Reports go to standard output, errors
+and warnings to standard error.
 
 May import ``fsmodels.selection``, ``fsmodels.datasets`` and what lies below them.
 """
@@ -32,34 +32,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fsp-m on bupa. Solved: 2 of 6 features, objective 275.843, proven optimal: sgpt, sgot
     0
     """
-    from fsmodels.cli import streams
-    from solvers import interrupt
-    from solvers.clock import one_clock
-
     words = list(sys.argv[1:] if arguments is None else arguments)
-    with _sigterm_is_ctrl_c(for_good=arguments is None), streams.guarded() as (out, _):
-        with interrupt.run(), one_clock():
-            code = _run(words)
-        out.flush()
-        if out.lost:
-            complain("Error", f"standard output took no more ({out.lost}): the report is not complete.")
-            code = code or BAD_INPUT
-    return code
+    try:
+        from fsmodels.cli import streams
+        from solvers import interrupt
+        from solvers.clock import one_clock
+        from solvers.processes import safe_path
+
+        with _ended_as_by_ctrl_c(for_good=arguments is None), safe_path(), streams.guarded() as (out, _):
+            with interrupt.run(), one_clock():
+                code = _run(words)
+            out.flush()
+            if out.lost:
+                complain("Error", f"standard output took no more ({out.lost}): the report is not complete.")
+                code = code or BAD_INPUT
+        return code
+    except KeyboardInterrupt:  # before there was a run
+        complain("Error", "stopped by Ctrl-C.")
+        return NO_SOLUTION
 
 
 @contextmanager
-def _sigterm_is_ctrl_c(*, for_good: bool) -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does; ``for_good``, and neither any harm to a process that is about to end."""
+def _ended_as_by_ctrl_c(*, for_good: bool) -> Iterator[None]:
+    """Let SIGTERM and SIGHUP do what Ctrl-C does; ``for_good``, ignore all three at the end of the process.
+
+    SIGHUP stays ignored where it was, as by ``nohup``.
+    """
+    from solvers.interrupt import ENDING
+
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if for_good and signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # set by ``fsmodels/__init__.py``
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = {n: signal.signal(n, signal.default_int_handler) for n in ENDING if signal.getsignal(n) != signal.SIG_IGN}
     try:
         yield
     finally:
         if for_good:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN if for_good else before)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_IGN if for_good else handler)
 
 
 def _run(words: list[str]) -> int:

@@ -110,7 +110,7 @@ def _stability(task: Task, caught: list[warnings.WarningMessage]) -> int:
         return trouble
     task.console.print(found.sentence, soft_wrap=True)
     if not asked.quiet:
-        table = found.table()
+        table = found.table().fillna({"frequency": 0.0})
         text = table[table["frequency"] > 0].to_string(line_width=WIDTH, float_format=lambda x: f"{x:.3g}")
         task.console.print(f"\n{text}", soft_wrap=True)
         tell_files(task)

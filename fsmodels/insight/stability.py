@@ -23,6 +23,7 @@ bootstraps of the same samples are not quite: it is about this way of resampling
 from __future__ import annotations
 
 import statistics
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -128,7 +129,9 @@ class Stability:
         said = f"{self.found.name} on {self.found.data.name}, {runs} {self.way}: "
         said += f"{len(always)} features are in every selection" + (f" ({listed(always)})" if always else "")
         said += f", {never} of {len(frequency)} in none. "
-        if self.index is None or self.interval is None:
+        if runs < 2:
+            said = f"{self.found.name} on {self.found.data.name}: the stability index needs two runs with a solution."
+        elif self.index is None or self.interval is None:
             said += "The stability index is not defined where every run selects all features or none."
         else:
             grade = next(word for least, word in GRADES if self.index >= least)
@@ -155,7 +158,7 @@ class Stability:
         lost = len(self.runs) - len(self.weights)
         if lost:
             said += f" {lost} runs ended without a solution and do not count."
-        if find(self.found.name).runs_solver:
+        if find(self.found.name).runs_solver and len(self.runs):
             open_ = self.runs[(self.runs["status"] != SolutionStatus.OPTIMAL.value) & (self.runs["n_selected"].notna())]
             gaps = pd.to_numeric(open_["gap"]).dropna()
             worst = f", with gaps up to {percent(float(gaps.max()))}" if len(gaps) else ""
@@ -213,6 +216,7 @@ def stability(
     Returns
     -------
     Stability
+        After Ctrl-C with the runs that were finished, or none; with fewer than two, ``index`` is None.
 
     Raises
     ------
@@ -247,17 +251,20 @@ def stability(
     with watching.shown(progress):
         with own_clock(), watching.doing("all samples"):
             found = select(data, model, **words)
-        if found.stop_reason is StopReason.INTERRUPTED:
+        rows: list[dict[str, Any]] = []
+        if found.stop_reason is not StopReason.INTERRUPTED:
+            with suppress(KeyboardInterrupt) if found.has_solution else nullcontext():  # no run was finished
+                rows = many(partial(_run, model, words), parts, n_jobs, "run")
+        elif not found.has_solution:
             raise KeyboardInterrupt
-        rows = many(partial(_run, model, words), parts, n_jobs, "run")
     solved = [row.pop("weights") for row in rows]
     weights = pd.DataFrame([w for w in solved if w is not None], columns=list(data.features), dtype=float)
-    if len(weights) < 2:
+    if len(weights) < 2 and len(rows) == len(parts):
         raise ModelError(
             f"stability needs two runs with a solution, and there are {len(weights)} of {len(parts)}: give more time "
             "(time_limit=)."
         )
-    index, interval = stability_index(weights.notna(), level)
+    index, interval = (None, None) if len(weights) < 2 else stability_index(weights.notna(), level)
     return Stability(found, pd.DataFrame(rows), weights, index, interval, level, way, len(parts))
 
 

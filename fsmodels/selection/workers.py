@@ -15,6 +15,7 @@ from typing import Any
 
 from fsmodels.errors import ParameterError
 from solvers import interrupt, progress
+from solvers.processes import end_with_parent, safe_path
 
 __all__ = ["each"]
 
@@ -78,7 +79,7 @@ def _by_workers(
     jobs = None if n_jobs is None else int(n_jobs)
     at_once = joblib.effective_n_jobs(jobs)
     calls = (joblib.delayed(_placed)(function, place, item) for place, item in enumerate(items))
-    with interrupt.raising(), progress.counted(len(items), what, at_once) as count:
+    with safe_path(), interrupt.raising(), progress.counted(len(items), what, at_once) as count:
         if get_active_backend()[0].supports_return_generator:
             with _deaf():
                 answers = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(calls)
@@ -100,7 +101,7 @@ def _by_workers(
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Let processes that are started inside hear nothing of Ctrl-C, which a terminal sends to them too.
+    """Let processes that are started inside hear nothing of Ctrl-C and SIGHUP, which a terminal sends to them too.
 
     It is for the one that waits for them, and ends them. Here a press waits until this is over.
     """
@@ -111,7 +112,7 @@ def _deaf() -> Iterator[None]:
 
     for tracker in (resource_tracker, of_loky):
         tracker.ensure_running()  # which it would be in there, and lets Ctrl-C through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield
     finally:
@@ -132,4 +133,5 @@ def _leave_no_semaphore() -> None:
 
 def _placed(function: Callable[[Any], Any], place: int, item: Any) -> tuple[int, Any]:
     _leave_no_semaphore()
+    end_with_parent()
     return place, function(item)

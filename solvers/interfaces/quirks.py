@@ -24,6 +24,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pyomo.environ as pyo
+from pyomo.common.fileutils import Executable, Library
 from pyomo.common.numeric_types import native_numeric_types
 from pyomo.common.tee import capture_output
 from pyomo.common.timing import HierarchicalTimer
@@ -40,12 +41,17 @@ from pyomo.solvers.plugins.solvers.GLPK import GLPKSHELL
 from solvers import interrupt
 from solvers.clock import Clock
 from solvers.errors import OptionError
+from solvers.processes import search_path_only
 
 _INVALID_OPTION = -12  # Ipopt's return code
 _QUIET: dict[str, Container[Any]] = {"print_level": range(6), "print_options_documentation": ["no"]}
 _CONSTANT_ROW = 1e-8  # what a row without free variables may be violated by: Ipopt's tolerance
 
 # ---------------------------------------------------------------------------------------------------- found and made
+
+
+for registry in (Executable, Library):
+    registry._manager._find = search_path_only(registry._manager._find)
 
 
 def package(module: str, distribution: str) -> Callable[[], str | None]:

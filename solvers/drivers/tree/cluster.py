@@ -10,6 +10,7 @@ import pickle
 import threading
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from solvers.drivers.tree.dealt import Board, Explorer, Job, Report, Slice
 from solvers.drivers.tree.forks import Failed, Unavailable
 from solvers.drivers.tree.grafts import Learnt
+from solvers.processes import end_with_parent, safe_path
 
 KEPT = 4  # jobs whose cuts and answers a process keeps
 
@@ -46,8 +48,9 @@ class Cluster:
         self._job = np.frombuffer(pickle.dumps(job), dtype=np.uint8)  # an array: joblib and Dask send it once
         self._token = uuid.uuid4().hex
         self.why = "lost by joblib"
-        self._parallel = Parallel(n_jobs=size, batch_size=1, pre_dispatch="all")
-        self._parallel.__enter__()
+        self._open = ExitStack()
+        self._open.enter_context(safe_path())
+        self._parallel = self._open.enter_context(Parallel(n_jobs=size, batch_size=1, pre_dispatch="all"))
 
     def confirm(self, objective: float) -> None:
         """Say nothing: the next slices say it."""
@@ -83,7 +86,7 @@ class Cluster:
 
     def end(self) -> None:
         """Let the processes go; they are joblib's."""
-        self._parallel.__exit__(None, None, None)
+        self._open.close()
 
 
 def explore(token: str, job: np.ndarray | None, part: Slice) -> Report | Failed | str:
@@ -93,6 +96,7 @@ def explore(token: str, job: np.ndarray | None, part: Slice) -> Report | Failed 
         if key not in _explorers:
             if job is None:
                 return "unknown"
+            end_with_parent()
             _explorers[key] = Explorer(pickle.loads(job.tobytes()), Board())
             while len(_explorers) > KEPT:
                 del _explorers[next(iter(_explorers))]

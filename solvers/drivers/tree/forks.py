@@ -28,6 +28,7 @@ from solvers import interrupt
 from solvers.drivers.tree.dealt import Board, Explorer, Job, Report, Slice
 from solvers.drivers.tree.grafts import Learnt
 from solvers.errors import Error, SolverFailure
+from solvers.processes import end_with_parent
 
 BEST, HALT = 0, 1  # places in the shared memory
 POLL = 0.05  # s, between looks at limits and Ctrl-C
@@ -213,6 +214,7 @@ def _received(pipe: Any) -> Any:
 def _serve(job: Job, board: Shared, number: int, home: Connection, inherited: list[Connection]) -> None:
     """Explore slices until the pipe ends."""
     interrupt.leave_to_parent()
+    end_with_parent()
     for pipe in inherited:  # else no pipe would end while another process lives
         pipe.close()
     board.belong(home)

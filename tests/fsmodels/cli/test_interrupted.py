@@ -159,6 +159,74 @@ def signals_back():
         signal.signal(signal.SIGINT, before)
 
 
+COMMAND = """
+import os, runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv[0] = "bin/fsmodels"
+print(flush=True)
+from fsmodels.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.03, 0.06, 0.1, 0.2])
+def test_ctrl_c_while_imports_run_prints_no_traceback(seconds):
+    run = subprocess.Popen([sys.executable, "-c", COMMAND, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    run.stdout.readline()
+    time.sleep(0.01 + seconds)
+    run.send_signal(signal.SIGINT)
+    assert b"Traceback" not in run.communicate(timeout=60)[1]
+    assert run.returncode in (0, 3, -signal.SIGINT)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_pipe_without_a_reader_can_be_given_up(number, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    words = ["select", "bupa", "--model", "rfe", "--max-features", "1", "--json", str(tmp_path / "pipe")]
+    program = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)" + PROGRAM.replace(
+        "sys.exit", "from fsmodels.cli import result_file as f; old = f.write_file\n"
+        "def write(*a): print('writing', flush=True); old(*a)\nf.write_file = write\nsys.exit"
+    )  # fmt: skip
+    run = subprocess.Popen([sys.executable, "-c", program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert any(b"writing" in line for line in run.stdout)
+    time.sleep(0.3)
+    run.send_signal(number)
+    _, err = run.communicate(timeout=30)
+    assert b"before it was read" in err
+    assert b"Traceback" not in err
+    assert run.returncode == 2
+
+
+def test_sighup_stays_ignored_where_it_was(capsys):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nohup
+    try:
+        main(["list"])
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+WORKERS = """
+import os, time
+from fsmodels.selection.workers import each
+def work(seconds):
+    print(os.getpid(), flush=True)
+    time.sleep(seconds)
+each(work, [60, 60], 2, print)
+"""
+
+
+def test_workers_end_with_a_parent_that_is_killed():
+    run = subprocess.Popen([sys.executable, "-c", WORKERS], stdout=subprocess.PIPE)
+    workers = [int(run.stdout.readline()) for _ in range(2)]
+    run.kill()
+    run.wait()
+    until = time.monotonic() + 20
+    while any(os.path.exists(f"/proc/{pid}/fd/0") for pid in workers) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not any(os.path.exists(f"/proc/{pid}/fd/0") for pid in workers)
+
+
 # ------------------------------------------------------------------------------------------------------ the mechanism
 
 

@@ -198,6 +198,23 @@ def test_runs_that_ctrl_c_left_out_are_told(data, monkeypatch):
     assert "Stopped by Ctrl-C after 3 of 5 runs." in fs.stability(data, "rfe", max_features=2, bootstraps=5).sentence
 
 
+@pytest.mark.parametrize("runs", [0, 1])
+def test_fewer_than_two_runs_before_ctrl_c_are_kept(runs, data, monkeypatch):
+    def many(run, parts, *_):
+        if not runs:
+            raise KeyboardInterrupt
+        return [run(part) for part in parts[:runs]]
+
+    monkeypatch.setattr("fsmodels.insight.stability.many", many)
+    found = fs.stability(data, "rfe", max_features=2, bootstraps=5)
+    assert f"Stopped by Ctrl-C after {runs} of 5 runs." in found.sentence
+    assert (found.index, len(found.runs), len(found.found.selected)) == (None, runs, 2)
+    content = found.to_dict()
+    assert content["selection"]["selected"] == list(found.found.selected)
+    assert len(content["runs"]) == runs
+    assert "Stopped by Ctrl-C" in repr(found)
+
+
 def test_sparse_data_stay_sparse(data):
     dense = fs.Dataset.from_arrays(np.where(abs(data.X) > 1, data.X, 0.0), data.y)
     held = fs.Dataset.from_arrays(sparse.csr_array(dense.X), data.y)

@@ -6,6 +6,7 @@ folder of compiled files left behind in site-packages is a package without code 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -21,8 +22,8 @@ def fast(function: Callable[..., Any]) -> Any:
 
     Numba asks for the folder when a function is declared. Where it cannot be written, numba looks for another.
     """
-    told = config.CACHE_DIR
-    config.CACHE_DIR = told or FOLDER
+    told = config.CACHE_DIR  # not used: ``.numba_config.yaml`` of the working directory can set it
+    config.CACHE_DIR = os.environ.get("NUMBA_CACHE_DIR") or FOLDER
     try:
         return njit(cache=True, fastmath=SUMS, error_model="numpy")(function)
     finally:
