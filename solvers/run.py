@@ -77,6 +77,8 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, *, progress: bool = Fals
         raise ModelError(
             f"solve needs a Pyomo ConcreteModel and got {type(model).__name__}: give the model that a builder returns."
         )
+    if (known := facts_of(model)) is not None:
+        known.check_names(model)
     with interrupt.run(), one_clock(), watching.shown(progress):
         try:
             result = _solved(model, solver, options)

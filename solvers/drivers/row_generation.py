@@ -263,19 +263,23 @@ class RowGeneration(Driver):
         matrix = sparse.csr_array(cuts.matrix)
         new = False
         for k in range(matrix.shape[0]):
-            slopes, lower, upper = matrix[[k]].toarray().ravel(), float(cuts.lower[k]), float(cuts.upper[k])
-            if not np.isfinite(lower):  # as a lower side
-                slopes, lower, upper = -slopes, -upper, np.inf
-            key = (lower, slopes.tobytes())
-            if np.isfinite(upper) or key in self._known:
-                continue
-            self._known.add(key)
-            self._matrix.append(slopes)
-            self._lower.append(lower)
-            held = np.flatnonzero(slopes)
-            body = LinearExpression(
-                linear_coefs=slopes[held].tolist(), linear_vars=[self.visible[j] for j in held.tolist()]
-            )
-            self.view.add(self.generated, body, lower)
-            new = True
+            slopes = matrix[[k]].toarray().ravel()
+            for sign, side in ((1.0, float(cuts.lower[k])), (-1.0, -float(cuts.upper[k]))):
+                if np.isfinite(side):  # each finite side is a row with a lower side
+                    new |= self._add_row(sign * slopes, side)
         return new
+
+    def _add_row(self, slopes: np.ndarray, lower: float) -> bool:
+        """Add a row ``slopes . x >= lower`` that is not there; say whether it is new."""
+        key = (lower, (slopes + 0.0).tobytes())  # no -0.0
+        if key in self._known:
+            return False
+        self._known.add(key)
+        self._matrix.append(slopes)
+        self._lower.append(lower)
+        held = np.flatnonzero(slopes)
+        body = LinearExpression(
+            linear_coefs=slopes[held].tolist(), linear_vars=[self.visible[j] for j in held.tolist()]
+        )
+        self.view.add(self.generated, body, lower)
+        return True

@@ -66,6 +66,7 @@ class Facts(Attached):
     note: str = field(default="", kw_only=True)
     remedy: str = field(default="build the model with all its rows", kw_only=True)
     built: AsBuilt | None = field(default=None, init=False)
+    built_components: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # as built, by name
 
     def seal(self, model: Any) -> Self:
         """Attach these facts to the model, which they remember as it stands, and return them; a builder's end.
@@ -73,6 +74,7 @@ class Facts(Attached):
         They can be read as ``model.structure`` too, unless the user has that name.
         """
         self.remember(model)
+        self.built_components = dict(model.component_map())
         if self.certificate is not None:
             self.certificate.seal(model)
         setattr(model, FACTS, self)
@@ -87,6 +89,21 @@ class Facts(Attached):
         """Attach the change of variables to the clone: nothing else here holds of one."""
         if self.change is not None and facts_of(model) is self:
             Facts(change=self.change.moved(copies, rows)).seal(clone)
+
+    def check_names(self, model: Any) -> None:
+        """Refuse a component of the user in place of one of the builder. Raises ModelError, naming it.
+
+        A row or objective in place of another is an edit; a parameter, set, variable or expression is still in the
+        rows as built.
+        """
+        for name, component in self.built_components.items():
+            now = model.component(name)
+            edit = now is None or now.ctype is component.ctype in (pyo.Constraint, pyo.Objective)
+            if now is not component and not edit:
+                raise ModelError(
+                    f'"{name}" is a {component.ctype.__name__} of the builder, and a {now.ctype.__name__} has replaced '
+                    "it: build the model again, and give your component another name."
+                )
 
     def check_stated(self, reason: str) -> None:
         """Refuse what needs all rows where the model does not state them.

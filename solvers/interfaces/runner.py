@@ -9,6 +9,7 @@ that prove nothing, limits reported as failures. What is particular to one solve
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import threading
 import time
@@ -125,6 +126,7 @@ class Runner:
 
     def __init__(self, spec: SolverSpec, options: SolveOptions) -> None:
         self.spec, self.options = spec, replace(options, own=check_options(spec, options.own))
+        self._ran = False  # whether a run has ended without an exception
 
     @cached_property
     def solver(self) -> Any:
@@ -199,6 +201,7 @@ class Runner:
         except Exception as error:  # a foreign program: whatever it raises becomes one kind of error with its words
             _held.pop(self.solver, None)
             raise self._explained(error) from error
+        self._ran = True
         endless = native.has_point and any(not math.isfinite(v.value or 0.0) for v in reading.variables)
         if endless:  # of Gurobi, where the objective has no end
             native.has_point = False
@@ -213,14 +216,13 @@ class Runner:
         )
 
     def _explained(self, error: Exception) -> Error:
-        text = str(error).strip() or type(error).__name__
-        for name, value in self.options.own.items():
-            if name in text:
-                return refused_option(self.spec, name, value, text)
-        values = [str(value) for value in self.options.own.values()]
-        if values and (isinstance(error, TypeError | KeyError) or any(value in text for value in values)):
-            return OptionError(f"{self.spec.name} fails with its options {self.options.own}: {text}")
-        beside = f" with its options {self.options.own}" if values and not self.spec.ours else ""
+        text, own = str(error).strip() or type(error).__name__, self.options.own
+        if not self._ran:  # else the solver has accepted the options before
+            if (name := _named(own, text)) is not None:
+                return refused_option(self.spec, name, own[name], text)
+            if own and isinstance(error, TypeError | KeyError):
+                return OptionError(f"{self.spec.name} fails with its options {own}: {text}")
+        beside = f" with its options {own}" if own and not self.spec.ours else ""
         said = f"{self.spec.name} failed{beside}: {text.rstrip('.!')}."
         if "size-limited license" in text:
             return SolverError(f"{said} Without a licence gurobi takes 2000 rows and columns: use scip, or a driver.")
@@ -256,11 +258,8 @@ class Runner:
         if condition is Termination.emptyModel:  # nothing to load: the model holds the point
             return _Native(condition, True, native.objective_bound, {})
         log = str(native.solver_log or "")
-        if condition is Termination.error:
-            said = log.strip().splitlines()
-            for name, value in o.own.items():
-                if any(name in line for line in said):
-                    raise refused_option(self.spec, name, value, " ".join(said[-3:]))
+        if condition is Termination.error and (name := _named(o.own, log)) is not None and not self._ran:
+            raise refused_option(self.spec, name, o.own[name], " ".join(log.strip().splitlines()[-3:]))
         good = native.solution_status not in (Claimed.noSolution, Claimed.infeasible)
         has_point = good and loader is not None and loader.get_number_of_solutions() > 0
         multipliers: dict[Any, float] = {}
@@ -377,6 +376,11 @@ class Runner:
         turned = self.spec.flip_duals and reading.objectives[0].sense == pyo.minimize
         duals = {row: -x for row, x in native.duals.items()} if turned else native.duals
         return Answer(stop, status, has_point, bound, message, duals, undecided)
+
+
+def _named(options: dict[str, Any], text: str) -> str | None:
+    """Return the first option whose name is a word of a text."""
+    return next((name for name in options if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)), None)
 
 
 def _doubtful(answer: Answer) -> bool:

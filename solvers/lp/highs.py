@@ -237,6 +237,12 @@ class HighsLP:
             self._refused = self._highs.run() == highspy.HighsStatus.kError
         if not here or self._refused:
             run(self._highs)
+        if self._highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:  # presolve ends undecided
+            before = self._highs.getOptionValue("presolve")[1]
+            self._highs.setOptionValue("presolve", "off")
+            self._highs.clearSolver()
+            run(self._highs)
+            self._highs.setOptionValue("presolve", before)
         return _MEANING.get(self._highs.getModelStatus(), LpStatus.FAILED)
 
     def _circling(self) -> bool:
@@ -257,7 +263,6 @@ class HighsLP:
 _MEANING = {
     highspy.HighsModelStatus.kOptimal: LpStatus.OPTIMAL,
     highspy.HighsModelStatus.kInfeasible: LpStatus.INFEASIBLE,
-    highspy.HighsModelStatus.kUnboundedOrInfeasible: LpStatus.INFEASIBLE,
     highspy.HighsModelStatus.kUnbounded: LpStatus.UNBOUNDED,
     highspy.HighsModelStatus.kTimeLimit: LpStatus.LIMIT,
     highspy.HighsModelStatus.kIterationLimit: LpStatus.LIMIT,

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from solvers import interrupt
-from solvers.errors import OptionError
+from solvers.errors import OptionError, SolverError
 from solvers.interfaces.highs import quiet_highs, run
 from solvers.interfaces.registry import SolverSpec, check_options
 from solvers.interfaces.runner import Answer, SolveOptions
@@ -65,7 +65,9 @@ class HighsProgram:
         """Add rows ``lower <= A x <= upper``."""
         a = sparse.csr_array(matrix)
         starts, places = a.indptr[:-1].astype(np.int32), a.indices.astype(np.int32)
-        self._highs.addRows(a.shape[0], _finite(lower), _finite(upper), a.nnz, starts, places, a.data.astype(float))
+        sides, entries = (_finite(lower), _finite(upper)), (starts, places, a.data.astype(float))
+        if self._highs.addRows(a.shape[0], *sides, a.nnz, *entries) == highspy.HighsStatus.kError:  # none is added
+            raise SolverError(f"highs takes no coefficient above 1e15; these rows have {np.abs(a.data).max():.3g}.")
 
     def set_bounds(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
         """Replace bounds of some columns."""

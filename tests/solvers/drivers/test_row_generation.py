@@ -112,3 +112,29 @@ def test_ctrl_c_returns_what_was_found(monkeypatch):
     result = solvers.solve(robust(), gap=1e-9)
     assert result.stop_reason is StopReason.INTERRUPTED
     assert result.has_solution
+
+
+class Bands:
+    """Rows |x_j| <= 1 with two finite sides, in one row each."""
+
+    def start(self):
+        return no_cuts(2)
+
+    def separate(self, point):
+        off = np.flatnonzero(np.abs(point) > 1)
+        missed = float(np.abs(point).max()) - 1
+        return Cuts(np.eye(2)[off], -np.ones(len(off)), np.ones(len(off)), missed) if len(off) else no_cuts(2)
+
+    def repair(self, point):
+        return np.clip(point, -1, 1)
+
+
+@pytest.mark.parametrize("cost", [(-1, -2), (1, 2), (-1, 2)])
+def test_rows_with_two_finite_sides_are_taken_on_both(cost):
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1], bounds=(-2, 2))
+    m.cost = pyo.Objective(expr=cost[0] * m.x[0] + cost[1] * m.x[1])
+    Separable([m.x], [], [], Bands(), default_solver="row-generation", implicit="a separator").seal(m)
+    result = solvers.solve(m)
+    assert result.status is SolutionStatus.OPTIMAL
+    assert result.objective == pytest.approx(-3.0, rel=1e-6)
