@@ -1,8 +1,8 @@
 """The file of a certificate: JSON that names data, model, incumbent, and the tree with its multipliers.
 
 ``certificates.form`` has the schema. ``problem``: prices by feature and C by sample, one number where all are equal;
-rows on sigma. Weights of samples are in C, which is what a unit of each sample's slack costs, 0 where it does not count. ``bound`` is
-what the file proves, as its multipliers are rounded to ``DIGITS``.
+rows on sigma. Weights of samples are in C, which is what a unit of each sample's slack costs, 0 where it does not
+count. ``bound`` is what the file proves, as its multipliers are rounded to ``DIGITS``.
 ``multipliers``: a list of ``[at_C, positions, values]``; all other multipliers are 0. ``tree``: entries as
 ``certificates.verify`` reads them, ``[0]``, ``[1, k, theta]``, ``[2, k, theta, columns]``, ``[3, column]``, with theta
 as pairs ``[row, value]``, and ``columns`` that are given up at 1 as j + 1, at 0 as -(j + 1). Positions count from 0.

@@ -71,13 +71,14 @@ class FastSub:
         rows = self._rows[1]
         if rows is None or not (np.isfinite(lower).all() and np.isfinite(upper).all()):
             return None
-        found = self._oracle().relax(
+        svm = self._oracle()
+        found = svm.relax(
             master.cost, rows, lower, upper, accuracy=accuracy, enough=enough - master.constant, time_limit=time_limit
         )
         if found is None:
             return None
         answer, v = found
-        cut = Cut(answer.constant, -0.5 * v**2)
+        cut = Cut(svm.constant(answer.alpha, v), -0.5 * v**2)
         return RelaxedAnswer(answer.bound + master.constant, answer.x, answer.reduced_costs, cut)
 
     def adapt(self, sub: EditedSub) -> Adapted:

@@ -42,7 +42,7 @@ from scipy.optimize import linprog
 
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.losses import PLAIN, LossKind, squared_offset
-from fsmodels.models.proofs.svm import balanced, repaired
+from fsmodels.models.proofs.svm import balanced, lost, norms, repaired, unit
 
 __all__ = ["best_offset", "one_norm_bound", "robust_bound", "slacks", "svm_bound", "unsquared_bound"]
 
@@ -74,7 +74,9 @@ def svm_bound(
     if not np.isfinite(square) or not alpha.any():
         return 0.0
     t = priced.multiple(alpha, square)
-    return max(0.0, priced.gained(np.minimum(t * alpha, priced.most)) - 0.5 * t * t * square)
+    alpha = np.minimum(t * alpha, priced.most)
+    a = (columns.norms / columns.factor if kind.free_b else norms(columns.X)) * float(np.linalg.norm(alpha))
+    return max(0.0, priced.gained(alpha) - 0.5 * t * t * square - lost(priced, alpha, t * v, a))
 
 
 def one_norm_bound(columns: Columns, y: FloatArray, C: FloatArray, alpha: FloatArray | None) -> float:
@@ -83,7 +85,7 @@ def one_norm_bound(columns: Columns, y: FloatArray, C: FloatArray, alpha: FloatA
     ``C`` as of ``svm_bound``.
     """
     alpha, v = _repaired(columns, y, C, alpha)
-    return _within(alpha, float((np.abs(v) / columns.factor).max(initial=0.0)), C)
+    return _within(alpha, float((v / columns.factor).max(initial=0.0)), C)
 
 
 def unsquared_bound(columns: Columns, y: FloatArray, C: FloatArray, alpha: FloatArray | None) -> float:
@@ -96,12 +98,13 @@ def unsquared_bound(columns: Columns, y: FloatArray, C: FloatArray, alpha: Float
 
 
 def _within(alpha: FloatArray, size: float, C: FloatArray) -> float:
-    """Return the sum of multipliers, times what leaves none above C and the size of v not above 1."""
+    """Return the sum of multipliers, times what leaves none above C and the size of v not above 1, less rounding."""
+    share = unit(alpha.size, 0)
     largest = float((alpha / C).max(initial=0.0))
     if not np.isfinite(size) or largest == 0.0:
         return 0.0
-    t = min(1.0 / largest, (1 - 4 * EPS) / size if size > 0 else np.inf)
-    return float(t * alpha.sum())
+    t = min(1.0 / largest, 1.0 / size if size > 0 else np.inf)
+    return float((1 - share) * t * alpha.sum())
 
 
 def robust_bound(columns: Columns, y: FloatArray, s: FloatArray, alpha: FloatArray | None) -> float:
@@ -144,7 +147,8 @@ def _attained(A: Any, u: FloatArray, s: FloatArray) -> float:
         least = float(sizes[kept].min())
         missed = (float(np.linalg.norm(r)) + float(np.linalg.norm(noise))) / least
         if missed <= 1e-6:
-            return max(0.0, float(u.sum()) - float(np.linalg.norm(rho[inside])) * missed - 4 * EPS * float(u.sum()))
+            kept_of_sum = (1.0 - unit(u.size, 0)) * float(u.sum())
+            return max(0.0, kept_of_sum - float(np.linalg.norm(rho[inside])) * missed)
         q = -W.T @ (basis[:, kept] @ ((basis[:, kept].T @ r) / sizes[kept] ** 2))
         if not np.abs(q).max(initial=0.0) < 1:
             return 0.0
@@ -213,10 +217,12 @@ def _missing(columns: Columns, y: FloatArray, w: FloatArray, b: float) -> FloatA
 def _repaired(
     columns: Columns, y: FloatArray, C: FloatArray, alpha: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
+    """Return feasible multipliers (l,) and |v| (n,), in units of z and at least what it is without rounding."""
     if alpha is None or not np.isfinite(alpha).all():
         alpha = balanced(y, C)
     alpha = repaired(alpha, y, C)
-    return alpha, np.asarray(columns.z.T @ (y * alpha)).ravel()
+    v = np.abs(np.asarray(columns.z.T @ (y * alpha)).ravel())
+    return alpha, (v + unit(alpha.size, v.size) * columns.norms * float(np.linalg.norm(alpha))) * (1 + unit(0, v.size))
 
 
 def _signed_rows(columns: Columns, y: FloatArray) -> Any:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.checks import LARGEST
+from fsmodels.models.proofs.svm import norms
 from solvers.facts import Change
 
 FloatArray = NDArray[np.float64]
@@ -70,6 +71,11 @@ class Columns:
         if sparse.issparse(self.X):
             return sparse.csr_array(self.X @ sparse.diags_array(self.factor))
         return (self.X - self.centre) * self.factor
+
+    @cached_property
+    def norms(self) -> FloatArray:
+        """Euclidean norms of the columns of z, shape (n,)."""
+        return norms(self.z)
 
     def sizes(self, most: float) -> FloatArray:
         """Return factors f for weights w = f u that are at most so large: f_j, or a power of two near ``most``."""

@@ -53,7 +53,7 @@ from fsmodels.models.fsp.oracle.pricing import Pricing
 from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows, Terms
 from fsmodels.models.fsp.oracle.screening import Guide, Screen
 from fsmodels.models.proofs.losses import HINGE, loss_of
-from fsmodels.models.proofs.svm import Array, SvmProof, relative
+from fsmodels.models.proofs.svm import Array, SvmProof, lost, norms, relative
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
@@ -76,7 +76,7 @@ class SvmSolution:
     - ``w`` (n,), ``b``: effective weights, 0 where sigma is 0, and the best intercept; slacks are
       ``max(0, 1 - y (X w + b))``.
     - ``v`` (n,): ``X' (y alpha)`` for ALL features: the slopes of the cut are ``-v**2 / 2``.
-    - ``constant``: of the cut, g(alpha).
+    - ``constant``: of the cut, g(alpha) less rounding.
     - ``iterations``, ``seconds``: iterations of the methods, and wall-clock time.
     - ``method``: "closed-form" (k = 0), "newton" (squared hinge), "compiled", "libsvm-gram", "interior-point" (k <= l),
       "interior-point-gram" (k > l), "interior-point-rotated": the last that was needed.
@@ -146,6 +146,7 @@ class SvmOracle:
         self._near: Guide | None = None  # of the last relaxation or point: points are asked for at nodes
         self._asked = 0
         self._rows: Array | None = None  # Z' of dense data
+        self._norms: Array | None = None  # of all columns
         # b absorbs the shift where there is one
         self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel() if free_b else np.zeros(self._X.shape[1])
         if not sparse and free_b:
@@ -176,12 +177,12 @@ class SvmOracle:
         support = np.flatnonzero(sigma)
         found = self._at_once(support, sigma[support], tolerance, deadline - time.perf_counter())
         if found is not None and relative(found.value, found.bound) <= tolerance:
-            w = np.zeros(sigma.size)
+            w, v = np.zeros(sigma.size), self._slopes(found.alpha, found.v)
             w[support] = found.w
             return SvmSolution(
                 found.value, found.bound, relative(found.value, found.bound), found.alpha, w,
-                found.b - float(self._mean @ w), self._slopes(found.alpha, found.v), self._loss.gained(found.alpha),
-                found.iterations, time.perf_counter() - start, "compiled",
+                found.b - float(self._mean @ w), v, self.constant(found.alpha, v), found.iterations,
+                time.perf_counter() - start, "compiled",
             )  # fmt: skip
         root = np.sqrt(sigma[support])
         columns = self._columns(support)
@@ -201,7 +202,7 @@ class SvmOracle:
             self._large = Guide(self._y * (columns @ (root * proof.u) + proof.b), w, proof.b)
         b = proof.b - float(self._mean @ w)
         v = np.asarray(self._X.T @ (self._y * proof.alpha))
-        seconds, constant = time.perf_counter() - start, self._loss.gained(proof.alpha)
+        seconds, constant = time.perf_counter() - start, self.constant(proof.alpha, v)
         return SvmSolution(
             proof.value, proof.bound, proof.gap, proof.alpha, w, b, v, constant, iterations, seconds, method
         )
@@ -340,6 +341,12 @@ class SvmOracle:
     def _beside(self, rows: Rows, support: Array) -> Rows:
         """Return the rows of a relaxation with those that SUB has itself."""
         return rows
+
+    def constant(self, alpha: Array, v: Array) -> float:
+        """Return the constant of the cut (5) of alpha: g(alpha) less what rounding may have added at any sigma."""
+        if self._norms is None:
+            self._norms = norms(self._X)
+        return self._loss.gained(alpha) - lost(self._loss, alpha, v, self._norms * float(np.linalg.norm(alpha)))
 
     def _slopes(self, alpha: Array, v: Array | None) -> Array:
         """Return X' (y alpha), of all features, where ``v`` is not that."""

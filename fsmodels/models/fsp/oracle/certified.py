@@ -2,6 +2,9 @@
 
 It takes no number from the loop that found the multipliers but the multipliers: all is computed from the data, feature
 by feature times the labels. On the questions of a tree numpy's calls cost as much as the loop.
+
+Bounds are less what rounding may have added: ``proofs.svm`` derives ``unit`` and the error of v_j, whose sizes a_j =
+sum_i alpha_i |z_ij| are summed with v.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ HALVINGS = 50  # of the interval that holds the best b
 def _repaired(rows, y, C, alpha, squared, free_b):
     """Return alpha within [0, C] (squared loss: at least 0), with y'alpha = 0 if b is free; its sum, v of all rows.
 
-    And sum alpha^2 / (4 C) with the squared loss, else 0: ``proofs.losses``.
+    And sum alpha^2 / (4 C) with the squared loss, else 0: ``proofs.losses``. And the sizes a_j of v's terms.
     """
     alpha, plus, minus = alpha.copy(), 0.0, 0.0
     for i in range(y.size):
@@ -36,24 +39,33 @@ def _repaired(rows, y, C, alpha, squared, free_b):
         total += alpha[i]
         if squared:
             curved += 0.25 * alpha[i] * alpha[i] / C[i]
-    v = np.empty(rows.shape[0])
+    v, sizes = np.empty(rows.shape[0]), np.empty(rows.shape[0])
     for j in range(v.size):
-        row, t = rows[j], 0.0
+        row, t, size = rows[j], 0.0, 0.0
         for i in range(y.size):
             t += row[i] * alpha[i]
-        v[j] = t
-    return alpha, total, curved, v
+            size += abs(row[i]) * alpha[i]
+        v[j], sizes[j] = t, size
+    return alpha, total, curved, v, sizes
+
+
+@fast
+def _unit(samples, terms):
+    """Return ``proofs.svm.unit``."""
+    return EPSILON * (3 * samples + terms + 20)
 
 
 @fast
 def relaxed(rows, which, where, y, C, cost, matrix, sides, equal, lower, upper, alpha, theta, squared, free_b):
     """Return the bound of ``JointProblem.proven``, alpha as it is used, the reduced costs, and v of all ``rows``."""
     m, R = cost.size, sides.size
-    alpha, total, curved, v = _repaired(rows, y, C, alpha, squared, free_b)
-    rounding = EPSILON * (10 + R)
-    half, reduced = np.zeros(m), np.empty(m)
+    alpha, total, curved, v, sizes = _repaired(rows, y, C, alpha, squared, free_b)
+    rounding = _unit(y.size, m + R)
+    half, half_size, reduced = np.zeros(m), np.zeros(m), np.empty(m)
     for j in range(which.size):
-        half[where[j]] = 0.5 * v[which[j]] ** 2
+        at, a = v[which[j]], sizes[which[j]]
+        half[where[j]] = 0.5 * at**2
+        half_size[where[j]] = 0.5 * at**2 + abs(at) * a + 0.5 * rounding * a**2
     bound, lost = total - curved, total + curved
     for a in range(R):
         side, size, whole = sides[a], abs(sides[a]), sides[a] == round(sides[a])
@@ -66,7 +78,7 @@ def relaxed(rows, which, where, y, C, cost, matrix, sides, equal, lower, upper, 
         lost += abs(side * t) + (0.0 if whole else size * abs(t))
     at_fixed, held_half = 0.0, 0.0
     for i in range(m):
-        d, size = cost[i] - half[i], abs(cost[i]) + half[i]
+        d, size = cost[i] - half[i], abs(cost[i]) + half_size[i]
         for a in range(R):
             t = theta[a] if equal[a] else max(theta[a], 0.0)
             d, size = d + matrix[a, i] * t, size + abs(matrix[a, i] * t)
@@ -74,12 +86,12 @@ def relaxed(rows, which, where, y, C, cost, matrix, sides, equal, lower, upper, 
         if lower[i] == upper[i]:
             at_fixed += cost[i] * lower[i]
             held_half += half[i] * lower[i]
+            lost += (abs(cost[i]) + half_size[i]) * abs(lower[i])
         else:
             at = lower[i] if d > 0 else upper[i]
             bound += d * at - error * abs(at)
         bound -= max(error - abs(d), 0.0) * (upper[i] - lower[i])
         reduced[i] = math.copysign(max(abs(d) - error, 0.0), d)
-    lost += abs(at_fixed) + abs(held_half)
     return bound + at_fixed - held_half - rounding * lost, alpha, reduced, v
 
 
@@ -89,10 +101,11 @@ def supported(rows, which, sigma, y, C, alpha, w, squared, free_b):
 
     As ``proofs.svm.SvmProof`` has it.
     """
-    alpha, total, curved, v = _repaired(rows, y, C, alpha, squared, free_b)
-    square, most = 0.0, math.inf
+    alpha, total, curved, v, sizes = _repaired(rows, y, C, alpha, squared, free_b)
+    square, errors, rounding, most = 0.0, 0.0, _unit(y.size, which.size), math.inf
     for j in range(which.size):
         square += sigma[j] * v[which[j]] ** 2
+        errors += sigma[j] * (abs(v[which[j]]) * sizes[which[j]] + 0.5 * rounding * sizes[which[j]] ** 2)
     for i in range(y.size):
         if alpha[i] > 0 and not squared:
             most = min(most, C[i] / alpha[i])
@@ -103,6 +116,7 @@ def supported(rows, which, sigma, y, C, alpha, w, squared, free_b):
         alpha[i] = t * alpha[i] if squared else min(t * alpha[i], C[i])
     v *= t
     bound = t * total - t * t * (0.5 * square + curved)
+    bound -= rounding * (t * total + t * t * (0.5 * square + curved + errors))
     value, images = 0.0, np.zeros(y.size)
     for j in range(which.size):
         value += 0.5 * w[j] * w[j] / sigma[j]

@@ -36,7 +36,8 @@ from functools import cached_property
 
 import numpy as np
 
-from fsmodels.models.proofs.svm import EPSILON, Array, SlackLoss
+from fsmodels.models.proofs.svm import Array, SlackLoss, unit
+from fsmodels.models.proofs.svm import sizes as sizes_of
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,8 @@ class JointProblem:
             alpha = terms.loss.repaired(alpha, terms.y)
             theta = np.where(self.rows.equal, theta, np.maximum(theta, 0.0))
         total = float(np.abs(terms.need) @ alpha)
-        bound, reduced_costs = self.bound(total, terms.gained(alpha), self.v(alpha, theta, G), theta)
+        sizes = sizes_of(self.columns, alpha) + np.abs(G).T @ np.abs(theta) + np.abs(terms.slope[:-1])
+        bound, reduced_costs = self.bound(total, terms.gained(alpha), self.v(alpha, theta, G), theta, sizes)
         return bound, alpha, theta, reduced_costs
 
     def v(self, alpha: Array, theta: Array, G: Array) -> Array:
@@ -196,19 +198,22 @@ class JointProblem:
         at_fixed = float(self.cost[fixed] @ lower[fixed])
         return np.flatnonzero(~fixed), np.flatnonzero(fixed[self.where]), rows.sides - held.sum(axis=1), error, at_fixed
 
-    def bound(self, total: float, gained: float, v: Array, theta: Array) -> tuple[float, Array]:
+    def bound(
+        self, total: float, gained: float, v: Array, theta: Array, sizes: Array | float = 0.0
+    ) -> tuple[float, Array]:
         """Return (*) and the reduced costs, less what rounding may have added: theta may grow without end.
 
-        ``total``: the sum of the sizes of d_i alpha_i. ``gained``: what ``Terms.gained`` says, which is the same where
-        the loss is the hinge and d = 1.
+        ``total``: the sum of the sizes of d_i alpha_i. ``gained``: as of ``Terms.gained``, which is the same where the
+        loss is the hinge and d = 1. ``sizes`` (k,): of the terms of v, whose error ``proofs.svm`` derives; g_j(v + e)
+        is at most g_j(v) + |t*| |e| + 1/2 e^2. Without them (*) is an estimate.
         """
         free, fixed, b, b_error, at_fixed = self._sides
-        (curb, at_most), matrix, rounding = self.terms.curb(v), self.rows.matrix, EPSILON * (10 + self.rows.sides.size)
+        (curb, at_most), matrix = self.terms.curb(v), self.rows.matrix
+        rounding = unit(self.terms.y.size, self.cost.size + self.rows.sides.size)
         d, size = self.cost + matrix.T @ theta, np.abs(self.cost) + np.abs(matrix).T @ np.abs(theta)
         d[self.where] -= curb
-        size[self.where] += np.abs(curb)
-        if self.rows.weights is not None:  # what rounding leaves of v, times the weight
-            size[self.where] += np.abs(at_most) * (np.abs(self.rows.weights).T @ np.abs(theta))
+        curb_size = np.abs(curb) + np.abs(at_most) * sizes + 0.5 * rounding * np.square(sizes)
+        size[self.where] += curb_size
         error, span = rounding * size, self.upper - self.lower
         at = np.where(d > 0, self.lower, self.upper)
         terms = (
@@ -218,7 +223,9 @@ class JointProblem:
             -curb[fixed] @ self.lower[self.where[fixed]],
             d[free] @ at[free],
         )
-        lost = rounding * (2 * total - gained + np.abs(b) @ np.abs(theta) + abs(terms[2]) + abs(terms[3]))
+        lost = rounding * (2 * total - gained + np.abs(b) @ np.abs(theta))
+        held = np.abs(self.cost) @ np.abs(self.lower) + curb_size[fixed] @ self.lower[self.where[fixed]]
+        lost += rounding * float(held)
         lost += rounding * float(b_error @ np.abs(theta)) + float(error[free] @ np.abs(at[free]))
         lost += float(np.maximum(error - np.abs(d), 0.0) @ span)
         return float(sum(terms) - lost), np.sign(d) * np.maximum(np.abs(d) - error, 0.0)
