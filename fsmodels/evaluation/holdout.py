@@ -1,7 +1,7 @@
 r"""One part of the samples held out: the selection is of the others, and is judged by those.
 
 The share e of wrong labels among n samples held out has the standard error :math:`\sqrt{e (1 - e) / n}`, that of n
-independent samples.
+independent samples. It is 0 where no sample or every sample is wrong, so that reports state Wilson's interval instead.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import Any
+
+from scipy.stats import binomtest
 
 from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
@@ -42,20 +44,27 @@ class HeldOut:
         return math.sqrt(self.error * (1.0 - self.error) / self.n_held_out)
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's interval of ``error`` at 95%, which has a width where no sample is wrong, too."""
+        wrong = round(self.error * self.n_held_out)
+        low, high = binomtest(wrong, self.n_held_out).proportion_ci(0.95, method="wilson")
+        return float(low), float(high)
+
+    @property
     def sentence(self) -> str:
         """What came out."""
-        wrong, n = round(self.error * self.n_held_out), self.n_held_out
-        said = (
-            f"Held-out error {100 * self.error:.1f}% (standard error {100 * self.standard_error:.1f}): {wrong} of {n} "
-        )
-        said += f"samples that had no part in the selection, which is of the other {self.n_train}."
+        wrong, n, (low, high) = round(self.error * self.n_held_out), self.n_held_out, self.interval
+        said = f"Held-out error {100 * self.error:.1f}% (95% interval {100 * low:.1f} to {100 * high:.1f}%): {wrong} "
+        said += f"of {n} samples that had no part in the selection, which is of the other {self.n_train}."
         if self.balanced_error is not None and self.f1 is not None and self.auc is not None:
             said += f" Balanced error {percent(self.balanced_error)}, F1 {self.f1:.3f}, AUC {self.auc:.3f}."
         return f"{said} {boundary_note(self.on_boundary)}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a JSON file holds of it."""
-        plain: dict[str, Any] = as_json({"way": "test", **self.__dict__, "standard_error": self.standard_error})
+        plain: dict[str, Any] = as_json(
+            {"way": "test", **self.__dict__, "standard_error": self.standard_error, "interval": self.interval}
+        )
         return {**plain, "sentence": self.sentence}
 
 

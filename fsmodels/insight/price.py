@@ -59,8 +59,10 @@ class Price:
 
     @property
     def least(self) -> float:
-        """Proven least price."""
-        return max(0.0, self.kept.bound - self.dropped.objective) if math.isfinite(self.kept.bound) else math.inf
+        """Proven least price; infinite only if no selection is possible with the row."""
+        if self.kept.status is SolutionStatus.INFEASIBLE:
+            return math.inf
+        return max(0.0, self.kept.bound - self.dropped.objective)
 
     @property
     def most(self) -> float:
@@ -87,7 +89,8 @@ class Price:
             return f'"{self.row}" costs nothing: the best without it is no better.'
         shares = about(high) if about(low) == about(high) else f"{about(low)} to {about(high)}"
         if not math.isfinite(self.most):
-            return f'What "{self.row}" costs is not known in this time.'
+            least = f": at least {number(self.least)} is proven" if self.least > 0 else ""
+            return f'What "{self.row}" costs is not known in this time{least}.'
         if self.least <= 0:
             return f'"{self.row}" costs at most {number(self.most)} ({about(high)}); perhaps nothing.'
         return (
@@ -277,6 +280,7 @@ def price_of(
             with watching.doing(f"solve {whole - left + 1} of {whole} ({what})"):
                 return _point(model, solve(model, solver, time_limit=limit, **options))
 
+        values = [(v, v.value) for v in model.component_data_objects(pyo.Var)]
         try:
             count = whole
             kept = point(count, "with all rows")
@@ -292,11 +296,12 @@ def price_of(
                     with _at(row, limit):
                         along.append((limit, point(count, f'"{row.name}" at {limit:g}')))
                 prices.append(Price(row.name, kept, dropped, binding[row.name], tuple(along)))
-            for v, value in values:
-                v.set_value(value, skip_validation=True)
         except KeyboardInterrupt:
             if not prices:
                 raise
+        finally:
+            for v, value in values:
+                v.set_value(value, skip_validation=True)
     return Prices(tuple(sorted(prices, key=lambda p: (-p.least, -p.most))))
 
 
@@ -312,6 +317,8 @@ def _point(model: pyo.ConcreteModel, result: Result) -> Level:
 
 def _between(low: float, high: float) -> str:
     """Return an interval for people, or the number where its ends are the same to six digits."""
+    if not math.isfinite(low):
+        return f"{number(high)} (no bound is proven)" if math.isfinite(high) else "no known value"
     return number(high) if number(low) == number(high) else f"{number(low)} to {number(high)}"
 
 
