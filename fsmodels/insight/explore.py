@@ -328,7 +328,8 @@ class Session:
                 return False
             if name == "max_features":
                 value, before = (self.data.n_features if x is None else x for x in (value, before))
-            if self.task.recipe.direction[name] * (value - before) < 0:
+            direction = self.task.recipe.direction.get(name)  # fs: no objective is monotone in its penalty
+            if direction is None or direction * (value - before) < 0:
                 return False
         return True
 

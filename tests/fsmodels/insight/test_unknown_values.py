@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+import fsmodels as fs
 from fsmodels.evaluation.holdout import HeldOut
 from fsmodels.insight.price import Level, Price
 from solvers import SolutionStatus
@@ -35,3 +36,12 @@ def test_no_wrong_sample_held_out_leaves_an_interval(error, low, high):
     assert held_out.interval == pytest.approx((low, high), abs=1e-4)
     assert "standard error" not in held_out.sentence
     assert held_out.to_dict()["interval"] == pytest.approx([low, high], abs=1e-4)
+
+
+def test_another_penalty_of_fs_is_solved_anew():
+    """The objective of fs is not monotone in its penalty, so that no bound carries over."""
+    data = fs.load_dataset("bupa")
+    session = fs.explore(data, "fs", penalty=0.1)
+    for penalty in (0.2, 0.05):
+        answer = session.ask(penalty=penalty)
+        assert answer.found.objective == pytest.approx(fs.select(data, "fs", penalty=penalty).objective, rel=1e-6)
