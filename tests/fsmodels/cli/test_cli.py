@@ -1,10 +1,12 @@
 """The command line as outside programs see it: output, JSON file, exit codes, messages."""
 
 import json
+import math
 import re
 import shlex
 import subprocess
 import sys
+import time
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +17,7 @@ import fsmodels as fs
 from fsmodels import cli
 from fsmodels.cli.parser import TIME_LIMIT
 from fsmodels.models.fsp.oracle import SvmOracle
+from solvers.display import Lines
 from solvers.interfaces.runner import Runner
 
 COSTS = {"dose": 4.0, "ratio: a/b": 3.0, "age": 2.0, "k=1": 2.5, "site 2": 1.0, "weight": 5.0, "height": 0.0}
@@ -38,6 +41,12 @@ def folder(tmp_path, monkeypatch):
 
 SELECT = ["select", "patients.csv", "--target", "group", "--positive", "ill", "--scale", "none"]
 LIMITED = ["--budget", "costs.csv:7", "--requires", "age:site 2", "--excludes", "dose:ratio: a/b"]
+
+
+@pytest.fixture(autouse=True)
+def no_progress_lines(monkeypatch):
+    """Write no progress lines, which a busy machine adds to standard error after 10 s."""
+    monkeypatch.setattr(Lines.__init__, "__defaults__", (math.inf, time.perf_counter))
 
 
 def run(capsys, *words):
