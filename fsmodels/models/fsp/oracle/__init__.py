@@ -53,7 +53,7 @@ from fsmodels.models.fsp.oracle.pricing import Pricing
 from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows, Terms
 from fsmodels.models.fsp.oracle.screening import Guide, Screen
 from fsmodels.models.proofs.losses import HINGE, loss_of
-from fsmodels.models.proofs.svm import Array, SvmProof, lost, norms, relative
+from fsmodels.models.proofs.svm import Array, SvmProof, lost, relative
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
@@ -146,7 +146,6 @@ class SvmOracle:
         self._near: Guide | None = None  # of the last relaxation or point: points are asked for at nodes
         self._asked = 0
         self._rows: Array | None = None  # Z' of dense data
-        self._norms: Array | None = None  # of all columns
         # b absorbs the shift where there is one
         self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel() if free_b else np.zeros(self._X.shape[1])
         if not sparse and free_b:
@@ -343,10 +342,8 @@ class SvmOracle:
         return rows
 
     def constant(self, alpha: Array, v: Array) -> float:
-        """Return the constant of the cut (5) of alpha: g(alpha) less what rounding may have added at any sigma."""
-        if self._norms is None:
-            self._norms = norms(self._X)
-        return self._loss.gained(alpha) - lost(self._loss, alpha, v, self._norms * float(np.linalg.norm(alpha)))
+        """Return the constant of the cut (5) of alpha: g(alpha) less its rounding; that of the slopes is not in it."""
+        return self._loss.gained(alpha) - lost(self._loss, alpha, v[:0], v[:0])
 
     def _slopes(self, alpha: Array, v: Array | None) -> Array:
         """Return X' (y alpha), of all features, where ``v`` is not that."""
