@@ -25,7 +25,7 @@ _before: str | None = None
 def safe_path() -> Iterator[None]:
     """Set PYTHONSAFEPATH for processes that are started inside; the import path of this process does not change.
 
-    Python starts workers and their resource tracker by ``-m`` and ``-c``, which would import a module ``joblib`` that lies there.
+    Python starts workers and their resource tracker by ``-m`` and ``-c``, which would import a module ``joblib`` there.
     """
     global _users, _before
     with _lock:

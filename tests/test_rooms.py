@@ -209,7 +209,7 @@ def test_what_counts_as_satisfied_or_proven_has_one_value():
 
 
 def test_one_file_takes_ctrl_c_over():
-    """The command line asks Python to treat SIGTERM as Ctrl-C; until it is imported, ``fsmodels`` lets Ctrl-C end it."""
+    """The command line asks Python to treat SIGTERM as Ctrl-C; until it is imported, Ctrl-C ends ``fsmodels``."""
     calls = {"signal.signal(", "siginterrupt(", "set_wakeup_fd(", "setitimer(", "sigaction("}
     takers = {name for name, file in KNOWN.items() if any(call in file.read_text("utf-8") for call in calls)}
     assert takers == {"solvers.interrupt", "fsmodels.cli", "fsmodels"}
