@@ -98,6 +98,6 @@ class ResultFile:
             return False
         try:
             before = json.loads(old)
-        except ValueError:
+        except (ValueError, RecursionError):
             return True
         return not (isinstance(before, dict) and before.get("status") and before.get("selected") is None)

@@ -128,5 +128,5 @@ def _of_json(raw: bytes) -> _Foreign | None:
 def _loaded(raw: bytes) -> object:
     try:
         return json.loads(raw)
-    except (ValueError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         return None

@@ -50,7 +50,7 @@ class Checkpoint:
                     "that an earlier run wrote as its checkpoint."
                 )
             for line in held.split(b"\n")[1:]:
-                with suppress(ValueError, TypeError, KeyError):  # a line that a kill cut off
+                with suppress(ValueError, TypeError, KeyError, RecursionError):  # a line that a kill cut off
                     read = json.loads(line)
                     self.rows[read["run"]] = read["row"]
             with self.path.open("ab") as file:  # refused before the runs, not after the first

@@ -151,7 +151,7 @@ def load_selection(path: str | Path) -> SavedSelection:
         told = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f'"{path}" cannot be read ({error.strerror}): give the file of a saved selection.') from None
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:  # lists nested too deeply
         raise DataError(f'"{path}" is no JSON file of a selection ({error}).') from None
     lacking = [key for key in NEEDED if key not in told] if isinstance(told, dict) else list(NEEDED)
     if lacking:

@@ -235,3 +235,11 @@ def test_builders_take_sparse_data_up_to_the_limit():
     data = fs.Dataset.from_arrays(X, [0, 1])
     with pytest.raises(DataError, match=r'Column "x2".*1e\+31.*--scale unit-ball'):
         fs.svm.l2_svm(data)
+
+
+def test_deeply_nested_json_is_refused(tmp_path, capsys):
+    file = tmp_path / "deep.json"
+    file.write_text("[" * 100_000 + "]" * 100_000)
+    for words in (["predict", str(file), str(file)], ["select", str(file), "--model", "rfe"]):
+        assert cli.main(words) == 2
+        assert "deep.json" in capsys.readouterr().err
