@@ -46,6 +46,8 @@ What to know of the objective
     of Algorithms 1 and 2 begin where the last ones lead to, if Omega is no higher there
     (``solvers.drivers.alternating.extrapolation``): as printed they creep, and many end at the limit of 250.
 The forms
+    ``algebra`` is complete: it holds all rows and terms. ``oracle`` and ``reduced`` are not: an oracle evaluates their
+    objective. From the same start and SVM they reach the same objectives, within the accuracy of the NLP solver.
     ``oracle`` (default): variables and an objective without algebra, steps on arrays (``kernel.problem``), memory
     O(n^2 + n d). Bounds and fixed values of ``z`` may be edited, and linear rows on it added; the solver is the driver
     "alternating" with ``method=`` l-bfgs-b, trust-newton, projected-gradient, spectral-gradient, pounce or cyipopt,
