@@ -20,6 +20,7 @@ import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError, SolverError
+from solvers.facts.base import facts_of
 from solvers.facts.change import Change, Changed
 from solvers.interfaces.registry import default_solver, find
 from solvers.interfaces.runner import Runner, SolveOptions
@@ -44,13 +45,16 @@ def verified(model: Any, time_limit: float | None) -> tuple[SolutionStatus, str]
 
 
 def _verified(reading: ModelReading, time_limit: float | None) -> tuple[SolutionStatus, str]:
-    view = Changed(reading.model, Change([]))
+    facts = facts_of(reading.model)  # in whose units the tolerances of a solver are small
+    view = Changed(reading.model, Change([]) if facts is None or facts.change is None else facts.change)
     view.model.objective.set_value(0.0)
     runner = Runner(default_solver(needs(view.model)), SolveOptions())
     answer = runner.solve(view.model, time_limit=time_limit, integer=has_integers(view.model))
     if answer.status is SolutionStatus.INFEASIBLE:
         return SolutionStatus.INFEASIBLE, "No point satisfies the model's rows, bounds and integers."
     words = "A solver finds no end to the objective, but no feasible point was found from which it falls for ever."
+    if answer.has_point:
+        view.bring_back()
     give_values(reading.variables)
     if (reading.rows and not answer.has_point) or violation(reading) > FEASIBLE:
         return SolutionStatus.NO_SOLUTION, words

@@ -73,6 +73,7 @@ SOLVERS.update(
             option_names=quirks.clarabel_options,
             checks_options=True,
             pace=7e-7,
+            interior=True,
             interface="solvers.clarabel.interface.Clarabel",
         ),
         SolverSpec(

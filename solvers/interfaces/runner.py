@@ -34,7 +34,7 @@ from solvers import per_thread  # noqa: F401 - Pyomo's visitors per thread
 from solvers.errors import Error, OptionError, SolverError, SolverFailure
 from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, refused_option
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.telling import told_apart
+from solvers.interfaces.telling import surely_infeasible, told_apart
 from solvers.reading import ModelReading, read
 from solvers.result import SolutionStatus, StopReason
 from solvers.values import put_on_bounds
@@ -151,7 +151,21 @@ class Runner:
             answer = self._attempt(reading, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
         if (C.MILP if integer else C.LP) in self.spec.confuses and _doubtful(answer):
             answer = self._told_apart(reading, end, answer, integer)
+        if answer.status is SolutionStatus.INFEASIBLE and self.spec.interior:
+            answer = self._checked(reading, end, answer)
         return self._disbelieved(answer) if integer and self.spec.misled else answer
+
+    def _checked(self, reading: ModelReading, end: float | None, said: Answer) -> Answer:
+        """Keep a claim of infeasibility only where the rows with slacks confirm it; values stay."""
+
+        def solved(model: Any) -> bool:
+            answer = self._attempt(read(model), end, False, (), self.spec.sound)
+            return answer.has_point and answer.status is SolutionStatus.OPTIMAL
+
+        if surely_infeasible(reading, solved):
+            return said
+        words = "reports the model as infeasible, but with slacks in the rows it finds none that is needed"
+        return replace(said, status=SolutionStatus.NO_SOLUTION, message=words)
 
     def _disbelieved(self, said: Answer) -> Answer:
         """Keep the point of a solver that is misled about integers: neither its bound nor its word proves anything."""

@@ -61,6 +61,7 @@ class SolverSpec:
     - ``misled``: why its optimum of a mixed-integer program may be none: neither its word nor its bound counts there,
       and no driver builds on it.
     - ``confuses``: classes of model on which its words infeasible and unbounded are wrong or missing: see ``telling``.
+    - ``interior``: its certificate of infeasibility holds to relative tolerances and is checked: see ``telling``.
     - ``near``: options with which it stays near the point it starts from: a barrier of the usual 0.1 throws it away.
     - ``asked``: options that go with every solve, unless another value is given: Ipopt moves bounds by 1e-8 of their
       size, and a point put back onto bounds of 300 misses its rows by 3e-6 (3.11.9 whatever it is told of rows).
@@ -97,6 +98,7 @@ class SolverSpec:
     tell_apart: dict[str, Any] = field(default_factory=dict)
     misled: str = ""
     confuses: Capability = _NONE
+    interior: bool = False
     strict: dict[str, Any] = field(default_factory=dict)
     sound: dict[str, Any] = field(default_factory=dict)
     near: dict[str, Any] = field(default_factory=dict)

@@ -47,6 +47,21 @@ def told_apart(reading: ModelReading, solved: Callable[[Any], bool]) -> Solution
     return SolutionStatus.UNBOUNDED if solved(ray) and float(pyo.value(ray.falls)) < -FEASIBLE else unknown
 
 
+def surely_infeasible(reading: ModelReading, solved: Callable[[Any], bool]) -> bool:
+    """Tell whether the least sum of slacks is above what rounding can explain at the point that attains it.
+
+    An interior-point method ends with a certificate of infeasibility that holds to relative tolerances only. The
+    elastic program has points and an optimum, so that its solve does not end with one. ``solved``: as for
+    ``told_apart``.
+    """
+    elastic = _elastic(reading)
+    with kept(reading.variables):
+        if not solved(elastic):
+            return False
+        size = max((abs(v.value or 0.0) for v in reading.variables), default=0.0)
+        return float(pyo.value(elastic.missed)) > FEASIBLE * max(1.0, size)
+
+
 def _elastic(reading: ModelReading) -> pyo.ConcreteModel:
     model, rows = pyo.ConcreteModel(name="elastic"), reading.rows
     model.variables = pyo.Reference(dict(enumerate(reading.variables)), ctype=pyo.Var)
