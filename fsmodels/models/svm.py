@@ -92,7 +92,7 @@ from fsmodels.models.rows import (
     weighted_sum,
 )
 from fsmodels.models.shares import class_shares, slack_weights
-from solvers.facts import Facts, Structure
+from solvers.facts import Facts, Structure, forget_rules
 
 __all__ = ["l2_svm", "l2_svm_dual", "one_norm_svm", "robust_lp"]
 __dir__ = __all__.copy  # what <TAB> offers
@@ -180,6 +180,7 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     model.objective = pyo.Objective(
         expr=pyo.quicksum(alpha) - half_squares(list(model.v.values())), sense=pyo.maximize, doc="(3)"
     )
+    forget_rules(model)
     return model
 
 

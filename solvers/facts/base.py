@@ -20,6 +20,7 @@ from solvers.model.expressions import largest_slope
 from solvers.model.unseen import unseen
 from solvers.reading import read
 from solvers.result import FEASIBLE, ROUNDING
+from solvers.values import INSIDE
 
 FACTS = "facts of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
 SOLVED = 1e-9  # what the best of solvers leave of a violation
@@ -73,6 +74,7 @@ class Facts(Attached):
 
         They can be read as ``model.structure`` too, unless the user has that name.
         """
+        forget_rules(model)
         self.remember(model)
         self.built_components = dict(model.component_map())
         if self.certificate is not None:
@@ -139,6 +141,20 @@ def built_of(model: Any) -> AsBuilt:
     assert facts.certificate is not None
     assert facts.certificate.built is not None
     return facts.certificate.built
+
+
+def forget_rules(model: Any) -> None:
+    """Drop local functions that components were built by: a model with one of them cannot be pickled.
+
+    Pyomo calls a rule again only for an index that is added to a set later.
+    """
+    for component in model.component_objects(descend_into=INSIDE):
+        for name in ("_rule", "_rule_init", "_rule_bounds", "_init_rule"):
+            rule = getattr(component, name, None)
+            rule = getattr(rule, "_initializer", rule)  # of bounds
+            function = getattr(rule, "_fcn", rule)
+            if "<locals>" in getattr(function, "__qualname__", ""):
+                setattr(component, name, None)
 
 
 def told_violation(model: Any) -> float:

@@ -396,7 +396,11 @@ def _structure(model: pyo.ConcreteModel, data: Dataset, form: str) -> Structure:
 
 def _twin(data: Dataset) -> Twin:
     """Return how FS is built anew for a model of FS or FSL."""
-    return Twin(partial(_as_fs, data), lambda model: list(model.sigma.values()), _load)
+    return Twin(partial(_as_fs, data), _sigma, _load)
+
+
+def _sigma(model: pyo.ConcreteModel) -> list[Any]:
+    return list(model.sigma.values())
 
 
 def _as_fs(data: Dataset, model: pyo.ConcreteModel) -> pyo.ConcreteModel:

@@ -106,6 +106,7 @@ from fsmodels.models.proofs.svm import repaired
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import C_MEANING, cost_of_nothing, least_cost, put, soft_margin, with_proof
 from fsmodels.words import check_known_features
+from solvers.facts import forget_rules
 
 VALUE = 1e-6  # relative gap of ``value``
 MULTIPLIERS_MISS = 1e-6  # what a solver's multipliers may miss of dual feasibility
@@ -367,6 +368,7 @@ def rmp(
     model.objective = pyo.Objective(
         expr=model.eta + pyo.quicksum(prices[j] * model.sigma[j] for j in model.features), doc="(10), (15)"
     )
+    forget_rules(model)
     return model
 
 

@@ -30,7 +30,7 @@ from fsmodels.models.kernel.build import built, share, weights
 from fsmodels.models.kernel.problem import MARGIN, Problem
 from fsmodels.models.proofs.certified import nothing
 from fsmodels.models.rows import weighted_sum
-from solvers.facts import Block, Blocks, Certificate, Facts
+from solvers.facts import Block, Blocks, Certificate, Facts, forget_rules
 
 Settled = Callable[[np.ndarray, np.ndarray], bool]  # (weights before a sweep, after it) -> whether it was the last
 
@@ -60,6 +60,7 @@ def svm(data: Dataset, z: ArrayLike | Mapping[str, float], *, C: float, **shared
     model.penalty.set_value(1.0)
     _state(model, numbers=model.kernel_problem.objective.matrix(fixed))
     model.objective.set_value(model.norm + model.C * model.loss)
+    forget_rules(model)
     return model
 
 

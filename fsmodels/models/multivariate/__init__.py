@@ -357,11 +357,15 @@ def _composite(model: pyo.ConcreteModel, X: Any, measure: Loss, y: FloatArray, *
         budget=model.budget,
         weight=model.C,
         scale=1.0 / len(y),
-        group_model=lambda P, q, groups, weight: group_dual(Groups.from_columns(P, q, groups, weight)),
+        group_model=_group_model,
         shares=model.d,
         column=partial(_column, model.features),
         **told,
     )
+
+
+def _group_model(P: Any, q: Any, groups: Any, weight: float) -> pyo.ConcreteModel:
+    return group_dual(Groups.from_columns(P, q, groups, weight))
 
 
 def _worst(measure: Loss, y: FloatArray, scores: FloatArray) -> RiskRow:

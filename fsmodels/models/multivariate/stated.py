@@ -86,31 +86,32 @@ def _cut(slopes: FloatArray, side: float, violation: float) -> Cuts:
 
 def separable(model: pyo.ConcreteModel, rows: Labellings, **told: Any) -> Separable:
     """Return the facts of a model that states (5) but for its labellings."""
-
-    def repair(m: Any) -> None:
-        w = with_shares(m)
-        m.xi.set_value(max(0.0, rows.row(w)[2]), skip_validation=True)
-
-    def trivial(m: Any) -> None:
-        write(m.w, np.zeros(len(m.w)))
-        repair(m)
-
-    def proof(m: Any, slopes: np.ndarray, sides: np.ndarray, multipliers: np.ndarray) -> float:
-        return LabellingRows(slopes[:, : len(m.w)], sides).bound(m, multipliers)
-
     return Separable(
         visible=[model.w, model.d, model.t, model.xi],
         hidden=[],
         rows=[],
         separator=rows,
-        proof=proof,
-        certificate=Certificate([], partial(_least, rows), repair, trivial),
+        proof=_proof,
+        certificate=Certificate([], partial(_least, rows), partial(_repair, rows), partial(_trivial, rows)),
         change=change(model, rows),
         default_solver="row-generation",
         implicit='an oracle for labellings, by form="stated"',
         remedy='build it with form="extended"',
         **told,
     )
+
+
+def _repair(rows: Labellings, model: Any) -> None:
+    model.xi.set_value(max(0.0, rows.row(with_shares(model))[2]), skip_validation=True)
+
+
+def _trivial(rows: Labellings, model: Any) -> None:
+    write(model.w, np.zeros(len(model.w)))
+    _repair(rows, model)
+
+
+def _proof(model: Any, slopes: np.ndarray, sides: np.ndarray, multipliers: np.ndarray) -> float:
+    return LabellingRows(slopes[:, : len(model.w)], sides).bound(model, multipliers)
 
 
 def _least(rows: Labellings, model: Any, alpha: FloatArray | None) -> float:
@@ -143,24 +144,31 @@ def change(model: pyo.ConcreteModel, rows: Labellings, *, near: float = 1.0) -> 
 
 def certificate(rows: Labellings, program: Program, proving: list[Any]) -> Certificate:
     """Return the proof of the complete model, from multipliers of the rows that ``program.row`` reads."""
+    return Certificate(
+        proving,
+        partial(_bound_whole, rows, program),
+        partial(_repair_whole, rows, program),
+        partial(_trivial_whole, rows, program),
+    )
 
-    def bound(m: Any, multipliers: FloatArray | None) -> float:
-        found = None if multipliers is None else program.row(np.nan_to_num(multipliers))
-        if found is None:
-            return _least(rows, m, None)
-        n, (delta, g) = len(rows.y), found
-        slopes = np.asarray(rows.X.T @ -g).ravel() / n
-        return LabellingRows(slopes[None], np.array([delta / n])).bound(m, None)
 
-    def repair(m: Any) -> None:
-        w = with_shares(m)
-        put(rows, program, m, w, np.array([v.value for v in m.d.values()]), rows.row(w)[2])
+def _bound_whole(rows: Labellings, program: Program, model: Any, multipliers: FloatArray | None) -> float:
+    found = None if multipliers is None else program.row(np.nan_to_num(multipliers))
+    if found is None:
+        return _least(rows, model, None)
+    n, (delta, g) = len(rows.y), found
+    slopes = np.asarray(rows.X.T @ -g).ravel() / n
+    return LabellingRows(slopes[None], np.array([delta / n])).bound(model, None)
 
-    def trivial(m: Any) -> None:
-        write(m.w, np.zeros(len(m.w)))
-        repair(m)
 
-    return Certificate(proving, bound, repair, trivial)
+def _repair_whole(rows: Labellings, program: Program, model: Any) -> None:
+    w = with_shares(model)
+    put(rows, program, model, w, np.array([v.value for v in model.d.values()]), rows.row(w)[2])
+
+
+def _trivial_whole(rows: Labellings, program: Program, model: Any) -> None:
+    write(model.w, np.zeros(len(model.w)))
+    _repair_whole(rows, program, model)
 
 
 def put(rows: Labellings, program: Program, model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
