@@ -123,7 +123,8 @@ from fsmodels.models.gmeb.solution import (
     scaling,
 )
 from fsmodels.models.gmeb.svm import svm_ratio, svm_unsquared
-from fsmodels.models.gmeb.units import dual_change, root_size
+from fsmodels.models.gmeb.units import dual_change, nonconvex_change, root_size
+from fsmodels.models.proofs.equilibration import powers
 from fsmodels.models.rows import keep_rows, rows_of
 from solvers.facts import Facts
 
@@ -176,10 +177,13 @@ def nonconvex(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = Fal
     add_scaled_classifier(model, columns, columns.even(R_plus, R_minus), "(11)")
     second_moments(model, columns, {j: model.sigma[j] ** 2 for j in columns.varying()}, "(11)")
     model.objective = pyo.Objective(expr=model.loss, doc="(11) sum of slacks")
+    proof = proof_of(columns)
+    factor = powers(proof.sizes(R_plus, R_minus))
     Facts(
         selected=partial(by_weight, columns.sizes),
         resolution=partial(resolution, float(columns.s.sum())),
-        certificate=of_nonconvex(model, proof_of(columns)),
+        certificate=of_nonconvex(model, proof),
+        change=nonconvex_change(model, columns, factor, (R_plus, R_minus)),
         default_solver="multi-start",
     ).seal(model)
     return model
@@ -220,7 +224,9 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     n, shares = columns.plus + columns.minus, [np.sqrt(columns.plus), np.sqrt(columns.minus)]
     prices = model.C_plus * shares[0] * model.size_plus + model.C_minus * shares[1] * model.size_minus
     model.objective = pyo.Objective(expr=(model.loss + prices) / n, doc="(10) mean slack and sizes")
-    Facts(selected=partial(by_weight, columns.sizes), default_solver="multi-start").seal(model)
+    factor = powers(proof_of(columns).sizes(1.0, 1.0))
+    change = nonconvex_change(model, columns, factor, (1.0, 1.0))
+    Facts(selected=partial(by_weight, columns.sizes), change=change, default_solver="multi-start").seal(model)
     return model
 
 

@@ -10,7 +10,7 @@ from fsmodels.models.proofs.equilibration import powers
 from fsmodels.weights import FloatArray
 from solvers.facts import Change
 
-__all__ = ["dual_change", "primal_change", "root_size"]
+__all__ = ["dual_change", "nonconvex_change", "primal_change", "root_size"]
 
 
 def primal_change(
@@ -34,6 +34,23 @@ def primal_change(
     if model.component("cap_plus") is not None:
         for part, side in zip((model.cap_plus, model.cap_minus), sides.tolist(), strict=True):
             rows += [(row, side) for row in part.values()]
+    return Change(factors, rows=rows)
+
+
+def nonconvex_change(
+    model: pyo.ConcreteModel, columns: Centred, factor: FloatArray, R: tuple[float, float]
+) -> Change | None:
+    """Return w = f w', sigma = f sigma' and rows of one size; None where they are of one size as they are.
+
+    The rows ``effective`` become w' = u sigma', and those on second moments sum_j v_j f_j^2 sigma'_j^2 / R <= 1.
+    """
+    sides = powers(np.array(R))
+    if np.all(factor == 1.0) and np.all(sides == 1.0):
+        return None
+    by_feature = dict(zip(columns.features, factor.tolist(), strict=True))
+    factors = [(part[j], f) for part in (model.w, model.sigma) for j, f in by_feature.items()]
+    rows = [(row, 1.0 / by_feature[j]) for j, row in model.effective.items()]
+    rows += list(zip((model.second_plus, model.second_minus), sides.tolist(), strict=True))
     return Change(factors, rows=rows)
 
 

@@ -4,6 +4,7 @@ import os
 
 import clarabel
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from scipy import sparse
 
@@ -11,7 +12,7 @@ import fsmodels as fs
 from fsmodels import gmeb
 from fsmodels.models.gmeb.norm import Moments
 from fsmodels.models.gmeb.proof import MomentProof
-from solvers import facts_of
+from solvers import SolutionStatus, facts_of
 from solvers.model.classes import violation
 
 pytestmark = pytest.mark.filterwarnings("ignore:Data")
@@ -303,3 +304,22 @@ def test_a_point_of_a_model_with_less_rows_stays_as_it_is(make_data):
     result = fs.solve(model, "clarabel")
     assert result.status == "optimal"
     assert result.objective < first - 1e-3
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6])
+def test_the_nonconvex_form_with_an_ordered_set_holds_its_rows_in_large_units(unit):
+    """Weights of 1e-7 met the rows w = u sigma to a solver's tolerance whatever they were: 4.1 in place of 5.2."""
+    x = [[2.0, 0.8, 0.2], [-1.9, 0.2, 0.2], [-0.5, 0.6, -1.2], [-1.6, -1.7, 0.4], [1.0, -1.9, -0.6], [-0.1, 2.0, -0.1]]
+    data = fs.Dataset.from_arrays(unit * np.array(x), [1, -1, -1, 1, 1, -1])
+    m = fs.gmeb.nonconvex(data, R_plus=0.05, R_minus=0.3)
+    m.one = pyo.SOSConstraint(var=m.w, sos=1)
+    result = fs.solve(m)
+    assert result.status is SolutionStatus.OPTIMAL
+    least = []
+    for kept in m.features:
+        primal = fs.gmeb.primal(data, R_plus=0.05, R_minus=0.3)
+        for j in m.features:
+            if j != kept:
+                primal.w[j].fix(0.0)
+        least.append(fs.solve(primal).objective)
+    assert result.objective == pytest.approx(min(least), rel=1e-4)
