@@ -11,6 +11,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunct
 
+from solvers.interrupt import finishing
 from solvers.result import HOPELESS
 
 INSIDE = (pyo.Block, Disjunct)
@@ -48,7 +49,8 @@ def kept(variables: Iterable[Any]) -> Iterator[None]:
     try:
         yield
     finally:
-        put_back(before)
+        with finishing():
+            put_back(before)
 
 
 def bounds_of(v: Any) -> tuple[float, float]:
@@ -98,9 +100,10 @@ def fixed(variables_and_values: Sequence[tuple[Any, float]]) -> Iterator[None]:
     try:
         yield
     finally:
-        for v, was_fixed, value in before:
-            v.set_value(value, skip_validation=True)
-            v.fixed = was_fixed
+        with finishing():
+            for v, was_fixed, value in before:
+                v.set_value(value, skip_validation=True)
+                v.fixed = was_fixed
 
 
 @contextmanager
@@ -112,8 +115,9 @@ def without_domains(variables: Iterable[Any]) -> Iterator[None]:
             v.domain = pyo.Reals
         yield
     finally:
-        for v, domain in before:
-            v.domain = domain
+        with finishing():
+            for v, domain in before:
+                v.domain = domain
 
 
 @contextmanager

@@ -112,14 +112,14 @@ class ColumnLP:
         finally:
             self._lp.set_bounds(columns, self.lower[columns], self.upper[columns])
 
-    def ranges(self, columns: np.ndarray, most: float, go_on: Callable[[], bool]) -> tuple[np.ndarray, np.ndarray]:
+    def ranges(self, columns: np.ndarray, most: float, left: Callable[[], float]) -> tuple[np.ndarray, np.ndarray]:
         """Return bounds that the columns keep at all points of a cost of ``most`` at most, as far as there is time.
 
         Reduced costs bound a column first: one of d raises the optimum by d times what the column rises. A column that
-        is bounded by less than a part of the largest is left at that.
+        is bounded by less than a part of the largest is left at that. ``left``: returns the seconds that are left.
         """
         lower, upper = self.lower[columns].copy(), self.upper[columns].copy()
-        relaxed = self._lp.solve(None)
+        relaxed = self._lp.solve(left())
         if relaxed.status is not LpStatus.OPTIMAL:
             return lower, upper
         d, room = relaxed.reduced_costs[columns], max(0.0, most + PAD * abs(most) - relaxed.objective)
@@ -133,14 +133,14 @@ class ColumnLP:
         try:
             for k, j in enumerate(columns.tolist()):
                 for sign, ends in ((1.0, lower), (-1.0, upper)):
-                    if not go_on():
+                    if not left():
                         return lower, upper
                     if ends[k] == 0.0 if sign > 0 else ends[k] - lower[k] <= enough:  # 0 is mostly attained
                         continue
                     cost = np.zeros(self.columns)
                     cost[j] = sign
                     self._lp.set_cost(cost)
-                    answer = self._lp.solve(None)
+                    answer = self._lp.solve(left())
                     if answer.status is LpStatus.OPTIMAL:
                         least = answer.objective - PAD * max(1.0, abs(answer.objective))
                         ends[k] = sign * max(least, sign * ends[k])

@@ -157,9 +157,11 @@ class MixedCuttingPlane(CuttingPlane):
             mixed = abs(rows.matrix) @ whole.astype(float) > 0
             beside[np.unique(rows.matrix[mixed].indices)] = True
         at = np.flatnonzero(beside & ~whole)
-        end = self.clock.elapsed + PATIENCE * self.clock.elapsed
+        end = min((1 + PATIENCE) * self.clock.elapsed, math.inf if self.clock.limit is None else self.clock.limit)
         with self.timing("master"):
-            found = lp.ranges(at, best - lp.constant, lambda: self.stopped() is None and self.clock.elapsed < end)
+            found = lp.ranges(
+                at, best - lp.constant, lambda: 0.0 if self.stopped() else max(0.0, end - self.clock.elapsed)
+            )
         self._cutoff = best
         program.set_bounds(at, *found)
 

@@ -21,6 +21,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
+from solvers.clock import Clock
 from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either
@@ -115,10 +116,11 @@ class Pieces:
             here = slice(matrix.indptr[r], matrix.indptr[r + 1])
             if here.start < here.stop:
                 model.inner[r] = _linear(self._x, matrix.indices[here], matrix.data[here]) <= float(sides[r])
-        limit = self._seconds if time_limit is None else min(self._seconds, time_limit)
-        answer = self._runner.solve(model, time_limit=limit, integer=True)
+        clock = Clock(time_limit)
+        answer = self._runner.solve(model, time_limit=self._limit(clock), integer=True)
         if not answer.has_point:
-            return NoPiece(answer.status is SolutionStatus.INFEASIBLE and self._hopeless(), answer.stop_reason)
+            hopeless = answer.status is SolutionStatus.INFEASIBLE and self._hopeless(clock)
+            return NoPiece(hopeless, answer.stop_reason)
         x = np.array([v.value or 0.0 for v in self._x])
         return self.around(x, cost, answer.status is SolutionStatus.OPTIMAL)
 
@@ -131,23 +133,26 @@ class Pieces:
         for k in kept.tolist():
             self._x[k].setlb(float(x[k]))
             self._x[k].setub(float(x[k]))
-        limit = self._seconds if time_limit is None else min(self._seconds, time_limit)
         try:
-            answer = self._runner.solve(model, time_limit=limit, integer=True)
+            answer = self._runner.solve(model, time_limit=self._limit(Clock(time_limit)), integer=True)
         finally:
             for v, low, high in before:
                 v.setlb(low)
                 v.setub(high)
         return np.array([v.value or 0.0 for v in self._x]) if answer.has_point else None
 
-    def _hopeless(self) -> bool:
+    def _limit(self, clock: Clock) -> float:
+        """Return the most that one program may take."""
+        return self._seconds if clock.left is None else min(self._seconds, clock.left)
+
+    def _hopeless(self, clock: Clock) -> bool:
         """Tell whether there is no piece with any M: the rows and integers alone have no point."""
         model = self._model
         model.cost.set_value(0.0)
         model.inner.clear()
         model.within.deactivate()
         try:
-            answer = self._runner.solve(model, time_limit=self._seconds, integer=True)
+            answer = self._runner.solve(model, time_limit=self._limit(clock), integer=True)
         finally:
             model.within.activate()
         return answer.status is SolutionStatus.INFEASIBLE

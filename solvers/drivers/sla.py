@@ -180,6 +180,7 @@ class SuccessiveLinearization(Driver):
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run from each start and keep the best; the status is that of the best."""
+        stop, status = StopReason.CONVERGED, None
         try:
             for label, point in self._starts():
                 run = SlaStart(label)
@@ -191,13 +192,14 @@ class SuccessiveLinearization(Driver):
                     run.failure = str(error)
             if all(run.failure for run in self.runs):
                 raise ModelError(self.runs[0].failure)
-            return StopReason.CONVERGED, self._certified()
         except Ended as end:
-            return end.stop, end.status or self._certified()
+            stop, status = end.stop, end.status
         finally:
-            if self.pieces is not None and self._kept is not None:
-                self._settle_choice(self.pieces)
             self._report()
+        status = status or self._certified()
+        if stop is not StopReason.INTERRUPTED and self.pieces is not None and self._kept is not None:
+            self._settle_choice(self.pieces)
+        return stop, status
 
     def _starts(self) -> Iterator[tuple[str, np.ndarray | None]]:
         """Yield a name and the point whose slope is the cost of the first linear program (0); None: the linear part."""
@@ -433,7 +435,9 @@ class SuccessiveLinearization(Driver):
         seen = f.linear != 0
         seen[f.curved] = True
         seen[~pieces.beside_integers] = True
-        least = pieces.least(x, np.flatnonzero(seen), self.clock.left)
+        least = None
+        with suppress(SolverFailure):  # the point that was found stays as it is
+            least = pieces.least(x, np.flatnonzero(seen), self.clock.left)
         first, chosen = [(v, v.value) for v in self.variables], False
         value, missed = self.sign * pyo.value(cost), violation(self.reading)
         if least is not None:

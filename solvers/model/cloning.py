@@ -7,6 +7,7 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
+from solvers.interrupt import finishing
 from solvers.model.known_rows import KNOWN, KnownRows, add, known_of
 from solvers.values import INSIDE
 
@@ -25,19 +26,20 @@ def clone_of(model: Any) -> Any:
     dense = [row for row in _rows(model) if _is_dense(row)]
     told = {name: value for name, value in vars(model).items() if isinstance(value, Attached)}
     known, expressions = known_of(model), [row.expr for row in dense]
-    try:
-        for name in [*told, *([KNOWN] if known else [])]:
-            delattr(model, name)
-        for row in dense:
-            row.set_value(row.body.linear_vars[0] >= 0)
-        clone = model.clone()
-    finally:
-        for row, expression in zip(dense, expressions, strict=True):
-            row.set_value(expression)
-        for name, found in told.items():
-            setattr(model, name, found)
-        for group in known:
-            add(model, group)
+    with finishing():  # Ctrl-C waits: the model's rows are rewritten meanwhile
+        try:
+            for name in [*told, *([KNOWN] if known else [])]:
+                delattr(model, name)
+            for row in dense:
+                row.set_value(row.body.linear_vars[0] >= 0)
+            clone = model.clone()
+        finally:
+            for row, expression in zip(dense, expressions, strict=True):
+                row.set_value(expression)
+            for name, found in told.items():
+                setattr(model, name, found)
+            for group in known:
+                add(model, group)
     copies = dict(zip(map(id, _variables(model)), _variables(clone), strict=True))
     rows = dict(zip(map(id, _rows(model)), _rows(clone), strict=True))
     for row in dense:

@@ -19,6 +19,7 @@ A heuristic: each point satisfies all rows, nothing is proven about others, and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,7 +28,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from solvers.drivers.alternating.oracle_descent import Ended, FloatArray, OracleConfig, OracleDescent
-from solvers.errors import OptionError
+from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import facts_of
 from solvers.facts.oracle_blocks import OracleBlocks
 from solvers.interfaces.registry import find
@@ -35,6 +36,7 @@ from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.conflict import clashing_rows
 from solvers.model.expressions import variables
 from solvers.result import SolutionStatus, StopReason
+from solvers.values import kept as values_kept
 from solvers.values import put_back
 
 SCREENED = 20  # exchanges that are looked at without a descent, at each choice
@@ -127,13 +129,20 @@ class OracleSearch(OracleDescent):
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         given = np.clip([0.0 if v.value is None else v.value for v in self.variables], lower, upper)
         try:
-            return self._search(given)
+            stop, status = self._search(given)
+            if stop is not StopReason.INTERRUPTED:
+                with suppress(SolverFailure):  # the point that was found stays as it is
+                    self._complete(given)
+            return stop, status
         finally:
-            if self._kept is None and not self._choices_broken():
-                self._offer_without_steps(given)
-            if self._kept is not None:
-                self._settle_choice()
             self._conclude()
+
+    def _complete(self, given: FloatArray) -> None:
+        """Find a selection for a run without a point, and the least one for the point (5)."""
+        if self._kept is None and not self._choices_broken():
+            self._offer_without_steps(given)
+        if self._kept is not None:
+            self._settle_choice()
 
     def _search(self, given: FloatArray) -> Ended:
         stop, _ = self._descend(given)  # 0
@@ -251,7 +260,7 @@ class OracleSearch(OracleDescent):
 
     def _choices_broken(self) -> bool:
         """Tell whether no selection is known to satisfy the rows; put one on the model where there is."""
-        return not self._choices.choose(self._s, np.full(len(self._s), -1.0), None)
+        return not self._choices.choose(self._s, np.full(len(self._s), -1.0), self.clock.left)
 
     def _offer_without_steps(self, given: FloatArray) -> None:
         """Offer the trivial point at the smallest selection, for a run that ends before any other."""
@@ -270,12 +279,10 @@ class OracleSearch(OracleDescent):
         if not self.stated:
             needed = x[self._at] != 0
             price = np.where(needed, float(len(self._s) + 1), -1.0)
-            if self._choices.choose(self._s, price, None) and all(
+            if self._choices.choose(self._s, price, self.clock.left) and all(
                 s.value > 0.5 for s, n in zip(self._s, needed, strict=True) if n
             ):
                 kept = [(v, v.value) for v in (*self.variables, *self._choices.held)]
-        put_back(kept)
-        self._entered(x, x)  # the bounds and rows by which the residual is measured
         put_back(before)
         self._load = partial(put_back, kept)
 
@@ -284,6 +291,11 @@ class OracleSearch(OracleDescent):
         return SolutionStatus.FEASIBLE
 
     def _conclude(self) -> None:
+        if self._kept is not None:
+            with values_kept(self.reading.variables):
+                self._load()
+                x = np.array([v.value for v in self.variables], dtype=float)
+                self._entered(x, x)  # the bounds and rows by which the residual is measured
         super()._conclude()
         self.details["exchanges"] = {"descended": self._tried, "better": self._gained}
         if self._kept is not None:

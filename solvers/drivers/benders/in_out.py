@@ -45,7 +45,7 @@ class InOut:
     def run(self, tolerance: float) -> None:
         """Run it, and give an integer master the cuts that bind at its end; ``driver.stop`` says why it ended."""
         driver, lp = self.driver, self.lp
-        asked, at_out = lp.inside(), True  # a
+        asked, at_out = lp.inside(driver.clock.left), True  # a
         out: RelaxedOptimum | None = None
         best, stale = -np.inf, 0
         for _ in driver.rounds(done=lambda: self.asked):

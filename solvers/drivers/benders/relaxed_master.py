@@ -54,8 +54,8 @@ class RelaxedMaster:
         self._solved = False
         self._matrix, self._sides, self._etas = [wide], [np.empty(0)], [np.empty(0, dtype=int)]
 
-    def inside(self) -> np.ndarray | None:
-        """Return a point of the rows and bounds with the largest slack to all of them, None where there is none."""
+    def inside(self, time_limit: float | None = None) -> np.ndarray | None:
+        """Return a point of the rows and bounds with the largest slack to all of them; None where none was found."""
         rows, size = self.rows, self.size
         norm = np.sqrt(np.asarray((rows.matrix.multiply(rows.matrix)).sum(axis=1)).ravel())
         equal = rows.lower == rows.upper
@@ -78,7 +78,7 @@ class RelaxedMaster:
         unit, far = sparse.eye_array(size, format="csr"), np.full(size, np.inf)
         lp.add_rows(sparse.hstack([unit, -share]), rows.x_lower, far)
         lp.add_rows(sparse.hstack([unit, share]), -far, rows.x_upper)
-        answer = lp.solve()
+        answer = lp.solve(time_limit)
         return answer.point[:-1] if answer.status is LpStatus.OPTIMAL else None
 
     def add(self, cuts: BlockCuts, which: np.ndarray) -> None:

@@ -13,6 +13,7 @@ from model_state import state
 from solvers import ModelError, SolutionStatus, SolverError, StopReason
 from solvers.drivers.mixed_cutting_plane import MixedCuttingPlane
 from solvers.facts.separable import Separable
+from solvers.lp.highs import HighsLP
 from solvers.values import fixed
 
 MILP_SOLVERS = ["highs", "scip", "gurobi", "glpk"]
@@ -298,3 +299,20 @@ def test_columns_without_bounds_get_ranges_that_are_numbers():
     assert asked
     assert not any(np.isnan(bounds).any() for pair in asked for bounds in pair)
     assert result.objective == pytest.approx(solvers.solve(m, "scip").objective, rel=2e-4)
+
+
+@pytest.mark.parametrize("driver", ["cutting-plane", "benders"])
+def test_no_linear_program_takes_longer_than_the_time_that_is_left(driver, monkeypatch):
+    model, limits = plant(1), []
+    options = {"complicating": [model.y, model.z]} if driver == "benders" else {}
+    of_highs = HighsLP.solve
+
+    def recorded(self, time_limit=None):
+        limits.append(time_limit)
+        return of_highs(self, time_limit)
+
+    monkeypatch.setattr(HighsLP, "solve", recorded)
+    monkeypatch.setattr("solvers.drivers.mixed_cutting_plane.WORTH", 0.0)
+    assert solvers.solve(model, driver, time_limit=50, **options).status is SolutionStatus.OPTIMAL
+    assert limits
+    assert all(limit is not None and limit <= 50 for limit in limits)

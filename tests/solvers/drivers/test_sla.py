@@ -1,5 +1,6 @@
 """Successive linear approximation: stationary by an independent LP, enumerated vertices, limits, refusals."""
 
+import contextlib
 import itertools
 
 import numpy as np
@@ -13,6 +14,8 @@ import solvers
 import solvers.model.smooth
 from model_state import state
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
+from solvers.drivers.pieces import Pieces
+from solvers.errors import SolverFailure
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.model.classes import violation
 
@@ -665,3 +668,37 @@ def test_highs_tells_no_end_from_no_point_after_a_change_of_costs():
 def test_a_seed_that_is_none(seed):
     with pytest.raises(OptionError, match=r"seed=.* is not allowed"):
         solvers.solve(plants(), "sla", seed=seed)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SolverFailure("first", "highs"), ZeroDivisionError("first")])
+def test_no_further_program_is_solved_after_an_interruption_or_an_error(error, monkeypatch):
+    model = with_sites()
+    asked, rows = [], []
+
+    def least(*_):
+        asked.append(True)
+        raise SolverFailure("second", "highs")
+
+    def callback(row):
+        rows.append(row)
+        if len(rows) == 2:
+            raise error
+
+    monkeypatch.setattr(Pieces, "least", least)
+    with contextlib.suppress(ZeroDivisionError):
+        result = solvers.solve(model, "sla", callback=callback)
+        assert result.stop_reason in (StopReason.INTERRUPTED, StopReason.SOLVER_ERROR)
+        assert "second" not in result.message
+    assert len(rows) == 2
+    assert not asked
+
+
+def test_a_failure_of_the_last_program_leaves_the_point_that_was_found(monkeypatch):
+    def least(*_):
+        raise SolverFailure("second", "highs")
+
+    expected = solvers.solve(with_sites(), "sla")
+    monkeypatch.setattr(Pieces, "least", least)
+    result = solvers.solve(with_sites(), "sla")
+    assert (result.status, result.stop_reason) == (expected.status, StopReason.CONVERGED)
+    assert result.objective == pytest.approx(expected.objective)

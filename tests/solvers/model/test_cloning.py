@@ -1,13 +1,16 @@
 """Clones whose dense rows are written anew: the same model, and the original as it was."""
 
+import signal
+
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from solvers import Facts
+from solvers import Facts, interrupt
 from solvers.facts.base import facts_of
 from solvers.facts.change import Change
 from solvers.model.cloning import clone_of
+from solvers.values import fixed
 
 
 def dense():
@@ -53,3 +56,37 @@ def test_the_original_is_as_it_was():
     assert facts_of(m) is facts
     now = [row.expr for row in m.component_data_objects(pyo.Constraint)]
     assert all(a is b for a, b in zip(expressions, now, strict=True))
+
+
+def test_ctrl_c_while_the_rows_are_restored_leaves_none_rewritten(monkeypatch):
+    m = dense()
+    rows = list(m.component_data_objects(pyo.Constraint))
+    expressions = [row.expr for row in rows]
+    of_pyomo = type(rows[0]).set_value
+
+    def set_value(row, expression):
+        if expression is expressions[1]:
+            signal.raise_signal(signal.SIGINT)
+        return of_pyomo(row, expression)
+
+    monkeypatch.setattr(type(rows[0]), "set_value", set_value)
+    with interrupt.run(), interrupt.raising():
+        clone_of(m)
+    assert all(row.expr is before for row, before in zip(rows, expressions, strict=True))
+
+
+def test_ctrl_c_while_fixed_variables_are_restored_leaves_none_fixed(monkeypatch):
+    m = dense()
+    of_pyomo, pressed = type(m.x[0]).set_value, []
+
+    def set_value(v, value, skip_validation=False):
+        if value == 0.5 and not pressed:
+            pressed.append(v)
+            signal.raise_signal(signal.SIGINT)
+        return of_pyomo(v, value, skip_validation=skip_validation)
+
+    monkeypatch.setattr(type(m.x[0]), "set_value", set_value)
+    with interrupt.run(), interrupt.raising(), fixed([(v, 1.0) for v in m.x.values()]):
+        pass
+    assert pressed
+    assert not any(v.fixed for v in m.x.values())

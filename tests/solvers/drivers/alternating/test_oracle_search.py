@@ -7,9 +7,11 @@ import pyomo.environ as pyo
 import pytest
 
 from model_state import state
-from solvers import ModelError, OracleBlock, OracleBlocks, SolutionStatus, solve
+from solvers import ModelError, OracleBlock, OracleBlocks, SolutionStatus, StopReason, solve
 from solvers.box.minimise import minimise, residual
+from solvers.drivers.alternating.oracle_search import ChoiceRows
 from solvers.facts import Moved
+from solvers.interfaces.runner import Runner
 
 A = np.random.default_rng(5).normal(size=(12, 5))
 B = A @ np.array([1.0, 0.8, 0.0, 0.6, 0.3]) + 0.1 * np.random.default_rng(6).normal(size=12)
@@ -104,3 +106,47 @@ def test_without_a_switch_a_row_on_other_variables_is_refused_as_before():
     model.row = pyo.Constraint(expr=sum(model.s.values()) <= 2)
     with pytest.raises(ModelError, match='row "row" was added'):
         solve(model)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_no_further_program_is_solved_after_an_interruption_or_an_error(error, monkeypatch):
+    model = chosen(trivial=np.zeros_like)
+    on_choices(model)
+    before, choose, raised, late = state(model), ChoiceRows.choose, [], []
+
+    def watched(self, *words):
+        late.extend(raised)
+        return choose(self, *words)
+
+    def callback(row):
+        if row["Incumbent"] is not None:
+            raised.append(row)
+            raise error
+
+    monkeypatch.setattr(ChoiceRows, "choose", watched)
+    if error is KeyboardInterrupt:
+        result = solve(model, callback=callback)
+        assert result.stop_reason is StopReason.INTERRUPTED
+        assert result.has_solution
+        assert result.details["residual"] >= 0.0
+    else:
+        with pytest.raises(error):
+            solve(model, callback=callback)
+        assert state(model) == before
+    assert raised
+    assert not late
+
+
+def test_no_program_takes_longer_than_the_time_that_is_left(monkeypatch):
+    model, limits = chosen(), []
+    on_choices(model)
+    of_runner = Runner.solve
+
+    def recorded(self, *words, time_limit=None, **options):
+        limits.append(time_limit)
+        return of_runner(self, *words, time_limit=time_limit, **options)
+
+    monkeypatch.setattr(Runner, "solve", recorded)
+    solve(model, time_limit=50)
+    assert limits
+    assert all(limit is not None and limit < 50 for limit in limits)
