@@ -18,7 +18,7 @@ __all__ = ["AUTO", "BY_DEFAULT", "KERNELS", "MOMENTS", "MULTICLASS", "Asked", "a
 
 AUTO = "auto"
 FEATURES = 5  # what "auto" selects, of models that need a number
-MULTICLASS = ["each", "shared"]
+MULTICLASS = ["each"]
 
 # Required parameters without a default of the model's own, for data as scaled by "standard".
 CONCAVE, MOMENTS = ("fs", "fsl", "fsv", "fss", "fsb", "obd"), ("gmeb", "gmeb-dual", "gmeb-nonconvex")

@@ -18,7 +18,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
-from fsmodels.sklearn import constraints, proven, running, shared
+from fsmodels.sklearn import constraints, proven, running
 from fsmodels.sklearn.asked import KERNELS, MOMENTS, MULTICLASS, Asked, asked, recipe_of
 from fsmodels.sklearn.callbacks import Watch
 from fsmodels.sklearn.compat import SINCE_1_6, CallbackSupport, validated
@@ -48,6 +48,11 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectorBase:
         recipe = recipe_of(self, kernels=self._kernels)
+        if self.multiclass == "shared":
+            raise ParameterError(
+                'multiclass="shared" was removed. Use multiclass="each", or one model with linked sigma, as in '
+                '"More than two classes" of docs/scikit-learn.md.'
+            )
         choice("multiclass", self.multiclass, MULTICLASS)
         if not recipe.weighs and (sample_weight is not None or self.class_weight is not None):
             which = "sample_weight" if sample_weight is not None else "class_weight"
@@ -80,14 +85,9 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
             X, codes, weights = distinct(X, codes, weights)
         problems = self._problems(X, codes, features, weights)
         watch = Watch(self, *given, sample_weight, [str(problem.data.positive_label) for problem in problems])
-        if self.multiclass == "shared" and len(problems) > 1:
-            together = shared.solved(problems, what, rows, self.time_limit, watch.task())
-            found, self.certificate_ = together.found, together.certificate
-            self._live = [found[0].model]
-        else:
-            found = self._solved(problems, what, rows, watch)
-            self.certificate_ = proven.of_selections(found)
-            self._live = [one.model for one in found]
+        found = self._solved(problems, what, rows, watch)
+        self.certificate_ = proven.of_selections(found)
+        self._live = [one.model for one in found]
         self.selection_ = found[0] if len(found) == 1 else found
         self._settle(found)
         watch.end()
@@ -184,11 +184,7 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
         check_is_fitted(self)
         if not hasattr(self, "_live"):
             what, rows = self._as_fitted()
-            data = [one.data for one in self._selections]
-            if self.multiclass == "shared" and len(data) > 1:
-                self._live = [shared.built(data, what, rows)]
-            else:
-                self._live = [running.rebuilt(part, what, rows) for part in data]
+            self._live = [running.rebuilt(one.data, what, rows) for one in self._selections]
         return self._live[0] if len(self._live) == 1 else self._live
 
     def _as_fitted(self) -> tuple[Asked, running.SideRows]:

@@ -18,8 +18,7 @@ class Watch:
     """Tells the callbacks of an estimator how its fit goes."""
 
     def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any, classes: list[str]) -> None:
-        shared = estimator.multiclass == "shared" and len(classes) > 1
-        self._tasks = ["all classes"] if shared else [f"class {name}" for name in classes]
+        self._tasks = [f"class {name}" for name in classes]
         self._estimator, self._open = estimator, None
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         self._told = {"X": X, "y": y, "metadata": metadata}

@@ -50,9 +50,9 @@ class SelectorClassifier(SelectorBase):
     class_weight : "balanced" or mapping label -> number, optional
         What a mistake costs in a class, 1 where it is not named. Of models that weigh samples: not fsmulti and the
         filters.
-    multiclass : {"each", "shared"}
-        More than two classes are one against the rest: with a selection for each, of which ``transform`` takes all, or
-        with one that all share (fsp-m, fsp-lambda), which is one model: the sum over the classes is minimised.
+    multiclass : {"each"}
+        More than two classes: one against the rest, with a selection for each class. ``transform`` keeps all features
+        that any class selects.
     solver : str or Pyomo solver, optional
         Any of ``fs.available()``; by default the model's own.
     time_limit : float, optional

@@ -57,12 +57,6 @@ def test_a_callback_that_stops_leaves_what_was_found_and_proven():
     assert est.bound_ < est.objective_
 
 
-def test_one_selection_for_all_classes_is_one_task():
-    diary = Diary()
-    SelectorClassifier(max_features=1, multiclass="shared").set_callbacks(diary).fit(IRIS.data, IRIS.target)
-    assert [note for note in diary.notes if "iteration" not in note][2:4] == ["begin all classes", "end all classes"]
-
-
 def test_a_model_without_a_table_has_its_tasks_and_an_error_ends_them():
     diary = Diary()
     SelectorClassifier("rfe", max_features=1).set_callbacks(diary).fit(IRIS.data, IRIS.target)
@@ -74,6 +68,6 @@ def test_a_model_without_a_table_has_its_tasks_and_an_error_ends_them():
 
 def test_callbacks_of_a_pipeline_reach_the_classifier():
     monitor = callback.ScoringMonitor(scoring="accuracy")
-    est = SelectorClassifier(max_features=2, multiclass="shared").set_callbacks(monitor)
+    est = SelectorClassifier(max_features=2).set_callbacks(monitor)
     pipe = make_pipeline(StandardScaler(), est).fit(IRIS.data, IRIS.target)
     assert monitor.get_logs().data[-1]["accuracy"] == pytest.approx(pipe.score(IRIS.data, IRIS.target))

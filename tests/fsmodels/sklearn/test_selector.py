@@ -212,7 +212,7 @@ def test_sparse_data_where_the_scaling_keeps_zeros():
         ({"max_features": None}, "needs max_features"),
         ({"C": -1}, "C=-1"),
         ({"scale": "robust"}, "scale='robust'.*standard"),
-        ({"multiclass": "ovo"}, "multiclass='ovo'.*each, shared"),
+        ({"multiclass": "ovo"}, "multiclass='ovo'.*each"),
         ({"constraints": {"exclude": []}}, 'Did you mean "excludes"'),
         ({"constraints": 3}, "constraints=3"),
         ({"constraints": {"force_in": [9]}}, r"feature 9.*0\.\.5"),

@@ -94,11 +94,10 @@ def test_weights_of_classes_are_costs_of_their_samples():
     assert balanced.objective_ == pytest.approx(fs.select(data, max_features=2).objective, rel=1e-4)
 
 
-@pytest.mark.parametrize("multiclass", ["each", "shared"])
-def test_of_several_classes_each_sample_costs_what_its_class_does(multiclass):
+def test_of_several_classes_each_sample_costs_what_its_class_does():
     X, y, s = several(n=30, classes=3)
     costs, labels = {-1: 1.0, 0: 5.0, 1: 0.5}, np.array([-1, 0, 1])[y]  # which are also the signs of two classes
-    words = {"max_features": 2, "scale": "none", "multiclass": multiclass}
+    words = {"max_features": 2, "scale": "none"}
     est = SelectorClassifier(class_weight=costs, **words).fit(X, labels, sample_weight=s)
     same = SelectorClassifier(**words).fit(X, labels, sample_weight=s * np.array([costs[k] for k in labels]))
     assert est.objective_ == pytest.approx(same.objective_, rel=1e-5)
