@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 
 from fsmodels.datasets.dialect import Dialect
+from fsmodels.datasets.files import available_memory, check_fits
 from fsmodels.datasets.shell import word
 from fsmodels.errors import DataError
 from fsmodels.words import short
@@ -22,15 +23,25 @@ MARKS = [
     (codecs.BOM_UTF16_BE, "utf-16"),
 ]
 LIKELY = ("cp1252", "latin-1")
+CHUNK = 2**24  # bytes that are unpacked at a time
+COPIES = 2  # of the content of a file in memory: bytes and text
 PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 
 
 def packed(path: Path) -> bytes:
-    """Return the bytes of a file, unpacked where its name ends in ".gz"."""
+    """Return the bytes of a file, unpacked where its name ends in ".gz".
+
+    Raises DataError: the file cannot be read, or its content does not fit into memory.
+    """
     try:
         if path.suffix == ".gz":
+            available, raw = available_memory(), bytearray()
             with gzip.open(path) as file:
-                return file.read()
+                while part := file.read(CHUNK):
+                    raw += part
+                    check_fits(path, COPIES * len(raw), available)
+            return bytes(raw)
+        check_fits(path, COPIES * path.stat().st_size)
         return path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(

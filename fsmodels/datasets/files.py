@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import stat
@@ -14,7 +15,7 @@ from fsmodels.errors import DataError
 from fsmodels.words import listed, suggestion
 from solvers import interrupt
 
-__all__ = ["as_path", "check_file", "exists", "is_file", "title", "write_file"]
+__all__ = ["as_path", "available_memory", "check_file", "check_fits", "exists", "is_file", "title", "write_file"]
 
 TABLES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".xlsx", ".xlsm", ".parquet")
 
@@ -66,6 +67,30 @@ def check_file(path: Path, kind: str, beside: Callable[[str], bool]) -> None:
         raise DataError(
             f'"{path}" is no regular file but a pipe or a device, which cannot be read twice: write what it gives to '
             "a file first."
+        )
+
+
+def available_memory() -> float:
+    """Return the bytes of memory that can be used without swapping; infinity where the system does not report them."""
+    found = [math.inf]
+    with suppress(OSError, ValueError):
+        facts = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
+        found.append(1024 * int(facts.get("MemAvailable", "").removesuffix("kB")))
+    with suppress(OSError, ValueError):  # of a container; "max" if it has no limit
+        found.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return min(found)
+
+
+def check_fits(path: Path, needed: float, available: float | None = None) -> None:
+    """Refuse data that need more bytes of memory than are available.
+
+    ``available``: what was available before a part of the data was read. Raises DataError, with both sizes.
+    """
+    available = available_memory() if available is None else available
+    if needed > available:
+        raise DataError(
+            f'File "{path}" needs {needed / 1e9:.3g} GB of memory or more, and {available / 1e9:.3g} GB are available: '
+            "give fewer rows or columns, or use a computer with more memory."
         )
 
 

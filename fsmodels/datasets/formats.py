@@ -7,6 +7,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from fsmodels.datasets.files import check_fits
 from fsmodels.datasets.shell import beside, python_line, word
 from fsmodels.errors import DataError
 
@@ -91,6 +92,7 @@ def _zipped(path: Path) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
+            check_fits(path, sum(part.file_size for part in archive.infolist()))
             mime = archive.read("mimetype") if "mimetype" in names else b""
     except (OSError, zipfile.BadZipFile) as error:
         raise DataError(f'File "{path}" cannot be read ({error}): check that it is complete.') from None

@@ -27,8 +27,8 @@ def uninformative(X: Any, features: Sequence[str], limit: int = 20) -> list[str]
     """
     constant, equal = _sparse_repeats(X) if sparse.issparse(X) else _dense_repeats(X)
     sentences = []
-    if constant:
-        shown = [f'"{features[j]}" ({value:g} in every row)' for j, value in constant[:limit]]
+    if len(constant):
+        shown = [f'"{features[j]}" ({X[0, j] + 0.0:g} in every row)' for j in constant[:limit]]
         sentences.append(f"Constant, so without information: {_some(shown, ', ', len(constant))}.")
     if equal:
         few = min(limit, 5)
@@ -94,17 +94,17 @@ def _some(shown: list[str], mark: str, count: int) -> str:
     return mark.join(shown) + (f"{mark}... ({count} in all)" if count > len(shown) else "")
 
 
-Repeats = tuple[list[tuple[int, float]], list[list[int]]]  # constant columns with their values; groups of equal ones
+Repeats = tuple[Sequence[int], list[list[int]]]  # constant columns; groups of equal ones
 
 
 def _dense_repeats(X: FloatArray) -> Repeats:
     columns = np.asfortranarray(X + 0.0)  # + 0.0 makes -0.0 equal to 0.0
-    constant: list[tuple[int, float]] = []
+    constant: list[int] = []
     same: dict[bytes, list[int]] = {}
     for j in range(X.shape[1]):
         values = columns[:, j]
         if (values == values[0]).all():
-            constant.append((j, float(values[0])))
+            constant.append(j)
         else:
             same.setdefault(values.tobytes(), []).append(j)
     return constant, [group for group in same.values() if len(group) > 1]
@@ -119,7 +119,6 @@ def _sparse_repeats(X: Any) -> Repeats:
     for j in np.flatnonzero(sizes == n_rows):
         values = columns.data[starts[j] : starts[j + 1]]
         fixed[j] = bool((values == values[0]).all())
-    constant = [(j, float(columns.data[starts[j]]) if sizes[j] else 0.0) for j in np.flatnonzero(fixed).tolist()]
 
     marks = np.random.default_rng(0).integers(2**64, size=n_rows, dtype=np.uint64)
     hashes = columns.data.view(np.uint64) ^ marks[columns.indices]
@@ -134,4 +133,4 @@ def _sparse_repeats(X: Any) -> Repeats:
         if not fixed[j]:
             part = slice(starts[j], starts[j + 1])
             same.setdefault(columns.indices[part].tobytes() + columns.data[part].tobytes(), []).append(j)
-    return constant, [group for group in same.values() if len(group) > 1]
+    return np.flatnonzero(fixed).tolist(), [group for group in same.values() if len(group) > 1]

@@ -5,6 +5,7 @@ again to say what is wrong with it. Nothing is made dense.
 """
 
 import gzip
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.datasets import decimals, intake, repeats
-from fsmodels.datasets.files import check_file
+from fsmodels.datasets.files import available_memory, check_file, check_fits
 from fsmodels.datasets.origin import Origin
 from fsmodels.datasets.shell import quoted
 from fsmodels.errors import DataError, ParameterError
@@ -26,7 +27,8 @@ from fsmodels.words import listed, short
 SUFFIXES = (".svm", ".svmlight", ".libsvm")
 NAMED = 5  # columns that a remark names; sets of words have thousands that are empty or equal
 LARGEST_INDEX = 2**31 - 2  # of scikit-learn's reader, which counts from 0
-MOST_FEATURES = 50_000_000  # some 70 bytes each for the name alone
+MOST_FEATURES = 50_000_000
+FEATURE = 90  # bytes of memory for a feature without entries: most of them for its name
 FORM = "each line is LABEL INDEX:VALUE INDEX:VALUE ..., all numbers, with the indices ascending"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
@@ -44,14 +46,20 @@ def title(path: Path) -> str:
 
 
 class _CountedLines:
-    """The lines of a binary stream without a byte-order mark, and where the reader is."""
+    """The lines of a file without a byte-order mark, and where the reader is.
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
+    Raises DataError: the file holds more bytes than there are for its entries, which need about one for each.
+    """
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        self._stream, self._path, self._available = stream, path, available_memory()
         self.number, self.line = 0, b""
 
     def __iter__(self) -> Iterator[bytes]:
-        for line in self._stream:
+        size, most = 0, int(min(self._available, sys.maxsize - 1)) + 1
+        while line := self._stream.readline(most):  # a line can be the whole file
+            size += len(line)
+            check_fits(self._path, size, self._available)
             self.number += 1
             self.line = line.removeprefix(BYTE_ORDER_MARK) if self.number == 1 else line
             yield self.line
@@ -91,6 +99,7 @@ def read(path: Path, positive: object, n_features: int | None, features: Sequenc
             f'File "{path}" has index {largest} and so {width} features, above the {MOST_FEATURES} that are allowed: '
             "number the features that occur anew."
         )
+    check_fits(path, FEATURE * width)
     y, negative, chosen = _signed(labels, positive, path)
     narrow = np.int32 if max(width, len(X.data)) <= np.iinfo(np.int32).max else np.int64
     indices = (X.indices - first).astype(narrow)
@@ -131,9 +140,11 @@ def _parsed(path: Path) -> tuple[Any, NDArray[np.float64]]:
 
     try:
         with _opened(path) as stream:
-            lines = _CountedLines(stream)
+            lines = _CountedLines(stream, path)
             try:
                 X, labels = load_svmlight_file(lines, zero_based=True)
+            except DataError:
+                raise
             except (ValueError, OverflowError) as error:
                 raise _refusal(path, lines, error) from None
     except (OSError, EOFError, zlib.error) as error:
@@ -210,7 +221,7 @@ def _shown(word: bytes) -> str:
 def _line_of(path: Path, row: int) -> int:
     """Line number of a row counted from 0; blank lines and comments are no rows."""
     with _opened(path) as stream:
-        lines = _CountedLines(stream)
+        lines = _CountedLines(stream, path)
         rows = (lines.number for line in lines if _content(line))
         return next(number for k, number in enumerate(rows) if k == row)
 

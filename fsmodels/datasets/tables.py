@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from fsmodels.datasets import decimals, formats, records
-from fsmodels.datasets.dialect import AUTO, Dialect
+from fsmodels.datasets.dialect import AUTO, SEPARATORS, Dialect
 from fsmodels.datasets.encodings import decoded, packed
-from fsmodels.datasets.files import TABLES, as_path, check_file
+from fsmodels.datasets.files import TABLES, as_path, check_file, check_fits
 from fsmodels.datasets.origin import Origin
 from fsmodels.datasets.shell import beside, python_line
 from fsmodels.datasets.workbooks import read_parquet, read_workbook
@@ -27,6 +26,7 @@ from fsmodels.words import listed, short, suggestion
 __all__ = ["named", "read_table", "without"]
 
 LOOKED_AT = 100  # rows
+SHORT_CELL, TEXT_CELL = 40, 90  # bytes of memory for a cell of one character, which Python shares, and of several
 
 
 def read_table(
@@ -50,6 +50,8 @@ def read_table(
         text, encoding = decoded(raw, path, asked)
         if asked.sheet is not None:
             raise ParameterError(f'--sheet is a sheet of a workbook, and "{path}" is text: leave it out.')
+        many = max(text.count(sep) for sep in (SEPARATORS if asked.sep is None else [asked.sep]))
+        check_fits(path, many * (TEXT_CELL if len(text) > 3 * many else SHORT_CELL))
         found = records.split(text, path, asked)
         rows: list[list[Any]] = list(found.rows)
         dialect, lines, notes = Dialect(sep=found.sep, encoding=encoding), found.lines, []
@@ -73,7 +75,8 @@ def read_table(
     dialect = Dialect(dialect.sep, way.decimal, way.thousands, dialect.encoding, dialect.sheet)
     headless = _headless(header, columns, path, dialect)
     _check_header(header, path, headless)
-    table = pd.DataFrame({name: _cells(cells) for name, cells in zip(header, columns, strict=True)})
+    cells = np.array(columns, dtype=object).T  # one block, which pandas handles fast for any number of columns
+    table = pd.DataFrame(cells, columns=header, dtype=object)
     notes = _notes(dialect, asked, path, notes)
     return table, Origin(f'file "{path}"', path, dialect, lines, notes, headless)
 
@@ -119,12 +122,6 @@ def without(table: pd.DataFrame, drop: Sequence[str], target: str, origin: Origi
                 "name another column of labels with --target (Python: target=), or do not drop it."
             )
     return table.drop(columns=names)
-
-
-def _cells(cells: Sequence[Any]) -> NDArray[Any]:
-    array = np.empty(len(cells), dtype=object)
-    array[:] = cells
-    return array
 
 
 def _named(header: list[str], columns: list[Sequence[Any]]) -> tuple[list[str], list[Sequence[Any]]]:

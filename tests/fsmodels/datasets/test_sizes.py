@@ -1,0 +1,72 @@
+"""Data that do not fit into memory are refused before the memory is taken."""
+
+import gzip
+import zipfile
+
+import pytest
+from scipy import sparse
+
+import fsmodels as fs
+from fsmodels.datasets import encodings, files, svmlight
+from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.repeats import uninformative
+from fsmodels.errors import DataError
+
+TABLE = b"a,b,target\n" + b"1.25,2.5,0\n3.75,4.5,1\n" * 5000
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    """Let 50,000 bytes be available."""
+    for module in (encodings, files, svmlight):
+        monkeypatch.setattr(module, "available_memory", lambda: 50_000.0)
+    monkeypatch.setattr(encodings, "CHUNK", 1000)
+
+
+def test_a_compressed_table_is_unpacked_up_to_the_limit(tmp_path, little_memory):
+    path = tmp_path / "large.csv.gz"
+    path.write_bytes(gzip.compress(TABLE))
+    with pytest.raises(DataError, match=r"large\.csv\.gz.* needs 5\.2e-05 GB .* or more, and 5e-05 GB are available"):
+        Dataset.from_csv(path)
+
+
+def test_a_plain_table_is_refused_by_its_size(tmp_path, little_memory):
+    path = tmp_path / "large.csv"
+    path.write_bytes(TABLE)
+    with pytest.raises(DataError, match=r"large\.csv.* needs .* GB are available"):
+        Dataset.from_csv(path)
+
+
+def test_the_cells_of_a_table_need_more_memory_than_its_bytes(tmp_path, little_memory):
+    path = tmp_path / "cells.csv"
+    path.write_bytes(TABLE[:12_000])
+    with pytest.raises(DataError, match=r"cells\.csv.* needs .* GB are available"):
+        Dataset.from_csv(path)
+
+
+def test_a_workbook_that_expands_is_refused(tmp_path, little_memory):
+    path = tmp_path / "large.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", b" " * 100_000)
+    with pytest.raises(DataError, match=r"large\.xlsx.* needs 0.0001 GB"):
+        Dataset.from_csv(path)
+
+
+@pytest.mark.parametrize("text", [b"1 1:2\n-1 1:3\n" * 5000, b"1 " + b" " * 60_000 + b"\n", b"1 1:1\n-1 49999999:2\n"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_sparse_file_is_refused(text, packed, tmp_path, little_memory):
+    path = tmp_path / f"large.svm{'.gz' * packed}"
+    path.write_bytes(gzip.compress(text) if packed else text)
+    with pytest.raises(DataError, match=r"large\.svm.* needs .* GB are available"):
+        fs.Dataset.from_svmlight(path)
+
+
+def test_available_memory_is_known_on_linux():
+    assert files.available_memory() > 1e6
+
+
+def test_constant_columns_are_named_with_their_values():
+    X = sparse.csr_array([[0.0, 2.0, 1.0], [0.0, 2.0, 0.0]])
+    expected = 'Constant, so without information: "a" (0 in every row), ... (2 in all).'
+    assert uninformative(X, ["a", "b", "c"], 1) == uninformative(X.toarray(), ["a", "b", "c"], 1) == [expected]
+    assert uninformative(X, ["a", "b", "c"])[0].endswith('"b" (2 in every row).')
