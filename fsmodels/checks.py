@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import functools
 import math
+import numbers
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsmodels.errors import InfeasibleParameter, ParameterError
-from fsmodels.words import short
+from fsmodels.words import shown
 
 LARGEST = 1e30
 SMALLEST = 1e-30
@@ -28,12 +30,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _number(value: Any) -> float:
-    """Return a value as float, NaN where it is no number."""
+def number(value: Any) -> float:
+    """Return a real number as float, NaN where it is none: text and arrays would fail later, in arithmetic."""
     try:
-        return math.nan if isinstance(value, bool | np.bool_) else float(value)
-    except (TypeError, ValueError):
-        return math.nan
+        return math.nan if isinstance(value, bool) or not isinstance(value, numbers.Real) else float(value)
+    except OverflowError:  # an integer beyond floating point
+        return math.inf
+
+
+def number_array(name: str, values: Any, error: type[Exception] = ParameterError) -> NDArray[np.float64]:
+    """Return numbers as an array of float64. Raises ``error``, with the name, where they are no numbers."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise error(f"{name}={shown(values)} is not allowed: give an array of numbers.") from None
 
 
 def positive(name: str, value: Any, meaning: str, *, any_size: bool = False) -> float:
@@ -41,17 +51,17 @@ def positive(name: str, value: Any, meaning: str, *, any_size: bool = False) -> 
 
     Raises ParameterError, with the value and what the parameter means.
     """
-    number = _number(value)
-    if not (math.isfinite(number) and number > 0):
+    found = number(value)
+    if not (math.isfinite(found) and found > 0):
         raise ParameterError(
-            f"{name}={value!r} is not allowed: {meaning}. Give a number above 0, for example {name}=1."
+            f"{name}={shown(value)} is not allowed: {meaning}. Give a number above 0, for example {name}=1."
         )
-    if not any_size and not SMALLEST <= number <= LARGEST:
+    if not any_size and not SMALLEST <= found <= LARGEST:
         raise ParameterError(
-            f"{name}={value!r} is beyond what the arithmetic can bear: give {SMALLEST:g}..{LARGEST:g}, or data in "
+            f"{name}={shown(value)} is beyond what the arithmetic can bear: give {SMALLEST:g}..{LARGEST:g}, or data in "
             "other units."
         )
-    return number
+    return found
 
 
 def share(name: str, value: Any, meaning: str, *, open_below: bool = False) -> float:
@@ -59,11 +69,11 @@ def share(name: str, value: Any, meaning: str, *, open_below: bool = False) -> f
 
     Raises ParameterError, with the value and what the parameter means.
     """
-    number = _number(value)
-    if not 0 <= number < 1 or (open_below and number == 0):
+    found = number(value)
+    if not 0 <= found < 1 or (open_below and found == 0):
         least = "above 0" if open_below else "from 0"
-        raise ParameterError(f"{name}={value!r} is not allowed: {meaning}. Give a number {least} to below 1.")
-    return number
+        raise ParameterError(f"{name}={shown(value)} is not allowed: {meaning}. Give a number {least} to below 1.")
+    return found
 
 
 def whole(name: str, value: Any, least: int, most: int | None, meaning: str) -> int:
@@ -71,24 +81,24 @@ def whole(name: str, value: Any, least: int, most: int | None, meaning: str) -> 
 
     Raises ParameterError, with the value and what the parameter means.
     """
-    number = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if number and least <= value and (most is None or value <= most):
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if is_whole and least <= value and (most is None or value <= most):
         return int(value)
     allowed = f"of at least {least}" if most is None else f"in {least}..{most}"
-    raise ParameterError(f"{name}={value!r} is not allowed: {meaning}. Give a whole number {allowed}.")
+    raise ParameterError(f"{name}={shown(value)} is not allowed: {meaning}. Give a whole number {allowed}.")
 
 
 def choice(name: str, value: Any, allowed: list[str]) -> str:
     """Return a value that is one of those allowed. Raises ParameterError, with the allowed values."""
     if not isinstance(value, str) or value not in allowed:
-        raise ParameterError(f"{name}={short(repr(value))} is not known: use one of {', '.join(allowed)}.")
+        raise ParameterError(f"{name}={shown(value)} is not known: use one of {', '.join(allowed)}.")
     return str(value)
 
 
 def switch(name: str, value: Any, meaning: str) -> bool:
     """Return True or False. Raises ParameterError, with the value and what True means."""
     if not isinstance(value, bool | np.bool_):
-        raise ParameterError(f"{name}={short(repr(value))} is not allowed: give True for {meaning}, or False.")
+        raise ParameterError(f"{name}={shown(value)} is not allowed: give True for {meaning}, or False.")
     return bool(value)
 
 
@@ -108,7 +118,7 @@ def feature_count(value: Any, n_features: int, instead: str = "", name: str = "m
     what = "is no whole number"
     if whole:
         what = "selects no feature" if value < 1 else f"is above the {n_features} features of the data"
-    raise InfeasibleParameter(f"{name}={value!r} {what}: use 1..{n_features}{instead}.")
+    raise InfeasibleParameter(f"{name}={shown(value)} {what}: use 1..{n_features}{instead}.")
 
 
 def renamed(old: str, new: str) -> Callable[[Callable[P, T]], Callable[P, T]]:

@@ -14,6 +14,23 @@ def short(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
+def shown(value: Any) -> str:
+    """Return a value for a message, cut; its type where it has no text, as an integer of 5000 digits."""
+    try:
+        return short(repr(value))
+    except Exception:
+        return f"an object of type {type(value).__name__}"
+
+
+def iterable(value: Any) -> bool:
+    """Return whether ``iter`` takes a value; an array of no dimension is an ``Iterable`` and fails there."""
+    try:
+        iter(value)
+    except TypeError:
+        return False
+    return True
+
+
 def listed(names: Iterable[Any], limit: int = 12) -> str:
     """Names in one line for a message, cut after ``limit``."""
     shown = [str(name) for name in names]
@@ -53,7 +70,7 @@ def as_names(names: Any, where: str) -> list[str]:
     """Return one name, or several, as a list of text. Raises DataError: what is given is neither."""
     if isinstance(names, str):
         return [names]
-    if isinstance(names, Mapping) or not isinstance(names, Iterable):
+    if isinstance(names, Mapping) or not iterable(names):
         raise DataError(f'{where} got {type(names).__name__}: give a list of names, for example ["age", "dose"].')
     return [str(name) for name in names]
 
@@ -67,7 +84,7 @@ def check_known_features(names: Iterable[str], features: Sequence[str], where: s
 
     >>> check_known_features(["age"], ("age", "weight"), "costs.csv")
     """
-    if not isinstance(names, Iterable):
+    if not iterable(names):
         raise DataError(f"{where} got {type(names).__name__}: give names of features.")
     known = set(features)
     unknown = [str(name) for name in names if not isinstance(name, Hashable) or name not in known]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fsmodels.datasets.decimals import is_missing
 from fsmodels.datasets.origin import Origin
 from fsmodels.errors import DataError
-from fsmodels.words import listed, suggestion
+from fsmodels.words import listed, shown, suggestion
 
 __all__ = ["checked", "labels", "members", "taken"]
 
@@ -93,7 +93,9 @@ def _order(name: str) -> tuple[bool, float, str]:
 
 def checked(aside: Mapping[str, Any], n_samples: int) -> dict[str, Labels]:
     """Return what lies aside, one label a sample each."""
-    found = {str(name): labels(values, f'"{name}"') for name, values in aside.items()}
+    if not isinstance(aside, Mapping):
+        raise DataError(f"aside={shown(aside)} is not allowed: give a mapping from name to one label a sample.")
+    found = {str(name): labels(values, f'aside "{name}"') for name, values in aside.items()}
     for name, values in found.items():
         if len(values) != n_samples:
             raise DataError(f'"{name}" has {len(values)} values for {n_samples} samples: give one a sample.')

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from fsmodels.checks import number_array
 from fsmodels.datasets import beside, intake, made_again, products
 from fsmodels.datasets.brought import Brought
 from fsmodels.datasets.categories import Category
@@ -24,7 +25,7 @@ from fsmodels.datasets.shipped import list_datasets, shipped_file
 from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
 from fsmodels.datasets.weighting import Weighting, check_classes, weighting
 from fsmodels.errors import DataError, DataWarning
-from fsmodels.words import as_names, check_known_features, listed
+from fsmodels.words import as_names, check_known_features, listed, shown
 from solvers import html
 from solvers.outside import warn
 
@@ -126,9 +127,9 @@ class Dataset(Brought):
 
     def __post_init__(self) -> None:
         X = self.X
-        X = intake.narrow(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-        y = np.asarray(self.y, dtype=np.float64)
-        features = tuple(str(name) for name in self.features)
+        X = intake.narrow(X) if sparse.issparse(X) else number_array("X", X, DataError)
+        y = number_array("y", self.y, DataError)
+        features = tuple(as_names(self.features, "features"))
         intake.check_parts(X, y, features)
         if not sparse.issparse(X):
             X = X.view()
@@ -136,6 +137,8 @@ class Dataset(Brought):
         y = y.view()
         y.setflags(write=False)
         kept = beside.checked(self.aside, len(y))
+        if self.weighting is not None and not isinstance(self.weighting, Weighting):
+            raise DataError(f"weighting={shown(self.weighting)} is not allowed: use Dataset.weighted(...).")
         if self.weighting is not None:
             self.weighting.check(len(y))
         for key, value in {"X": X, "y": y, "features": features, "aside": kept}.items():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsmodels.datasets.scaling import Scale, counted
 from fsmodels.errors import DataError
-from fsmodels.words import check_known_features
+from fsmodels.words import check_known_features, iterable
 
 __all__ = ["Interaction", "made", "named_pairs", "sources"]
 
@@ -51,7 +51,7 @@ def named_pairs(
             f"{len(among)} features have {len(among) * (len(among) - 1) // 2} pairs: name the features or pairs to "
             'multiply, with_interactions("age", "dose").'
         )
-    if pairs is not None and (isinstance(pairs, str) or not isinstance(pairs, Iterable)):
+    if pairs is not None and (isinstance(pairs, str) or not iterable(pairs)):
         raise DataError(f'with_interactions: pairs got {type(pairs).__name__}: give pairs=[("age", "dose")].')
     found = list(itertools.combinations(among, 2))
     for pair in () if pairs is None else pairs:

@@ -12,8 +12,6 @@ rows are taken, it follows the rows that are there, so that nothing of a held-ou
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,10 +20,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fsmodels.checks import LARGEST, SMALLEST
+from fsmodels.checks import LARGEST, SMALLEST, number
 from fsmodels.datasets.intake import same_label
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.words import listed, short
+from fsmodels.words import listed, short, shown
 
 __all__ = ["BALANCED", "ClassWeight", "Weighting", "check_classes", "class_weights", "weighting"]
 
@@ -145,7 +143,7 @@ def given_weights(values: Any, n_samples: int, where: str = "") -> FloatArray:
     cells = values.to_numpy() if isinstance(values, pd.Series) else values
     try:
         found = np.array(cells, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(f"{where} holds what are no numbers: sample weights are one of at least 0 a sample.") from None
     if found.shape != (n_samples,):
         raise DataError(f"{where} has shape {found.shape} for {n_samples} samples: give one number a sample.")
@@ -196,15 +194,15 @@ def class_weights(wanted: Any, negative: object, positive: object) -> ClassWeigh
     found: dict[bool, float] = {}
     of_label: dict[object, float] = {}
     for key, weight in wanted.items():
-        number = float(weight) if isinstance(weight, numbers.Real) and not isinstance(weight, bool) else math.nan
-        if not (math.isfinite(number) and SMALLEST <= number <= LARGEST):
+        cost = number(weight)
+        if not SMALLEST <= cost <= LARGEST:
             raise ParameterError(
-                f'class_weight: {short(repr(weight))} for "{key}" is not allowed: give a number above 0. To leave '
+                f'class_weight: {shown(weight)} for "{key}" is not allowed: give a number above 0. To leave '
                 "samples out, give them sample_weight 0."
             )
         if named[key] in of_label:
             raise ParameterError(f'class_weight names class "{named[key]}" twice: give one weight a class.')
-        of_label[named[key]] = found[sides[key]] = number
+        of_label[named[key]] = found[sides[key]] = cost
     several = [label for label in ours if label in of_label]
     if len(ours) > 1 and several and (len(several) < len(ours) or len({of_label[label] for label in several}) > 1):
         raise ParameterError(

@@ -35,7 +35,7 @@ from fsmodels.selection.report import as_json
 from fsmodels.selection.resampling import Resample
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
-from fsmodels.words import listed, short
+from fsmodels.words import iterable, listed, short
 from solvers import html, interrupt
 from solvers import progress as watching
 from solvers.clock import own_clock
@@ -375,7 +375,7 @@ def _points(over: Any, words: Mapping[str, Any]) -> list[Point]:
         raise ParameterError(f"choose needs values to choose among: give {example}.")
     grid = {}
     for name, values in over.items():
-        if not isinstance(values, Iterable) or isinstance(values, str | Mapping):
+        if not iterable(values) or isinstance(values, str | Mapping):
             raise ParameterError(f"over: {name} is {short(repr(values))}: give several values, {example}.")
         grid[str(name)] = list(values)
         if not grid[str(name)] or any(grid[str(name)].count(value) > 1 for value in grid[str(name)]):

@@ -19,7 +19,7 @@ from fsmodels.selection.recipes import find
 from fsmodels.selection.resampling import Resample
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
-from fsmodels.words import listed, short
+from fsmodels.words import iterable, listed, short, shown
 
 __all__ = ["Contender", "ContenderRun", "contenders", "runs"]
 
@@ -93,8 +93,13 @@ def contenders(
     """
     if isinstance(models, str):
         models = [models]
-    own = {str(name): dict(words) for name, words in models.items()} if isinstance(models, Mapping) else {}
-    names = list(models)
+    if not iterable(models):
+        raise ParameterError(f"models={shown(models)} is not allowed: give names of models.")
+    own = models if isinstance(models, Mapping) else {}
+    if wrong := [name for name, words in own.items() if not isinstance(words, Mapping)]:
+        raise ParameterError(f"models: {shown(wrong[0])} has {shown(own[wrong[0]])}: give a mapping of its parameters.")
+    own = {str(name): dict(words) for name, words in own.items()}
+    names = [str(name) for name in models]
     if len(names) != len(set(names)):
         raise ParameterError(f"models names {listed(names)}: give each once, or a mapping of names to words.")
     if len(names) < 2:

@@ -23,7 +23,7 @@ from fsmodels.errors import NoSelection, ParameterError
 from fsmodels.selection.resampling import Resample, folds_of
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import beside
+from fsmodels.selection.sides import KINDS, beside
 from fsmodels.words import lasting
 from solvers import StopReason
 from solvers.clock import own_clock
@@ -87,17 +87,17 @@ def raw_and_words(asked: str, data: Dataset, words: Mapping[str, Any]) -> tuple[
     weighted = reweighted(dataset(data), kept.pop("sample_weight", None), kept.pop("class_weight", None))
     data, kept["fair"] = beside(weighted, kept.get("fair", ()))
     look(data)
-    return data, {name: value for name, value in kept.items() if not _is_nothing(value)}
+    return data, {name: value for name, value in kept.items() if not _is_nothing(name, value)}
 
 
-def _is_nothing(value: Any) -> bool:
+def _is_nothing(name: str, value: Any) -> bool:
     """Tell whether a word says no more than leaving it out."""
-    return value is None or (isinstance(value, list | tuple | Mapping) and not value)
+    return value is None or (name in KINDS and isinstance(value, list | tuple | Mapping) and not value)
 
 
 def parts_of(data: Dataset, cv: Any, repeats: int, seed: int) -> list[Resample]:
     """Return the folds, one repeat after another. Raises ParameterError: no folds, or repeats of a splitter."""
-    repeats = whole("repeats", repeats, 1, None, "how often the samples are divided into folds anew")
+    repeats = whole("repeats", repeats, 1, 10_000, "how often the samples are divided into folds anew")
     if repeats > 1 and not isinstance(cv, int | np.integer):
         raise ParameterError(
             f"repeats={repeats} goes with a number of folds, and cv is {type(cv).__name__}: a splitter such as "

@@ -216,6 +216,7 @@ class Session:
                 self.data, given[name] = beside(self.data, value or ())
                 words.append(f"{name} = {value}")
             elif name in KINDS:
+                value = value.tolist() if isinstance(value, np.ndarray) else value  # an array has no truth value
                 given[name] = value
                 words.append(f"{name} {_shortly(name, value)}" if value else f"without {name}")
             elif name in self._options():

@@ -54,7 +54,7 @@ import pyomo.environ as pyo
 from fsmodels.checks import choice
 from fsmodels.errors import DataError, InfeasibleParameter, ModelError, ParameterError
 from fsmodels.models.weight_rows import fair, signs
-from fsmodels.words import check_known_features, listed
+from fsmodels.words import check_known_features, iterable, listed
 
 DEAR = 1e6  # times the limit
 LARGE = 1e9  # numbers that are left as they are
@@ -420,7 +420,7 @@ def _check_pair(what: str, a: str, b: str, known: list[str]) -> None:
 def _group(what: str, features: Iterable[str], known: list[str], *, least: int) -> list[str]:
     if isinstance(features, str):
         raise DataError(f'{what}: got the text "{features}": give a list of features, for example ["{features}"].')
-    group = list(features) if isinstance(features, Iterable) else [features]
+    group: list[Any] = list(features) if iterable(features) else [features]
     check_known_features(group, known, what)
     twice = [name for name, count in Counter(group).items() if count > 1]
     if twice:

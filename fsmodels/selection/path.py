@@ -24,7 +24,7 @@ from fsmodels.selection.resampling import Resample, folds_of, many
 from fsmodels.selection.select import Groups, Pairs, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside, prices
-from fsmodels.words import lasting
+from fsmodels.words import iterable, lasting
 from solvers import Memory, SolutionStatus, StopReason, interrupt
 from solvers import progress as watching
 from solvers.clock import own_clock
@@ -222,7 +222,7 @@ def _keeping(rows: list[Any]) -> Iterator[None]:
 
 
 def _is_grid(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, str | Mapping)
+    return iterable(value) and not isinstance(value, str | Mapping)
 
 
 def _values(name: str, given: Any, data: Dataset, recipe: Recipe) -> list[Any]:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from fsmodels.checks import whole
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import check_seed, fold_rows, split_rows
 from fsmodels.errors import ParameterError
 from fsmodels.selection.workers import each
+from fsmodels.words import iterable
 
 __all__ = ["Resample", "bootstraps_of", "folds_of", "many", "split_off"]
 
@@ -44,15 +46,15 @@ def folds_of(data: Dataset, folds: Any, seed: int, name: str = "folds") -> list[
 
     Raises ParameterError: none of these, or a number that does not go with the classes.
     """
-    if isinstance(folds, bool) or folds is None or isinstance(folds, str):
+    if isinstance(folds, bool) or folds is None or isinstance(folds, str | bytes):
         raise ParameterError(
             f"{name}={folds!r} is not allowed: give a number such as 5, or a splitter of scikit-learn."
         )
     if isinstance(folds, numbers.Number):
-        pairs: Iterable[Any] = fold_rows(data.y, folds, seed)  # type: ignore[arg-type]
+        pairs: Iterable[Any] = fold_rows(data.y, whole(name, folds, 0, None, "the number of folds"), seed)
     elif hasattr(folds, "split"):
         pairs = folds.split(np.zeros(data.n_samples), data.y)
-    elif isinstance(folds, Iterable):
+    elif iterable(folds):
         pairs = folds
     else:
         raise ParameterError(

@@ -21,7 +21,7 @@ from fsmodels.models import side_constraints
 from fsmodels.models.parameters import changeable
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.recipes import MODELS
-from fsmodels.words import as_names, check_known_features, listed
+from fsmodels.words import as_names, check_known_features, iterable, listed
 from solvers.outside import warn
 
 __all__ = [
@@ -236,7 +236,7 @@ def _together(data: Dataset, sides: Sides) -> Sides:
 def _several(what: str, given: Any, example: str) -> list[Any]:
     if given is None:
         return []
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+    if isinstance(given, str | Mapping) or not iterable(given):
         raise ParameterError(f"{what} got {type(given).__name__}: give {example}.")
     return list(given)
 

@@ -76,7 +76,7 @@ def _by_workers(
     import joblib
     from joblib.parallel import get_active_backend
 
-    jobs = None if n_jobs is None else int(n_jobs)
+    jobs = None if n_jobs is None else min(int(n_jobs), max(1, len(items)))  # more would have nothing to do
     at_once = joblib.effective_n_jobs(jobs)
     calls = (joblib.delayed(_placed)(function, place, item) for place, item in enumerate(items))
     with safe_path(), interrupt.raising(), progress.counted(len(items), what, at_once) as count:

@@ -13,7 +13,7 @@ import pyomo.environ as pyo
 
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.selection.sides import KINDS
-from fsmodels.words import listed, short, suggestion
+from fsmodels.words import iterable, listed, short, suggestion
 
 __all__ = ["apart", "apply"]
 
@@ -60,7 +60,7 @@ def _named(kind: str, value: Any, features: Sequence[str]) -> Any:
         return features[int(j)]
 
     def each(group: Any) -> Any:
-        several = isinstance(group, Iterable) and not isinstance(group, str | Mapping)
+        several = iterable(group) and not isinstance(group, str | Mapping)
         return [name(j) for j in group] if several else name(group)
 
     def keys(mapping: Any) -> Any:
@@ -71,7 +71,7 @@ def _named(kind: str, value: Any, features: Sequence[str]) -> Any:
         return (change(pair[0]), pair[1]) if fits else pair
 
     def several(change: Callable[[Any], Any]) -> Any:
-        if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        if isinstance(value, str | Mapping) or not iterable(value):
             return value
         return [change(part) for part in value]
 
@@ -111,7 +111,7 @@ def apply(functions: Iterable[Callable[[Any], Any]], model: pyo.ConcreteModel) -
         if made is None:
             continue
         named = made if isinstance(made, Mapping) else {}
-        plain = [made] if _is_row(made) else [] if named else list(made) if isinstance(made, Iterable) else [made]
+        plain = [made] if _is_row(made) else [] if named else list(made) if iterable(made) else [made]
         pairs = [*named.items(), *((called if called.isidentifier() else "constraint", row) for row in plain)]
         for name, row in pairs:
             if not _is_row(row):

@@ -82,7 +82,6 @@ May import ``fsmodels.models`` and ``fsmodels.models.proofs``, ``fsmodels.datase
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -92,7 +91,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from fsmodels.checks import choice, feature_count, positive
+from fsmodels.checks import choice, feature_count, number, number_array, positive
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
@@ -105,7 +104,7 @@ from fsmodels.models.proofs.losses import HINGE, LOSSES, LossKind
 from fsmodels.models.proofs.svm import repaired
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import C_MEANING, cost_of_nothing, least_cost, put, soft_margin, with_proof
-from fsmodels.words import check_known_features
+from fsmodels.words import as_names, check_known_features, shown
 from solvers.facts import forget_rules
 
 VALUE = 1e-6  # relative gap of ``value``
@@ -246,11 +245,11 @@ def sub(
     dataset(data)
     if isinstance(sigma, str):
         raise DataError(f'sigma: got the text "{sigma}": give a list of features, for example ["{sigma}"].')
-    values = dict(sigma) if isinstance(sigma, Mapping) else dict.fromkeys(sigma, 1.0)
+    values = dict(sigma) if isinstance(sigma, Mapping) else dict.fromkeys(as_names(sigma, "sigma"), 1.0)
     check_known_features(values, data.features, "sigma")
     for name, value in values.items():
-        if not 0.0 <= value <= 1.0:
-            raise ParameterError(f"sigma[{name!r}]={value} is outside [0, 1].")
+        if not 0.0 <= number(value) <= 1.0:
+            raise ParameterError(f"sigma[{name!r}]={shown(value)} is outside [0, 1].")
     model = soft_margin("SUB", data, C, loss)
     for j in model.features:
         if not values.get(j):
@@ -330,7 +329,7 @@ def rmp(
     0.0
     """
     data = as_given(data, weights=True).counting
-    C, points = positive("C", C, C_MEANING), np.atleast_2d(np.asarray(alpha, dtype=float))
+    C, points = positive("C", C, C_MEANING), np.atleast_2d(number_array("alpha", alpha))
     if points.shape[1] != len(data.y) or not len(points):
         counted = "" if data.sample_weight is None else " of a weight above 0"
         raise ParameterError(
@@ -363,7 +362,8 @@ def rmp(
 
     model.cut = pyo.Constraint(range(len(points)), rule=cut, doc="(10) eta >= sum alpha - 1/2 sum sigma_j v_j^2")
     if max_features is not None:
-        model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= max_features, doc="(11) at most M features")
+        most_features = feature_count(max_features, data.n_features)
+        model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= most_features, doc="(11) at most M features")
     prices = penalties(data, penalty)
     model.objective = pyo.Objective(
         expr=model.eta + pyo.quicksum(prices[j] * model.sigma[j] for j in model.features), doc="(10), (15)"
@@ -393,7 +393,8 @@ def value(
     >>> bool(abs(value(data, found.selected) / found.objective - 1) < 1e-6)
     True
     """
-    price, names = positive("C", C, C_MEANING), list(selected)
+    price, names = positive("C", C, C_MEANING), as_names(selected, "selected")
+    check_known_features(names, dataset(data).features, "selected")
     choice("loss", loss, list(LOSSES))
     if not names:
         return float(cost_of_nothing(dataset(data), price, LossKind(loss)))
@@ -419,6 +420,7 @@ def penalties(data: Dataset, penalty: float | Mapping[str, float]) -> dict[str, 
 
 def _price(price: Any, whose: str = "") -> float:
     """Return a price as float, if it is a number of at least 0."""
-    if not (isinstance(price, numbers.Real) and math.isfinite(price) and float(price) >= 0):
-        raise ParameterError(f"penalty={price!r}{whose} is not allowed: use a number of at least 0.")
-    return float(price)
+    found = number(price)
+    if not 0 <= found < math.inf:
+        raise ParameterError(f"penalty={shown(price)}{whose} is not allowed: use a number of at least 0.")
+    return found

@@ -173,7 +173,7 @@ def nonconvex(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = Fal
     """
     without_choice("nonconvex", sigma, "its sigma is the scale of a feature, and its solvers are local")
     model, columns = centred_model("GMEB nonconvex", data)
-    bounds_on_moments(model, R_plus, R_minus)
+    R_plus, R_minus = bounds_on_moments(model, R_plus, R_minus)
     add_scaled_classifier(model, columns, columns.even(R_plus, R_minus), "(11)")
     second_moments(model, columns, {j: model.sigma[j] ** 2 for j in columns.varying()}, "(11)")
     model.objective = pyo.Objective(expr=model.loss, doc="(11) sum of slacks")
@@ -251,7 +251,7 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
     """
     without_choice("dual", sigma, "its weights are multipliers, and no row can hold these")
     model, columns = centred_model("GMEB dual", data)
-    bounds_on_moments(model, R_plus, R_minus)
+    R_plus, R_minus = bounds_on_moments(model, R_plus, R_minus)
     varying = columns.varying()
     most = dict(zip(model.samples, columns.s.tolist(), strict=True))
     model.mu = pyo.Var(

@@ -46,7 +46,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fsmodels.checks import positive, share
+from fsmodels.checks import number_array, positive, share
 from fsmodels.datasets.checks import bearable
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
@@ -258,7 +258,7 @@ def margin_cost(margins: FloatArray, gamma: float) -> float:
 
 
 def _vector(name: str, values: ArrayLike, data: Dataset) -> FloatArray:
-    vector = np.asarray(values, dtype=float)
+    vector = number_array(name, values)
     if vector.shape != (data.n_features,) or not np.isfinite(vector).all():
         raise ParameterError(
             f"{name} of shape {vector.shape} is not allowed: give one finite number for each of the "

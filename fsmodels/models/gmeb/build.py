@@ -48,10 +48,11 @@ def price_of(name: str, number: float, meaning: str, doc: str) -> pyo.Param:
     return changeable(partial(positive, name, meaning=meaning), number, doc)
 
 
-def bounds_on_moments(model: pyo.ConcreteModel, R_plus: float, R_minus: float) -> None:
-    """Add R+ and R-."""
+def bounds_on_moments(model: pyo.ConcreteModel, R_plus: float, R_minus: float) -> tuple[float, float]:
+    """Add R+ and R-; return them as floats."""
     model.R_plus = price_of("R_plus", R_plus, "R_plus bounds the second moments of class +1", "(11) R+")
     model.R_minus = price_of("R_minus", R_minus, "R_minus bounds the second moments of class -1", "(11) R-")
+    return float(pyo.value(model.R_plus)), float(pyo.value(model.R_minus))
 
 
 def add_classifier(model: pyo.ConcreteModel, columns: Centred, number: str) -> None:

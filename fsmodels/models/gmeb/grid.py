@@ -41,6 +41,7 @@ from fsmodels.models.gmeb.norm import STARTS, VIOLATED, Moments
 from fsmodels.models.gmeb.proof import Attained, MomentProof, resolution
 from fsmodels.models.proofs.equilibration import powers
 from fsmodels.models.shares import slack_weights
+from fsmodels.words import iterable
 from solvers import SolverError, interrupt
 from solvers.lp.highs import FINEST, HighsLP, LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program, require_lp_solver
@@ -325,7 +326,7 @@ def _snake(first: list[float], second: list[float]) -> Iterable[tuple[float, flo
 
 
 def _values(name: str, given: Any) -> list[float]:
-    many = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    many = list(given) if iterable(given) and not isinstance(given, str | bytes) else [given]
     if not many:
         raise ParameterError(f"{name} has no values: give at least one.")
     values = [positive(name, value, f"{name} bounds the second moments of its class") for value in many]

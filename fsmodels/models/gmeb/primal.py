@@ -81,7 +81,7 @@ def primal(
     choice("form", form, FORMS)
     sigma = choosing(sigma)
     model, columns = centred_model("GMEB primal", data)
-    bounds_on_moments(model, R_plus, R_minus)
+    R_plus, R_minus = bounds_on_moments(model, R_plus, R_minus)
     model.s = pyo.Var(
         model.features, domain=pyo.NonNegativeReals, initialize=columns.even(R_plus, R_minus), doc="(15) sigma_j^2"
     )

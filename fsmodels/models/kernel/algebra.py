@@ -24,6 +24,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 from pyomo.core.expr.numeric_expr import LinearExpression
 
+from fsmodels.checks import number, number_array
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.models.kernel.build import built, share, weights
@@ -132,13 +133,13 @@ def _selection(
 ) -> pyo.ConcreteModel:
     model = built(name, data, C=C, penalty=penalty, **shared)
     problem: Problem = model.kernel_problem
-    coefficients = np.asarray(u, dtype=float)
-    if coefficients.shape != (problem.n,) or not np.isfinite([*coefficients, b]).all():
+    coefficients, b = number_array("u", u), number(b)
+    if coefficients.shape != (problem.n,) or not np.isfinite([*coefficients.flat, b]).all():
         which = "" if problem.data.sample_weight is None else " of a weight above 0"
         raise ParameterError(f"u and b must be finite, u one number for each of the {problem.n} samples{which}.")
     for v, value in zip(model.u.values(), coefficients.tolist(), strict=True):
         v.fix(value)
-    model.b.fix(float(b))
+    model.b.fix(b)
     if sharing:
         share(model)
     _state(model)

@@ -10,7 +10,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from fsmodels.checks import choice, choosing, positive
+from fsmodels.checks import choice, choosing, number_array, positive
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, ParameterError
@@ -123,10 +123,7 @@ def weights(data: Dataset, given: ArrayLike | Mapping[str, float], name: str) ->
     if isinstance(given, Mapping):
         check_known_features(given, data.features, name)
         given = [given.get(j, 0.0) for j in data.features]
-    try:
-        z = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        z = np.full(0, np.nan)
+    z = number_array(name, given)
     d = len(data.features)
     z = np.full(d, float(z)) if z.ndim == 0 else z
     if z.shape != (d,) or not np.isfinite(z).all() or (z < 0).any():

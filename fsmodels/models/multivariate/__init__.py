@@ -224,7 +224,7 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
     >>> fs.solve(model).status.value
     'optimal'
     """
-    B = feature_count(budget, data.n_features, name="budget")
+    B = feature_count(budget, dataset(data).n_features, name="budget")
     model = pyo.ConcreteModel(name="FGM")
     _parameters(model, data, B, C)
     _weights(model)

@@ -69,7 +69,7 @@ dtype: float64
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -86,6 +86,7 @@ from fsmodels.models.multivariate.labellings import (
     signs,
 )
 from fsmodels.models.multivariate.losses import Auc, FBeta, Hamming, Loss, contingency
+from fsmodels.words import iterable
 
 __all__ = [
     "Auc",
@@ -186,7 +187,7 @@ def measure(
 
     if isinstance(names, str):
         raise ParameterError(f'names="{names}" is one name: give a list of names, such as ["{names}"].')
-    if not isinstance(names, Iterable) or not all(isinstance(name, str | Loss) for name in names):
+    if not iterable(names) or not all(isinstance(name, str | Loss) for name in names):
         raise ParameterError('names are no names of measures: give a list, such as ["error", "f1"].')
     y, scores = pair_of(y, scores)
     found = {}

@@ -6,10 +6,10 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
-from fsmodels.checks import feature_count, renamed
+from fsmodels.checks import feature_count, number, number_array, positive, renamed
 from fsmodels.datasets.checks import unweighted
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.errors import ModelError
+from fsmodels.errors import ModelError, ParameterError
 from fsmodels.models.multivariate.groups import OFFSET
 from fsmodels.models.multivariate.measures import Loss
 from fsmodels.models.multivariate.measures import loss as loss_of
@@ -48,7 +48,10 @@ def risk(data: Dataset, w: ArrayLike, loss: str | Loss = "f1", *, b: float = 0.0
     100.0
     """
     unweighted(data, "fsmulti")
-    scores = np.asarray(data.X @ np.asarray(w, dtype=float)).ravel() + b
+    weights, offset = number_array("w", w), number(b)
+    if weights.shape != (data.n_features,) or not np.isfinite([*weights, offset]).all():
+        raise ParameterError(f"w and b must be finite, w one number for each of the {data.n_features} features.")
+    scores = np.asarray(data.X @ weights).ravel() + offset
     return max(0.0, loss_of(loss).most_violated(data.y, scores).value) / data.n_samples
 
 
@@ -68,7 +71,8 @@ def objective(
     >>> bool(abs(objective(data, w, budget=2, C=10.0, loss="f1") - result.objective) < 1e-9)
     True
     """
-    return regulariser(np.append(np.asarray(w, dtype=float), b), budget) + C * risk(data, w, loss, b=b)
+    price, slack = positive("C", C, "C multiplies the slack"), risk(data, w, loss, b=b)
+    return regulariser(np.append(np.asarray(w, dtype=float), b), budget) + price * slack
 
 
 def classifier(model: pyo.ConcreteModel) -> tuple[FloatArray, float]:

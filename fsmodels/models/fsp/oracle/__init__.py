@@ -46,6 +46,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from fsmodels.checks import number
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.models.fsp.oracle import gram, interior_point, newton, relaxation
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Solved
@@ -54,6 +55,7 @@ from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows, Terms
 from fsmodels.models.fsp.oracle.screening import Guide, Screen
 from fsmodels.models.proofs.losses import HINGE, loss_of
 from fsmodels.models.proofs.svm import Array, SvmProof, lost, relative
+from fsmodels.words import shown
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
@@ -168,9 +170,10 @@ class SvmOracle:
             raise ParameterError(f"sigma spans [{sigma.min():.6g}, {sigma.max():.6g}]: keep it within [0, 1].")
         if not tolerance > 0:
             raise ParameterError(f"tolerance={tolerance} is not allowed: give a relative gap above 0, such as 1e-7.")
-        if time_limit is not None and not time_limit >= 0:
-            raise ParameterError(f"time_limit={time_limit} is not allowed: give seconds, or None for no limit.")
-        deadline = start + (math.inf if time_limit is None else time_limit)
+        seconds = math.inf if time_limit is None else number(time_limit)
+        if not seconds >= 0:
+            raise ParameterError(f"time_limit={shown(time_limit)} is not allowed: give seconds, or None for no limit.")
+        deadline = start + seconds
 
         sigma = np.clip(sigma, 0.0, 1.0)
         support = np.flatnonzero(sigma)
