@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from contextlib import suppress
 from html import escape
 from typing import Any, Protocol, TextIO
 
+CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]")
 PACE = 10.0  # s between lines where there is no terminal
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # header, rows
@@ -35,6 +37,15 @@ class Display(Protocol):
     def close(self) -> None:
         """Remove what shall not stay."""
         ...
+
+
+def printable(text: str) -> str:
+    r"""Return text with controls of a terminal and marks of direction as escapes; tabs and new lines stay.
+
+    >>> print(printable("a\x1b[2J, \u202eb"))
+    a\x1b[2J, \u202eb
+    """
+    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def is_live() -> bool:
@@ -95,7 +106,7 @@ class Terminal:
         from rich.console import Group
         from rich.text import Text
 
-        text = Text(line, no_wrap=True, overflow="ellipsis", style="dim")
+        text = Text(printable(line), no_wrap=True, overflow="ellipsis", style="dim")
         self._live.update(text if table is None else Group(_rich(table), text), refresh=True)
 
     def keep(self, table: Table) -> None:
@@ -120,9 +131,9 @@ def _rich(table: Table) -> Any:
     header, rows = table
     made = RichTable(box=None, padding=(0, 1))
     for column in header:
-        made.add_column(column, justify="left" if column == "Step" else "right")
+        made.add_column(printable(column), justify="left" if column == "Step" else "right")
     for row in rows:
-        made.add_row(*row)
+        made.add_row(*map(printable, row))
     return made
 
 
@@ -143,7 +154,7 @@ class Lines:
         """Show how things stand, where it is time to."""
         if line and self._now() - self._last >= self._pace:
             self._last = self._now()
-            self._file.write(f"{line}\n")
+            self._file.write(f"{printable(line)}\n")
             self._file.flush()
 
     def keep(self, table: Table) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fsmodels.cli import streams
 from fsmodels.cli.codes import NO_SOLUTION, SOLVED, complain
 from fsmodels.cli.loading import dialect
 from fsmodels.cli.result_file import check_target
@@ -40,7 +41,7 @@ def run(asked: argparse.Namespace) -> int:
     if note := boundary_note(found.on_boundary(table, asked.unseen)):
         complain("Note", note)
     if asked.out is None:
-        with interrupt.finishing():
+        with interrupt.finishing(), streams.exact():
             print(text, end="")
     else:
         try:

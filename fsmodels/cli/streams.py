@@ -1,21 +1,30 @@
 r"""Standard output and error of the command line, which no run depends on.
 
 A reader that went away (``| head -1``), a full disk, a closed stream or a terminal that knows only ASCII must not end a
-run or lose its result: what cannot be written is dropped, what cannot be encoded is written as ``\xe4``.
+run or lose its result: what cannot be written is dropped, what cannot be encoded is written as ``\xe4``. Names in data
+must not control the terminal: its controls and marks of direction are written as ``\x1b``, but for the bold type and
+the like of rich.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
+from solvers.display import printable
+
+STYLES = re.compile(r"(\x1b\[(?:(?:[0-4]|31);?)+m)")  # plain, bold, dim, italic, underlined, red
+
 
 class Guard:
     """A text stream that takes everything; ``failed`` is the first error of the stream behind it."""
+
+    exact = False  # whether what is written is a file's content, which only a terminal gets with escapes
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream if stream is not None else open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
@@ -27,6 +36,8 @@ class Guard:
         return len(text)
 
     def _write(self, text: str) -> None:
+        if not self.exact or self._stream.isatty():
+            text = "".join(part if k % 2 else printable(part) for k, part in enumerate(STYLES.split(text)))
         try:
             self._stream.write(text)
         except UnicodeEncodeError:
@@ -61,6 +72,19 @@ class Guard:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+@contextmanager
+def exact() -> Iterator[None]:
+    """Write the content of a file to standard output: escapes are for a terminal only."""
+    out = sys.stdout
+    if isinstance(out, Guard):
+        out.exact = True
+    try:
+        yield
+    finally:
+        if isinstance(out, Guard):
+            out.exact = False
 
 
 @contextmanager
