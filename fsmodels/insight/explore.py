@@ -30,6 +30,7 @@ from solvers import Memory, SolutionStatus, StopReason, html, interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.options import Config
+from solvers.per_thread import Turn
 from solvers.result import DEFAULT_GAP, relative_gap, verdict
 
 __all__ = ["Explored", "Session", "explore"]
@@ -101,7 +102,7 @@ class _Asked:
 
 @dataclass(repr=False)
 class Session:
-    """Questions about one model; ``ask`` changes it, and each answer is kept in ``answers``.
+    """Questions about one model; ``ask`` changes it, and each answer is kept in ``answers``. One thread asks at a time.
 
     Attributes
     ----------
@@ -120,6 +121,7 @@ class Session:
     _built: frozenset[str] = frozenset()
     _asked: list[_Asked] = field(default_factory=list)
     _met: list[Callable[[Any], Any]] = field(default_factory=list)  # kept, so that no later row has the id of one
+    _turn: Turn = field(default_factory=Turn)
 
     @property
     def model(self) -> pyo.ConcreteModel:
@@ -159,6 +161,12 @@ class Session:
         ParameterError, DataError, ModelError
             As ``select``; the question before then stays.
         """
+        with self._turn.lock:  # another thread waits
+            return self._ask(add or {}, drop, progress, changes)
+
+    def _ask(
+        self, add: Mapping[str, Callable[[Any], Any]], drop: Iterable[str], progress: bool, changes: dict[str, Any]
+    ) -> Explored:
         start = time.perf_counter()
         held, values, given, own = self.values, dict(self.values), dict(self.given), dict(self._own)
         options = dict(self.task.options)
@@ -168,7 +176,7 @@ class Session:
                 raise ParameterError(f'drop: there is no row "{name}" of your own: {listed(own) or "none was added"}.')
             del own[name]
             words.append(f'without "{name}"')
-        for name, row in (add or {}).items():
+        for name, row in add.items():
             if self.model.component(name) is not None and name not in own:
                 raise ParameterError(f'add: the model has a component "{name}": give the row another name.')
             own[name] = row

@@ -256,6 +256,8 @@ def default_solver(needed: list[Capability]) -> SolverSpec:
 def recognise(solver: Any) -> SolverSpec:
     """Return the entry of a solver object: ours where its interface is one of the table's, so that its traps are met.
 
+    One solve at a time: two threads may have given the same object, and Pyomo's own redirect the output.
+
     Raises SolverError if it is no solver.
     """
     if not callable(getattr(solver, "solve", None)):
@@ -264,8 +266,7 @@ def recognise(solver: Any) -> SolverSpec:
     for kind in type(solver).__mro__:
         spec = known.get(f"{kind.__module__}.{kind.__qualname__}")
         if spec is not None:
-            pyomos = type(solver).__module__.startswith("pyomo.")  # it redirects the output, where ours does not
-            return replace(spec, make=lambda: solver, shared=solver, alone=spec.alone or pyomos)
+            return replace(spec, make=lambda: solver, shared=solver, alone=True)
     called = getattr(solver, "name", None) or next(
         kind.__name__ for kind in type(solver).__mro__ if not kind.__name__.startswith("Legacy")
     )

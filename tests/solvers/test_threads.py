@@ -15,6 +15,7 @@ from pyomo.repn import generate_standard_repn
 from scipy.optimize import linprog
 
 import solvers
+from solvers.interfaces.registry import find
 
 THREADS = 3
 
@@ -123,3 +124,17 @@ def missed(seed):
 def test_threads_that_solve_linear_programs_get_their_optima(restless):
     with ThreadPoolExecutor(THREADS) as executor:
         assert [said for said in executor.map(missed, range(15)) if said] == []
+
+
+def test_a_solver_object_serves_one_thread_at_a_time(restless):
+    highs = find("highs").make()
+
+    def missed_by_object(seed):
+        model, A, b, optimum = program(seed)
+        result = solvers.solve(model, highs)
+        x = np.array([v.value for v in model.x.values()], dtype=float)
+        right = result.status.value == "optimal" and result.objective == pytest.approx(optimum, abs=1e-6)
+        return None if right and (A @ x - b).max() < 1e-6 else (seed, result.status.value, result.objective, optimum)
+
+    with ThreadPoolExecutor(THREADS) as executor:
+        assert [said for said in executor.map(missed_by_object, range(12)) if said] == []

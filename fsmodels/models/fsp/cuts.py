@@ -37,16 +37,17 @@ class FastSub:
         self._model: Any = model
         self._form, self._kind = form, kind
         self._X, self._y, self._s = data.X, data.y, slack_weights(data)
-        self._made_for = float(pyo.value(model.C))
-        self._svm = self._made(self._made_for)
+        C = float(pyo.value(model.C))
+        self._made_for: float | None = C  # None: made on first use
+        self._svm = self._made(C)
         self._hash: str | None = None
         self._rows: tuple[LinearRows, Rows | None] | None = None  # of the master asked about last
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FastSub:
-        """Return what belongs to the model's clone; the data, which nobody changes, are shared."""
+        """Return what belongs to the model's clone, with an oracle of its own; the data are shared."""
         copy = FastSub.__new__(FastSub)
         memo[id(self)] = copy
-        copy.__dict__ = self.__dict__ | {"_model": deepcopy(self._model, memo)}
+        copy.__dict__ = self.__dict__ | {"_model": deepcopy(self._model, memo), "_made_for": None, "_rows": None}
         return copy
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:

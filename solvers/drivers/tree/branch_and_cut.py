@@ -121,7 +121,8 @@ class BranchAndCut(DecompositionDriver):
         given = c.memory if self.parts.as_built and not self._any_point else None
         memory = Memory() if given is None else given
         names = [v.name for v in self._lp.variables]
-        dropped = memory.prepare(self.structure, names, tree=given is not None)
+        with memory.used():
+            dropped = memory.prepare(self.structure, names, tree=given is not None)
         self._tree = Tree(memory.parts)
         below = np.inf if c.cutoff is None or self._any_point else self.sign * c.cutoff
         self.incumbents = IncumbentSearch(self, self._lp, memory, near=self._near(), below=below)
@@ -150,10 +151,11 @@ class BranchAndCut(DecompositionDriver):
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run, and say what is known of the choices near to the best, or of the cutoff."""
-        try:
-            return self._run()
-        finally:
-            self._tell()
+        with self.incumbents.memory.used(self.structure):
+            try:
+                return self._run()
+            finally:
+                self._tell()
 
     def _tell(self) -> None:
         near, limit = self.incumbents.near, self.config.cutoff

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 
 from solvers.drivers.tree.branching import PseudoCosts
 from solvers.drivers.tree.parts import Parts
+from solvers.errors import OptionError
 from solvers.facts.structure import Cut, Structure, SubAnswer
+from solvers.per_thread import Turn
 
 KEPT = 2000  # cuts, the newest
 
@@ -72,7 +75,8 @@ class Memory:
     """What runs of one subproblem have learnt: cuts, answers at 0/1 points, pseudo-costs, the tree, best choices.
 
     All but the last belong to one subproblem, whose parameters and identity a structure tells; a good choice stays
-    worth a try. It can be pickled; a model built anew of the same data goes on from it, except for the answers.
+    worth a try. One run uses it at a time. It can be pickled; a model built anew
+    of the same data goes on from it, except for the answers.
 
     Attributes
     ----------
@@ -96,10 +100,25 @@ class Memory:
     _subproblem: Hashable = None
     _structure: Structure | None = None
     _identity: Hashable = None
+    _turn: Turn = field(default_factory=Turn, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what another process can use: all but the answers, which belong to a model."""
         return self.__dict__ | {"answers": {}, "_structure": None}
+
+    @contextmanager
+    def used(self, structure: Structure | None = None) -> Iterator[None]:
+        """Hold this for one run. Raises OptionError in another thread, and where it was prepared for another run."""
+        if not self._turn.lock.acquire(blocking=False):
+            raise OptionError(
+                "memory= is used by a run in another thread: give each thread a Memory of its own, or wait for it."
+            )
+        try:
+            if structure is not None and self._structure is not structure:
+                raise OptionError("memory= was given to another driver after this one: make this driver again.")
+            yield
+        finally:
+            self._turn.lock.release()
 
     def prepare(self, structure: Structure, names: Sequence[str], *, tree: bool) -> str:
         """Make ready for a run over a master of these columns; tell what was dropped for it, and why.

@@ -1,8 +1,9 @@
-"""The rows of a risk met so far, shared by all problems over them."""
+"""The rows of a risk met so far, which the problems of one model share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ KEPT = 80  # rows that the next problem begins with
 
 
 class RowPool:
-    """The rows of a risk met so far, over all columns; it depends on the data alone, so that clones share it.
+    """The rows of a risk met so far, over all columns; it depends on the data alone, so that clones begin with them.
 
     ``matrix`` (n, m), ``worst``, ``scale``: as in ``CompositeRisk``.
     """
@@ -29,8 +30,10 @@ class RowPool:
         self.active = [self.first]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RowPool:
-        """Return this object, whose rows hold for every copy."""
-        return self
+        """Return a pool that begins with these rows, which hold for every copy; arrays are shared until one grows."""
+        other = copy(self)
+        other._known = dict(self._known)
+        return other
 
     def at(self, scores: FloatArray) -> tuple[int, float]:
         """Return the place of the worst row at scores, and the risk there."""

@@ -105,7 +105,10 @@ class SelectionOracle:
     def __deepcopy__(self, memo: dict[int, Any]) -> SelectionOracle:
         """Return an oracle of the copy, which has parameters of its own."""
         return SelectionOracle(
-            self.pool, deepcopy(self.budget, memo), deepcopy(self.weight, memo), deepcopy(self.load, memo)
+            deepcopy(self.pool, memo),
+            deepcopy(self.budget, memo),
+            deepcopy(self.weight, memo),
+            deepcopy(self.load, memo),
         )
 
     def detached(self) -> SelectionOracle:
