@@ -158,9 +158,8 @@ class Runner:
     def _checked(self, reading: ModelReading, end: float | None, said: Answer) -> Answer:
         """Keep a claim of infeasibility only where the rows with slacks confirm it; values stay."""
 
-        def solved(model: Any) -> bool:
-            answer = self._attempt(read(model), end, False, (), self.spec.sound)
-            return answer.has_point and answer.status is SolutionStatus.OPTIMAL
+        def solved(model: Any) -> SolutionStatus:
+            return self._attempt(read(model), end, False, (), self.spec.sound).status
 
         if surely_infeasible(reading, solved):
             return said

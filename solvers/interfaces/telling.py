@@ -20,6 +20,8 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
+from solvers.errors import ModelError
+from solvers.model.convexity import is_linear
 from solvers.reading import ModelReading
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.values import kept
@@ -47,25 +49,35 @@ def told_apart(reading: ModelReading, solved: Callable[[Any], bool]) -> Solution
     return SolutionStatus.UNBOUNDED if solved(ray) and float(pyo.value(ray.falls)) < -FEASIBLE else unknown
 
 
-def surely_infeasible(reading: ModelReading, solved: Callable[[Any], bool]) -> bool:
+def surely_infeasible(reading: ModelReading, solved: Callable[[Any], SolutionStatus]) -> bool:
     """Tell whether the least sum of slacks is above what rounding can explain at the point that attains it.
 
     An interior-point method ends with a certificate of infeasibility that holds to relative tolerances only. The
-    elastic program has points and an optimum, so that its solve does not end with one. ``solved``: as for
-    ``told_apart``.
+    elastic program has an optimum, so that its solve does not end with one, unless bounds and curved rows clash. A cone
+    ``w^2 <= d t`` with a slack is no cone: where the solver refuses the program, only linear rows have slacks.
+    ``solved``: solves a model and returns the status.
     """
-    elastic = _elastic(reading)
     with kept(reading.variables):
-        if not solved(elastic):
-            return False
+        try:
+            elastic = _elastic(reading)
+            status = solved(elastic)
+        except ModelError:
+            elastic = _elastic(reading, curved=False)
+            status = solved(elastic)
+        if status is not SolutionStatus.OPTIMAL:
+            return status is SolutionStatus.INFEASIBLE
         size = max((abs(v.value or 0.0) for v in reading.variables), default=0.0)
         return float(pyo.value(elastic.missed)) > FEASIBLE * max(1.0, size)
 
 
-def _elastic(reading: ModelReading) -> pyo.ConcreteModel:
+def _elastic(reading: ModelReading, *, curved: bool = True) -> pyo.ConcreteModel:
+    """Return the elastic program; ``curved``: whether rows that are not linear have slacks too."""
     model, rows = pyo.ConcreteModel(name="elastic"), reading.rows
     model.variables = pyo.Reference(dict(enumerate(reading.variables)), ctype=pyo.Var)
     model.up, model.down = (pyo.Var(range(len(rows)), domain=pyo.NonNegativeReals) for _ in range(2))
+    for k, row in enumerate(rows):
+        if not curved and not is_linear(row.body):
+            model.up[k].fix(0.0), model.down[k].fix(0.0)
     model.rows = pyo.Constraint(
         range(len(rows)), rule=lambda m, r: (rows[r].lower, rows[r].body + m.up[r] - m.down[r], rows[r].upper)
     )

@@ -37,3 +37,16 @@ def test_a_quadratic_row_that_no_point_satisfies_stays_infeasible(side, status):
     m.row = pyo.Constraint(expr=m.x + m.y >= 1.5)
     m.cost = pyo.Objective(expr=m.x)
     assert Runner(find("clarabel"), SolveOptions()).solve(m).status is status
+
+
+@pytest.mark.parametrize("kind", ["row", "fixed"])
+def test_a_cone_that_clashes_stays_infeasible(kind):
+    """A cone with a slack is no cone: the linear rows alone have slacks."""
+    m = pyo.ConcreteModel()
+    m.w, m.d, m.t = pyo.Var(), pyo.Var(bounds=(0, 1)), pyo.Var(bounds=(0, 1))
+    m.cone = pyo.Constraint(expr=m.w**2 <= m.d * m.t)
+    m.row = pyo.Constraint(expr=m.w + m.d >= (3.0 if kind == "row" else 0.0))
+    if kind == "fixed":
+        m.w.fix(2.0)
+    m.cost = pyo.Objective(expr=m.t)
+    assert Runner(find("clarabel"), SolveOptions()).solve(m).status is SolutionStatus.INFEASIBLE
