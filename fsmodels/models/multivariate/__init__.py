@@ -407,6 +407,7 @@ def _stated(
         expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc="(5) Omega and C times the risk"
     )
     told = {"selected": _selected(data, sigma), "resolution": _resolution(X, first)}
+    told |= {"switches": [(model.sigma[j], w) for j, w in model.w.items()] if sigma else []}
     separable(model, rows, **told).seal(model)
     return model
 

@@ -33,6 +33,7 @@ from fsmodels.models.proofs.certified import write
 from fsmodels.models.proofs.equilibration import rounding
 from fsmodels.weights import column_sizes
 from solvers.facts import Certificate, Change, facts_of, half_conjugate, half_norm
+from solvers.result import FEASIBLE
 
 __all__ = ["LabellingRows", "MarginRows", "held_weights", "in_units", "resolution", "units", "with_shares"]
 
@@ -118,7 +119,8 @@ def with_shares(model: Any) -> FloatArray:
     """Give the model's weights, 0 where they are no numbers, their shares d and t; return them.
 
     The best shares in closed form where the model is as built. After an edit they may break a row on d, or spare what
-    a row no longer asks for: the model's own d stay then, and a weight without a share is 0.
+    a row no longer asks for: the model's own d stay then, and a weight without a share is 0. So is one that is not
+    selected, where the model has sigma: a share of 1e-7, which is 0 to a solver, would pay for a weight of 3e-4.
     """
     w, d = (np.array([np.nan if v.value is None else v.value for v in part.values()]) for part in (model.w, model.d))
     if not np.isfinite(w).all():
@@ -127,6 +129,11 @@ def with_shares(model: Any) -> FloatArray:
     edited = facts is not None and facts.certificate is not None and not facts.certificate.untouched(model)
     if (edited or hasattr(model, "sigma")) and np.isfinite(d).all():
         d = np.clip(d, 0.0, 1.0)
+        if hasattr(model, "sigma"):
+            d = np.where([v.value is not None and v.value > 0.5 for v in model.sigma.values()], d, 0.0)
+        most, total = int(pyo.value(model.budget)), float(d.sum())
+        if most < total <= most * (1.0 + FEASIBLE):  # by a solver's tolerance
+            d = d * (most / total)
         w = np.where(d > 0.0, w, 0.0)
     else:
         d = half_norm(w, int(pyo.value(model.budget)))[1]

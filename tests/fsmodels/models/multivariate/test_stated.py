@@ -235,3 +235,24 @@ def test_random_rows_on_weights_and_shares(seed, make_data):
         found.append(fs.solve(model, gap=GAP))
     assert found[0].status is found[1].status
     assert found[0].objective == pytest.approx(found[1].objective, rel=1e-4)
+
+
+def test_an_unselected_feature_has_no_weight():
+    """At sigma = d = 1e-7 the cone w^2 <= d t held to a tolerance at w = 5e-4: 1894.387 in place of 1894.407."""
+    x = [[0.49, 0.05, -1.07], [-0.79, -0.29, 1.18], [0.17, 0.91, -0.79], [-1.07, -0.44, -1.76], [0.14, -0.35, 0.14]]
+    x += [[-0.76, -0.73, -1.21], [0.04, -0.55, -1.05]]
+    data = fs.Dataset.from_arrays(np.array(x), [1, -1, -1, -1, 1, -1, -1])
+    model = mv.fsmulti(data, budget=1, C=1000.0, loss="rec@3", form="stated", sigma=True)
+    first, second, third = model.features
+    model.few = pyo.Constraint(
+        expr=1.3 * model.sigma[first] + 2.4 * model.sigma[second] + 0.7 * model.sigma[third] <= 2.6
+    )
+    model.side = pyo.Constraint(expr=model.w[second] + 1e-3 * model.w[third] >= -1.0)
+    result = fs.solve(model)
+    assert result.status is SolutionStatus.OPTIMAL
+    off = [j for j in model.features if model.sigma[j].value == 0.0]
+    assert off
+    assert all(model.w[j].value == 0.0 for j in off)
+    model.switch.deactivate()  # now any share is allowed
+    free = fs.solve(model)
+    assert free.objective <= result.objective * (1.0 + 1e-6)
