@@ -21,7 +21,6 @@ import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
-from solvers.model.convexity import is_linear
 from solvers.reading import ModelReading
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.values import kept
@@ -76,7 +75,7 @@ def _elastic(reading: ModelReading, *, curved: bool = True) -> pyo.ConcreteModel
     model.variables = pyo.Reference(dict(enumerate(reading.variables)), ctype=pyo.Var)
     model.up, model.down = (pyo.Var(range(len(rows)), domain=pyo.NonNegativeReals) for _ in range(2))
     for k, row in enumerate(rows):
-        if not curved and not is_linear(row.body):
+        if not curved and not generate_standard_repn(row.body).is_linear():
             model.up[k].fix(0.0), model.down[k].fix(0.0)
     model.rows = pyo.Constraint(
         range(len(rows)), rule=lambda m, r: (rows[r].lower, rows[r].body + m.up[r] - m.down[r], rows[r].upper)
