@@ -136,6 +136,8 @@ class Comparison:
             return (math.nan if best is None else 0.0), math.nan
         mine, other = (self._of(one).set_index(["repeat", "fold"])["error"] for one in (name, best))
         apart = (pd.to_numeric(mine) - pd.to_numeric(other)).dropna()
+        if apart.nunique() == 1 < len(apart):
+            return _mean(apart), 0.0  # the same difference in all folds, as of two methods that select the same
         spread = standard_error(apart, self.folds)
         return _mean(apart), math.nan if spread is None else spread
 

@@ -305,8 +305,11 @@ def summed_up(
 
 
 def standard_error(values: Any, folds: int) -> float | None:
-    """Return the standard error of a mean over folds of which ``folds`` are one repeat; None of fewer than two."""
+    """Return the standard error of a mean over folds of which ``folds`` are one repeat.
+
+    None of fewer than two, and where all are equal: a deviation of 0 is no estimate of the error.
+    """
     numbers = pd.to_numeric(pd.Series(values)).dropna()
-    if len(numbers) < 2:
+    if numbers.nunique() < 2:
         return None
     return float(numbers.std(ddof=1) / math.sqrt(min(folds, len(numbers))))

@@ -150,7 +150,10 @@ class NearOptimal:
         what = "model" if count == 1 else "models"
         of = "" if most is None else f" of at most {most} features"
         lie = "lies" if count == 1 else "lie"
-        words = f"{count} {what}{of} {lie} within {share} of the best ({number(self.models[0].objective)})"
+        best = self.models[0].objective if self.models else self.best.objective
+        words = f"{count} {what}{of} {lie} within {share} of the best" + (
+            f" ({number(best)})" if best is not None else ""
+        )
         if self.complete:
             words += "; there is no other."
         elif self.open:

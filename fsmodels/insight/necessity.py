@@ -242,6 +242,8 @@ def necessity(
         check_known_features(asked, data.features, "features")
         clock = clock_of(time_limit)
         task = prepared(data, name, **given)
+        if task.model is None or task.model.component("sigma") is None:
+            raise ParameterError(f'necessity needs a model with sigma, and "{name}" has none here: add sigma=True.')
         if task.takes("memory"):
             task.options = {"memory": Memory(), **task.options}
         lists = task.takes("within") and (task.options.get("threads") or 1) == 1
