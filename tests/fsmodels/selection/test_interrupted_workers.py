@@ -78,6 +78,7 @@ def _alive(pid):
 def test_ctrl_c_in_the_first_solve_ends_all_of_them(monkeypatch):
     class Stopped:
         stop_reason = StopReason.INTERRUPTED
+        has_solution = False
 
     monkeypatch.setattr(stability, "select", lambda *_, **__: Stopped())
     monkeypatch.setattr(stability, "many", lambda *_: pytest.fail("went on"))
