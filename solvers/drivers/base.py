@@ -200,8 +200,7 @@ class Driver:
         with interrupt.run(), progress.doing(self.name, facts=self.standing, left=lambda: self.clock.left):
             with progress.paused(bool(self.config.tee) and not self.config.shows(TABLE)):
                 stop, status = self._looped()
-            left, limit = self.clock.left, self.config.time_limit
-            if stop is StopReason.TIME_LIMIT and not self.late and (left is None or (limit and left > 0.5 * limit)):
+            if stop is StopReason.TIME_LIMIT and not self.late and self.config.time_limit is None:
                 stop, words = StopReason.ITERATION_LIMIT, "A solver inside ended at an iteration limit in its options."
                 self.message = f"{self.message} {words}".strip()
             with interrupt.finishing(), progress.doing("reading the answer"):

@@ -146,8 +146,8 @@ def assert_stationary(model, kind, data, *, tolerance=1e-7, weights=None, extra=
 @pytest.mark.parametrize("seed", range(4))
 def test_every_end_is_a_stationary_vertex(kind, penalty, seed, make_data):
     data = make_data(24, 5, seed=seed)
-    model = getattr(fs.concave, kind)(data, penalty=penalty)
     for options in ({"starts": 0}, {"starts": 1, "linear_start": False, "seed": seed}):
+        model = getattr(fs.concave, kind)(data, penalty=penalty)  # new: a better point on the model would be kept
         result = solvers.solve(model, "sla", **options)
         assert (result.status, result.stop_reason) == (SolutionStatus.STATIONARY, StopReason.CONVERGED)
         A, b, x = assert_stationary(model, kind, data)
