@@ -24,7 +24,9 @@ from solvers.facts.twin import Twin
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import default_solver, find, recognise
 from solvers.model.duals import dual_suffix
+from solvers.model.finite import refuse_nonfinite
 from solvers.names import PREFIX
+from solvers.reading import ModelReading
 from solvers.result import Result
 from solvers.whole.failed import without_solver
 from solvers.whole.solve import solve_by_class, solve_whole
@@ -136,9 +138,11 @@ def _once(model: pyo.ConcreteModel, solver: Any, options: dict[str, Any]) -> Res
     clock = Clock.of_run(options.get("time_limit"))
     logs = bool(options.get("tee"))  # which are better than what could be shown beside
     with garbage.put_off(), watching.paused(logs), watching.doing("whole model", left=lambda: clock.left):
+        reading = ModelReading(model)
+        refuse_nonfinite(reading)
         if solver is None:
-            return solve_by_class(model, options)
-        return solve_whole(model, find(solver, DRIVERS) if isinstance(solver, str) else recognise(solver), options)
+            return solve_by_class(reading, options)
+        return solve_whole(reading, find(solver, DRIVERS) if isinstance(solver, str) else recognise(solver), options)
 
 
 def _driven(model: pyo.ConcreteModel, driver: type[Driver], options: dict[str, Any]) -> Result:

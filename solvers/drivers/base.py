@@ -27,6 +27,7 @@ from solvers.model.conflict import clashing_rows
 from solvers.model.convexity import is_linear
 from solvers.model.duals import dual_suffix
 from solvers.model.expressions import variables
+from solvers.model.finite import refuse_nonfinite
 from solvers.model.logic import written_rows
 from solvers.model.unseen import refuse_unseen
 from solvers.options import TABLE, Config, check_limits, check_types, listed
@@ -110,6 +111,7 @@ class Driver:
             takes = "asks for something else" if self.asks else "takes whole models"
             facts.check_stated(f'"{self.name}" {takes}')
         self.clock = Clock.of_run(self.config.time_limit)
+        refuse_nonfinite(self.reading)
         remedy = "" if facts is None or not facts.implicit else f"{facts.remedy} to edit it"
         if self.writes_logic and (written := written_rows(self.reading, self.sees)) is not None:
             self.reading = ModelReading(model, written)

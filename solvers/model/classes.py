@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from operator import mul
 from typing import Any
@@ -179,7 +180,8 @@ def value_or_none(body: Any) -> float | None:
 
 
 def _short(side: float, body: float, sign: float) -> float:
-    off = sign * (side - body) / max(1.0, abs(side))
+    off = sign * (side - body)
+    off = off / max(1.0, abs(side)) if math.isfinite(side) else off
     return off if off == off else float("inf")  # nan satisfies nothing
 
 

@@ -1,0 +1,111 @@
+"""The check that all numbers of a model are finite, before it is solved."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.common.numeric_types import native_types
+from pyomo.core.expr.numeric_expr import DivisionExpression
+
+from solvers.errors import ModelError
+from solvers.model.expressions import terms
+from solvers.model.known_rows import known_of
+from solvers.reading import ModelReading
+
+
+def refuse_nonfinite(reading: ModelReading) -> None:
+    """Refuse coefficients, constants, sides, bounds and fixed values that are nan or infinite.
+
+    An infinite side or bound is allowed where it restricts nothing: ``x <= inf``. Solvers read nan as 0, as infinity or
+    not at all. Each model is checked once per solve, before it is taken apart.
+
+    Raises
+    ------
+    ModelError
+        If there is such a number, a division by 0, or a parameter without a value; it names the component.
+    """
+    for objective in reading.objectives:
+        _refuse_terms(objective, objective.expr)
+    checked = _finite_dense_rows(reading.model)
+    for row in reading.data(pyo.Constraint):
+        try:
+            _, body, _ = row.to_bounded_expression(evaluate_bounds=True)
+        except (ValueError, ArithmeticError):  # from Pyomo: nan, or infinity that is not an open side
+            _refuse_sides(row, row.lower, row.upper)
+            raise
+        if id(row.expr) not in checked:
+            _refuse_terms(row, body)
+    for v in reading.variables:
+        if v.fixed and v.value is not None and not math.isfinite(v.value):
+            raise ModelError(f'Variable "{v.name}" is fixed at {v.value}: fix it at a finite number.')
+        try:
+            _ = v.bounds
+        except (ValueError, ArithmeticError):
+            _refuse_sides(v, v.lower, v.upper)
+            raise
+
+
+def _finite_dense_rows(model: Any) -> set[int]:
+    """Return the ids of the expressions that a builder made from finite matrices."""
+    held = [known for known in known_of(model) if np.isfinite(known.matrix.data).all()]
+    return {id(expression) for known in held for expression in known.expressions}
+
+
+def _refuse_sides(component: Any, lower: Any, upper: Any) -> None:
+    sides = [("lower bound", lower, -math.inf), ("upper bound", upper, math.inf)]
+    if lower is upper or (component.ctype is pyo.Constraint and component.equality):
+        sides = [("right-hand side", lower, math.nan)]
+    for side, bound, free in sides:
+        if bound is not None and not math.isfinite(x := _value(bound)) and x != free:
+            otherwise = "" if math.isnan(free) else f", or {free} for no bound"
+            raise ModelError(f"{_named(component)} has the {side} {x}: use a finite number{otherwise}.")
+
+
+def _refuse_terms(component: Any, expression: Any) -> None:
+    if _nonfinite(expression) is None:
+        return
+    for term in terms(expression):
+        if (x := _nonfinite(term)) is not None:
+            factor, *rest = getattr(term, "args", (term,))
+            if not _varies(term):
+                what = f"the constant {x}"
+            elif len(rest) == 1 and not _varies(factor) and _nonfinite(factor) is not None:
+                what = f"the coefficient {x} of {rest[0]}"
+            else:
+                what = f'the number {x} in the term "{term}"'
+            raise ModelError(f"{_named(component)} has {what}: use a finite number.")
+
+
+def _nonfinite(expression: Any) -> float | None:
+    """Return a number of an expression that is not finite; None where all are."""
+    left = [expression]
+    while left:
+        node = left.pop()
+        if _varies(node):
+            if node.is_expression_type():
+                left.extend(node.args)
+                if type(node) is DivisionExpression and not _varies(node.args[1]) and _value(node.args[1]) == 0:
+                    return math.inf
+        elif not isinstance(node, str) and not math.isfinite(x := _value(node)):  # text: for external functions
+            return x
+    return None
+
+
+def _varies(expression: Any) -> bool:
+    return type(expression) not in native_types and expression.is_potentially_variable()
+
+
+def _value(expression: Any) -> float:
+    """Return the value of a number or of parameters, nan where one has none or a divisor is 0."""
+    try:
+        x = pyo.value(expression, exception=False)
+    except ArithmeticError:
+        return math.nan
+    return math.nan if x is None else float(x)
+
+
+def _named(component: Any) -> str:
+    return f'{component.ctype.__name__.replace("Var", "Variable")} "{component.name}"'
