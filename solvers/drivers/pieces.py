@@ -110,7 +110,7 @@ class Pieces:
         used = np.flatnonzero(cost)
         size = float(np.abs(cost).max(initial=0.0)) or 1.0  # tolerances are absolute
         model.cost.set_value(_linear(self._x, used, cost[used] / size))
-        model.inner.clear()
+        self._forget_inner()
         matrix, sides = inner
         for r in range(matrix.shape[0]):
             here = slice(matrix.indptr[r], matrix.indptr[r + 1])
@@ -128,7 +128,7 @@ class Pieces:
         """Return a point with the columns ``kept`` as they are in x whose integers sum to least; None without one."""
         model = self._model
         model.cost.set_value(_linear(self._x, self.integers, np.ones(len(self.integers))))
-        model.inner.clear()
+        self._forget_inner()
         before = [(v, v.lb, v.ub) for v in (self._x[k] for k in kept.tolist())]
         for k in kept.tolist():
             self._x[k].setlb(float(x[k]))
@@ -141,6 +141,11 @@ class Pieces:
                 v.setub(high)
         return np.array([v.value or 0.0 for v in self._x]) if answer.has_point else None
 
+    def _forget_inner(self) -> None:
+        """Delete the linearised rows one by one: a persistent solver fails on rows that ``clear`` removes."""
+        for r in list(self._model.inner):
+            del self._model.inner[r]
+
     def _limit(self, clock: Clock) -> float:
         """Return the most that one program may take."""
         return self._seconds if clock.left is None else min(self._seconds, clock.left)
@@ -149,7 +154,7 @@ class Pieces:
         """Tell whether there is no piece with any M: the rows and integers alone have no point."""
         model = self._model
         model.cost.set_value(0.0)
-        model.inner.clear()
+        self._forget_inner()
         model.within.deactivate()
         try:
             answer = self._runner.solve(model, time_limit=self._limit(clock), integer=True)

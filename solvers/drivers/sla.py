@@ -278,7 +278,10 @@ class SuccessiveLinearization(Driver):
             p = self._linear_program(run, np.zeros(len(x)), NOTHING, at, elastic=True)
             if self.concave.excess(p) > (1 - LEAST) * excess:
                 names = ", ".join(f'"{row.name}"' for row in self.concave.rows)
-                raise ModelError(f"No point that satisfies {names} was found from this start, which proves nothing.")
+                raise ModelError(
+                    f"No point that satisfies {names} was found from this start, which proves nothing: solve the whole "
+                    f"model by name with {either(C.MINLP)}."
+                )
             x, excess, at = p, self.concave.excess(p), p
         return x
 

@@ -25,10 +25,6 @@ FAMILIES = {family.name: family for family in soak.FAMILIES}
 INSTALLED = [None, *(name for name, spec in SOLVERS.items() if spec.found), *DRIVERS]
 SHARE = 220  # one cell in so many by default
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
-OPEN = {
-    ("fsp-m indicator", "sla"),
-    ("fsp-lambda indicator", "sla"),
-}  # a row that is added fails in the persistent highs
 REMEDY = re.compile(
     r"\b(use|state|solve|build|give|installed solvers|instead|leave|write|drop|set|fix|see|relax|bound the)\b", re.I
 )
@@ -67,7 +63,7 @@ def edited(name, kind):
 
 
 def cells():
-    pairs = [(name, who) for name in FAMILIES for who in INSTALLED if (name, who) not in OPEN]
+    pairs = [(name, who) for name in FAMILIES for who in INSTALLED]
     return [(name, who, kind) for name, who in pairs for kind in range(-1, len(KINDS))]
 
 
