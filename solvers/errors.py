@@ -31,6 +31,10 @@ class SolverError(Error, RuntimeError):
     """A solver is unknown, not installed, cannot solve this class of model, or failed."""
 
 
+class LicenceError(SolverError):
+    """A solver has no licence, or none for a model of this size."""
+
+
 class SolverFailure(SolverError):
     """A solver took a model and did not solve it; ``solver`` is its name, the message its own words."""
 

@@ -103,7 +103,7 @@ def apply(functions: Iterable[Callable[[Any], Any]], model: pyo.ConcreteModel) -
         try:
             made = function(model)
         except AttributeError as error:
-            if model.component("sigma") is None and "'sigma'" in str(error):
+            if model.component("sigma") is None and error.name == "sigma":
                 raise ModelError(
                     f"constraints: {called} uses model.sigma, which this model has on demand only: add sigma=True."
                 ) from error

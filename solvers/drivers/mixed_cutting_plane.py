@@ -336,9 +336,7 @@ class MixedCuttingPlane(CuttingPlane):
 
     def why_infeasible(self) -> str:
         """Name the rows that clash, where it is the linear ones with the integers."""
-        r, variables = self.parts.linear, self.parts.variables
-        words = super().why_infeasible()
-        if self.keeps_rows and r.rows and words.startswith("No point satisfies the linear rows together"):
-            told = clashing_rows(r.rows, variables, Runner(self._spec, SolveOptions()))
-            return told if told.startswith("No choice") else words
-        return words
+        rows, words = self.parts.linear.rows, ""
+        if self.keeps_rows and rows:
+            words = clashing_rows(rows, self.parts.variables, Runner(self._spec, SolveOptions()), otherwise="")
+        return words or super().why_infeasible()

@@ -31,7 +31,7 @@ from pyomo.opt import TerminationCondition as Legacy
 from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
 from solvers import per_thread  # noqa: F401 - Pyomo's visitors per thread
-from solvers.errors import Error, OptionError, SolverError, SolverFailure
+from solvers.errors import Error, LicenceError, OptionError, SolverFailure
 from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, refused_option
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.telling import surely_infeasible, told_apart
@@ -81,6 +81,7 @@ _EXPLAINED = {
     Legacy.infeasibleOrUnbounded: "cannot tell infeasible from unbounded: bound the variables and solve again",
 }
 _turn = threading.RLock()  # of interfaces that redirect the output of the whole process
+NO_LICENCE, TOO_LARGE = 10009, 10010  # codes of gurobipy.GRB.Error
 _HUGE = 1e20  # what solvers write for infinity
 _held: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # persistent solver -> who gave it which model
 
@@ -141,7 +142,7 @@ class Runner:
         ``time_limit``: seconds for this solve; the smaller of this and the option counts. With none left the solver is
         not called. ``integer``: whether the model has integer variables. ``duals``: rows whose multipliers are wanted,
         in Pyomo's sign: d objective / d right-hand side. Raises OptionError if the solver refuses an option. Raises
-        SolverFailure if it fails, with its own words. Raises SolverError if it has no licence for this.
+        SolverFailure if it fails, with its own words. Raises LicenceError if gurobi has no licence for this.
         """
         reading = read(model)
         limits = [t for t in (time_limit, self.options.time_limit) if t is not None]
@@ -237,9 +238,10 @@ class Runner:
                 return OptionError(f"{self.spec.name} fails with its options {own}: {text}")
         beside = f" with its options {own}" if own and not self.spec.ours else ""
         said = f"{self.spec.name} failed{beside}: {text.rstrip('.!')}."
-        if "size-limited license" in text:
-            return SolverError(f"{said} Without a licence gurobi takes 2000 rows and columns: use scip, or a driver.")
-        return SolverError(said) if "licen" in text else SolverFailure(said, self.spec.name)
+        code = getattr(error, "errno", None)
+        if code == TOO_LARGE:
+            return LicenceError(f"{said} Without a licence gurobi takes 2000 rows and columns: use scip, or a driver.")
+        return LicenceError(said) if code == NO_LICENCE else SolverFailure(said, self.spec.name)
 
     def _own_options(self, **words: Any) -> dict[str, Any]:
         """Return the solver's own options, the common words among them in its language."""

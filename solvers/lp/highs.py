@@ -162,13 +162,15 @@ class HighsLP:
     def add_columns(self, matrix: Any, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
         """Add columns; A of shape (rows, columns), dense or sparse. The last basis stays feasible, not optimal."""
         a = sparse.csc_matrix(matrix)
-        self._highs.addCols(
+        said = self._highs.addCols(
             a.shape[1],
             np.asarray(cost, dtype=float),
             _infinite(lower),
             _infinite(upper),
             *_entries(a),
         )
+        if said == highspy.HighsStatus.kError:  # and none of them is in the LP
+            raise SolverError(f"highs takes no coefficient above 1e15; these columns have {np.abs(a.data).max():.3g}.")
         self.columns += a.shape[1]
         self._new_cost = True
 

@@ -16,16 +16,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from solvers import interrupt
-from solvers.errors import SolverError
+from solvers.errors import LicenceError
 from solvers.interfaces.runner import Answer, Runner
 from solvers.model.classes import used_variables
 from solvers.result import SolutionStatus
 
 HUGE = 1e20  # what solvers write for infinity
-
-
-class LicenceError(SolverError):
-    """No licence is found, or none for a model of this size."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +71,7 @@ class LazyTree:
         try:
             with interrupt.noticing() as self._pressed:
                 answer = self.runner.solve(self.model, time_limit=time_limit, integer=True)
-        except SolverError as error:
-            if "licen" not in str(error):
-                raise
+        except LicenceError as error:
             raise LicenceError(
                 f"{self.runner.spec.name} does not run here: {error.__cause__}. Install a licence that covers a master "
                 'of this size (none: 2000 rows, 2000 columns), or use "branch-and-cut", which needs no licence.'

@@ -19,7 +19,8 @@ import solvers
 from fsmodels.models.fsp import oracle
 from model_state import state
 from solvers import OptionError, SolutionStatus, SolverError, StopReason
-from solvers.drivers.benders.lazy_tree import LazyTree, LicenceError
+from solvers.drivers.benders.lazy_tree import LazyTree
+from solvers.errors import LicenceError
 from solvers.interfaces.registry import SOLVERS, names
 from solvers.interfaces.registry import Capability as C
 from solvers.model.classes import violation
@@ -392,7 +393,7 @@ def test_without_a_licence_the_remedy_is_said(tree, model, monkeypatch):
         try:
             raise ValueError("Model too large for size-limited license; visit https://gurobi.com/unrestricted")
         except ValueError as error:
-            raise SolverError(f"gurobi failed: {error}") from error
+            raise LicenceError(f"gurobi failed: {error}") from error
 
     monkeypatch.setattr("solvers.drivers.benders.lazy_tree.Runner.solve", solve)
     with pytest.raises(SolverError, match=r'too large.*Install a licence.*"branch-and-cut"'):

@@ -5,7 +5,7 @@ import pyomo.environ as pyo
 import pytest
 
 import solvers
-from solvers.errors import OptionError, SolverError, SolverFailure
+from solvers.errors import LicenceError, OptionError, SolverError, SolverFailure
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import HighsLP, LpStatus
@@ -34,6 +34,22 @@ def test_rows_that_highs_does_not_take_are_an_error():
     program = HighsProgram(find("highs"), words, two, two, two + 1, np.array([0]))
     with pytest.raises(SolverError, match="no coefficient above 1e15"):
         program.add_rows(np.array([[1e20, 1.0]]), np.array([0.0]), np.array([1.0]))
+
+
+def test_columns_that_highs_does_not_take_are_an_error():
+    lp = HighsLP(np.zeros(1), np.zeros(1), np.ones(1))
+    lp.add_rows(np.ones((1, 1)), np.zeros(1), np.ones(1))
+    with pytest.raises(SolverError, match="no coefficient above 1e15"):
+        lp.add_columns(np.array([[1e20]]), np.zeros(1), np.zeros(1), np.ones(1))
+    assert lp.columns == 1
+
+
+@pytest.mark.parametrize("code", [10009, 10010])
+def test_a_missing_licence_is_recognised_by_the_code_of_gurobi(code):
+    refusal = RuntimeError("no words about it")
+    refusal.errno = code
+    assert type(runner()._explained(refusal)) is LicenceError
+    assert type(runner()._explained(RuntimeError("the licence was read, then a singular matrix"))) is SolverFailure
 
 
 def test_an_unbounded_linear_program_is_not_infeasible():
