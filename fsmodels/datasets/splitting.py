@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsmodels.errors import DataError, ParameterError
+from fsmodels.words import shown
 
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -37,19 +38,23 @@ def split_rows(y: FloatArray, train: float, validation: float, test: float, seed
     return {what: parts[what] for what in fractions}
 
 
-def fold_rows(y: FloatArray, k: int, seed: int) -> list[tuple[Rows, Rows]]:
-    """(rows to train on, rows held out) for each of k folds."""
+def fold_rows(y: FloatArray, k: int, seed: int, name: str = "k") -> list[tuple[Rows, Rows]]:
+    """(rows to train on, rows held out) for each of k folds; ``name``: the parameter in messages."""
     from sklearn.model_selection import StratifiedKFold  # an import of over a second, as below
 
     check_seed(seed)
     fewest = smaller_class(y)
     if not isinstance(k, int | np.integer):
-        raise ParameterError(f"k is {type(k).__name__}: give a whole number of folds, for example 5.")
+        raise ParameterError(f"{name} is {type(k).__name__}: give a whole number of folds, for example 5.")
     if fewest < 2:
-        raise ParameterError(f"k={k} folds need 2 samples of each class and one class has {fewest}: add samples.")
+        raise ParameterError(
+            f"{name}={shown(k)} is not allowed: folds need 2 samples of each class, and one class has {fewest}. "
+            "Add samples."
+        )
     if not 2 <= k <= fewest:
         raise ParameterError(
-            f"k={k} folds cannot all have both classes: use 2..{fewest}, the samples of the smaller class."
+            f"{name}={shown(k)} is not allowed: each fold needs both classes, and the smaller class has {fewest} "
+            f"samples. Give 2..{fewest}."
         )
     return list(StratifiedKFold(k, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
 

@@ -212,16 +212,17 @@ def choose(
     switch("nested", nested, "the error of the procedure by outer folds")
     find(model)
     raw, given = raw_and_words("choose", data, words)
+    name = "inner"
     if inner is None:
-        inner = cv if isinstance(cv, int | np.integer) else 5
+        inner, name = (cv if isinstance(cv, int | np.integer) else 5), "cv"
     choice("search", search, ["all", "bisection"])
     points = _points(over, given)
     kind = _Grid if search == "all" else _Bisection
     grid = kind(model, given, points, rule, n_jobs, opened(checkpoint))
-    own = parts_of(raw, inner, 1, seed)
+    own = parts_of(raw, inner, 1, seed, name)
     outer = parts_of(raw, cv, repeats, seed) if nested else []
     within = [
-        [replace(part, methods=one.methods) for part in parts_of(one.learn, inner, 1, seed)] for one in outer
+        [replace(part, methods=one.methods) for part in parts_of(one.learn, inner, 1, seed, name)] for one in outer
     ]  # refused here, where folds are too small for their own
     with interrupt.run(), watching.shown(progress):
         rows = grid.tried([own])
@@ -231,7 +232,8 @@ def choose(
         values = grid.points[int(np.flatnonzero(frame["chosen"])[0])]
         with own_clock(), watching.doing("all samples"):
             found = select(on_one_footing(raw, given.get("scale")), model, **{**given, **values})
-        same = grid.tries_all and isinstance(inner, int | np.integer) and inner == cv and repeats == 1
+        numbers = isinstance(inner, int | np.integer) and isinstance(cv, int | np.integer)
+        same = grid.tries_all and numbers and inner == cv and repeats == 1
         judged = grid.nested(outer, within, rows if same else None) if nested and not interrupt.pressed() else []
     note = "" if grid.keep is None else grid.keep.note
     whole = summed_up(model, raw, given, judged, len(outer) // repeats, note) if any(judged) else None

@@ -95,7 +95,7 @@ def _is_nothing(name: str, value: Any) -> bool:
     return value is None or (name in KINDS and isinstance(value, list | tuple | Mapping) and not value)
 
 
-def parts_of(data: Dataset, cv: Any, repeats: int, seed: int) -> list[Resample]:
+def parts_of(data: Dataset, cv: Any, repeats: int, seed: int, name: str = "cv") -> list[Resample]:
     """Return the folds, one repeat after another. Raises ParameterError: no folds, or repeats of a splitter."""
     repeats = whole("repeats", repeats, 1, 10_000, "how often the samples are divided into folds anew")
     if repeats > 1 and not isinstance(cv, int | np.integer):
@@ -104,7 +104,7 @@ def parts_of(data: Dataset, cv: Any, repeats: int, seed: int) -> list[Resample]:
             "RepeatedStratifiedKFold repeats by itself."
         )
     check_seed(seed)
-    return [part for k in range(repeats) for part in folds_of(data, cv, seed + k, name="cv")]
+    return [part for k in range(repeats) for part in folds_of(data, cv, seed + k, name)]
 
 
 def told(found: Selection, part: Resample) -> dict[str, Any]:

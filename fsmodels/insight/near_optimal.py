@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsmodels.checks import positive
+from fsmodels.checks import positive, whole
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.insight.exact import about, bounded, plain, ready, share_of
@@ -250,6 +250,7 @@ def near_optimal(
     ['ca', 'cp', 'exang', 'thal']
     """
     name, within = bounded(model), positive("within", within, "a share of the objective, 0.01 for 1%")
+    limit = whole("limit", limit, 1, None, "the largest number of sets")
     with interrupt.run(), one_clock(), watching.shown(progress):
         data = ready(data, scale, given)
         task = prepared(data, name, within=within, most_choices=limit, **given)

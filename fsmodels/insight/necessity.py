@@ -22,7 +22,7 @@ from typing import Any
 
 import pandas as pd
 
-from fsmodels.checks import positive
+from fsmodels.checks import positive, switch
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.insight.exact import about, bounded, clock_of, plain, ready, share_of
@@ -234,6 +234,7 @@ def necessity(
     ['sgpt', 'sgot']
     """
     name, within = bounded(model), positive("within", within, "a share of the objective, 0.01 for 1%")
+    prices = switch("prices", prices, "the prices of the features of the best model")
     if "callback" in given:
         raise ParameterError("callback is taken by necessity itself: leave it out.")
     with interrupt.run(), one_clock(), watching.shown(progress):
@@ -246,7 +247,8 @@ def necessity(
             raise ParameterError(f'necessity needs a model with sigma, and "{name}" has none here: add sigma=True.')
         if task.takes("memory"):
             task.options = {"memory": Memory(), **task.options}
-        lists = task.takes("within") and (task.options.get("threads") or 1) == 1
+        threads = task.options.get("threads")
+        lists = task.takes("within") and (threads is None or (isinstance(threads, int) and threads <= 1))
         rest = task.options
         task.options = {**rest, "within": within} if lists else rest
         with watching.doing("the best selection"):

@@ -80,9 +80,9 @@ class Plan:
             given.pop("seed", None)  # it is of the folds alone
         if cv != 0:
             try:
-                fold_rows(data.y, cv, seed)
+                fold_rows(data.y, cv, seed, "cv")
             except ParameterError as error:
-                raise ParameterError(f"cv={cv}: {error} Or leave the held-out error out with cv=0.") from None
+                raise ParameterError(f"{error} Or leave the held-out error out with cv=0.") from None
         ask = time_limit if what_ifs is None else what_ifs
         if ask is not None and not (_is_number(ask) and ask >= 0):
             raise ParameterError(f"what_ifs={what_ifs!r} is not allowed: give seconds, 0 for none.")

@@ -51,7 +51,7 @@ def folds_of(data: Dataset, folds: Any, seed: int, name: str = "folds") -> list[
             f"{name}={folds!r} is not allowed: give a number such as 5, or a splitter of scikit-learn."
         )
     if isinstance(folds, numbers.Number):
-        pairs: Iterable[Any] = fold_rows(data.y, whole(name, folds, 0, None, "the number of folds"), seed)
+        pairs: Iterable[Any] = fold_rows(data.y, whole(name, folds, 0, None, "the number of folds"), seed, name)
     elif hasattr(folds, "split"):
         pairs = folds.split(np.zeros(data.n_samples), data.y)
     elif iterable(folds):

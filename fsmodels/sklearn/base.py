@@ -48,7 +48,7 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectorBase:
         recipe = recipe_of(self, kernels=self._kernels)
-        if self.multiclass == "shared":
+        if isinstance(self.multiclass, str) and self.multiclass == "shared":
             raise ParameterError(
                 'multiclass="shared" was removed. Use multiclass="each", or one model with linked sigma, as in '
                 '"More than two classes" of docs/scikit-learn.md.'

@@ -28,26 +28,30 @@ def penalty_of(model: Any) -> PenaltyValues | None:
 def by_values(model: Any, penalty: PenaltyValues, once: Callable[[], Result], options: dict[str, Any]) -> Result:
     """Solve for each value of the weight, until what the penalty is to enforce holds.
 
+    Each solve begins at the values that the model had, not at the point for a smaller weight: that point is often
+    feasible with a lower objective, and a solve returns no point that is worse than its start.
+
     The weight stays at the value of the point returned; without a point it is what it was. ``once``: solves, within the
     limit that all share.
     """
     penalty.check()
     check_limits(options)
     before, clock = pyo.value(penalty.parameter, exception=False), Clock.of_run(options.get("time_limit"))
+    start = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)]
     rows: list[dict[str, Any]] = []
     held: tuple[Result, list[tuple[Any, float | None]], dict[str, Any]] | None = None
     stopped: Result | None = None
     for value in penalty.values:
         if stopped is not None and clock.over:
             break
+        put_back(start)
         penalty.parameter.set_value(value)
         stopped = result = once()
         measure = float(penalty.measure(model)) if result.has_solution else None
         satisfied = measure is not None and measure <= penalty.tolerance
         rows.append({"value": value, "measure": measure, "objective": result.objective, "satisfied": satisfied})
         if result.has_solution:
-            values = [(v, v.value) for v in model.component_data_objects(pyo.Var, descend_into=INSIDE)]
-            held = result, values, rows[-1]
+            held = result, [(v, v.value) for v, _ in start], rows[-1]
         if satisfied or result.stop_reason is not StopReason.CONVERGED or not result.has_solution:
             break
     assert stopped is not None  # there is a value at least

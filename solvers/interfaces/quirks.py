@@ -244,7 +244,10 @@ class Scip(ScipDirect):
             given["lp/disablecutoff"] = 1  # see the class
         for name, value in {**given, "misc/catchctrlc": False, **config.solver_options}.items():
             if value is not None:
-                scip.setParam(name, value)
+                try:
+                    scip.setParam(name, value)
+                except (TypeError, ValueError) as error:  # which does not name the parameter
+                    raise ValueError(f"{name}={value!r}: {error}") from error
         if config.warmstart_discrete_vars:
             self._mipstart()
         config.timer.start("optimize")

@@ -39,6 +39,7 @@ from solvers.result import SolutionStatus, StopReason
 from solvers.values import kept as values_kept
 from solvers.values import put_back
 
+LAST = 1.0  # s, at least, for a first selection after the time limit: without one the run returns nothing
 SCREENED = 20  # exchanges that are looked at without a descent, at each choice
 LITTLE = 1e-3  # of the largest worth: what a selection costs that is worth nothing
 BETTER = 1e-6  # relative: what an exchange must gain
@@ -260,7 +261,8 @@ class OracleSearch(OracleDescent):
 
     def _choices_broken(self) -> bool:
         """Tell whether no selection is known to satisfy the rows; put one on the model where there is."""
-        return not self._choices.choose(self._s, np.full(len(self._s), -1.0), self.clock.left)
+        left = None if self.clock.left is None else max(self.clock.left, LAST)
+        return not self._choices.choose(self._s, np.full(len(self._s), -1.0), left)
 
     def _offer_without_steps(self, given: FloatArray) -> None:
         """Offer the trivial point at the smallest selection, for a run that ends before any other."""

@@ -69,7 +69,7 @@ def test_repeats_and_workers(capsys):
         (["--repeats", "2"], "--repeats is about the folds of --cv"),
         (["--test", "0.2", "--checkpoint", "x"], "--checkpoint is about the folds of --cv"),
         (["--test", "1.5"], "test=1.5 is not allowed"),
-        (["--cv", "1"], "k=1 folds"),
+        (["--cv", "1"], "cv=1 is not allowed"),
         (["--cv", "3", "--checkpoint", "no/such/x"], "no such folder"),
         (["--cv", "3", "--bags", "bag_id"], "--bags makes features of the instances of all bags"),
         (["--test", "0.2", "--certificate", "c.json"], "checked against all samples"),

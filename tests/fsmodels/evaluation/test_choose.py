@@ -164,8 +164,8 @@ def test_where_no_point_has_a_solution_that_is_said(data):
         ({"max_features": [1, 2]}, {"max_features": 3}, "given twice"),
         ({"max_features": [1, 2]}, {"rule": "knee"}, "rule='knee'"),
         ({"max_features": [1, 2]}, {"nested": 1}, "nested=1"),
-        ({"max_features": [1, 2]}, {"cv": 1}, "k=1"),
-        ({"max_features": [1, 2]}, {"inner": 29}, "k=29 folds"),
+        ({"max_features": [1, 2]}, {"cv": 1}, "cv=1 is not allowed"),
+        ({"max_features": [1, 2]}, {"inner": 29}, "inner=29 is not allowed"),
         ({"max_features": [1, 9]}, {}, "max_features=9"),
     ],
 )

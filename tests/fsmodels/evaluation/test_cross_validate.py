@@ -222,7 +222,7 @@ def test_a_fold_that_ctrl_c_ended_is_none(data, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"cv": 1}, "k=1 folds"),
+        ({"cv": 1}, "cv=1 is not allowed"),
         ({"cv": "many"}, "cv='many' is not allowed"),
         ({"cv": object()}, "cv got object"),
         ({"cv": StratifiedKFold(3), "repeats": 2}, "repeats=2 goes with a number of folds"),

@@ -156,7 +156,7 @@ def test_runs_that_stopped_early_are_said_to_be_open(data):
         ({"bootstraps": 1}, "bootstraps=1 is not allowed"),
         ({"bootstraps": 2.5}, "bootstraps=2.5 is not allowed"),
         ({"folds": "many"}, "folds='many' is not allowed"),
-        ({"folds": 1}, "k=1 folds"),
+        ({"folds": 1}, "folds=1 is not allowed"),
         ({"folds": 3.5}, "folds=3.5 is not allowed"),
         ({"folds": object()}, "folds got object"),
         ({"n_jobs": 0}, "n_jobs=0"),

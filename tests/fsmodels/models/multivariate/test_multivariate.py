@@ -842,7 +842,7 @@ def test_ties_at_a_score_of_0_are_told():
     X = np.array([[1.0, 0.0], [0.8, 0.0], [0.0, 0.0], [0.0, 0.0], [-1.0, 0.0], [0.0, 0.0]])
     data = fs.Dataset.from_arrays(X, [1, 1, 1, -1, -1, -1])
     found = fs.select(data, "fsmulti", budget=1, C=20.0, scale="none")
-    assert "3 samples have none of the features" in found.message
+    assert "3 samples have a decision of 0 and count as class -1." in str(found)
     assert found.predict(found.data).tolist() == [1, 1, -1, -1, -1, -1]
 
 
