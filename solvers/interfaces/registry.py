@@ -74,6 +74,7 @@ SOLVERS.update(
             checks_options=True,
             pace=7e-7,
             interior=True,
+            tell_apart={"tol_infeas_abs": 1e-14, "tol_infeas_rel": 1e-14},
             interface="solvers.clarabel.interface.Clarabel",
         ),
         SolverSpec(

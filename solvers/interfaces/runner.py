@@ -34,7 +34,7 @@ from solvers import per_thread  # noqa: F401 - Pyomo's visitors per thread
 from solvers.errors import Error, LicenceError, OptionError, SolverFailure
 from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, refused_option
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.telling import surely_infeasible, told_apart
+from solvers.interfaces.telling import doubtful, surely_infeasible, told_apart
 from solvers.reading import ModelReading, read
 from solvers.result import SolutionStatus, StopReason
 from solvers.values import put_on_bounds
@@ -80,6 +80,7 @@ _EXPLAINED = {
     Termination.infeasibleOrUnbounded: "cannot tell infeasible from unbounded: bound the variables and solve again",
     Legacy.infeasibleOrUnbounded: "cannot tell infeasible from unbounded: bound the variables and solve again",
 }
+SECONDS = 5.0  # of the check of a search's claim of infeasibility
 _turn = threading.RLock()  # of interfaces that redirect the output of the whole process
 NO_LICENCE, TOO_LARGE = 10009, 10010  # codes of gurobipy.GRB.Error
 _HUGE = 1e20  # what solvers write for infinity
@@ -152,20 +153,30 @@ class Runner:
             answer = self._attempt(reading, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
         if (C.MILP if integer else C.LP) in self.spec.confuses and _doubtful(answer):
             answer = self._told_apart(reading, end, answer, integer)
-        if answer.status is SolutionStatus.INFEASIBLE and self.spec.interior:
-            answer = self._checked(reading, end, answer)
+        if answer.status is SolutionStatus.UNBOUNDED and self.spec.interior:
+            again = self._attempt(reading, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
+            answer = again if again.status is SolutionStatus.OPTIMAL else answer
+        if answer.status is SolutionStatus.INFEASIBLE and (self.spec.interior or doubtful(reading)):
+            answer = self._checked(reading, end, answer, integer, duals)
         return self._disbelieved(answer) if integer and self.spec.misled else answer
 
-    def _checked(self, reading: ModelReading, end: float | None, said: Answer) -> Answer:
-        """Keep a claim of infeasibility only where the rows with slacks confirm it; values stay."""
+    def _checked(
+        self, reading: ModelReading, end: float | None, said: Answer, integer: bool, duals: Sequence[Any]
+    ) -> Answer:
+        """Keep a claim of infeasibility unless rows with slacks contradict it; else try once more; values stay."""
+        interior = self.spec.interior
+        by = end if interior else min(time.perf_counter() + SECONDS, math.inf if end is None else end)
 
         def solved(model: Any) -> SolutionStatus:
-            return self._attempt(read(model), end, False, (), self.spec.sound).status
+            return self._attempt(read(model), by, integer, (), self.spec.sound).status
 
-        if surely_infeasible(reading, solved):
+        if surely_infeasible(reading, solved, interior=interior):
             return said
+        again = self._attempt(reading, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
+        if again.has_point:
+            return again
         words = "reports the model as infeasible, but with slacks in the rows it finds none that is needed"
-        return replace(said, status=SolutionStatus.NO_SOLUTION, message=words)
+        return replace(said, status=SolutionStatus.NO_SOLUTION, message=words, undecided=True)
 
     def _disbelieved(self, said: Answer) -> Answer:
         """Keep the point of a solver that is misled about integers: neither its bound nor its word proves anything."""

@@ -57,7 +57,8 @@ class SolverSpec:
       integers let any weight pass, or its presolve cuts off optima.
     - ``strict``: what makes it solve again with tighter rows, where its point lost its proof when it was recomputed.
     - ``tight``: what makes it hold rows, integrality and reduced costs to about 1e-9, as the masters of cut loops need.
-    - ``tell_apart``: options with which it tells infeasible from unbounded when its presolve could not.
+    - ``tell_apart``: options with which it tells infeasible from unbounded when its presolve could not, or with which
+      its certificates hold to less than rounding.
     - ``misled``: why its optimum of a mixed-integer program may be none: neither its word nor its bound counts there,
       and no driver builds on it.
     - ``confuses``: classes of model on which its words infeasible and unbounded are wrong or missing: see ``telling``.

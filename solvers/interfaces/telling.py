@@ -18,12 +18,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
 from solvers.reading import ModelReading
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.values import kept
+
+SMALL, LARGE = 1e-4, 1e7  # sizes of coefficients beyond which a claim of infeasibility is checked
 
 
 def told_apart(reading: ModelReading, solved: Callable[[Any], bool]) -> SolutionStatus:
@@ -48,13 +51,36 @@ def told_apart(reading: ModelReading, solved: Callable[[Any], bool]) -> Solution
     return SolutionStatus.UNBOUNDED if solved(ray) and float(pyo.value(ray.falls)) < -FEASIBLE else unknown
 
 
-def surely_infeasible(reading: ModelReading, solved: Callable[[Any], SolutionStatus]) -> bool:
-    """Tell whether the least sum of slacks is above what rounding can explain at the point that attains it.
+def doubtful(reading: ModelReading) -> bool:
+    """Return True if a row is curved, or has a coefficient near a solver's tolerance or its inverse.
 
-    An interior-point method ends with a certificate of infeasibility that holds to relative tolerances only. The
-    elastic program has an optimum, so that its solve does not end with one, unless bounds and curved rows clash. A cone
-    ``w^2 <= d t`` with a slack is no cone: where the solver refuses the program, only linear rows have slacks.
-    ``solved``: solves a model and returns the status.
+    The elastic program leaves ordered sets out, so that a model with some is not checked.
+    """
+    if reading.stated(pyo.SOSConstraint):
+        return False
+    for row in reading.rows:
+        body = row.body
+        if type(body) is LinearExpression:
+            coefficients = body.linear_coefs
+        else:
+            repn = generate_standard_repn(body)
+            if not repn.is_linear():
+                return True
+            coefficients = repn.linear_coefs
+        if any(not SMALL <= abs(pyo.value(c)) <= LARGE for c in coefficients if pyo.value(c)):
+            return True
+    return False
+
+
+def surely_infeasible(reading: ModelReading, solved: Callable[[Any], SolutionStatus], *, interior: bool) -> bool:
+    """Return True if the elastic program confirms a claim of infeasibility, or does not contradict a search's claim.
+
+    Certificates of infeasibility hold to tolerances only, which are absolute or relative to the size of the iterates.
+    The elastic program has an optimum, so that its solve does not end with one, unless bounds and curved rows clash. A
+    cone ``w^2 <= d t`` with a slack is no cone: where the solver refuses the program, only linear rows have slacks.
+    ``solved``: solves a model and returns the status. ``interior``: the claim is an interior-point method's, and stands
+    only if the least sum of slacks is above what rounding explains. The claim of a search stands unless a point of the
+    elastic program satisfies the rows.
     """
     with kept(reading.variables):
         try:
@@ -63,10 +89,19 @@ def surely_infeasible(reading: ModelReading, solved: Callable[[Any], SolutionSta
         except ModelError:
             elastic = _elastic(reading, curved=False)
             status = solved(elastic)
-        if status is not SolutionStatus.OPTIMAL:
-            return status is SolutionStatus.INFEASIBLE
+        if status not in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE):
+            return status is SolutionStatus.INFEASIBLE or not interior
+        if not interior:
+            slacks = zip(reading.rows, elastic.up.values(), elastic.down.values(), strict=True)
+            return any(up.value + down.value > FEASIBLE * _size(row) for row, up, down in slacks)
         size = max((abs(v.value or 0.0) for v in reading.variables), default=0.0)
-        return float(pyo.value(elastic.missed)) > FEASIBLE * max(1.0, size)
+        missed = float(pyo.value(elastic.missed))
+        return status is SolutionStatus.OPTIMAL and missed > FEASIBLE * max(1.0, size)
+
+
+def _size(row: Any) -> float:
+    """Return the size that a violation of a row is relative to."""
+    return max(1.0, *(abs(side) for side in (row.lb, row.ub) if side is not None))
 
 
 def _elastic(reading: ModelReading, *, curved: bool = True) -> pyo.ConcreteModel:

@@ -442,9 +442,10 @@ def _judged(whole: _Whole, answer: Answer, error: float | None, doubt: str) -> R
     """Recompute the objective from the model and say what is proven of it."""
     model, spec, options, structure = whole.reading, whole.spec, whole.options, whole.structure
     minimize = single_objective(model).sense == pyo.minimize
-    if answer.status is SolutionStatus.UNBOUNDED and error is None:
+    if error is None and (answer.status is SolutionStatus.UNBOUNDED or answer.undecided):
         status, words = verified(whole.seen.reading, whole.clock.left)
-        answer = replace(answer, status=status, message=words)
+        if not answer.undecided or status is not SolutionStatus.NO_SOLUTION:
+            answer = replace(answer, status=status, message=words)
     result = Result(answer.status, answer.stop_reason, minimize=minimize, solver=spec.name, options=options)
     result.bound = answer.bound if answer.status not in (SolutionStatus.INFEASIBLE, SolutionStatus.UNBOUNDED) else None
     if error is not None:
@@ -504,6 +505,8 @@ def _sentence(spec: SolverSpec, answer: Answer, gap: float | None) -> str:
     if answer.stop_reason is StopReason.SOLVER_ERROR:
         return f"{spec.name} failed: {answer.message}."
     said = _CONVERGED.get(answer.status, answer.message)
+    if said.endswith("."):  # a sentence of its own
+        return said
     return f"{spec.name} {said}." if said else ""
 
 
