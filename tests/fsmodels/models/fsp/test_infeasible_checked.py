@@ -1,4 +1,4 @@
-"""A feasible model with an optimum of 1e13 is not reported as infeasible."""
+"""Models whose optimum is far away or that have none are not reported as infeasible."""
 
 import numpy as np
 import pyomo.environ as pyo
@@ -6,6 +6,8 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.errors import SolverError
+from solvers import SolutionStatus
+from solvers.interfaces.registry import find
 
 FAR = [
     [7.66495653e-07, -7.48662144e-07, 3.57950071e-07],
@@ -24,3 +26,46 @@ def test_a_feasible_model_with_an_optimum_of_1e13_is_not_infeasible():
     m.objective.set_value(m.objective.expr - 8e-3 * m.w["x2"] + 1e-3 * m.w["x3"])
     with pytest.raises(SolverError, match="slacks in the rows"):
         fs.solve(m, "branch-and-cut")
+
+
+def soak_model(seed):
+    """Seeds 1157 and 2468 of the soak: models whose objective falls for ever with b."""
+    if seed == 1157:
+        X = [[-0.6288477, -0.829923047], [-0.337757627, -1.25744881], [0.123089159, 0.967241351],
+             [-1.69131812, -0.70911524], [-1.20495951, 0.993598364], [-0.831180636, 0.230858416],
+             [0.465331806, 1.47998376], [0.933259707, -0.772742552], [0.503190534, -1.49750206]]  # fmt: skip
+        data = fs.Dataset.from_arrays(1e6 * np.array(X), [1, -1, 1, -1, -1, -1, -1, 1, 1])
+        m = fs.fsp.fsp_m(data, C=1.0, max_features=2)
+        m.xi[4].setub(0.4)
+        m.row = pyo.Constraint(expr=443732.43686017103 * m.w["x1"] == 0.4961968544680111)
+        m.objective.set_value(m.objective.expr + 1e3 * m.b)
+        return m
+    X = [[2.11363885, 0.671561633, 0.597166982], [-0.3673296, -0.400286515, -0.0867016820], [-0.151116986, 1.45002559,
+         0.704943673], [-0.355163392, 0.816623498, -0.339456987], [1.4250989, -0.220093823, 1.54452756],
+         [1.19382392, 0.398630661, -1.49884569]]  # fmt: skip
+    data = fs.Dataset.from_arrays(1e-6 * np.array(X), [1, -1, -1, -1, 1, 1])
+    m = fs.fsp.fsp_m(data, C=1e-3, max_features=1)
+    m.row = pyo.Constraint(expr=-1.532e-6 * m.w["x1"] + 1.336e-7 * m.w["x2"] <= -2.186)
+    m.objective.set_value(m.objective.expr + m.b)
+    return m
+
+
+@pytest.mark.parametrize(("seed", "solver"), [(1157, "gurobi"), (2468, "scip"), (2468, None)])
+def test_an_objective_without_end_is_not_infeasible(seed, solver):
+    if solver is not None and find(solver).version() is None:
+        pytest.skip(f"{solver} is not installed")
+    result = fs.solve(soak_model(seed), solver)
+    assert result.status is SolutionStatus.UNBOUNDED
+    assert result.bound is None
+
+
+@pytest.mark.parametrize("C", [1e5, 1e6])
+def test_a_dual_in_a_large_box_is_solved(C):
+    """Clarabel's certificates hold relative to its iterates, of 1e5 here: a model in a box is not unbounded."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(10, 3)) * 1e6, np.where(rng.random(10) < 0.5, 1, -1)
+    y[:2] = 1, -1
+    data = fs.Dataset.from_arrays(X, y)
+    primal, dual = fs.solve(fs.svm.l2_svm(data, C=C)), fs.solve(fs.svm.l2_svm_dual(data, C=C))
+    assert dual.objective == pytest.approx(primal.objective, rel=1e-6)
+    assert dual.bound >= primal.objective * (1 - 1e-6)
