@@ -8,35 +8,29 @@ else look through all of them three times, as it does with what is young (2 s).
 from __future__ import annotations
 
 import gc
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from solvers.shared_state import process_wide
+
 MANY = 1_000_000  # objects, from which on it pays
 
-_lock = threading.Lock()
-_inside = 0  # how many are in ``put_off``
-_was_on = False
 _searches = -1  # how many of everything there had been when objects last went there unseen
 
 
+@process_wide
 @contextmanager
 def put_off() -> Iterator[None]:
     """Collect no garbage until the last of those inside has left, in any thread."""
-    global _inside, _was_on
-    with _lock:
-        if _inside == 0:
-            _was_on = gc.isenabled()
-            gc.disable()
-        _inside += 1
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
     try:
         yield
     finally:
-        with _lock:
-            _inside -= 1
-            if _inside == 0 and _was_on:
-                _take_for_old()
-                gc.enable()
+        _take_for_old()
+        gc.enable()
 
 
 def _take_for_old() -> None:

@@ -13,9 +13,7 @@ replaces, for the whole process:
 
 Pyomo's temporary files and pauses of the garbage collector are per thread already. Interfaces that redirect the output
 of the process run one at a time (``SolverSpec.alone``). Stale flags of variables count up in the whole process, and
-nothing here reads them.
-
-``Turn`` is a lock for objects that are pickled.
+nothing here reads them. ``shared_state`` holds what a run itself changes for the whole process.
 """
 
 from __future__ import annotations
@@ -33,16 +31,6 @@ COLLECTORS = {  # module with a visitor -> the method of the visitor that walks
     "pyomo.contrib.observer.component_collector": "walk_expression",
     "pyomo.contrib.solver.common.util": "dfs_postorder_stack",
 }
-
-
-class Turn:
-    """A lock that a thread may take more than once; a copy, also in another process, is a new lock."""
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-
-    def __reduce__(self) -> tuple[type[Turn], tuple[()]]:
-        return Turn, ()
 
 
 class _Variables(threading.local):

@@ -11,37 +11,30 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from solvers.shared_state import process_wide
+
 __all__ = ["end_with_parent", "safe_path", "search_path_only"]
 
 VARIABLE = "PYTHONSAFEPATH"  # Python does not add the working directory to the import path where it is set
 POLL = 1.0  # s
 
-_lock = threading.Lock()
-_users = 0  # of ``safe_path``, in all threads
-_before: str | None = None
 
-
+@process_wide
 @contextmanager
 def safe_path() -> Iterator[None]:
     """Set PYTHONSAFEPATH for processes that are started inside; the import path of this process does not change.
 
     Python starts workers and their resource tracker by ``-m`` and ``-c``, which would import a module ``joblib`` there.
     """
-    global _users, _before
-    with _lock:
-        if not _users:
-            _before = os.environ.get(VARIABLE)
-            os.environ[VARIABLE] = "1"
-        _users += 1
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = "1"
     try:
         yield
     finally:
-        with _lock:
-            _users -= 1
-            if not _users and _before is None:
-                os.environ.pop(VARIABLE, None)
-            elif not _users and _before is not None:
-                os.environ[VARIABLE] = _before
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = before
 
 
 def search_path_only(find: Callable[..., Any]) -> Callable[..., Any]:

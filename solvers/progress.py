@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 
 from solvers.display import Display, Table, chosen
 from solvers.errors import OptionError
+from solvers.shared_state import Turn
 
 __all__ = ["Count", "counted", "doing", "each", "paused", "shown", "table", "watched"]
 
@@ -119,9 +120,8 @@ class Scene:
             self._wake.wait(EVERY - SOONEST)
 
 
-_scene: Scene | None = None
-
-
+_scene: Scene | None = None  # of the process: a terminal has room for one
+_opening = Turn()
 _held: list[Scene] = []  # by whoever forks
 
 
@@ -165,10 +165,15 @@ def shown(wanted: bool = True, display: Callable[[], Display] | None = None) -> 
     global _scene
     if not isinstance(wanted, bool):
         raise OptionError(f"progress={wanted!r} is not allowed: give True or False.")
-    if not wanted or _scene is not None:
+    if not wanted:
         yield
         return
-    scene = _scene = Scene((display or chosen)())
+    with _opening.lock:  # of threads that begin at the same time, one shows what it does
+        scene = Scene((display or chosen)()) if _scene is None else None
+        _scene = scene or _scene
+    if scene is None:
+        yield
+        return
     try:
         scene.begin()
         yield

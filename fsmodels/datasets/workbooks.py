@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import io
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from fsmodels.datasets.decimals import is_missing
 from fsmodels.datasets.dialect import Dialect
 from fsmodels.errors import DataError
 from fsmodels.words import listed, suggestion
+from solvers.shared_state import without_warnings
 
 __all__ = ["Sheet", "read_parquet", "read_workbook"]
 
@@ -45,8 +45,7 @@ def read_workbook(path: Path, raw: bytes, asked: Dialect) -> Sheet:
         import openpyxl
     except ImportError:
         raise _needs("a workbook of Excel", "openpyxl", path) from None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of styles and drop-down lists that it does not know
+    with without_warnings(Warning):  # of styles and drop-down lists that it does not know
         try:
             book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
             sheets = {sheet.title: sheet for sheet in book.worksheets}

@@ -30,8 +30,8 @@ from solvers import Memory, SolutionStatus, StopReason, html, interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.options import Config
-from solvers.per_thread import Turn
 from solvers.result import DEFAULT_GAP, relative_gap, verdict
+from solvers.shared_state import Turn
 
 __all__ = ["Explored", "Session", "explore"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cache
 from typing import Any
 
@@ -26,22 +25,19 @@ def svc(C: float, *, strict: bool = True, **words: Any) -> Any:
     ``strict``: whether ``fit`` raises ``SolverError`` where it ends before the optimum; else the machine is left as it
     is.
     """
-    return (_strict() if strict else _plain())(C=C, max_iter=MOST, **words)
+    return (_strict() if strict else _plain())(**{"C": C, "max_iter": MOST} | words)
 
 
 @cache
 def _plain() -> type:
     # scikit-learn takes over a second to import and loading or building needs none of it
-    from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVC
 
     class Quiet(SVC):  # type: ignore[misc, unused-ignore]
-        """An SVC that says nothing of its limit."""
+        """An SVC that does not warn at its limit; a filter of warnings would be one of all threads."""
 
-        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                return super().fit(X, y, sample_weight)
+        def _warn_from_fit_status(self) -> None:
+            pass
 
     return Quiet
 

@@ -6,7 +6,6 @@ import importlib
 import inspect
 import re
 import textwrap
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -20,6 +19,7 @@ from fsmodels.selection import docstrings, formulas
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.recipes import MODELS, find
 from solvers import Takers, takers
+from solvers.shared_state import without_warnings
 
 __all__ = ["Description", "Descriptions", "describe"]
 
@@ -147,8 +147,7 @@ class Description:
         given = {name: TRIED[name] for name, needed in recipe.parameters.items() if needed}
         for first in recipe.instead:
             given.setdefault(first, TRIED[first])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with without_warnings(Warning):
             own = takers(recipe.model(data, given))
             whole = takers(recipe.model(data, recipe.suited(given, data, "scip", {})))
         return Takers(own.default, own.drivers, whole.whole, whole.local)

@@ -6,7 +6,6 @@ import multiprocessing
 import numbers
 import signal
 import threading
-import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
@@ -16,6 +15,7 @@ from typing import Any
 from fsmodels.errors import ParameterError
 from solvers import interrupt, progress
 from solvers.processes import end_with_parent, safe_path
+from solvers.shared_state import without_warnings
 
 __all__ = ["each"]
 
@@ -88,8 +88,7 @@ def _by_workers(
                     count.one()
                     yield answer
             finally:
-                with warnings.catch_warnings():  # that calls were cancelled: that is what Ctrl-C asked for
-                    warnings.simplefilter("ignore", UserWarning)
+                with without_warnings(UserWarning):  # that calls were cancelled: that is what Ctrl-C asked for
                     answers.close()
             return
         workers = joblib.Parallel(n_jobs=jobs, batch_size=1)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import re
 import subprocess
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -37,6 +36,7 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.telling import doubtful, surely_infeasible, told_apart
 from solvers.reading import ModelReading, read
 from solvers.result import SolutionStatus, StopReason
+from solvers.shared_state import Turn
 from solvers.values import put_on_bounds
 
 _OPTIMAL = (StopReason.CONVERGED, SolutionStatus.OPTIMAL)
@@ -81,7 +81,7 @@ _EXPLAINED = {
     Legacy.infeasibleOrUnbounded: "cannot tell infeasible from unbounded: bound the variables and solve again",
 }
 SECONDS = 5.0  # of the check of a search's claim of infeasibility
-_turn = threading.RLock()  # of interfaces that redirect the output of the whole process
+_turn = Turn()  # of interfaces that redirect the output of the whole process
 NO_LICENCE, TOO_LARGE = 10009, 10010  # codes of gurobipy.GRB.Error
 _HUGE = 1e20  # what solvers write for infinity
 _held: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # persistent solver -> who gave it which model
@@ -212,7 +212,7 @@ class Runner:
         run = self._run_modern if isinstance(self.solver, SolverBase) else self._run_classic
         run = self._run_appsi if isinstance(self.solver, Appsi) else run
         try:
-            with _turn if self.spec.alone else nullcontext():
+            with _turn.lock if self.spec.alone else nullcontext():
                 self._hand_over(reading.model)
                 limit = None if end is None else max(0.0, end - time.perf_counter())
                 with self.spec.around(self.solver, reading.model, self.options, limit, integer) as attempt:

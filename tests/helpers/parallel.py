@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Callable, Iterable
-from concurrent.futures import Executor
+import multiprocessing
+from collections.abc import Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -20,7 +22,8 @@ from solvers.able import takers
 from solvers.interfaces.registry import SOLVERS
 from solvers.model.classes import violation
 
-SEEDS = 5
+MODES = ("threads", "fork", "spawn", "forkserver", "asyncio", "dask threads", "dask processes")
+WORKERS = 3
 CLOSE = 1e-4  # of objectives of runs that prove nothing: a local solver's last digits
 OTHERS = ("linear", "knapsack", "quadratic", "nonlinear", "convex rows")
 SLOW = {("gmeb-nonconvex", "gurobi"), ("quadratic", "sla"), ("nonlinear", "sla")}  # half a minute each
@@ -41,12 +44,16 @@ class Answer:
 
     status: str = ""
     objective: float | None = None
+    selected: tuple[str, ...] | None = None
     missed: float = 0.0
     error: str = ""
 
     def agrees(self, other: Answer) -> bool:
-        """Tell whether this is the answer of a run in turn: the same status and objective, on values that it has."""
-        if (self.status, self.error) != (other.status, other.error) or self.missed > 1e-6 + other.missed:
+        """Tell whether this is the answer of a run in turn: the same status, selection and objective, on values
+        that it has.
+        """
+        same = (self.status, self.selected, self.error) == (other.status, other.selected, other.error)
+        if not same or self.missed > 1e-6 + other.missed:
             return False
         if self.objective is None or other.objective is None:
             return self.objective is other.objective
@@ -110,20 +117,56 @@ def jobs() -> list[Job]:
 
 
 def run(job: Job) -> Answer:
-    """Build and solve."""
+    """Build and solve, without a limit of time: on a busy machine it would change the status."""
     model = build(job.model, job.seed)
     try:
-        result = solvers.solve(model, job.solver, time_limit=60)
+        result = solvers.solve(model, job.solver)
     except solvers.Error as error:
         return Answer(error=f"{type(error).__name__}: {error}")
     except Exception as error:
         return Answer(error=f"unexpected {type(error).__name__}: {error}")
     missed = violation(model) if result.has_solution else 0.0
-    return Answer(result.status.value, result.objective, missed)
+    selected = None if result.selected is None else tuple(result.selected)
+    return Answer(result.status.value, result.objective, selected, missed)
 
 
-def wrong(asked: Iterable[Job], expected: Callable[[Job], Answer], executor: Executor) -> list[str]:
-    """Return a line for each run in an executor whose answer is not the expected one."""
-    waiting = [(job, executor.submit(run, job)) for job in asked]
-    answers = [(job, future.result(), expected(job)) for job, future in waiting]
-    return [f"{job}: {now}, alone {then}" for job, now, then in answers if not now.agrees(then)]
+def answers(mode: str, asked: Sequence[Job]) -> list[Answer]:
+    """Return the answers of runs at the same time."""
+    if mode == "asyncio":
+        return asyncio.run(_gathered(asked))
+    if mode.startswith("dask"):
+        return _by_dask(asked, processes=mode == "dask processes")
+    with _executor(mode) as executor:
+        return list(executor.map(run, asked))
+
+
+def _executor(mode: str) -> Executor:
+    if mode == "threads":
+        return ThreadPoolExecutor(WORKERS)
+    return ProcessPoolExecutor(WORKERS, mp_context=multiprocessing.get_context(mode))
+
+
+async def _gathered(asked: Sequence[Job]) -> list[Answer]:
+    """Run every third job in the thread of the event loop, the others in threads."""
+
+    async def in_loop(job: Job) -> Answer:
+        await asyncio.sleep(0)
+        return run(job)
+
+    runs = (asyncio.to_thread(run, job) if k % 3 else in_loop(job) for k, job in enumerate(asked))
+    return await asyncio.gather(*runs)
+
+
+def _by_dask(asked: Sequence[Job], *, processes: bool) -> list[Answer]:
+    from distributed import Client, LocalCluster
+
+    shape = {"n_workers": WORKERS, "threads_per_worker": 1} if processes else {"threads_per_worker": WORKERS}
+    cluster = LocalCluster(processes=processes, dashboard_address=None, **shape)
+    with cluster, Client(cluster) as client:
+        return client.gather(client.map(run, asked, pure=False))
+
+
+def wrong(asked: Sequence[Job], expected: Sequence[Answer], found: Sequence[Answer]) -> list[str]:
+    """Return a line for each answer that is not the expected one."""
+    rows = zip(asked, expected, found, strict=True)
+    return [f"{job}: {now}, alone {then}" for job, then, now in rows if not now.agrees(then)]

@@ -20,9 +20,11 @@ from solvers.drivers.tree.dealt import Board, Explorer, Job, Report, Slice
 from solvers.drivers.tree.forks import Failed, Unavailable
 from solvers.drivers.tree.grafts import Learnt
 from solvers.processes import end_with_parent, safe_path
+from solvers.shared_state import process_wide
 
 KEPT = 4  # jobs whose cuts and answers a process keeps
 
+_one_thread = process_wide(lambda: threadpool_limits(1))  # of linear algebra: Dask runs several slices in a process
 _explorers: dict[tuple[str, int], Explorer] = {}  # by job and thread
 
 
@@ -100,7 +102,7 @@ def explore(token: str, job: np.ndarray | None, part: Slice) -> Report | Failed 
             _explorers[key] = Explorer(pickle.loads(job.tobytes()), Board())
             while len(_explorers) > KEPT:
                 del _explorers[next(iter(_explorers))]
-        with threadpool_limits(1):
+        with _one_thread():
             return _explorers[key].explore(part)
     except Exception as error:
         _explorers.pop(key, None)

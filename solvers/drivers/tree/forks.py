@@ -14,7 +14,6 @@ import multiprocessing
 import os
 import sys
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from solvers.drivers.tree.dealt import Board, Explorer, Job, Report, Slice
 from solvers.drivers.tree.grafts import Learnt
 from solvers.errors import Error, SolverFailure
 from solvers.processes import end_with_parent
+from solvers.shared_state import without_warnings
 
 BEST, HALT = 0, 1  # places in the shared memory
 POLL = 0.05  # s, between looks at limits and Ctrl-C
@@ -107,8 +107,7 @@ class Forks:
         for _ in range(size):
             here, there = multiprocessing.Pipe()
             inherited = [*self._pipes, here]
-            with warnings.catch_warnings():  # threads of BLAS or of a display do not come along: none is needed
-                warnings.simplefilter("ignore", DeprecationWarning)
+            with without_warnings(DeprecationWarning):  # threads of BLAS or a display do not come along: none is needed
                 handle = multiprocessing.get_context("fork").Process(
                     target=_serve, args=(job, self.board, len(self._pipes), there, inherited), daemon=True
                 )

@@ -13,7 +13,7 @@ from solvers.drivers.tree.branching import PseudoCosts
 from solvers.drivers.tree.parts import Parts
 from solvers.errors import OptionError
 from solvers.facts.structure import Cut, Structure, SubAnswer
-from solvers.per_thread import Turn
+from solvers.shared_state import Turn
 
 KEPT = 2000  # cuts, the newest
 
@@ -109,7 +109,8 @@ class Memory:
     @contextmanager
     def used(self, structure: Structure | None = None) -> Iterator[None]:
         """Hold this for one run. Raises OptionError in another thread, and where it was prepared for another run."""
-        if not self._turn.lock.acquire(blocking=False):
+        lock = self._turn.lock  # a forked process has a new one
+        if not lock.acquire(blocking=False):
             raise OptionError(
                 "memory= is used by a run in another thread: give each thread a Memory of its own, or wait for it."
             )
@@ -118,7 +119,7 @@ class Memory:
                 raise OptionError("memory= was given to another driver after this one: make this driver again.")
             yield
         finally:
-            self._turn.lock.release()
+            lock.release()
 
     def prepare(self, structure: Structure, names: Sequence[str], *, tree: bool) -> str:
         """Make ready for a run over a master of these columns; tell what was dropped for it, and why.

@@ -9,12 +9,11 @@ precision or hard data leave open is for the interior point.
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 from scipy.linalg.blas import ssyrk
 
-from fsmodels.models.libsvm import seconds
+from fsmodels.models.libsvm import seconds, svc
 from fsmodels.models.proofs.svm import Array, SvmProof
 
 METHOD = "libsvm-gram"
@@ -51,9 +50,6 @@ def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float) -> i
 
     ``columns``: array (l, k). ``root`` (k,): square roots of sigma.
     """
-    from sklearn.exceptions import ConvergenceWarning  # an import of half a second, which few runs need
-    from sklearn.svm import SVC
-
     y = proof.y
     gram = _gram(columns, root)
     if not np.isfinite(gram).all():  # beyond single precision
@@ -62,14 +58,13 @@ def improve(proof: SvmProof, columns: Array, root: Array, tolerance: float) -> i
     most = int(max(2 * y.size, PASSES * k * k / y.size))
     # The gap is about tol times the sum of alpha: separable data, whose value is far below C l, need a smaller tol.
     share = max(1e-3, proof.bound / proof.at_zero)
-    svc = SVC(kernel="precomputed", C=1.0, tol=min(1e-3, 10 * tolerance * share), max_iter=most, cache_size=500)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        svc.fit(gram, y, sample_weight=proof.loss.C)
+    tight = min(1e-3, 10 * tolerance * share)
+    machine = svc(1.0, strict=False, kernel="precomputed", tol=tight, max_iter=most, cache_size=500)
+    machine.fit(gram, y, sample_weight=proof.loss.C)
     alpha = np.zeros(y.size)
-    alpha[svc.support_] = svc.dual_coef_[0] * y[svc.support_]
+    alpha[machine.support_] = machine.dual_coef_[0] * y[machine.support_]
     proof.try_u(proof.try_alpha(alpha))
-    return int(svc.n_iter_[0])
+    return int(machine.n_iter_[0])
 
 
 def _gram(columns: Array, root: Array) -> Array:
