@@ -116,7 +116,6 @@ class DecompositionDriver(Driver):
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run; where something turns out unbounded, look for any solution, which decides."""
-        inside = self._subproblem
         try:
             return self.run()
         except Endless as error:
@@ -124,8 +123,7 @@ class DecompositionDriver(Driver):
             if self._bound_at_hand() is not None:  # proven from the data: whoever sees no end to it is wrong
                 self.message = f"{said} The data prove that it has an end: its solver failed."
                 return StopReason.SOLVER_ERROR, None
-            relaxed = isinstance(inside, BlockSubproblem) and not inside.fractional  # its integers may have no point
-            at_point = self.asks_within and isinstance(error, EndlessSubproblem) and not relaxed
+            at_point = self.asks_within and isinstance(error, EndlessSubproblem)
             known = self.best is not None or at_point
         except SolverError as error:
             if self.best is None:
@@ -252,7 +250,7 @@ class DecompositionDriver(Driver):
             switched = SwitchedSubproblem(self.parts, Runner(spec, options))
             switched.check_cut()
             return switched
-        return BlockSubproblem(self.parts, c.sub_solver, options, assume_convex=c.assume_convex, gap=c.gap)
+        return BlockSubproblem(self.parts, c.sub_solver, options, assume_convex=c.assume_convex)
 
 
 def _boxed(variables: list[Any]) -> bool:

@@ -2,16 +2,14 @@
 
 Rows are read once; every block's linear program keeps its basis from point to point; blocks share a linear program, or
 as many as there are threads. Where a block has no point, the cut on its distance from one is a feasibility cut. Convex
-blocks have a linear program that learns tangents (``curved_lp``); blocks with integers, one of their relaxation, and
-cuts of their own at 0/1 points (``integer_blocks``).
+blocks have a linear program that learns tangents (``curved_lp``).
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,6 @@ from solvers.drivers.benders.block_rows import BlockCuts, BlockRows
 from solvers.drivers.benders.blocks import blocks_of
 from solvers.drivers.benders.curved_lp import CurvedLP
 from solvers.drivers.benders.curves import Curves
-from solvers.drivers.benders.integer_blocks import IntegerBlock, has_integers
 from solvers.drivers.benders.linking import with_linking_rows
 from solvers.drivers.benders.named_blocks import NamedBlocks
 from solvers.drivers.benders.refusals import refusals
@@ -32,14 +29,13 @@ from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, default_solver, find
-from solvers.interfaces.required import require, require_proofs
+from solvers.interfaces.required import require
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import FINEST, LpStatus
 from solvers.lp.pyomo import linear_program
 from solvers.model.classes import needs
-from solvers.model.linear import LinearRows
 from solvers.options import SolverObject
-from solvers.values import bounds_of, give_values, without_domains
+from solvers.values import bounds_of, give_values
 
 INTEGRAL = 1e-6
 APART = 1e-9  # distance from feasible, in the complicating variables' units, that is none
@@ -49,21 +45,17 @@ WORTH = 20_000  # non-zeros of a linear program from which on a thread of its ow
 
 @dataclass(frozen=True)
 class BlockAnswer(SubAnswer):
-    """An answer by block: optimality cuts, one a block, or feasibility cuts of those that have no point.
-
-    ``tight``: the same, with those of blocks with integers tight at the point too.
-    """
+    """An answer by block: optimality cuts, one a block, or feasibility cuts of those that have no point."""
 
     cuts: BlockCuts | None = None
     infeasible: tuple[Cut, ...] = ()
-    tight: BlockCuts | None = None
 
 
 class BlockSubproblem:
     """Blocks of any kind, answered by linear programs, and by a solver by name what these leave open."""
 
     model = None
-    fractional: bool  # of blocks with integers the value at a fractional point is their relaxation's
+    fractional = True
 
     def __init__(
         self,
@@ -72,7 +64,6 @@ class BlockSubproblem:
         words: SolveOptions,
         *,
         assume_convex: bool = False,
-        gap: float = 1e-4,
     ) -> None:
         self.parts, self.blocks = parts, blocks_of(parts)
         curves = Curves.of(parts, self.blocks, assume_convex=assume_convex)
@@ -81,28 +72,20 @@ class BlockSubproblem:
         self.assumed = curves.assumed
         curved = [curve.block for curve in curves.curves if curve.of_objective]
         self.rows = BlockRows.of(parts, self.blocks, curves.linear_rows, curves.terms, curved)
-        straight = {id(term) for term in curves.terms}
-        if any(map(has_integers, self.blocks)):  # whose own models have their constants; all are in the first's
-            for k, block in enumerate(self.blocks):
-                mine = [term for term in block.terms if id(term) in straight]
-                constant = LinearRows.of([], block.variables, mine, parts.sign).constant
-                self.rows.constants[0] -= constant
-                self.rows.constants[k] += constant
         self.variables = [v for block in self.blocks for v in block.variables]
         here = {id(v) for v in self.variables}
         self._idle = [v for v in parts.structure.variables() if id(v) not in here]
         self._threads = words.threads or 1
         bounds = np.array([(v.value, v.value) if v.fixed else bounds_of(v) for v in parts.structure.complicating])
         low, up = bounds.reshape(-1, 2).T
-        whole = [k for k, block in enumerate(self.blocks) if has_integers(block)]
-        if not curves.curves and not whole:
+        if not curves.curves:
             first = parts.structure.complicating
             self.rows = with_linking_rows(
                 self.rows, np.array([v.is_binary() and not v.fixed for v in first], dtype=bool)
             )
-        spec = self._spec(solver, curved=bool(curves.curves), integer=bool(whole))
-        linear = not curves.curves and not whole and not spec.local
-        if words.own and curves.curves and solver is None and not whole:
+        spec = self._spec(solver, curved=bool(curves.curves))
+        linear = not curves.curves and not spec.local
+        if words.own and curves.curves and solver is None:
             raise OptionError(
                 f"sub_options={words.own} are for one solver, and curved blocks are solved by linear programs and by "
                 f'another where these do not end: name it, sub_solver="{spec.name}".'
@@ -111,42 +94,25 @@ class BlockSubproblem:
         own = SolveOptions(threads=1, tee=words.tee, own=words.own) if linear else SolveOptions(threads=1)
         make = partial(linear_program, (solver or "highs") if linear else "highs", words=own, tolerance=FINEST)
         self._lps: list[BlockLP]
-        if curves.curves or (spec.local and not whole):
+        if curves.curves or spec.local:
             start = np.array([v.value if v.value is not None else 0.0 for v in self.variables], dtype=float)
-            asked = self._of_relaxation() if whole and solver is None else self.runner
-            ask = partial(self._optimum, NamedBlocks(parts, self.blocks, asked))
-            at_once = solver is not None and not whole
-            self._lps = [CurvedLP(self.rows, make, (low, up), curves.curves, start, ask, at_once=at_once)]
+            ask = partial(self._optimum, NamedBlocks(parts, self.blocks, self.runner))
+            self._lps = [CurvedLP(self.rows, make, (low, up), curves.curves, start, ask, at_once=solver is not None)]
         else:
             self._lps = [BlockLP(part, make, (low, up)) for part in self._shared()]
-        self.fractional = not whole
-        exact = replace(words, gap=min(1e-6, gap / 10), own={**spec.tight, **words.own})
-        self._whole = {k: IntegerBlock(parts, self.blocks[k], Runner(spec, exact)) for k in whole}
 
-    def _spec(self, solver: str | SolverObject | None, *, curved: bool, integer: bool) -> SolverSpec:
+    def _spec(self, solver: str | SolverObject | None, *, curved: bool) -> SolverSpec:
         """Return the entry of the solver for what linear programs leave open, or of them where that is nothing."""
-        if not curved and not integer:
+        if not curved:
             return require(solver or "highs", C.LP | C.LP_DUALS)
         sub = NamedBlocks(self.parts, self.blocks, Runner(find("highs"), SolveOptions())).model
         needed = needs(sub)
-        if solver is not None:
-            spec = require(solver, needed[0])
-            return require_proofs(solver, needed[0]) if integer else spec
-        return default_solver(needed)
-
-    def _of_relaxation(self) -> Runner:
-        """Return a solver for the blocks without "integer"."""
-        with without_domains(self._integers()):
-            return Runner(self._spec(None, curved=True, integer=False), SolveOptions())
-
-    def _integers(self) -> list[Any]:
-        return [v for v in self.variables if not v.is_continuous()]
+        return require(solver, needed[0]) if solver is not None else default_solver(needed)
 
     def _optimum(self, named: NamedBlocks, point: np.ndarray, time_limit: float | None) -> np.ndarray | None:
-        """Return an optimum of the blocks' relaxation at a point by the solver by name; None where it finds none."""
+        """Return an optimum of the blocks at a point by the solver by name; None where it finds none."""
         try:
-            with without_domains(self._integers()):
-                answer, y = named.solve(point, time_limit)
+            answer, y = named.solve(point, time_limit)
         except SolverFailure:
             return None
         within = slice(0, len(y))
@@ -186,45 +152,7 @@ class BlockSubproblem:
         value = float(sum(s.values.sum() for s in solved))
         total = cuts.total()
         y = np.concatenate([s.y for s in solved])
-        if self._whole and _is_binary(point, self._binary):
-            return self._settled(point, time_limit, solved, cuts, y)
         return BlockAnswer(value, min(value, total.at(point)), total, self._load(y), cuts=cuts)
-
-    @cached_property
-    def _binary(self) -> np.ndarray:
-        """The complicating variables that blocks with integers hold."""
-        held = {k for b in self._whole for k in self.blocks[b].first}
-        return np.array(sorted(held), dtype=int)
-
-    def _settled(
-        self,
-        point: np.ndarray,
-        time_limit: float | None,
-        solved: list[BlockSolution],
-        cuts: BlockCuts,
-        y: np.ndarray,
-    ) -> BlockAnswer | None:
-        """Answer at a 0/1 point, with blocks of integers solved as such."""
-        end = None if time_limit is None else time.perf_counter() + time_limit
-        values = np.concatenate([s.values for s in solved])
-        constants, slopes = cuts.constants.copy(), cuts.slopes.tolil()
-        away: list[Cut] = []
-        for b, block in self._whole.items():
-            answer = block.solve(point, None if end is None else end - time.perf_counter())
-            if answer is None:
-                return None
-            if answer.value is None:
-                away.append(answer.cut)
-                continue
-            values[b] = answer.value
-            y[self.rows.column_block[: len(y)] == b] = answer.y
-            if answer.cut.at(point) > constants[b] + float(cuts.slopes[[b]].toarray().ravel() @ point):
-                constants[b], slopes[b] = answer.cut.constant, answer.cut.coefficients
-        if away:
-            return BlockAnswer(None, np.inf, away[0], lambda: None, infeasible=tuple(away))
-        tight = BlockCuts(constants, sparse.csr_array(slopes))
-        value, total = float(values.sum()), tight.total()
-        return BlockAnswer(value, min(value, total.at(point)), total, self._load(y), cuts=cuts, tight=tight)
 
     def _apart(self, point: np.ndarray, time_limit: float | None, statuses: set[LpStatus]) -> BlockAnswer | None:
         """Answer where a block has no point, or no end."""
@@ -264,11 +192,6 @@ class BlockSubproblem:
             give_values(self._idle)
 
         return load
-
-
-def _is_binary(point: np.ndarray, places: np.ndarray) -> bool:
-    x = point[places]
-    return bool(np.all(np.abs(x - np.round(x)) <= INTEGRAL))
 
 
 def _stacked(parts: list[BlockCuts]) -> BlockCuts:

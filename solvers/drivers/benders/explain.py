@@ -14,7 +14,6 @@ from solvers.drivers.benders.blocks import SubBlock, blocks_of
 from solvers.drivers.benders.curves import Curves
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.edited import adapted
-from solvers.drivers.benders.integer_blocks import has_integers
 from solvers.drivers.benders.refusals import refusals
 from solvers.drivers.benders.split import SplitModel, is_declared, split
 from solvers.errors import Error, ModelError
@@ -213,8 +212,7 @@ def _cuts(parts: SplitModel, block: SubBlock) -> str:
     if structure.switches:
         return "the builder's, from multipliers"
     flat = all(is_linear(part) for part in [*(r.body for r in (*block.rows, *block.coupling)), *_algebra(block.terms)])
-    words = "multipliers of its linear program" if flat else "multipliers of a linear program over tangents"
-    return f"{words}, and integer L-shaped" if has_integers(block) else words
+    return "multipliers of its linear program" if flat else "multipliers of a linear program over tangents"
 
 
 def _algebra(terms: list[Any]) -> list[Any]:

@@ -250,9 +250,8 @@ class Benders(DecompositionDriver):
                 self._master.add_feasibility_cut(cut)
             # Before the first cut the master's eta says nothing of which cuts it violates.
             every = None if self._master.bounded else np.arange(self.groups.shape[0])
-            for cuts in (answer.cuts, answer.tight):
-                if cuts is not None:
-                    self._master.add_block_cuts(cuts.grouped(self.groups), every)
+            if answer.cuts is not None:
+                self._master.add_block_cuts(answer.cuts.grouped(self.groups), every)
             return
         assert answer.cut is not None
         add = self._master.add_feasibility_cut if answer.value is None else self._master.add_cut

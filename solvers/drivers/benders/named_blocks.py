@@ -11,7 +11,7 @@ from solvers.drivers.benders.blocks import SubBlock
 from solvers.drivers.benders.split import SplitModel
 from solvers.interfaces.runner import Answer, Runner
 from solvers.result import StopReason
-from solvers.values import fixed, give_values, kept
+from solvers.values import fixed, give_values
 
 
 class NamedBlocks:
@@ -26,19 +26,10 @@ class NamedBlocks:
         model.rows = pyo.Reference(dict(enumerate(rows)), ctype=pyo.Constraint)
         model.objective = pyo.Objective(expr=parts.sign * pyo.quicksum(t for block in blocks for t in block.terms))
 
-    def solve(
-        self, point: np.ndarray, time_limit: float | None, *, free: Sequence[int] = (), integer: bool = False
-    ) -> tuple[Answer, np.ndarray]:
-        """Return the answer at a point, and the blocks' variables.
-
-        Complicating variables in ``free`` are not fixed, and keep the values that they had, which are the master's.
-        """
-        open_now = set(free)
-        pairs = [(v, float(x)) for k, (v, x) in enumerate(zip(self._complicating, point.tolist(), strict=True))]
-        # A persistent solver does not follow variables of another model that are fixed once and free at another time.
-        runner = Runner(self.runner.spec, self.runner.options) if free else self.runner
-        with kept(self._complicating[k] for k in free), fixed([p for k, p in enumerate(pairs) if k not in open_now]):
-            answer = runner.solve(self.model, time_limit=time_limit, integer=integer)
+    def solve(self, point: np.ndarray, time_limit: float | None) -> tuple[Answer, np.ndarray]:
+        """Return the answer at a point, and the blocks' variables."""
+        with fixed(list(zip(self._complicating, point.tolist(), strict=True))):
+            answer = self.runner.solve(self.model, time_limit=time_limit)
         if answer.stop_reason is StopReason.INTERRUPTED:
             raise KeyboardInterrupt  # which the solver swallowed
         give_values(self.variables)

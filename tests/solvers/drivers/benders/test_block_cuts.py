@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 import pytest
 
 import solvers
-from solvers import OptionError, SolutionStatus
+from solvers import ModelError, OptionError, SolutionStatus
 from solvers.drivers.benders.block_subproblem import BlockSubproblem
 from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.in_out import grouping
@@ -231,6 +231,16 @@ def test_every_number_of_cuts_ends_at_the_optimum(cuts, driver):
         assert result.status is whole.status
         if whole.objective is not None:
             assert result.objective == pytest.approx(whole.objective, abs=1e-6)
+
+
+@pytest.mark.parametrize("driver", ["benders", "branch-and-cut", "single-tree"])
+def test_an_integer_variable_of_a_block_is_refused_by_name_with_a_solver_that_takes_it(driver):
+    m = staged(0)
+    m.z[1, 0].domain = pyo.Integers
+    with pytest.raises(ModelError, match=r'"z\[1,0\]" of the subproblem is integer.*whole model by name: highs'):
+        solvers.solve(m, driver, complicating=m.x)
+    assert "is integer" in solvers.explain_split(m, complicating=m.x).refused[0]
+    assert solvers.solve(m, "highs").status is SolutionStatus.OPTIMAL
 
 
 def test_a_number_of_cuts_that_is_none_is_refused():
