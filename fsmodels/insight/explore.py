@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -214,7 +215,7 @@ class Session:
             if name in MUTABLE:
                 if name not in values and not (name == "max_features" and self.task.recipe.selects):
                     raise ParameterError(f'Model "{self.task.recipe.name}" does not use {name}: leave it out.')
-                if value is None and name in self.task.recipe.parameters:
+                if value is None and self.task.recipe.parameters.get(name):
                     raise ParameterError(f"{name}=None: give a value.")
                 if name != "max_features":
                     self.task.recipe.check(name, value, self.data)
@@ -265,7 +266,7 @@ class Session:
     def _set(self, name: str, value: Any) -> None:
         model = self.model
         parameter = model.component(name)
-        if name == "max_features" and name not in self.task.recipe.parameters:
+        if name == "max_features" and not self.task.recipe.parameters.get(name):
             if value is None and parameter is not None:
                 model.del_component("cardinality")
                 model.del_component("max_features")
@@ -422,7 +423,7 @@ def explore(
     """
     name = bounded(model)
     data = ready(data, scale, given)
-    sides = {kind: given.pop(kind) for kind in list(given) if kind in KINDS}
+    sides = {kind: given.pop(kind) for kind in list(given) if kind in KINDS and not isinstance(given[kind], Number)}
     task = prepared(data, name, solver=solver, **given)
     if not task.recipe.keeps_model or task.model is None or task.model.component("sigma") is None:
         raise ParameterError(f'explore needs a model whose sigma stays while rows change: "{name}" has none.')

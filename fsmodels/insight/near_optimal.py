@@ -127,7 +127,7 @@ class NearOptimal:
     def plot(self, ax: Any = None) -> Any:
         """Draw features against models, the best on the left: the colour is the weight. Return the Axes."""
         models, names = self.models[:MOST_DRAWN], list(self.importance().index)[:MOST_BARS]
-        weights = np.array([[m.weights.get(name, math.nan) for m in models] for name in names])
+        weights = np.array([[m.weights.get(name, math.nan) for m in models] for name in names]).reshape(-1, len(models))
         ax = axes(ax, height=max(1.8, 0.22 * len(names) + 0.9))
         largest = float(np.nanmax(np.abs(weights), initial=0.0)) or 1.0
         drawn = ax.imshow(weights, aspect="auto", cmap="RdBu", vmin=-largest, vmax=largest, interpolation="nearest")
@@ -275,6 +275,10 @@ def _read(task: Prepared, best: Selection, within: float) -> NearOptimal:
         found.append(_model(task, best, choice))
     if near.choices:
         near.choices[0].load()
+    elif best.machine is not None and best.objective is not None:  # the run has ended before the list began
+        used_weights = {name: best.machine.weights[name] for name in best.selected}
+        bound = -math.inf if best.bound is None else best.bound
+        found.append(NearModel(best.selected, best.objective, bound, used_weights, float(best.machine.b)))
     kept, known, sizes = [], {frozenset(m.features) for m in found}, column_sizes(task.data.X)
     for m in found:
         weights = np.array([m.weights.get(name, 0.0) for name in task.data.features])

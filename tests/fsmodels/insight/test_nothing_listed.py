@@ -11,7 +11,7 @@ X = rng.normal(size=(24, 4))
 DATA = fs.Dataset(X, np.where(X[:, 0] + 0.7 * rng.normal(size=24) > 0, 1.0, -1.0), ("a", "b", "c", "d"))
 
 
-def test_near_optimal_with_a_tiny_limit_states_that_it_lists_nothing():
+def test_near_optimal_with_a_tiny_limit_is_not_complete():
     found = fs.near_optimal(DATA, max_features=2, time_limit=1e-6)
     assert not found.complete
     assert f"{len(found.models)} model" in str(found)
