@@ -22,7 +22,7 @@ import numpy as np
 from fsmodels.certificates.form import FORMAT, VERSION, check_form, no_number, unique
 from fsmodels.certificates.verify import BRANCH, EMPTY, EPSILON, GIVEN_UP, Checked, Claim, Entry, check
 from fsmodels.datasets.dataset import Dataset, Scale
-from fsmodels.datasets.files import write_file
+from fsmodels.datasets.files import json_text, write_file
 from fsmodels.datasets.methods import METHODS
 from fsmodels.errors import DataError, ModelError
 from fsmodels.words import listed, short
@@ -51,7 +51,7 @@ class CertificateFile:
     def load(cls, path: str | Path) -> CertificateFile:
         """Read a file. Raises DataError: no such file, no certificate, or one of another form."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = json_text(path)
             content = json.loads(text, object_pairs_hook=unique, parse_constant=no_number)
         except OSError as error:
             raise DataError(f'Certificate "{path}" cannot be read ({error.strerror}): give its path.') from None

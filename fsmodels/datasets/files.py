@@ -15,7 +15,10 @@ from fsmodels.errors import DataError
 from fsmodels.words import listed, suggestion
 from solvers import interrupt
 
-__all__ = ["as_path", "available_memory", "check_file", "check_fits", "exists", "is_file", "title", "write_file"]
+__all__ = ["as_path", "available_memory", "check_file", "check_fits", "exists", "is_file", "json_text", "title"]
+__all__ += ["write_file"]
+
+JSON_BYTES = 25  # of memory for a byte of JSON: short lists and objects need as much
 
 TABLES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".xlsx", ".xlsm", ".parquet")
 
@@ -92,6 +95,12 @@ def check_fits(path: Path, needed: float, available: float | None = None) -> Non
             f'File "{path}" needs {needed / 1e9:.3g} GB of memory or more, and {available / 1e9:.3g} GB are available: '
             "give fewer rows or columns, or use a computer with more memory."
         )
+
+
+def json_text(path: str | Path) -> str:
+    """Return the text of a JSON file. Raises OSError; DataError: what it holds does not fit into memory."""
+    check_fits(Path(path), JSON_BYTES * os.stat(path).st_size)
+    return Path(path).read_text(encoding="utf-8")
 
 
 def _missing(path: Path, beside: Sequence[str], kind: str) -> str:

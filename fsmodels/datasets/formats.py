@@ -7,7 +7,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsmodels.datasets.files import check_fits
+from fsmodels.datasets.files import JSON_BYTES, check_fits
 from fsmodels.datasets.shell import beside, python_line, word
 from fsmodels.errors import DataError
 
@@ -83,7 +83,7 @@ def kind(path: Path, raw: bytes) -> str:
             raise foreign.refusal(path)
     if (foreign_name := BY_NAME.get(path.suffix.lower())) is not None:
         raise foreign_name.refusal(path)
-    if (found := _of_text(raw)) is not None:
+    if (found := _of_text(path, raw)) is not None:
         raise found.refusal(path)
     return TEXT
 
@@ -103,7 +103,7 @@ def _zipped(path: Path) -> str:
     raise (ODS if b"opendocument.spreadsheet" in mime else ZIP).refusal(path)
 
 
-def _of_text(raw: bytes) -> _Foreign | None:
+def _of_text(path: Path, raw: bytes) -> _Foreign | None:
     """Return which text that is no CSV this is."""
     head = raw[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
     lower = head.lower()
@@ -113,7 +113,10 @@ def _of_text(raw: bytes) -> _Foreign | None:
         return XML
     if b"@relation" in lower and lower.startswith((b"@relation", b"%")):
         return ARFF
-    return _of_json(raw.removeprefix(b"\xef\xbb\xbf").strip()) if head.startswith((b"{", b"[")) else None
+    if not head.startswith((b"{", b"[")):
+        return None
+    check_fits(path, JSON_BYTES * len(raw))
+    return _of_json(raw.removeprefix(b"\xef\xbb\xbf").strip())
 
 
 def _of_json(raw: bytes) -> _Foreign | None:

@@ -99,15 +99,11 @@ Repeats = tuple[Sequence[int], list[list[int]]]  # constant columns; groups of e
 
 def _dense_repeats(X: FloatArray) -> Repeats:
     columns = np.asfortranarray(X + 0.0)  # + 0.0 makes -0.0 equal to 0.0
-    constant: list[int] = []
+    constant = (columns == columns[:1]).all(axis=0)
     same: dict[bytes, list[int]] = {}
-    for j in range(X.shape[1]):
-        values = columns[:, j]
-        if (values == values[0]).all():
-            constant.append(j)
-        else:
-            same.setdefault(values.tobytes(), []).append(j)
-    return constant, [group for group in same.values() if len(group) > 1]
+    for j in np.flatnonzero(~constant).tolist():
+        same.setdefault(columns[:, j].tobytes(), []).append(j)
+    return np.flatnonzero(constant).tolist(), [group for group in same.values() if len(group) > 1]
 
 
 def _sparse_repeats(X: Any) -> Repeats:

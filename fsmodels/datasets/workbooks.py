@@ -14,12 +14,14 @@ from typing import Any
 
 from fsmodels.datasets.decimals import is_missing
 from fsmodels.datasets.dialect import Dialect
+from fsmodels.datasets.files import check_fits
 from fsmodels.errors import DataError
 from fsmodels.words import listed, suggestion
 from solvers.shared_state import without_warnings
 
 __all__ = ["Sheet", "read_parquet", "read_workbook"]
 
+CELL, COLUMN = 100, 5000  # bytes of memory for a cell and for a column of a Parquet file
 INSTALL = 'pip install "fsmodels[tables]"'
 
 
@@ -130,20 +132,27 @@ def _refuse_formulas(path: Path, raw: bytes, found: Sheet) -> None:
 
 
 def read_parquet(path: Path) -> Sheet:
-    """Return the columns of a Parquet file; an index with a name is a column. Raises DataError: no pyarrow."""
+    """Return the columns of a Parquet file; an index with a name is a column.
+
+    Raises DataError: no pyarrow; the file cannot be read, or its cells do not fit into memory.
+    """
     try:
         import pyarrow.parquet as pq
     except ImportError:
         raise _needs("a Parquet file", "pyarrow", path) from None
     try:
+        facts = pq.read_metadata(path)
+        check_fits(path, (CELL * facts.num_rows + COLUMN) * facts.num_columns)
         frame = pq.read_table(path).to_pandas()
+    except DataError:
+        raise
     except Exception as error:  # of its own kinds
         raise DataError(f'Parquet file "{path}" cannot be read ({error}): write it again.') from None
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
-    columns = [[_plain(_native(cell)) for cell in frame.iloc[:, j].astype(object)] for j in range(frame.shape[1])]
-    rows = [[str(name) for name in frame.columns], *map(list, zip(*columns, strict=True))]
-    return Sheet(rows, [], "", [])
+    cells = frame.to_numpy(dtype=object)  # one block: a million columns are too many to take one by one
+    rows = [[_plain(_native(cell)) for cell in row] for row in cells]
+    return Sheet([[str(name) for name in frame.columns], *rows], [], "", [])
 
 
 def _native(cell: Any) -> Any:

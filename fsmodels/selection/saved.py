@@ -14,6 +14,7 @@ import pyomo.environ as pyo
 from fsmodels.datasets.categories import Category
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.dialect import Dialect
+from fsmodels.datasets.files import json_text
 from fsmodels.datasets.imputing import Imputing
 from fsmodels.datasets.products import Interaction
 from fsmodels.datasets.scaling import Scale
@@ -148,7 +149,7 @@ def load_selection(path: str | Path) -> SavedSelection:
     (('sgpt', 'sgot'), [-1])
     """
     try:
-        told = json.loads(Path(path).read_text(encoding="utf-8"))
+        told = json.loads(json_text(path))
     except OSError as error:
         raise DataError(f'"{path}" cannot be read ({error.strerror}): give the file of a saved selection.') from None
     except (TypeError, ValueError, RecursionError) as error:  # lists nested too deeply

@@ -1,14 +1,19 @@
 """Data that do not fit into memory are refused before the memory is taken."""
 
 import gzip
+import json
 import zipfile
 
+import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
 import fsmodels as fs
-from fsmodels.datasets import encodings, files, svmlight
+from fsmodels.certificates.document import CertificateFile
+from fsmodels.datasets import cells, encodings, files, svmlight
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.origin import ARRAYS
 from fsmodels.datasets.repeats import uninformative
 from fsmodels.errors import DataError
 
@@ -52,6 +57,28 @@ def test_a_workbook_that_expands_is_refused(tmp_path, little_memory):
         Dataset.from_csv(path)
 
 
+def test_a_parquet_file_is_refused_by_its_cells_and_columns(tmp_path, little_memory):
+    pytest.importorskip("pyarrow")
+    long, wide = tmp_path / "long.parquet", tmp_path / "wide.parquet"
+    pd.DataFrame({"a": np.zeros(10_000), "target": 1}).to_parquet(long)  # 3 kB: equal values take no room
+    pd.DataFrame(np.zeros((2, 12)), columns=list("abcdefghijkl")).to_parquet(wide)
+    with pytest.raises(DataError, match=r"long\.parquet.* needs 0\.00201 GB of memory or more"):
+        Dataset.from_csv(long)
+    with pytest.raises(DataError, match=r"wide\.parquet.* needs 6\.24e-05 GB of memory or more"):
+        Dataset.from_csv(wide)
+
+
+JSON = json.dumps([[]] * 1000)  # 4 kB, of which Python makes 72 kB
+
+
+@pytest.mark.parametrize("read", [Dataset.from_csv, fs.load_selection, CertificateFile.load])
+def test_a_json_file_is_refused_before_it_is_read(read, tmp_path, little_memory):
+    path = tmp_path / "large.json"
+    path.write_text(JSON)
+    with pytest.raises(DataError, match=r"large\.json.* needs 0\.0001 GB of memory or more"):
+        read(path)
+
+
 @pytest.mark.parametrize("text", [b"1 1:2\n-1 1:3\n" * 5000, b"1 " + b" " * 60_000 + b"\n", b"1 1:1\n-1 49999999:2\n"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_sparse_file_is_refused(text, packed, tmp_path, little_memory):
@@ -70,3 +97,23 @@ def test_constant_columns_are_named_with_their_values():
     expected = 'Constant, so without information: "a" (0 in every row), ... (2 in all).'
     assert uninformative(X, ["a", "b", "c"], 1) == uninformative(X.toarray(), ["a", "b", "c"], 1) == [expected]
     assert uninformative(X, ["a", "b", "c"])[0].endswith('"b" (2 in every row).')
+
+
+CELLS = ["1", " 2.5 ", "1e-3", "1_0", "inf", "nan", "", "true", "x", "\u0663", 3, 2.5, 10**400, True, None, b"1"]
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=repr)
+def test_cells_that_are_converted_at_once_are_read_as_those_of_one_column(cell):
+    table = pd.DataFrame({"a": ["1.5", cell], "b": [0.5, "2"]}, dtype=object)
+    found = cells._all_numbers(table.to_numpy())
+    if found is not None:
+        columns = [cells._column(table[name]) for name in table]
+        assert not any(is_text.any() for _, is_text in columns)
+        np.testing.assert_array_equal(found, np.column_stack([values for values, _ in columns]))
+    assert (found is None) == (type(cell) not in (str, int, float) or cell in ("1_0", "", "true", "x", 10**400))
+
+
+def test_numbers_of_a_wide_table_are_converted_at_once(monkeypatch):
+    monkeypatch.delattr(cells, "_column")
+    table = pd.DataFrame(np.full((2, 50), "1.5"), dtype=object)
+    np.testing.assert_array_equal(cells.numeric_matrix(table, ARRAYS), np.full((2, 50), 1.5))
