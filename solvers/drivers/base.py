@@ -16,13 +16,13 @@ from solvers.drivers.standing import told
 from solvers.drivers.trace import Trace
 from solvers.drivers.unbounded import verified
 from solvers.errors import OptionError, SolverFailure
-from solvers.facts.base import Facts, facts_of, feasible_value, resolution_of, told_violation
+from solvers.facts.base import Facts, facts_of, feasible_value, resolution_of, told_violation, worst_violation
 from solvers.facts.dropped import Dropped
 from solvers.interfaces.probe import learned
 from solvers.interfaces.registry import SOLVERS, called, entry, find, nearest, refuse_unpassed
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Runner, SolveOptions
-from solvers.model.classes import single_objective, violation
+from solvers.model.classes import single_objective
 from solvers.model.conflict import clashing_rows
 from solvers.model.convexity import is_linear
 from solvers.model.duals import dual_suffix
@@ -261,10 +261,13 @@ class Driver:
         stated = facts is None or not facts.implicit
         if objective is not None and put_on_bounds(self.reading.variables) and stated:
             objective = self.sign * float(pyo.value(single_objective(self.reading)))
-        error = 0.0 if objective is None else violation(self.reading)
+        error = 0.0 if objective is None else worst_violation(self.reading)
         if error > ROUNDING and facts is not None and facts.certificate is not None:  # an edited subproblem's solver's
             facts.certificate.settle(self.reading, has_point=True)
-            objective, error = self.sign * float(pyo.value(single_objective(self.reading))), violation(self.reading)
+            objective, error = (
+                self.sign * float(pyo.value(single_objective(self.reading))),
+                worst_violation(self.reading),
+            )
         if objective is not None:
             error = max(error, told_violation(self.model))
         if status is None and objective is not None and not self.late and not self.at_start:

@@ -37,14 +37,14 @@ from solvers.drivers.base import Driver
 from solvers.drivers.slots import slot_words
 from solvers.errors import ModelError
 from solvers.facts.as_built import data_of
-from solvers.facts.base import facts_of
+from solvers.facts.base import facts_of, worst_violation
 from solvers.facts.change import Change, Changed
 from solvers.facts.separable import Cuts, Separable
 from solvers.interfaces.probe import learned
 from solvers.interfaces.registry import SolverSpec, default_solver, entry, names
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.interfaces.spec import describe
-from solvers.model.classes import has_integers, needs, single_objective, violation
+from solvers.model.classes import has_integers, needs, single_objective
 from solvers.options import Config, SolverObject
 from solvers.result import FEASIBLE, SolutionStatus, StopReason
 from solvers.values import fixed
@@ -241,7 +241,7 @@ class RowGeneration(Driver):
         if certificate is not None and certificate.settle(self.reading, has_point=True) is None:
             return None
         there = np.array([v.value for v in self.visible], dtype=float)
-        if violation(self.reading) > FEASIBLE or self._missed(there) > MISSED:
+        if worst_violation(self.reading) > FEASIBLE or self._missed(there) > MISSED:
             return None
         value = self.sign * float(pyo.value(single_objective(self.reading)))
         if self.best is None or value < self.best:

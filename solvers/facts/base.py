@@ -78,7 +78,7 @@ class Facts(Attached):
         self.remember(model)
         self.built_components = dict(model.component_map())
         if self.certificate is not None:
-            self.certificate.seal(model)
+            self.certificate.seal(model, self.change)
         setattr(model, FACTS, self)
         if isinstance(vars(model).get("structure", self), Facts):
             model.structure = self
@@ -163,6 +163,16 @@ def told_violation(model: Any) -> float:
     return 0.0 if facts is None or facts.violation is None else facts.violation(model)
 
 
+def worst_violation(model: Any) -> float:
+    """Return the largest violation at the model's values, in its own units and in those of its change of variables."""
+    reading = read(model)
+    facts = facts_of(reading.model)
+    if facts is not None and facts.certificate is not None:
+        return facts.certificate.violation(reading)
+    worst = violation(reading)
+    return worst if facts is None or facts.change is None else max(worst, facts.change.violation(reading.rows))
+
+
 def feasible_value(model: Any) -> float | None:
     """Return the objective of the model's values, to be minimised; None unless they satisfy all that it states.
 
@@ -170,11 +180,13 @@ def feasible_value(model: Any) -> float | None:
     """
     reading, facts = read(model), facts_of(read(model).model)
     value = value_or_none(single_objective(reading).expr)
-    if value is None or unseen(reading) or (facts is not None and facts.implicit) or violation(reading) > FEASIBLE:
+    if value is None or unseen(reading) or (facts is not None and facts.implicit):
+        return None
+    if worst_violation(reading) > FEASIBLE:
         return None
     if facts is not None and facts.certificate is not None:
         facts.certificate.settle(reading, has_point=True)
-    if max(violation(reading), told_violation(reading.model)) > ROUNDING:
+    if max(worst_violation(reading), told_violation(reading.model)) > ROUNDING:
         return None
     objective = single_objective(reading)
     value = float(pyo.value(objective)) * (1.0 if objective.sense == pyo.minimize else -1.0)
@@ -195,4 +207,14 @@ def resolution_of(model: Any) -> float:
     return 0.0 if objective is None else SOLVED * largest_slope(objective.expr)
 
 
-__all__ = ["AsBuilt", "Facts", "built_of", "data_of", "facts_of", "feasible_value", "resolution_of", "told_violation"]
+__all__ = [
+    "AsBuilt",
+    "Facts",
+    "built_of",
+    "data_of",
+    "facts_of",
+    "feasible_value",
+    "resolution_of",
+    "told_violation",
+    "worst_violation",
+]

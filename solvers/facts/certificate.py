@@ -16,6 +16,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from solvers.facts.as_built import AsBuilt
+from solvers.facts.change import Change
 from solvers.model.choices import choose
 from solvers.model.classes import violation
 from solvers.model.expressions import largest_coefficient
@@ -47,11 +48,21 @@ class Certificate:
     least: Callable[[Any], float] | None = None
     offsets: Callable[[Any], list[Any]] | None = None
     built: AsBuilt | None = field(default=None, init=False)
+    change: Change | None = field(default=None, init=False)
 
-    def seal(self, model: pyo.ConcreteModel) -> Certificate:
-        """Remember the model as it stands; a builder's last act on its components."""
-        self.built = AsBuilt.of(model)
+    def seal(self, model: pyo.ConcreteModel, change: Change | None = None) -> Certificate:
+        """Remember the model as it is, and its change of variables; a builder's last act on its components."""
+        self.built, self.change = AsBuilt.of(model), change
         return self
+
+    def violation(self, model: Any) -> float:
+        """Return the largest violation, of rows that a user has added in the units of the change of variables too."""
+        reading = read(model)
+        worst = violation(reading)
+        if self.change is None or self.built is None:
+            return worst
+        own = {id(row) for row in self.built.rows}
+        return max(worst, self.change.violation(row for row in reading.rows if id(row) not in own))
 
     def row_data(self) -> list[Any]:
         """Return the rows' data in order."""
@@ -82,7 +93,7 @@ class Certificate:
         model = reading.model
         put = self.repair if has_point else self.trivial
         if put is None:
-            return violation(reading)
+            return self.violation(reading)
         if self.built.untouched(reading):
             put(model)
             if has_point:
@@ -93,11 +104,11 @@ class Certificate:
         before = [(v, v.value) for v in reading.data(pyo.Var)]
         put(model)
         _as_fixed(before)
-        left = violation(reading)
+        left = self.violation(reading)
         if left > FEASIBLE and self.repair is not None and choose(model):
             self.repair(model)  # the same point at a choice that the user's rows allow
             _as_fixed(before)
-            left = violation(reading)
+            left = self.violation(reading)
         if left <= FEASIBLE:
             return left
         put_back(before)
@@ -113,7 +124,7 @@ class Certificate:
         """
         reading, part = read(model), read(part)
         tempting = tempting and self.built is not None and self.built.has_rows(reading)
-        error, cost = violation(part), _cost(part)
+        error, cost = self.violation(part), _cost(part)
         if self.repair is None:
             return error
         before = [(v, v.value) for v in reading.data(pyo.Var)]
@@ -137,7 +148,7 @@ class Certificate:
             with fixed([(v, v.value) for v in held]):
                 self.repair(reading.model)
             _as_fixed(before)
-            left = violation(part)
+            left = self.violation(part)
             found.append((left > FEASIBLE, _cost(part), left, [(v, v.value) for v, _ in before]))
         *_, left, values = min(found, key=lambda one: one[:2])
         put_back(values)

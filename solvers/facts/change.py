@@ -9,7 +9,7 @@ bounds in its own units; multipliers of rows stay, or change by the row's and th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,21 @@ class Change:
     most: Any = 1.0
     times: float = 1.0
 
+    def violation(self, rows: Iterable[Any]) -> float:
+        """Return the largest violation of rows of a user in the new units, where these are smaller than the model's.
+
+        There w = 2e-7 may be twice what the row ``w <= 1e-7`` allows. A violation is relative to 1 or the side.
+        """
+        factors, declared = {id(v): f for v, f in self.factors}, {id(row) for row, _ in self.rows}
+        worst = 0.0
+        for row in rows:
+            f = 1.0 if id(row) in declared else level(row, factors)[0]
+            body = pyo.value(row.body, exception=False) if f > 1.0 else None
+            for side, sign in ((row.lb, 1.0), (row.ub, -1.0)) if body is not None else ():
+                if side is not None:
+                    worst = max(worst, f * sign * (side - body) / max(1.0, f * abs(side)))
+        return worst
+
     def moved(self, copies: dict[int, Any], rows: dict[int, Any]) -> Change:
         """Return the change of a copy, whose variables and rows stand by the id of this one's."""
         return Change(
@@ -58,6 +73,30 @@ class Change:
             self.most,  # of the model's parameters, which the copy shares for its time
             self.times,
         )
+
+
+def level(row: Any, factors: Mapping[int, float]) -> tuple[float, float]:
+    """Return what brings a short row, of a user or of a disjunction, to the size of its new variables.
+
+    The row is linear or quadratic, and is multiplied where its coefficients are small. Returned as well is the largest
+    coefficient of an integer variable in a linear row where a continuous one has 1. ``factors``: by the id of a
+    variable.
+    """
+    held = row.body.linear_vars if type(row.body) is LinearExpression else list(variables(row.body))
+    if len(held) > SHORT or not any(id(v) in factors for v in held):
+        return 1.0, 0.0
+    repn = generate_standard_repn(row.body, compute_values=True, quadratic=True)
+    if repn.nonlinear_expr is not None:
+        return 1.0, 0.0
+    pairs = list(zip(repn.linear_vars, repn.linear_coefs, strict=True))
+    sizes = [abs(c) * factors.get(id(v), 1.0) for v, c in pairs if not v.is_integer()]
+    products = zip(repn.quadratic_vars, repn.quadratic_coefs, strict=True)
+    sizes += [abs(c) * factors.get(id(v), 1.0) * factors.get(id(w), 1.0) for (v, w), c in products]
+    size = max(sizes, default=0.0)
+    if size == 0.0:
+        return 1.0, 0.0
+    steep = max((abs(c) / size for v, c in pairs if v.is_integer()), default=0.0) if repn.is_linear() else 0.0
+    return (float(2.0 ** -np.frexp(size)[1]) if size < 1 / LEVEL else 1.0), steep
 
 
 class Changed:
@@ -157,7 +196,10 @@ class Changed:
         view.constant = pyo.Expression(range(len(rows)))
         self._row = {}
         for k, row in enumerate(rows):
-            f = self._row_factor.setdefault(id(row), self._level(row))
+            if id(row) not in self._row_factor:
+                self._row_factor[id(row)], steep = level(row, {key: f for key, (_, f) in self._factor.items()})
+                self.steepest = max(self.steepest, steep)
+            f = self._row_factor[id(row)]
             lower, upper = (None if end is None else f * end for end in (row.lb, row.ub))
             body = rewrite(row.body, f)
             if type(body) in native_numeric_types:  # Pyomo takes no relation of two numbers for a row
@@ -175,22 +217,6 @@ class Changed:
             part.one = pyo.SOSConstraint(var=part.members, index=list(held), weights=weights, sos=ordered.level)
         objective = next(model.component_data_objects(pyo.Objective, active=True, descend_into=INSIDE))
         view.objective = pyo.Objective(expr=rewrite(objective.expr, self._times), sense=objective.sense)
-
-    def _level(self, row: Any) -> float:
-        """Return what brings a short linear row, of a user or of a disjunction, to the size of its new variables."""
-        held = row.body.linear_vars if type(row.body) is LinearExpression else list(variables(row.body))
-        if len(held) > SHORT or not any(id(v) in self._factor for v in held):
-            return 1.0
-        repn = generate_standard_repn(row.body, compute_values=True, quadratic=False)
-        if not repn.is_linear():
-            return 1.0
-        pairs = list(zip(repn.linear_vars, repn.linear_coefs, strict=True))
-        sizes = [abs(c) * self._factor.get(id(v), (v, 1.0))[1] for v, c in pairs if not v.is_integer()]
-        size = max(sizes, default=0.0)
-        if size == 0.0:
-            return 1.0
-        self.steepest = max(self.steepest, *(abs(c) / size for v, c in pairs if v.is_integer()), 0.0)
-        return float(2.0 ** -np.frexp(size)[1]) if size < 1 / LEVEL else 1.0
 
     def _rewriter(self) -> Callable[[Any, float], Any]:
         """Return a function that writes f times an expression in the new variables."""

@@ -29,12 +29,13 @@ from solvers.drivers.benders.split import SplitModel, is_declared
 from solvers.drivers.benders.subproblem import OracleSubproblem
 from solvers.drivers.benders.switched import SwitchedSubproblem, may_be_zero
 from solvers.errors import ModelError, SolverError
+from solvers.facts.base import worst_violation
 from solvers.facts.change import Changed
 from solvers.facts.structure import Cut
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, default_solver, find
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
-from solvers.model.classes import has_integers, needs, used_variables, violation
+from solvers.model.classes import has_integers, needs, used_variables
 from solvers.model.rewriting import Visible
 from solvers.model.unseen import others, unseen
 from solvers.reading import ModelReading, read
@@ -96,7 +97,7 @@ def settle(reading: ModelReading, seen: Visible, parts: SplitModel | None, spec:
     if parts is None or not parts.structure.switches:
         chosen = _free_integers(seen.reading)
         whole = all(v.value == round(v.value) for v in chosen)
-        if whole and (spec.local or not chosen or violation(seen.reading) <= FEASIBLE):
+        if whole and (spec.local or not chosen or worst_violation(seen.reading) <= FEASIBLE):
             return EXACT
         return _not_whole(chosen) or _by_rest(seen, chosen, [], spec, clock)
     chosen = [v for v in parts.structure.complicating if not v.fixed]
@@ -137,7 +138,7 @@ def _by_subproblem(reading: ModelReading, parts: SplitModel, clock: Clock) -> Se
         if not v.is_continuous() and not v.fixed:
             v.set_value(round(v.value), skip_validation=True)
     answer.load()
-    if violation(reading) <= FEASIBLE:
+    if worst_violation(reading) <= FEASIBLE:
         return EXACT
     put_back(before)  # rounding has broken a row of the master
     return None
@@ -182,7 +183,7 @@ def _by_rest(seen: Visible, chosen: list[Any], off: list[Any], spec: SolverSpec,
         others = _free_integers(seen.reading)
         if len(others) > len(chosen):  # as inexact as the choice was
             return _by_rest(seen, others, off, spec, clock)
-        if violation(seen.reading) <= FEASIBLE:
+        if worst_violation(seen.reading) <= FEASIBLE:
             seen.bring_back()
             return EXACT
     put_back(before)

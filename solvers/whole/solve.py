@@ -20,7 +20,7 @@ from solvers.drivers.benders.split import SplitModel, split
 from solvers.drivers.catalogue import DRIVERS
 from solvers.drivers.unbounded import verified
 from solvers.errors import ModelError, OptionError, SolverError, SolverFailure
-from solvers.facts.base import Facts, facts_of, feasible_value, resolution_of, told_violation
+from solvers.facts.base import Facts, facts_of, feasible_value, resolution_of, told_violation, worst_violation
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change, Changed
 from solvers.facts.dropped import Dropped
@@ -255,7 +255,7 @@ class _Whole:
             if certificate is not None:
                 error = certificate.settle(self.reading, has_point=True)
             else:
-                error = max(violation(self.reading), violation(self.seen.reading) if self.seen.pairs else 0.0)
+                error = max(worst_violation(self.reading), violation(self.seen.reading) if self.seen.pairs else 0.0)
             if error is not None and error > HOPELESS:
                 words = f"its point misses the model's rows by {error:.1e} and is not kept"
                 answer = replace(answer, has_point=False, status=SolutionStatus.NO_SOLUTION, bound=None, message=words)
@@ -268,7 +268,7 @@ class _Whole:
                 trivial = error is not None
         at_start = error is not None and self._start_is_better(before)
         if at_start:
-            error, trivial = violation(self.reading), False
+            error, trivial = worst_violation(self.reading), False
             claim = SolutionStatus.FEASIBLE if answer.status is SolutionStatus.STATIONARY else answer.status
             answer = replace(answer, status=claim)
         if error is not None:
@@ -431,10 +431,10 @@ def _round(model: ModelReading) -> None:
     held = {id(v): v for v in used_variables(model) if not v.is_continuous() and not v.fixed}
     off = [(v, v.value) for v in held.values() if 0 < abs(v.value - round(v.value)) < ALMOST_INTEGER]
     if off:
-        error = violation(model)
+        error = worst_violation(model)
         for v, x in off:
             v.set_value(round(x), skip_validation=True)
-        if violation(model) > max(error, FEASIBLE):
+        if worst_violation(model) > max(error, FEASIBLE):
             put_back(off)
 
 

@@ -1,0 +1,70 @@
+"""Rows of a user on weights of 1e-6 and less: met in the units of the change of variables, not in the model's."""
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import fsmodels as fs
+from solvers import SolutionStatus
+
+BUILDERS = {
+    "svm": lambda data: fs.svm.l2_svm(data, C=1.0),
+    "robust-lp": fs.svm.robust_lp,
+    "gmeb": lambda data: fs.gmeb.primal(data, R_plus=1.0, R_minus=1.0),
+    "fsmulti": lambda data: fs.multivariate.fsmulti(data, C=1.0, budget=1, loss="hamming", form="extended"),
+    "fsmulti stated": lambda data: fs.multivariate.fsmulti(data, C=1.0, budget=1, form="stated", sigma=True),
+}
+
+
+UNIT = 1e6  # of the columns; weights are about its inverse
+
+
+def model_in(name, unit, seed=0):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(7, 3)), np.where(rng.random(7) < 0.5, 1, -1)
+    y[:2] = 1, -1
+    return BUILDERS[name](fs.Dataset.from_arrays(X * unit, y))
+
+
+@pytest.mark.parametrize("solver", [None, "clarabel", "scip"])
+@pytest.mark.parametrize("name", BUILDERS)
+def test_a_ball_may_be_stated_in_any_unit(name, solver):
+    if name == "fsmulti stated" and solver is not None:
+        pytest.skip("an oracle has the rows")
+    found = []
+    for square in (1.0, 0.04 / UNIT**2):  # the same row in units of 1, and in units of the weights
+        m = model_in(name, UNIT)
+        m.ball = pyo.Constraint(
+            expr=pyo.quicksum(m.w[j] ** 2 for j in m.features) * (square / 0.04 * UNIT**2) <= square
+        )
+        result = fs.solve(m, solver)
+        assert result.status is SolutionStatus.OPTIMAL
+        assert result.bound <= result.objective * (1 + 1e-6)
+        found.append(result.objective)
+    assert found[1] == pytest.approx(found[0], rel=2e-4)
+
+
+@pytest.mark.parametrize("name", ["svm", "robust-lp", "fsmulti", "fsmulti stated"])
+def test_an_integer_that_allows_a_small_weight_is_not_a_fraction(name):
+    """k >= |w| is 0 or at least 1: a fraction of 1e-6, within the tolerance on integers, would allow all w of 1e-7."""
+    m, without = model_in(name, 1e7, seed=1), model_in(name, 1e7, seed=1)
+    m.k = pyo.Var(domain=pyo.NonNegativeIntegers, bounds=(0, 3))
+    m.up = pyo.Constraint(m.features, rule=lambda m, j: m.w[j] <= m.k)
+    m.down = pyo.Constraint(m.features, rule=lambda m, j: -m.w[j] <= m.k)
+    m.objective.set_value(m.objective.expr + 100 * m.k)
+    for j in without.features:
+        without.w[j].fix(0.0)
+    result, least = fs.solve(m), fs.solve(without).objective
+    assert result.objective is None or result.objective == pytest.approx(least, rel=1e-4)
+    assert result.bound is None or result.bound <= least * (1 + 1e-6)
+
+
+def test_the_violation_is_that_of_the_users_rows():
+    m = model_in("svm", 1e6)
+    m.cap = pyo.Constraint(expr=m.w["x1"] <= 1e-7)
+    fs.solve(m)
+    facts = m.structure
+    m.w["x1"].set_value(2e-7)
+    assert 0.1 < facts.change.violation([m.cap]) < 1.0
+    m.w["x1"].set_value(1e-7)
+    assert facts.change.violation([m.cap]) < 1e-9
