@@ -104,18 +104,12 @@ class Pieces:
                     values[int(k)] = 0.0
         return Piece(np.array(list(values), dtype=int), np.array(list(values.values())), proven)
 
-    def best(self, cost: np.ndarray, inner: tuple[Any, np.ndarray], time_limit: float | None) -> Piece | NoPiece:
-        """Return the piece that has the point of least cost within M, for further rows ``A x <= b``."""
+    def best(self, cost: np.ndarray, time_limit: float | None) -> Piece | NoPiece:
+        """Return the piece that has the point of least cost within M."""
         model = self._model
         used = np.flatnonzero(cost)
         size = float(np.abs(cost).max(initial=0.0)) or 1.0  # tolerances are absolute
         model.cost.set_value(_linear(self._x, used, cost[used] / size))
-        self._forget_inner()
-        matrix, sides = inner
-        for r in range(matrix.shape[0]):
-            here = slice(matrix.indptr[r], matrix.indptr[r + 1])
-            if here.start < here.stop:
-                model.inner[r] = _linear(self._x, matrix.indices[here], matrix.data[here]) <= float(sides[r])
         clock = Clock(time_limit)
         answer = self._runner.solve(model, time_limit=self._limit(clock), integer=True)
         if not answer.has_point:
@@ -128,7 +122,6 @@ class Pieces:
         """Return a point with the columns ``kept`` as they are in x whose integers sum to least; None without one."""
         model = self._model
         model.cost.set_value(_linear(self._x, self.integers, np.ones(len(self.integers))))
-        self._forget_inner()
         before = [(v, v.lb, v.ub) for v in (self._x[k] for k in kept.tolist())]
         for k in kept.tolist():
             self._x[k].setlb(float(x[k]))
@@ -141,11 +134,6 @@ class Pieces:
                 v.setub(high)
         return np.array([v.value or 0.0 for v in self._x]) if answer.has_point else None
 
-    def _forget_inner(self) -> None:
-        """Delete the linearised rows one by one: a persistent solver fails on rows that ``clear`` removes."""
-        for r in list(self._model.inner):
-            del self._model.inner[r]
-
     def _limit(self, clock: Clock) -> float:
         """Return the most that one program may take."""
         return self._seconds if clock.left is None else min(self._seconds, clock.left)
@@ -154,7 +142,6 @@ class Pieces:
         """Tell whether there is no piece with any M: the rows and integers alone have no point."""
         model = self._model
         model.cost.set_value(0.0)
-        self._forget_inner()
         model.within.deactivate()
         try:
             answer = self._runner.solve(model, time_limit=self._limit(clock), integer=True)
@@ -181,7 +168,6 @@ class Pieces:
             body = _linear(self._x, rows.matrix.indices[here], rows.matrix.data[here])
             sides = [float(side) if np.isfinite(side) else None for side in (rows.lower[r], rows.upper[r])]
             model.rows[r] = (body, sides[0]) if sides[0] == sides[1] else (sides[0], body, sides[1])
-        model.inner = pyo.Constraint(pyo.Any, doc="linearised rows")
         model.most = pyo.Param(initialize=self._most, mutable=True, doc="M")
         places = [(s, k) for s, members in enumerate(self.sets) for k in members.tolist()]
         model.open = pyo.Var(places, domain=pyo.Binary, doc="whether a member of a set may be nonzero")

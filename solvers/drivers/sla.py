@@ -1,4 +1,4 @@
-r"""Successive linear approximation of a smooth objective over linear rows, concave rows, integers and ordered sets.
+r"""Successive linear approximation of a smooth objective over linear rows, integers and ordered sets.
 
 For min { f(x) : x in P }, P a polyhedron, f smooth on it:
 
@@ -14,13 +14,6 @@ minimization", theorem 4.2; Bradley, Mangasarian, Street 1998, Algorithm 2.1 and
 vertices: ``lp_solver`` must be a simplex method; with an interior point the stop is still valid. f not concave: the
 method of Frank and Wolfe (1956) with Armijo's step (Dunn 1980), stationary in the limit; f convex as well.
 
-Rows "g(x) <= side", g concave
-    are linearised at x in step 1, which leaves an inner approximation (``concave_rows``): every p is feasible, and f
-    still falls. Where p does not descend, x minimises the linearised f over the linearised rows, so that it satisfies
-    the conditions of Karush, Kuhn and Tucker of the model: stationary (Marks, Wright 1978, "A general inner
-    approximation algorithm for nonconvex mathematical programs"). The vertex of step 0 may miss such rows: then the
-    sum of what it misses is minimised in the same way, over linearised rows with a slack each, until there is none;
-    where that is stuck once from where the rows' variables are at their bounds.
 Integers, ordered sets of type 1
     make P a union of polyhedra, its pieces (``pieces``). A minimum of a concave f over P is one over its convex hull,
     and so is that of a linear function: all of the above holds for mixed-integer programs in place of linear ones. To
@@ -44,10 +37,8 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from scipy import sparse
 
 from solvers.drivers.base import Driver, Ended
-from solvers.drivers.concave_rows import ConcaveRows, split_rows
 from solvers.drivers.pieces import NoPiece, Pieces, ordered_sets
 from solvers.drivers.slots import lp_words, master_words
 from solvers.drivers.starts import Start, StartsConfig, random_points, spread, table
@@ -61,6 +52,7 @@ from solvers.lp.highs import LinearProgram, LpStatus
 from solvers.lp.pyomo import linear_program
 from solvers.model.classes import has_integers, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
+from solvers.model.convexity import is_linear
 from solvers.model.linear import LinearRows
 from solvers.model.smooth import SmoothObjective
 from solvers.options import SolverObject
@@ -69,8 +61,6 @@ from solvers.values import put_back
 
 ARMIJO = 0.1  # share of the decrease that the slope promises
 SHORTEST = 2.0**-30  # step
-REACHED = 1e-7  # what a point may miss of a concave row, as a share of its side: a linear program's tolerance
-LEAST = 1e-6  # of what is missed: a step that gains less does not lead there
 Fixed = tuple[np.ndarray, np.ndarray]  # columns, and where they stay
 GAP = 1e-6  # relative: of the mixed-integer programs
 NOTHING: Fixed = (np.empty(0, dtype=int), np.empty(0))
@@ -143,9 +133,14 @@ class SuccessiveLinearization(Driver):
         self.go_on()
         held = {id(v): v for v in used_variables(self.reading)}
         self.variables = [v for v in held.values() if not v.fixed]
-        linear, curved = split_rows(self.reading.rows)
-        self.rows = LinearRows.of(linear, self.variables, [], 1.0)
-        self.concave = ConcaveRows(curved, self.variables, self.name)
+        curved = next((row for row in self.reading.rows if not is_linear(row.body)), None)
+        if curved is not None:
+            raise ModelError(
+                f'Row "{curved.name}" is not linear, and "{self.name}" takes linear rows only. Use a linear row on the '
+                f'sigma of a builder with sigma=True, "multi-start" ({either(C.NLP)} inside) where the model is '
+                f"continuous, or solve the whole model by name: {either(C.MINLP)}."
+            )
+        self.rows = LinearRows.of(self.reading.rows, self.variables, [], 1.0)
         self.objective = SmoothObjective(objective.expr, self.variables, self.sign)
         self.go_on()
         self.pieces = self._taken_apart()
@@ -171,12 +166,12 @@ class SuccessiveLinearization(Driver):
         return Pieces(self.rows, sets, Runner(spec, replace(master_words(c, spec), gap=GAP)), c.master_seconds)
 
     def _over_rows(self) -> LinearProgram:
-        """Return the linear program over the rows, with a slack for each concave one; its rows come and go."""
-        c, r, none = self.config, self.rows, np.zeros(len(self.concave))
-        sides = (np.concatenate([side, none]) for side in (self.objective.linear, r.x_lower, r.x_upper))
-        matrix = sparse.hstack([r.matrix, sparse.csr_matrix((r.matrix.shape[0], len(none)))], format="csr")
-        rows = (matrix, r.lower, r.upper)
-        return linear_program(c.lp_solver, *sides, words=lp_words(c), rows=rows, stay=not len(none))
+        """Return the linear program over the rows."""
+        c, r = self.config, self.rows
+        rows = (r.matrix, r.lower, r.upper)
+        return linear_program(
+            c.lp_solver, self.objective.linear, r.x_lower, r.x_upper, words=lp_words(c), rows=rows, stay=True
+        )
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run from each start and keep the best; the status is that of the best."""
@@ -221,7 +216,7 @@ class SuccessiveLinearization(Driver):
                 x, value = self._moved(run, *escape)
                 continue
             slope[steep] = 0.0
-            p = self._linear_program(run, slope, _and(piece, steep, x), x)  # 1
+            p = self._linear_program(run, slope, _and(piece, steep, x))  # 1
             descent, small = float(slope @ (x - p)), self.config.tolerance * max(1.0, abs(value))
             if descent > small:
                 step, x, new = self._step(x, p, value, descent)  # 3
@@ -245,8 +240,6 @@ class SuccessiveLinearization(Driver):
         f = self.objective
         cost = f.linear if start is None else f.gradient(start)
         x = self._linear_program(run, np.where(np.isfinite(cost), cost, f.linear))
-        if len(self.concave):
-            x = self._reached(run, x, x if start is None else start, cost)
         if self.pieces is not None:
             slope = f.gradient(x)  # at the start itself the curved ones may have no price, and programs take long
             found, _ = self._best_piece(run, np.where(np.isfinite(slope), slope, f.linear), np.empty(0, int), x)
@@ -255,35 +248,10 @@ class SuccessiveLinearization(Driver):
                 raise Ended(StopReason.TIME_LIMIT)
             x = found
         value = f.value(x)
-        if not len(f.curved) and not len(self.concave):  # the model is the linear program
+        if not len(f.curved):  # the model is the linear program
             self.raise_bound(value)
             run.stationary = True
         return x, self._keep(run, x, value)
-
-    def _reached(self, run: SlaStart, x: np.ndarray, at: np.ndarray, cost: np.ndarray) -> np.ndarray:
-        """Return a point of the linear rows that misses no concave one, by the same steps on what x misses of them.
-
-        ``at``: towards which they are linearised first, in a linear program for this cost.
-        """
-        at = self.concave.towards(at, self.rows.x_lower, self.rows.x_upper)
-        with suppress(ModelError):  # these rows may leave no point
-            x = self._linear_program(run, np.where(np.isfinite(cost), cost, 0.0), NOTHING, at)
-        excess, at = self.concave.excess(x), x
-        while self.concave.missed(x) > REACHED:
-            x = self._linear_program(run, np.zeros(len(x)), NOTHING, at, elastic=True)
-            before, excess, at = excess, self.concave.excess(x), x
-            if excess <= (1 - LEAST) * before or self.concave.missed(x) <= REACHED:
-                continue
-            at = self.concave.corner(x, self.rows.x_lower, self.rows.x_upper)
-            p = self._linear_program(run, np.zeros(len(x)), NOTHING, at, elastic=True)
-            if self.concave.excess(p) > (1 - LEAST) * excess:
-                names = ", ".join(f'"{row.name}"' for row in self.concave.rows)
-                raise ModelError(
-                    f"No point that satisfies {names} was found from this start, which proves nothing: solve the whole "
-                    f"model by name with {either(C.MINLP)}."
-                )
-            x, excess, at = p, self.concave.excess(p), p
-        return x
 
     def _piece(self, x: np.ndarray, slope: np.ndarray) -> Fixed:
         """Return the columns that are fixed in the piece of x, and at what."""
@@ -300,16 +268,16 @@ class SuccessiveLinearization(Driver):
         cost = slope.copy()
         cost[steep] = 0.0
         within = self.pieces.see(x)
-        found = self.pieces.best(cost, self.concave.at(x), self.clock.left)
+        found = self.pieces.best(cost, self.clock.left)
         if isinstance(found, NoPiece):
-            if found.infeasible and not len(self.concave):
+            if found.infeasible:
                 raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
             if found.stop is StopReason.INTERRUPTED or self.clock.over:
                 raise Ended(self.stopped() or StopReason.INTERRUPTED)
             return None, False
         run.mixed_programs += 1
         try:
-            p = self._linear_program(run, cost, (found.columns, found.values), x)
+            p = self._linear_program(run, cost, (found.columns, found.values))
         except ModelError:  # what is within the tolerances of integers, and no point
             return None, False
         return p, found.proven and within
@@ -328,7 +296,7 @@ class SuccessiveLinearization(Driver):
         if not np.any(gains):
             return None
         held = _and(piece, np.flatnonzero(steep & ~gains), x)
-        p = self._linear_program(run, np.where(gains, np.sign(slope), 0.0), held, x)
+        p = self._linear_program(run, np.where(gains, np.sign(slope), 0.0), held)
         if np.all(np.abs(p - x)[gains] <= self.config.tolerance):
             return None
         step, point, new = self._step(x, p, value, 0.0)
@@ -352,26 +320,16 @@ class SuccessiveLinearization(Driver):
         except ModelError:
             return math.inf
 
-    def _linear_program(
-        self,
-        run: SlaStart,
-        cost: np.ndarray,
-        fixed: Fixed = NOTHING,
-        x: np.ndarray | None = None,
-        *,
-        elastic: bool = False,
-    ) -> np.ndarray:
+    def _linear_program(self, run: SlaStart, cost: np.ndarray, fixed: Fixed = NOTHING) -> np.ndarray:
         """Return a vertex that minimises a linear objective over the rows; where there is none the start or run ends.
 
-        ``fixed``: columns, and where they stay. ``x``: where concave rows are linearised, which count with it only.
-        ``elastic``: what these miss is minimised.
+        ``fixed``: columns, and where they stay.
         """
         limit = self.config.iteration_limit
         if limit is not None and self._solved >= limit:
             raise Ended(StopReason.ITERATION_LIMIT)
-        n, (columns, values) = len(self.variables), fixed
-        self._linearise(x, elastic)
-        self.lp.set_cost(np.concatenate([cost, np.full(len(self.concave), float(elastic))]))
+        columns, values = fixed
+        self.lp.set_cost(cost)
         self._solved += 1
         run.linear_programs += 1
         if len(columns):
@@ -382,11 +340,11 @@ class SuccessiveLinearization(Driver):
             if len(columns):
                 self.lp.set_bounds(columns, self.rows.x_lower[columns], self.rows.x_upper[columns])
         if answer.status is LpStatus.OPTIMAL:
-            return answer.point[:n]
+            return answer.point
         if answer.status is LpStatus.LIMIT or self.clock.over:
             raise Ended(StopReason.TIME_LIMIT)
         if answer.status is LpStatus.INFEASIBLE:
-            if len(columns) or (x is not None and len(self.concave)):
+            if len(columns):
                 raise ModelError("The linear program of a step has no point.")
             raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
         if answer.status is LpStatus.UNBOUNDED:
@@ -401,19 +359,6 @@ class SuccessiveLinearization(Driver):
             )
         name = called(self.config.lp_solver)
         raise SolverFailure(f"{name} failed on a linear program of {run.start}.", name)
-
-    def _linearise(self, x: np.ndarray | None, elastic: bool) -> None:
-        """Put the linearisations of the concave rows at x in the linear program, in place of those that it has."""
-        k, own = len(self.concave), len(self.rows.rows)
-        if not k:
-            return
-        if self.lp.rows > own:
-            self.lp.delete_rows(np.arange(own, self.lp.rows))
-        if x is not None:
-            matrix, sides = self.concave.at(x)
-            self.lp.add_rows(sparse.hstack([matrix, -sparse.identity(k)]), np.full(k, -np.inf), sides)
-        slacks = len(self.variables) + np.arange(k)
-        self.lp.set_bounds(slacks, np.zeros(k), np.full(k, np.inf if elastic else 0.0))
 
     def _keep(self, run: SlaStart, x: np.ndarray, value: float) -> float:
         """Record a feasible point and offer it as incumbent."""

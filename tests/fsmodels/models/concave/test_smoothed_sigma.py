@@ -85,16 +85,14 @@ def test_without_rows_sigma_says_which_weights_there_are(name, data):
 
 
 @pytest.mark.parametrize("name", BUILDERS)
-def test_a_budget_on_the_steps_holds_without_sigma(name, data):
-    """A row on concave steps is linearised from within."""
+def test_a_budget_on_the_steps_is_left_to_another_solver(name, data):
     model = BUILDERS[name](data, penalty=PENALTY)
     least = 0.0 if name == "fsv" else 0.5  # of each step, at v = 0
     model.budget = pyo.Constraint(expr=sum(COSTS[j] * (model.step[j] - least) for j in data.features) <= 1.2)
     whole, result = fs.solve(model.clone(), "scip"), fs.solve(model)
-    assert result.status is SolutionStatus.STATIONARY
-    assert result.details["violation"] <= 1e-7
-    assert len(result.details["starts"].query("objective == objective")) == 11  # every start found a feasible point
-    assert result.objective == pytest.approx(whole.objective, rel=1e-5)
+    assert 'Not by sla: Row "budget" is not linear' in result.message
+    assert violation(model) <= 1e-6
+    assert result.objective >= whole.objective * (1 - 1e-4)
 
 
 def test_a_ball_on_the_weights_goes_to_a_local_solver_which_says_why(data):
@@ -102,8 +100,8 @@ def test_a_ball_on_the_weights_goes_to_a_local_solver_which_says_why(data):
     model.ball = pyo.Constraint(expr=sum(w**2 for w in model.w.values()) <= 1)
     result = fs.solve(model)
     assert sum(w.value**2 for w in model.w.values()) <= 1 + 1e-6
-    assert 'Not by sla: Row "ball" is neither' in result.message
-    with pytest.raises(ModelError, match=r'Row "ball" is neither.*"multi-start"'):
+    assert 'Not by sla: Row "ball" is not linear' in result.message
+    with pytest.raises(ModelError, match=r'Row "ball" is not linear.*"multi-start"'):
         fs.solve(model, "sla")
 
 
