@@ -53,7 +53,7 @@ class FastSub:
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer:
         """Answer at sigma of shape (n,), each in [0, 1]; Aytug 2015, (5)-(10)."""
         answer = self._oracle().solve(point, tolerance=tolerance, time_limit=time_limit)
-        cut = Cut(answer.constant, -0.5 * answer.v**2)
+        cut = Cut(answer.constant, answer.slopes)
         return SubAnswer(answer.value, answer.bound, cut, lambda: self._load(point, answer), answer)
 
     def relax(
@@ -79,7 +79,7 @@ class FastSub:
         if found is None:
             return None
         answer, v = found
-        cut = Cut(svm.constant(answer.alpha, v), -0.5 * v**2)
+        cut = Cut(*svm.cut(answer.alpha, v))
         return RelaxedAnswer(answer.bound + master.constant, answer.x, answer.reduced_costs, cut)
 
     def adapt(self, sub: EditedSub) -> Adapted:

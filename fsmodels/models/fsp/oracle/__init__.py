@@ -41,6 +41,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ from fsmodels.models.fsp.oracle.pricing import Pricing
 from fsmodels.models.fsp.oracle.relaxation import Relaxed, Rows, Terms
 from fsmodels.models.fsp.oracle.screening import Guide, Screen
 from fsmodels.models.proofs.losses import HINGE, loss_of
-from fsmodels.models.proofs.svm import Array, SvmProof, lost, relative
+from fsmodels.models.proofs.svm import Array, SvmProof, lost, norms, relative, unit
 from fsmodels.words import shown
 
 __all__ = ["SvmOracle", "SvmSolution"]
@@ -77,8 +78,8 @@ class SvmSolution:
     - ``alpha`` (l,): multipliers of (2): within [0, C], and y'alpha = 0 to rounding.
     - ``w`` (n,), ``b``: effective weights, 0 where sigma is 0, and the best intercept; slacks are
       ``max(0, 1 - y (X w + b))``.
-    - ``v`` (n,): ``X' (y alpha)`` for ALL features: the slopes of the cut are ``-v**2 / 2``.
-    - ``constant``: of the cut, g(alpha) less rounding.
+    - ``v`` (n,): ``X' (y alpha)`` for ALL features.
+    - ``constant``, ``slopes`` (n,): of the cut, g(alpha) and ``-v**2 / 2``, both less rounding.
     - ``iterations``, ``seconds``: iterations of the methods, and wall-clock time.
     - ``method``: "closed-form" (k = 0), "newton" (squared hinge), "compiled", "libsvm-gram", "interior-point" (k <= l),
       "interior-point-gram" (k > l), "interior-point-rotated": the last that was needed.
@@ -92,13 +93,14 @@ class SvmSolution:
     b: float
     v: Array
     constant: float
+    slopes: Array
     iterations: int
     seconds: float
     method: str
 
     def cut(self, sigma: Any) -> float:
         """Right-hand side of (5): a lower bound on q at any ``sigma`` (n,) in [0, 1]."""
-        return float(self.constant - 0.5 * np.asarray(sigma, dtype=float) @ self.v**2)
+        return float(self.constant + np.asarray(sigma, dtype=float) @ self.slopes)
 
 
 class SvmOracle:
@@ -183,7 +185,7 @@ class SvmOracle:
             w[support] = found.w
             return SvmSolution(
                 found.value, found.bound, relative(found.value, found.bound), found.alpha, w,
-                found.b - float(self._mean @ w), v, self.constant(found.alpha, v), found.iterations,
+                found.b - float(self._mean @ w), v, *self.cut(found.alpha, v), found.iterations,
                 time.perf_counter() - start, "compiled",
             )  # fmt: skip
         root = np.sqrt(sigma[support])
@@ -204,10 +206,8 @@ class SvmOracle:
             self._large = Guide(self._y * (columns @ (root * proof.u) + proof.b), w, proof.b)
         b = proof.b - float(self._mean @ w)
         v = np.asarray(self._X.T @ (self._y * proof.alpha))
-        seconds, constant = time.perf_counter() - start, self.constant(proof.alpha, v)
-        return SvmSolution(
-            proof.value, proof.bound, proof.gap, proof.alpha, w, b, v, constant, iterations, seconds, method
-        )
+        seconds, cut = time.perf_counter() - start, self.cut(proof.alpha, v)
+        return SvmSolution(proof.value, proof.bound, proof.gap, proof.alpha, w, b, v, *cut, iterations, seconds, method)
 
     def _by_interior_point(
         self, proof: SvmProof, columns: Array, root: Array, tolerance: float, deadline: float
@@ -344,9 +344,23 @@ class SvmOracle:
         """Return the rows of a relaxation with those that SUB has itself."""
         return rows
 
-    def constant(self, alpha: Array, v: Array) -> float:
-        """Return the constant of the cut (5) of alpha: g(alpha) less its rounding; that of the slopes is not in it."""
-        return self._loss.gained(alpha) - lost(self._loss, alpha, v[:0], v[:0])
+    def cut(self, alpha: Array, v: Array) -> tuple[float, Array]:
+        """Return constant and slopes (n,) of the cut (5) of alpha, each less its rounding, so that the cut is valid.
+
+        ``proofs.svm``: exact multipliers have v_j within e_j = unit * a_j, so that -1/2 (|v_j| + e_j)^2 is at most
+        their slope. sigma is at least 0.
+        """
+        most = np.abs(v) + unit(alpha.size, 0) * self._sizes(alpha)
+        return self._loss.gained(alpha) - lost(self._loss, alpha, v[:0], v[:0]), -0.5 * most**2
+
+    def _sizes(self, alpha: Array) -> Array:
+        """Return at least the sizes of the terms of v (n,), with those of the means where these are apart."""
+        return self._norms * float(np.linalg.norm(alpha))
+
+    @cached_property
+    def _norms(self) -> Array:
+        apart = np.abs(self._mean) * math.sqrt(self._y.size) if sp.issparse(self._X) else 0.0
+        return norms(self._X) + apart
 
     def _slopes(self, alpha: Array, v: Array | None) -> Array:
         """Return X' (y alpha), of all features, where ``v`` is not that."""

@@ -14,7 +14,7 @@ from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.edited import Clash, EditedQuestion, asked, clash_cut
 from fsmodels.models.fsp.oracle.problem import Relaxed, Rows, Terms
 from fsmodels.models.proofs.losses import HINGE
-from fsmodels.models.proofs.svm import Array
+from fsmodels.models.proofs.svm import Array, unit
 
 COMPILED_ENOUGH = 10.0  # times the tolerance: what the compiled loop may leave before numpy is asked
 
@@ -48,8 +48,10 @@ class EditableOracle(SvmOracle):
     def __init__(self, X: Any, y: Any, C: Array, edits: Edits, loss: str = HINGE, *, free_b: bool = True) -> None:
         super().__init__(X, y, C, loss, free_b=free_b)
         mean, slope, rows = self._mean, edits.slope.copy(), edits.rows
-        slope[:-1] -= slope[-1] * mean  # b of the centred data is b + mean.w
         weights, offset = rows.beside(mean.size)
+        # Sizes of the terms of G and c, which are rounded here.
+        self._rounded = np.abs(np.vstack([weights, slope[:-1]])) + np.outer(np.abs([*offset, slope[-1]]), np.abs(mean))
+        slope[:-1] -= slope[-1] * mean  # b of the centred data is b + mean.w
         self._own = replace(rows, weights=weights - np.outer(offset, mean), offset=offset)
         self._terms = Terms(self._y, self._loss, edits.need, slope, edits.least, edits.largest)
         self._open = (edits.least != 0.0) | (edits.largest != 0.0)
@@ -101,16 +103,28 @@ class EditableOracle(SvmOracle):
         return self._loss.cost(slacks)
 
     def cut_of(self, alpha: Array, theta: Array) -> tuple[float, Array]:
-        """Return the cut of multipliers of the margins and of SUB's own rows."""
-        own = self._own
+        r"""Return the cut of multipliers of the margins and of SUB's own rows, less its rounding where x is at least 0.
+
+        With e_j = unit * a_j as in ``proofs.svm``, a_j with the sizes of the terms of G'theta and c too, g_j rises by
+        at most \|t*\| e_j + 1/2 e_j^2. A theta that balances the offset is known to unit times the sizes of that sum.
+        """
+        own, share = self._own, unit(alpha.size, 2 * theta.size)
+        size = np.abs(theta)
+        if own.offset is not None and (g := np.abs(own.offset)).any():
+            sum_of_sizes = float(alpha.sum() + g @ size) + abs(self._terms.slope[-1])
+            size = size + np.divide(sum_of_sizes, g, out=np.zeros_like(g), where=own.equal & (g > 0))
         weights, _ = own.beside(self._mean.size)
         signed = self._y * alpha
         v = np.asarray(self._X.T @ signed) - weights.T @ theta - self._terms.slope[:-1]
         if sp.issparse(self._X):
             v -= self._mean * float(signed.sum())
-        slopes = own.matrix.T @ theta
-        slopes[: v.size] -= self._terms.curb(v)[0]
-        return self._terms.gained(alpha) - float(own.sides @ theta), slopes
+        sizes = self._sizes(alpha) + self._rounded[:-1].T @ size + self._rounded[-1]
+        curb, at = self._terms.curb(v)
+        slopes = own.matrix.T @ theta - share * (np.abs(own.matrix).T @ size)
+        slopes[: v.size] -= curb + share * (np.abs(at) * (sizes + np.abs(at)) + 0.5 * share * sizes**2)
+        gained, total = self._terms.gained(alpha), float(np.abs(self._terms.need) @ alpha)
+        lost = share * (2 * total + abs(total - gained) + float(np.abs(own.sides) @ size))
+        return gained - float(own.sides @ theta) - lost, slopes
 
     def relaxed(self, *given: Any, **words: Any) -> tuple[Relaxed, float, Array] | None:
         """Do what ``relax`` does, and return the cut too."""

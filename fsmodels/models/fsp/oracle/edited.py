@@ -253,8 +253,8 @@ def clash_cut(r: Array, own: Rows, terms: Terms) -> Clash | None:
     slopes, along_b = G.T @ r, float(g @ r)
     if abs(along_b) > CANCELLED * max(1.0, float(np.abs(g) @ np.abs(r))):
         return None
-    small = np.abs(slopes) <= CANCELLED * np.maximum(1.0, np.abs(G).T @ np.abs(r))
     end = np.where(slopes > 0, terms.least, terms.largest)
+    small = np.isinf(end) & (np.abs(slopes) <= CANCELLED * np.maximum(1.0, np.abs(G).T @ np.abs(r)))
     least = np.where(small, 0.0, slopes * np.where(small, 0.0, end))
     coefficients, constant = own.matrix.T @ r, -float(r @ own.sides)
     finite = np.where(np.isfinite(least), least, 0.0)

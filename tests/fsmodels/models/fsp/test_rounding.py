@@ -8,8 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from fsmodels.models.fsp.oracle import SvmOracle, certified
+from fsmodels.models.fsp.oracle.editable import EditableOracle, Edits
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
 from fsmodels.models.proofs.bounds import one_norm_bound, svm_bound, unsquared_bound
 from fsmodels.models.proofs.equilibration import Columns
@@ -113,23 +115,47 @@ def test_the_bound_at_a_support_is_not_above_the_exact_one(seed, squared):
         below(bound, value, 10 * size)
 
 
-@pytest.mark.parametrize("seed", range(1, 60))
+@pytest.mark.parametrize("seed", range(61))
 @pytest.mark.parametrize("squared", [False, True])
 def test_a_cut_is_not_above_the_exact_one_at_any_support(seed, squared):
-    """On the data as given: the oracle's centred columns are rounded too."""
-    rng, X, y, C, _ = instance(seed)
-    if seed % 10 == 0:
-        X, y, C = X[::500], y[::500], C[::500]
+    """Constant and slopes, on the data as given: the oracle's centred columns are rounded too."""
+    _, X, y, C, alpha = instance(seed)
     X = X + 1e3 * (seed % 4 == 0) * X[0]
-    answer = SvmOracle(X, y, C, "squared-hinge" if squared else "hinge").solve(np.array([1.0, 1.0, 0.0]), 1e-6)
-    gained, v = parts(X, y, C, answer.alpha, squared)
-    for sigma in [*np.eye(3).tolist(), [1, 1, 1], [0, 0, 0], rng.uniform(0, 1, 3).tolist()]:
-        exact, cut = (
-            constant - sum(Fraction(s) * Fraction(x) ** 2 for s, x in zip(sigma, slopes, strict=True)) / 2
-            for constant, slopes in ((gained, v), (Fraction(answer.constant), answer.v))
-        )
-        a = np.abs(X - X.mean(axis=0)).T.dot(answer.alpha)  # the slopes are rounded
-        assert cut <= exact + Fraction(1e-13 * float(np.array(sigma) @ (a * np.abs(answer.v) + 1e-13 * a**2)))
+    oracle = SvmOracle(X, y, C, "squared-hinge" if squared else "hinge")
+    if y.size < 1000:
+        alpha = oracle.solve(np.array([1.0, 1.0, 0.0]), 1e-6).alpha
+    alpha = (SquaredHinge if squared else Hinge)(C).repaired(alpha, y)
+    constant, slopes = oracle.cut(alpha, (X - X.mean(axis=0)).T @ (y * alpha))
+    gained, v = parts(X, y, C, alpha, squared)
+    assert Fraction(constant) <= gained
+    assert all(Fraction(s) <= -x * x / 2 for s, x in zip(slopes, v, strict=True))
+    sizes = np.abs(X - X.mean(axis=0)).T.dot(alpha) ** 2
+    np.testing.assert_allclose(slopes, [-(float(x) ** 2) / 2 for x in v], rtol=0, atol=1e-8 * sizes.max() + 1e-300)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("seed", [s for s in range(61) if s % 10])
+def test_the_cut_of_an_edited_problem_is_not_above_the_exact_one(seed, sparse):
+    """With b fixed by a row, bounds and costs of the weights, and a row between them and sigma."""
+    rng, X, y, C, alpha = instance(seed)
+    X = X + 1e3 * (seed % 4 == 0) * X[0]
+    need, slope = rng.uniform(0.5, 1.5, y.size), rng.normal(size=4)
+    least, largest = np.array([-np.inf, -1.0, 0.5]), np.array([np.inf, 2.0, 1.5])
+    rows = Rows(
+        np.array([[0.0, 0, 0], [1.1, 0.3, 0]]), np.array([0.3, 0.7]), np.array([True, False]),
+        np.array([[0.0, 0, 0], [0.1, -0.7, 0.3]]), np.array([float(rng.choice([1.0, 0.3])), 0.9]),
+    )  # fmt: skip
+    oracle = EditableOracle(scipy.sparse.csc_array(X) if sparse else X, y, C, Edits(need, slope, least, largest, rows))
+    shift, theta = slope[-1], np.array([0.0, 10.0 ** rng.integers(-3, 4)])
+    theta[0] = ((y * alpha).sum() - rows.offset[1] * theta[1] - shift) / rows.offset[0]
+    constant, slopes = oracle.cut_of(alpha, theta)
+    a, t, one = exactly(alpha), exactly(theta), exactly(rows.offset)
+    t[0] = ((exactly(y) * a).sum() - one[1] * t[1] - Fraction(shift)) / one[0]
+    v = exactly(X).T.dot(exactly(y) * a) - exactly(rows.weights).T.dot(t) - exactly(slope[:-1])
+    at = [v[0], min(max(v[1], -1), 2), min(max(v[2], Fraction(1, 2)), Fraction(3, 2))]
+    right = exactly(rows.matrix).T.dot(t) - [x * (z - x / 2) for x, z in zip(at, v, strict=True)]
+    assert Fraction(constant) <= exactly(need).dot(a) - exactly(rows.sides).dot(t)
+    assert all(Fraction(s) <= x for s, x in zip(slopes, right, strict=True))
 
 
 @pytest.mark.parametrize("seed", range(61))
