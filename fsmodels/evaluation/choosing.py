@@ -14,14 +14,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from fsmodels.checks import choice, switch
+from fsmodels.checks import choice, renamed, switch
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ModelError, ParameterError
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 __all__ = ["Chosen", "choose"]
 
 Point = dict[str, Any]
-NOT_TRIED = "not tried"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -142,13 +140,13 @@ class Chosen:
         return html.paragraph(self.sentence) + html.frame(self.inner.round(4))
 
 
+@renamed("search", "every value of over is tried; give fewer values, for example 1, 2, 4, 8")
 def choose(
     data: Dataset,
     model: str = "fsp-m",
     over: Mapping[str, Iterable[Any]] | None = None,
     *,
     rule: str = "one-se",
-    search: str = "all",
     nested: bool = True,
     cv: Any = 5,
     inner: Any = None,
@@ -172,11 +170,6 @@ def choose(
     rule : {"one-se", "best"}
         "best": the least inner error; of equals the fewest features. "one-se": the fewest features among the points
         whose error is at most one standard error above the least; of equals the least error.
-    search : {"all", "bisection"}
-        "bisection", of one parameter whose values ascend: the smallest value that is adequate, its inner error at most
-        one standard error above the least that was seen, as if every larger one were adequate too. The largest value is
-        tried first, then about log2 of their number; the rule takes one of what was tried. Which values are tried
-        differs from fold to fold, so that the procedure is the same.
     nested : bool
         Judge the procedure by outer folds, which takes about ``cv`` times as long as the choice. Without it there is no
         honest error.
@@ -215,10 +208,8 @@ def choose(
     name = "inner"
     if inner is None:
         inner, name = (cv if isinstance(cv, int | np.integer) else 5), "cv"
-    choice("search", search, ["all", "bisection"])
     points = _points(over, given)
-    kind = _Grid if search == "all" else _Bisection
-    grid = kind(model, given, points, rule, n_jobs, opened(checkpoint))
+    grid = _Grid(model, given, points, rule, n_jobs, opened(checkpoint))
     own = parts_of(raw, inner, 1, seed, name)
     outer = parts_of(raw, cv, repeats, seed) if nested else []
     within = [
@@ -233,11 +224,11 @@ def choose(
         with own_clock(), watching.doing("all samples"):
             found = select(on_one_footing(raw, given.get("scale")), model, **{**given, **values})
         numbers = isinstance(inner, int | np.integer) and isinstance(cv, int | np.integer)
-        same = grid.tries_all and numbers and inner == cv and repeats == 1
+        same = numbers and inner == cv and repeats == 1
         judged = grid.nested(outer, within, rows if same else None) if nested and not interrupt.pressed() else []
     note = "" if grid.keep is None else grid.keep.note
     whole = summed_up(model, raw, given, judged, len(outer) // repeats, note) if any(judged) else None
-    return Chosen(values, found, frame[frame["tried"]].drop(columns="tried"), whole, rule)
+    return Chosen(values, found, frame, whole, rule)
 
 
 @dataclass(frozen=True)
@@ -250,7 +241,6 @@ class _Grid:
     rule: str
     n_jobs: int | None
     keep: Checkpoint | None
-    tries_all: ClassVar[bool] = True
 
     def tried(self, groups: list[list[Resample]]) -> list[dict[str, Any] | None]:
         """Return the rows of all points on each part of each group in turn; None from where Ctrl-C was pressed."""
@@ -269,8 +259,7 @@ class _Grid:
         best = point_of(error, se, sizes, self.rule)
         if best is None:
             raise ModelError("choose: no point has a solution in every fold: give more time or fewer folds.")
-        tried = [NOT_TRIED not in (rows[k] or {}) for k in range(each)]
-        return frame.assign(chosen=[k == best for k in range(each)], tried=tried)
+        return frame.assign(chosen=[k == best for k in range(each)])
 
     def summary(self, rows: list[dict[str, Any] | None]) -> pd.DataFrame:
         """Return the mean error, its standard error and the mean number of features of each point over folds."""
@@ -319,55 +308,6 @@ class _Grid:
             row = rows[k]
             rows[k] = None if row is None else {**row, "chosen": self.points[at]}
         return rows
-
-
-@dataclass(frozen=True)
-class _Bisection(_Grid):
-    """A grid of one ascending parameter, of which each group of folds tries what halves its interval."""
-
-    tries_all: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        """Refuse what has no order. Raises ParameterError."""
-        (name, *more), values = self.points[0], [next(iter(point.values())) for point in self.points]
-        if more or not all(isinstance(value, Real) for value in values) or values != sorted(values):
-            raise ParameterError(
-                f'search="bisection" needs one parameter whose values ascend, and over has {listed([name, *more])} '
-                f'with {short(repr(values))}: give over={{"max_features": range(1, 20)}}, or search="all".'
-            )
-
-    def tried(self, groups: list[list[Resample]]) -> list[dict[str, Any] | None]:
-        """Return the rows as a grid does, with ``NOT_TRIED`` where a point was not; all groups go on side by side."""
-        each, last = len(self.points), len(self.points) - 1
-        rows: list[list[dict[str, Any] | None]] = [[{NOT_TRIED: True}] * (each * len(parts)) for parts in groups]
-        low, high, ask = [-1] * len(groups), [last] * len(groups), dict.fromkeys(range(len(groups)), last)
-        while ask:
-            runs = [self._one(part, self.points[k]) for g, k in ask.items() for part in groups[g]]
-            try:
-                answers = iter(self._run(runs))
-            except KeyboardInterrupt:  # before a run of this step was made; what earlier steps have ended stays
-                answers = iter([None] * len(runs))
-            for g, k in ask.items():
-                rows[g][k::each] = [next(answers) for _ in groups[g]]
-            open_ = [g for g in ask if None not in rows[g]]
-            for g in open_:
-                k = ask[g]
-                if k < last:
-                    low[g], high[g] = (low[g], k) if self._adequate(rows[g], k) else (k, high[g])
-            ask = {g: (low[g] + high[g]) // 2 for g in open_ if high[g] - low[g] > 1}
-        if all(None in group for group in rows):
-            raise KeyboardInterrupt
-        return [row for group in rows for row in group]
-
-    def _adequate(self, rows: list[dict[str, Any] | None], k: int) -> bool:
-        """Tell whether a point's error is within one standard error of the least that was seen."""
-        seen = self.summary(rows)
-        error, se = seen["error"].to_numpy(), seen["se"].to_numpy()
-        usable = np.flatnonzero(np.isfinite(error))
-        if not len(usable):
-            return False
-        best = usable[np.argmin(error[usable])]
-        return bool(error[k] <= error[best] + (0.0 if np.isnan(se[best]) else se[best]))
 
 
 def _points(over: Any, words: Mapping[str, Any]) -> list[Point]:

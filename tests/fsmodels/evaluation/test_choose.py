@@ -167,6 +167,7 @@ def test_where_no_point_has_a_solution_that_is_said(data):
         ({"max_features": [1, 2]}, {"cv": 1}, "cv=1 is not allowed"),
         ({"max_features": [1, 2]}, {"inner": 29}, "inner=29 is not allowed"),
         ({"max_features": [1, 9]}, {}, "max_features=9"),
+        ({"max_features": [1, 2]}, {"search": "bisection"}, "takes no search: every value of over"),
     ],
 )
 def test_bad_words_are_refused(data, over, words, message):
@@ -181,61 +182,3 @@ def test_it_can_be_shown_and_written(chosen):
     assert "<table" in chosen._repr_html_()
     assert "choice included" in repr(chosen)
     assert chosen.plot().get_ylabel() == "held-out error, %"
-
-
-SIZES = list(range(1, 10))
-
-
-def bisected_by_hand(data, folds, tried):
-    """The sizes that bisection tries on folds, by its definition; their errors go into ``tried``."""
-
-    def errors(size):
-        return [fs.select(f.train, "rfe", max_features=size).error(f.held_out) for f in folds]
-
-    def adequate(size):
-        tried[size] = errors(size)
-        least = min(tried.values(), key=np.mean)
-        return np.mean(tried[size]) <= np.mean(least) + np.std(least, ddof=1) / np.sqrt(len(least))
-
-    adequate(SIZES[-1])
-    low, high = 0, SIZES[-1]
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if adequate(middle) else (middle, high)
-    return high
-
-
-def test_bisection_tries_what_halves_its_interval_in_each_fold_anew():
-    data = fs.load_dataset("cleveland")
-    found = fs.choose(data, "rfe", {"max_features": SIZES}, search="bisection", cv=3, seed=1)
-    tried = {}
-    bisected_by_hand(data, data.folds(3, seed=1), tried)
-    assert found.inner.index.to_list() == sorted(tried)
-    assert len(tried) <= 1 + int(np.ceil(np.log2(len(SIZES))))
-    assert found.inner["error"].to_list() == pytest.approx([np.mean(tried[size]) for size in sorted(tried)])
-    assert found.values["max_features"] in tried
-    for k, fold in enumerate(data.folds(3, seed=1)):
-        inside = {}
-        bisected_by_hand(fold.train, fold.train.folds(3, seed=1), inside)
-        size = found.nested.runs["chosen"][k]["max_features"]
-        assert size in inside
-        again = fs.select(fold.train, "rfe", max_features=size)
-        assert found.nested.runs["error"][k] == again.error(fold.held_out)
-
-
-def test_bisection_finds_the_smallest_adequate_size_where_more_features_never_hurt():
-    triplet = fs.synthetic.aytug(n_features=12, n_samples=400, n_relevant=3, seed=11)
-    found = fs.choose(
-        triplet.train, "rfe", {"max_features": range(1, 13)}, search="bisection", C=32.0, nested=False, cv=4
-    )
-    every = fs.choose(triplet.train, "rfe", {"max_features": range(1, 13)}, C=32.0, nested=False, cv=4)
-    assert found.values == every.values
-    assert len(found.inner) < len(every.inner)
-
-
-@pytest.mark.parametrize(
-    "over", [{"max_features": [3, 1, 2]}, {"max_features": [1, 2], "C": [1.0, 2.0]}, {"form": ["big-m", "perspective"]}]
-)
-def test_bisection_refuses_what_has_no_order(data, over):
-    with pytest.raises(fs.ParameterError, match="needs one parameter whose values ascend"):
-        fs.choose(data, "fsp-m", over, search="bisection", nested=False, **({} if "C" in over else {"C": 1.0}))
