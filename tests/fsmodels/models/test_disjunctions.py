@@ -9,7 +9,6 @@ from pyomo.gdp import Disjunction
 
 import fsmodels as fs
 import solvers
-from solvers.interfaces.registry import SOLVERS
 from solvers.model.classes import violation
 
 LABELS = [1, 1, -1, -1, 1, -1]
@@ -60,9 +59,8 @@ def test_no_point_outside_a_disjunction_is_reported_after_a_failure():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("solver", [None, "scip", "gurobi", "benders"])
-def test_contradictory_logic_is_infeasible(solver):
-    if solver == "gurobi" and SOLVERS["gurobi"].found is None:
-        pytest.skip("gurobi is not installed")
+def test_contradictory_logic_is_infeasible(solver, need):
+    need(solver)
     X = np.random.default_rng(0).normal(size=(6, 2))
     model = fs.fsp.fsp_lambda(fs.Dataset.from_arrays(X, LABELS), C=1.0, penalty=0.1)
     model.uses = pyo.BooleanVar(model.features)
