@@ -45,3 +45,7 @@ class SolverFailure(SolverError):
     def __reduce__(self) -> tuple[type[SolverFailure], tuple[str, str]]:
         """Pickle with the solver's name, for another process."""
         return type(self), (str(self), self.solver)
+
+
+class UnsupportedModel(SolverFailure):
+    """The interface of a solver cannot represent an expression of the model."""

@@ -74,7 +74,7 @@ class ConvexParts:
         proven = function.is_convex()
         if proven is False:
             raise ModelError(
-                f"{name} is quadratic and not convex: solve the model whole by name, for example with "
+                f"{name} is quadratic and not convex as a function: solve the model whole by name, for example with "
                 f"{for_cones()} (cones), {either(C.NONCONVEX)} (global), or {either(C.NLP)} (a local optimum)."
             )
         if proven is None:

@@ -26,11 +26,12 @@ from pyomo.contrib.appsi.base import legacy_termination_condition_map
 from pyomo.contrib.solver.common.base import LegacySolverWrapper, SolverBase
 from pyomo.contrib.solver.common.results import SolutionStatus as Claimed
 from pyomo.contrib.solver.common.results import TerminationCondition as Termination
+from pyomo.contrib.solver.common.util import IncompatibleModelError
 from pyomo.opt import TerminationCondition as Legacy
 from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
 from solvers import per_thread  # noqa: F401 - Pyomo's visitors per thread
-from solvers.errors import Error, LicenceError, OptionError, SolverFailure
+from solvers.errors import Error, LicenceError, OptionError, SolverFailure, UnsupportedModel
 from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, refused_option
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.telling import doubtful, surely_infeasible, told_apart
@@ -247,6 +248,10 @@ class Runner:
                 return refused_option(self.spec, name, own[name], text)
             if own and isinstance(error, TypeError | KeyError):
                 return OptionError(f"{self.spec.name} fails with its options {own}: {text}")
+        if isinstance(error, NotImplementedError | IncompatibleModelError):
+            why, able = text.splitlines()[0].partition(":")[0].rstrip("."), " or ".join(names(C.NLP))
+            said = f"{self.spec.name} cannot take this model: {why}. Use {able}, or name no solver."
+            return UnsupportedModel(said, self.spec.name)
         beside = f" with its options {own}" if own and not self.spec.ours else ""
         said = f"{self.spec.name} failed{beside}: {text.rstrip('.!')}."
         code = getattr(error, "errno", None)

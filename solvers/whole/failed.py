@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 
 from solvers import interrupt
 from solvers.clock import Clock
-from solvers.errors import SolverFailure
+from solvers.errors import SolverFailure, UnsupportedModel
 from solvers.facts.base import facts_of, resolution_of, told_violation
 from solvers.model.classes import single_objective
 from solvers.reading import read
@@ -21,7 +21,7 @@ def without_solver(model: Any, solver: Any, failure: SolverFailure, options: dic
     ``solver``: what was asked for, and failed.
     """
     facts = facts_of(model)
-    if facts is None or facts.certificate is None:
+    if facts is None or facts.certificate is None or isinstance(failure, UnsupportedModel):
         return None
     with interrupt.finishing():
         reading = read(model)

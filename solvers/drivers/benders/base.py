@@ -186,11 +186,11 @@ class DecompositionDriver(Driver):
             If nothing does.
         """
         inside = self._subproblem
-        if not isinstance(inside, BlockSubproblem):
-            x, every = self.structure.complicating, self.parts.master_variables
-            if _boxed(x) and not _boxed(every):
-                # Over bounded x one cut bounds the subproblem from below: the ray is one of the master's own variables.
-                raise Endless("The master is unbounded.")
+        x, every = self.structure.complicating, self.parts.master_variables
+        if not isinstance(inside, BlockSubproblem) and _boxed(x) and not _boxed(every):
+            # Over bounded x one cut bounds the subproblem from below: the ray is one of the master's own variables.
+            raise Endless("The master is unbounded.")
+        if not isinstance(inside, BlockSubproblem | SwitchedSubproblem):
             return WholeRelaxation(SolutionStatus.NO_SOLUTION)
         with self.timing("master"):
             return relax_whole(self.parts, inside.runner, self.clock.left)
@@ -238,11 +238,12 @@ class DecompositionDriver(Driver):
         edits = [*self.parts.edits, *self.parts.mixed]
         structure.check_stated(f"{edits[0]} is edited" if edits else "a declarative subproblem is asked for")
         if structure.switches and structure.cut is None:
-            what = f"{edits[0]} edits the subproblem" if edits else "A declarative subproblem is asked for"
+            edited = f" ({edits[0]} edits it)" if edits else ""
+            on = structure.complicating[0].parent_component().name
+            way = f"state your rows on {on} only and leave out sub_solver" if structure.oracle else "name no solver"
             raise ModelError(
-                f"{what}, but no cut is known for it, only the oracle of the model as it was built: state what you "
-                f"want on {structure.complicating[0].parent_component().name}, or solve the whole model by name: "
-                f"{either(C.SOS)}."
+                f'"{self.name}" needs a cut for the subproblem{edited}, and the model\'s builder gives none: {way}, or '
+                f"solve the whole model by name: {either(C.SOS)}."
             )
         options = sub_words(c, threads=c.threads)
         if structure.switches:

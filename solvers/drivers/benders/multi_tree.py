@@ -33,6 +33,7 @@ from solvers.drivers.benders.base import DecompositionConfig, DecompositionDrive
 from solvers.drivers.benders.block_subproblem import BlockAnswer, BlockSubproblem
 from solvers.drivers.benders.in_out import InOut, grouping
 from solvers.drivers.benders.master import Master
+from solvers.drivers.benders.relaxation import why_unbounded
 from solvers.drivers.slots import master_words
 from solvers.errors import OptionError
 from solvers.facts.structure import SubAnswer
@@ -206,7 +207,7 @@ class Benders(DecompositionDriver):
                 return None
         if self.clock.over:
             return StopReason.TIME_LIMIT, None
-        self.message = "The master is unbounded: give bounds to the complicating variables."
+        self.message = why_unbounded(self.parts.master_variables)
         return StopReason.CONVERGED, None
 
     def _propose(self) -> Answer:

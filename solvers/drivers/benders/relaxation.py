@@ -18,6 +18,7 @@ unbounded
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -25,7 +26,8 @@ from pyomo.core.expr import replace_expressions
 
 from solvers.drivers.benders.split import SplitModel
 from solvers.errors import SolverError
-from solvers.interfaces.registry import find
+from solvers.interfaces.registry import Capability as C
+from solvers.interfaces.registry import either, find
 from solvers.interfaces.runner import Runner
 from solvers.model.classes import needs
 from solvers.result import SolutionStatus, StopReason
@@ -64,7 +66,7 @@ def relax_whole(parts: SplitModel, runner: Runner, time_limit: float | None) -> 
         if v.fixed:
             model.copy[k].fix(v.value)
     model.rows = pyo.Reference(dict(enumerate(parts.subproblem_rows)), ctype=pyo.Constraint)
-    others = [*parts.master_rows, *parts.coupling_rows]
+    others = [*parts.master_rows, *parts.coupling_rows, *parts.linking_rows]
     model.others = pyo.Constraint(range(len(others)), rule=lambda m, r: replace_expressions(others[r].expr, copies))
     cost = pyo.quicksum([*parts.master_terms, *parts.subproblem_terms])
     model.objective = pyo.Objective(expr=parts.sign * replace_expressions(cost, copies))
@@ -75,13 +77,19 @@ def relax_whole(parts: SplitModel, runner: Runner, time_limit: float | None) -> 
         answer = Runner(spec, options).solve(model, time_limit=time_limit)
         if answer.stop_reason is StopReason.INTERRUPTED:
             raise KeyboardInterrupt  # which the solver swallowed
-        if answer.status is SolutionStatus.UNBOUNDED:
+        if answer.status is SolutionStatus.UNBOUNDED and not parts.structure.switches:
             raise Endless("The continuous relaxation is unbounded.")
         if answer.status is SolutionStatus.INFEASIBLE:
             return WholeRelaxation(SolutionStatus.INFEASIBLE)
         if answer.status is SolutionStatus.OPTIMAL and answer.has_point:
             return _floor(parts, model)
     return WholeRelaxation(SolutionStatus.NO_SOLUTION)
+
+
+def why_unbounded(variables: list[Any]) -> str:
+    """Return the message where nothing bounds the master."""
+    free = ", ".join([v.name for v in variables if not v.fixed and None in v.bounds][:3]) or "its variables"
+    return f"The master is unbounded: give bounds to {free}, or solve the whole model by name with {either(C.MIQCP)}."
 
 
 def _floor(parts: SplitModel, model: pyo.ConcreteModel) -> WholeRelaxation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from solvers.drivers.benders.relaxation import why_unbounded
 from solvers.drivers.tree.host import Host
 from solvers.drivers.tree.incumbents import IncumbentSearch
 from solvers.drivers.tree.master import MasterOptimum
@@ -60,6 +61,6 @@ class NodeBounds:
         if found.status is SolutionStatus.INFEASIBLE:
             return None
         if found.status is SolutionStatus.NO_SOLUTION or self.lp.floored:
-            raise SolverError("The master is unbounded: give bounds to the complicating variables.")
+            raise SolverError(why_unbounded(self.lp.variables))
         self.lp.add_floor(found.floor)
         return centre if found.point is None else np.append(found.point, centre[self.lp.n :])

@@ -158,7 +158,8 @@ class RootSearch:
         if relaxed is LpStatus.INFEASIBLE:
             raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
         if relaxed is LpStatus.UNBOUNDED:
-            self.bounds.add_floor(self.centre)
+            if self.bounds.add_floor(self.centre) is None:
+                raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
             relaxed = self.bounds.solve(lp.lower, lp.upper)
         if isinstance(relaxed, MasterOptimum):
             self.relaxed = relaxed
