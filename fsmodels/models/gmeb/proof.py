@@ -28,7 +28,11 @@ Classifier
     offset for given weights is a kink of the hinge losses; w = 0 is a candidate, so that the loss is at most twice the
     smaller class's sum of s. s follows from w by ``gmeb.norm``.
 Rounding
-    Losses are 1 less a sum that is rounded, n of them added: objectives are known to a few eps n.
+    With ``unit`` of ``proofs.svm`` for sums over n samples, ``q_j`` is within unit ||x_j|| ||mu|| of that of the exact
+    multipliers with mu'y = 0, and is raised by it; r_j is a sum of terms that are at least 0, so that k has the
+    relative error unit, as e'mu has. The loss of a classifier is a sum of ``s_i (1 - y_i (w.x_i + b))``: where it is a
+    bound, of (16), it is raised by unit (n samples, 2 d columns) times ``s'e (1 + |b|) + ||s|| sum_j |w_j| ||x_j||``.
+    The 2 d are also for (15), whose norm is rounded too. Objectives are known to a few eps n.
 Units
     Both numbers stay as they are where a column is multiplied by c: r_j and q_j^2 have c^2, w_j has 1/c. ``sizes``
     are sqrt(r_j(0) + r_j(1)), units of the feature: powers of two next to them make w_j and s_j free of units and of
@@ -46,7 +50,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from fsmodels.models.gmeb.norm import Moments
-from fsmodels.models.proofs.svm import balanced, hinges, repaired
+from fsmodels.models.proofs.svm import balanced, hinges, norms, repaired, unit
 from solvers.facts import Certificate
 
 __all__ = ["Attained", "MomentProof", "Proven", "of_dual", "of_nonconvex", "of_primal", "resolution"]
@@ -61,7 +65,7 @@ SMALL = (1e-2, 1e-3, 1e-4, 1e-5)  # of the largest term: weights that may be lef
 
 
 class Proven(NamedTuple):
-    """A bound, and a point of the dual (16) with that value."""
+    """A bound, and a point of the dual (16) with that value to rounding."""
 
     value: float
     mu: FloatArray
@@ -106,12 +110,13 @@ class MomentProof:
         mu = repaired(balanced(self.y, self.s) if mu is None else np.nan_to_num(mu), self.y, self.s)
         if (largest := float((mu / self.s).max())) > 0:
             mu = np.minimum(mu / largest, self.s)
-        q = np.abs((mu * self.y) @ self.X)
+        share = unit(mu.size, 0)
+        q = np.abs((mu * self.y) @ self.X) + share * norms(self.X) * float(np.linalg.norm(mu))
         h = _best_share(self.moments.v_plus / R_plus, self.moments.v_minus / R_minus, q)
         p = ((1.0 - h) / R_plus, h / R_minus)
         root = self.moments.coefficients(*p)
         k = float(np.divide(q, root, out=np.where(q > 0, np.inf, 0.0), where=root > 0).max(initial=0.0))
-        value = float(mu.sum()) - k
+        value = (1.0 - share) * float(mu.sum()) - (1.0 + share) * k
         if not value > 0:
             return Proven(0.0, np.zeros_like(mu), 0.0, 0.0, 0.0)
         return Proven(value, mu, k / 2, k / 2 * p[0], k / 2 * p[1])
@@ -262,7 +267,12 @@ class _Dual:
         w = np.zeros(self.proof.X.shape[1])
         if multipliers is not None:
             w[self._varying] = multipliers
-        return self.proof.classifier(w, *_limits(model)).loss
+        found, proof = self.proof.classifier(w, *_limits(model)), self.proof
+        if not found.w.any() and np.all(proof.s == np.round(proof.s)):
+            return found.loss  # a sum of whole numbers
+        size = float(np.abs(found.w) @ norms(proof.X)) * float(np.linalg.norm(proof.s))
+        size += float(proof.s.sum()) * (1.0 + abs(found.offset))
+        return found.loss + unit(proof.y.size, 2 * w.size) * size
 
     def repair(self, model: Any) -> None:
         self._put(model, _numbers(model.mu))

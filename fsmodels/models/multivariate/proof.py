@@ -15,6 +15,9 @@ Squared hinges (FGM)
 
     is a bound, and of t alpha largest at t = sum alpha / (the B largest c_j^2 + alpha.alpha / C). The best xi_i of w is
     its hinge. w = 0 costs C n / 2, so that no weight of the optimum exceeds W = sqrt(C n).
+Rounding
+    With ``unit`` of ``proofs.svm``, c_j is within unit sum_k alpha_k |p_j^k| of its exact value, in (FGM) within unit
+    ||x_j|| ||alpha||, and is raised by it; the sums have the relative error unit of the sizes of their terms.
 Units
     w_j = f_j u_j with f_j = q_max / max_k |p_j^k|, or W = sqrt(2 C q_max), which no weight of the optimum exceeds as
     w = 0 costs C q_max, where that is less; xi is measured in q_max. Powers of two, as everywhere.
@@ -31,6 +34,7 @@ from numpy.typing import NDArray
 
 from fsmodels.models.proofs.certified import write
 from fsmodels.models.proofs.equilibration import rounding
+from fsmodels.models.proofs.svm import norms, unit
 from fsmodels.weights import column_sizes
 from solvers.facts import Certificate, Change, facts_of, half_conjugate, half_norm
 from solvers.result import FEASIBLE
@@ -58,12 +62,13 @@ class LabellingRows:
             alpha = np.zeros(len(self.sides))
             alpha[int(np.argmax(self.sides))] = C
         alpha = np.maximum(alpha, 0.0)
-        total, gain = float(alpha.sum()), float(alpha @ self.sides)
+        share = unit(len(alpha), budget)
+        total, gain = float(alpha.sum()), float(alpha @ self.sides) - share * float(alpha @ np.abs(self.sides))
         if not gain > 0:
             return 0.0
-        cost = half_conjugate(alpha @ self.slopes, budget)
-        t = min(C / total, gain / (2.0 * cost) if cost > 0 else np.inf)
-        return max(0.0, t * gain - t * t * cost)
+        cost = half_conjugate(np.abs(alpha @ self.slopes) + share * (alpha @ np.abs(self.slopes)), budget)
+        t = (1.0 - share) * min(C / total, gain / (2.0 * cost) if cost > 0 else np.inf)
+        return max(0.0, (1.0 - share) * t * gain - (1.0 + share) * t * t * cost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +100,10 @@ class MarginRows:
         gain, largest = float(alpha.sum()), float(alpha.max())
         if not gain > 0:
             return 0.0
-        slopes = np.asarray(self.rows.T @ (alpha / largest)).ravel()  # squares of 1e-200 would be 0
-        cost = half_conjugate(slopes, budget) + 0.5 * float((alpha / largest) @ (alpha / largest)) / C
-        return 0.5 * (gain / largest) ** 2 / (2.0 * cost)
+        scaled, share = alpha / largest, unit(len(alpha), budget)  # squares of 1e-200 would be 0
+        slopes = np.abs(self.rows.T @ scaled).ravel() + share * norms(self.rows) * float(np.linalg.norm(scaled))
+        cost = half_conjugate(slopes, budget) + 0.5 * float(scaled @ scaled) / C
+        return 0.5 * (1.0 - share) * (gain / largest) ** 2 / (2.0 * cost)
 
     def repair(self, model: Any) -> None:
         """Give the model's weights the shares and the slacks that they need; w = 0 where they are no numbers."""

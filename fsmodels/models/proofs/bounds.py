@@ -33,6 +33,7 @@ Units
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ __all__ = ["best_offset", "one_norm_bound", "robust_bound", "slacks", "svm_bound
 FloatArray = NDArray[np.float64]
 
 EPS = float(np.finfo(float).eps)
+BLOCK = 128  # products that are summed at once
 MOVES = (0.0, 1e-9, 1e-7, 1e-5)  # of the way to a point with room
 ALMOST = 1e-6  # a largest slack of up to this is a solver's tolerance, if a longer w has none
 
@@ -136,14 +138,12 @@ def _attained(A: Any, u: FloatArray, s: FloatArray) -> float:
         if not inside.any():
             return 0.0
         W = _dense(A[:, inside] * rho[inside])
-        r = np.asarray(A @ u).ravel()
+        r, noise = _product(A, u)
         triangle = linalg.qr(W.T, mode="r", check_finite=False)[0]  # has the left singular vectors of W, and is small
         basis, sizes, _ = linalg.svd(triangle.T, full_matrices=False, check_finite=False)
         kept = sizes > max(W.shape) * EPS * sizes.max(initial=0.0)
         if not kept.any():
             return 0.0
-        # what rounding may have added to r, by the terms of its sums
-        noise = 4 * EPS * np.asarray(abs(A) @ u).ravel()
         least = float(sizes[kept].min())
         missed = (float(np.linalg.norm(r)) + float(np.linalg.norm(noise))) / least
         if missed <= 1e-6:
@@ -155,6 +155,19 @@ def _attained(A: Any, u: FloatArray, s: FloatArray) -> float:
         u = u.copy()
         u[inside] += rho[inside] * q
     return 0.0
+
+
+def _product(A: Any, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return A u and what its rounding is not above, for u of at least 0.
+
+    BLOCK products are summed in any order, which has the error gamma_BLOCK of the sizes of the terms, and the sums of
+    the blocks exactly, with one rounding; centred columns are rounded once. That is (BLOCK + 3) u. Twice that and more
+    is taken, as the sizes are rounded too: their relative error is l u.
+    """
+    blocks = range(0, u.size, BLOCK)
+    parts = np.array([np.asarray(A[:, k : k + BLOCK] @ u[k : k + BLOCK]).ravel() for k in blocks])
+    share = (min(BLOCK, u.size) + 4) * EPS  # 2 u
+    return np.array([math.fsum(row) for row in parts.T]), share * np.asarray(abs(A) @ u).ravel()
 
 
 def _largest_support(A: Any, s: FloatArray) -> FloatArray:

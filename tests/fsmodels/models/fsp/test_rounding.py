@@ -5,6 +5,7 @@ that they are feasible. Fractions are exact; extended precision has 11 more bits
 """
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,10 @@ import scipy.sparse
 from fsmodels.models.fsp.oracle import SvmOracle, certified
 from fsmodels.models.fsp.oracle.editable import EditableOracle, Edits
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
-from fsmodels.models.proofs.bounds import one_norm_bound, svm_bound, unsquared_bound
+from fsmodels.models.gmeb.norm import Moments
+from fsmodels.models.gmeb.proof import MomentProof
+from fsmodels.models.multivariate.proof import LabellingRows, MarginRows
+from fsmodels.models.proofs.bounds import _product, one_norm_bound, svm_bound, unsquared_bound
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.losses import Hinge, LossKind, SquaredHinge
 from fsmodels.models.proofs.svm import SvmProof
@@ -177,3 +181,53 @@ def test_bounds_of_classifiers_are_not_above_the_exact_ones(seed):
     # 1/2 ||w||: ||t v|| <= 1/2
     t_square = min(most**2, 1 / (4 * square)) if square else most**2
     assert Fraction(unsquared_bound(columns, y, C, alpha)) ** 2 <= t_square * total**2
+
+
+@pytest.mark.parametrize("seed", range(61))
+def test_bounds_of_gmeb_are_not_above_the_exact_ones(seed):
+    """The exact multipliers prove e'mu - k(h) at the share h that the dual point has; the data are centred once."""
+    _, X, y, C, alpha = instance(seed)
+    X = X - X.mean(axis=0)
+    plus, minus = (np.square(X[y == sign]).mean(axis=0) for sign in (1, -1))
+    found = MomentProof(Moments(plus, minus), X, y, C).bound(alpha, 0.5, 2.0)
+    if found.value == 0:
+        return
+    total, v = parts(X, y, C, found.mu, False)
+    p, q = (Fraction(x) / (Fraction(found.mu_1)) for x in (found.mu_plus, found.mu_minus))
+    square = [(exactly(X[y == sign]) ** 2).sum(axis=0) / int((y == sign).sum()) for sign in (1, -1)]
+    ratios = [x * x / (p * fraction(a) + q * fraction(b)) for x, a, b in zip(v, *square, strict=True) if a or b]
+    assert max(ratios) <= (total - Fraction(found.value)) ** 2
+    assert total >= Fraction(found.value)
+
+
+@pytest.mark.parametrize("seed", [s for s in range(61) if s % 10])
+def test_bounds_of_labelling_rows_and_squared_hinges_are_not_above_the_exact_ones(seed):
+    """Rows with multipliers of any size: at the best multiple, and with no more than C in sum."""
+    rng, X, y, C, alpha = instance(seed)
+    model = SimpleNamespace(C=float(C[0]), budget=2)
+    sides = np.abs(rng.normal(size=y.size))
+    a, price = exactly(alpha), Fraction(float(C[0]))
+    if not alpha.any():
+        return
+    for rows, right in ((LabellingRows(X, sides), exactly(sides)), (MarginRows(X * y[:, None]), 1 + 0 * a)):
+        c = exactly(X * y[:, None] if isinstance(rows, MarginRows) else X).T.dot(a)
+        cost, gain = sum(sorted(x * x for x in c)[-2:]) / 2, a.dot(right)
+        most = price / a.sum()
+        if isinstance(rows, MarginRows):
+            cost, most = cost + a.dot(a) / (2 * price), None
+        t = gain / (2 * cost) if cost else most
+        t = t if most is None else min(t, most)
+        assert Fraction(rows.bound(model, alpha)) <= t * gain - t * t * cost
+
+
+@pytest.mark.parametrize("samples", [7, 300, 100_000])
+def test_the_rounding_of_a_product_is_not_above_its_bound(samples):
+    """The robust LP's rest A u where its terms cancel, in badly scaled columns."""
+    rng = np.random.default_rng(samples)
+    A = rng.normal(size=(4, samples)) * np.array([1e-8, 1.0, 1e8, 1.0])[:, None]
+    A[:, 1::2], u = -A[:, : samples // 2 * 2 : 2], np.repeat(rng.uniform(size=(samples + 1) // 2), 2)[:samples]
+    for matrix in (A, scipy.sparse.csc_array(A)):
+        r, noise = _product(matrix, u)
+        exact = exactly(A).dot(exactly(u))
+        assert all(abs(Fraction(x) - fraction(e)) <= Fraction(z) for x, e, z in zip(r, exact, noise, strict=True))
+        assert (noise <= 1e-13 * np.abs(A).dot(u)).all()
