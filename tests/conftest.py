@@ -10,6 +10,7 @@ import gc
 import itertools
 import os
 import signal
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -19,13 +20,14 @@ import pytest
 from hypothesis import settings
 from pyomo.gdp import Disjunction
 
-from solvers import SolutionStatus
+from solvers import SolutionStatus, progress
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.registry import SOLVERS, find
 from solvers.interfaces.runner import Runner, SolveOptions
 
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
+progress.FIRST = threading.TIMEOUT_MAX  # nor does it write lines of progress into what a test captures
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a job in the background of a script: tests of Ctrl-C would wait
     signal.signal(signal.SIGINT, signal.default_int_handler)

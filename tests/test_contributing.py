@@ -202,7 +202,7 @@ def test_the_solver_is_known_by_name_and_by_its_object(recipe):
     m.row = pyo.Constraint(expr=2 * m.x <= 5)
     m.cost = pyo.Objective(expr=-m.x)
     for solver in ("appsi_highs", pyo.SolverFactory("appsi_highs")):
-        result = solvers.solve(m, solver, time_limit=10, gap=1e-6)
+        result = solvers.solve(m, solver, time_limit=600, gap=1e-6)
         assert (result.status, result.objective, result.solver) == (SolutionStatus.OPTIMAL, -2.0, "appsi_highs")
     with pytest.raises(solvers.OptionError, match=r'"presolv".*Did you mean "presolve"'):
         solvers.solve(m, "appsi_highs", presolv="off")

@@ -25,7 +25,7 @@ STUBS = {package: Path(package.__file__).with_suffix(".pyi") for package in (fsm
 def loaded(code, *arguments):
     """Return the top-level modules that a program leaves in ``sys.modules``, and what it wrote."""
     told = f"import sys\n{code}\nprint('loaded', *sorted({{name.split('.')[0] for name in sys.modules}}))"
-    run = subprocess.run([sys.executable, "-c", told, *arguments], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", told, *arguments], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     return set(run.stdout.rpartition("loaded ")[2].split()), run.stdout + run.stderr
 
@@ -87,7 +87,7 @@ def test_every_public_name_has_a_home_and_no_file_of_its_name(package):
 
 def test_a_room_can_be_imported_from_the_package_first():
     code = "from fsmodels import baselines, svm; from fsmodels import rankings; print(baselines.__name__)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert run.stdout.strip() == "fsmodels.baselines", run.stderr
 
 

@@ -181,22 +181,29 @@ def test_limits_that_mean_nothing_are_refused(options, message, textbook):
 
 
 INTERRUPTED = """
-    import importlib.util, os, signal, sys, threading
+    import importlib.util, os, signal, sys, threading, time
     spec = importlib.util.spec_from_file_location("models", sys.argv[1])
     models = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(models)
     import solvers
     from solvers.interfaces.runner import Runner
 
+    def press():
+        begun = time.process_time()
+        time.sleep(1.0)
+        while sys.argv[2] in ("highs", "scip", "gurobi") and time.process_time() - begun < 1.0:  # on a busy machine
+            time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
     def running(self, *arguments, inside=Runner._attempt):
-        threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+        threading.Thread(target=press).start()
         return inside(self, *arguments)
 
     Runner._attempt = running
     model = models.market_split(exact=False)
     before = signal.getsignal(signal.SIGINT)
-    result = solvers.solve(model, sys.argv[2], time_limit=60, threads=1)
-    assert result.seconds < 60, "it ran to its limit"
+    result = solvers.solve(model, sys.argv[2], time_limit=600, threads=1)
+    assert result.seconds < 600, "it ran to its limit"
     assert signal.getsignal(signal.SIGINT) is before
     print(result.stop_reason, result.status, result.objective is not None)
 """
@@ -210,7 +217,7 @@ def interrupted():
     able = [s.name for s in SOLVERS.values() if C.MILP in s.capabilities and s.found]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     children = {n: subprocess.Popen([sys.executable, "-c", program, models, n], **pipes) for n in able}
-    return {name: child.communicate(timeout=90) for name, child in children.items()}
+    return {name: child.communicate(timeout=500) for name, child in children.items()}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
@@ -382,14 +389,14 @@ def test_a_name_of_pyomo_that_refuses_the_model_says_so_in_its_words(textbook):
 def test_a_solver_object_of_the_first_generation(make, textbook):
     solver = make()
     assert solvers.solve(textbook.milp(), solver).objective == pytest.approx(21)
-    assert solvers.solve(textbook.lp(), solver, time_limit=30).objective == pytest.approx(11)
+    assert solvers.solve(textbook.lp(), solver, time_limit=600).objective == pytest.approx(11)
 
 
 def test_a_solver_object_of_the_second_generation(textbook):
     solver = SolverFactoryV2("highs")
     result = solvers.solve(textbook.milp(), solver)
     assert (result.status, result.objective) == (SolutionStatus.OPTIMAL, pytest.approx(21))
-    assert solvers.solve(textbook.lp(), solver, time_limit=30, threads=1).objective == pytest.approx(11)
+    assert solvers.solve(textbook.lp(), solver, time_limit=600, threads=1).objective == pytest.approx(11)
 
 
 @pytest.mark.parametrize("make", [Clarabel, LegacyClarabel])

@@ -70,7 +70,7 @@ def test_a_limit_on_the_size_of_files_leaves_the_old_result(folder):
         env={"PYTHONDONTWRITEBYTECODE": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)),
     )
-    _, err = run.communicate(timeout=60)
+    _, err = run.communicate(timeout=300)
     assert run.returncode == 2
     assert b"File too large" in err
     assert b"Traceback" not in err
@@ -270,3 +270,24 @@ def test_a_baseline_with_clashing_rows_writes_what_became_of_it(tmp_path, capsys
     content = json.loads(file.read_text())
     assert (content["status"], content["selected"], content["objective"]) == ("infeasible", None, None)
     assert "force_in" in capsys.readouterr().err
+
+
+WRITER = """
+import json, sys
+from fsmodels.datasets.files import write_file
+for k in range(50):
+    write_file("shared.json", json.dumps({"writer": int(sys.argv[1]), "values": [k] * 5000}))
+"""
+
+
+def test_processes_that_write_one_file_leave_one_result_whole_at_any_time(folder):
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(k)]) for k in range(6)]
+    read = 0
+    while any(one.poll() is None for one in writers) or not read:
+        with suppress(FileNotFoundError):
+            content = json.loads((folder / "shared.json").read_text())
+            assert len(content["values"]) == 5000
+            assert len(set(content["values"])) == 1
+            read += 1
+    assert [one.wait() for one in writers] == [0] * 6
+    assert not list(folder.glob(".fsmodels-*"))  # of parts

@@ -15,10 +15,10 @@ SCRIPT = """
 import sys
 import fsmodels as fs
 from fsmodels.cli import main
-from joblib.externals.loky import get_reusable_executor
 
 OK = ["--max-features", "1", "--quiet"]
 CV = ["data.csv", "--model", "rfe", *OK, "--n-jobs", "2"]
+fs.stability(fs.Dataset.from_csv("data.csv"), "rfe", max_features=1, folds=2, n_jobs=2)  # starts the workers of all
 codes = [
     main(["select", *CV, "--cv", "2", "--json", "found.json"]),
     main(["list"]),
@@ -37,8 +37,6 @@ codes = [
 ]
 for solver in sys.argv[1:]:
     main(["select", "data.csv", "--model", "svm", "--quiet", "--solver", solver])
-get_reusable_executor().shutdown()
-fs.stability(fs.Dataset.from_csv("data.csv"), "rfe", max_features=1, folds=2, n_jobs=2)
 print(codes)
 """
 SOLVERS = ["cbc", "glpk", "ipopt", "couenne", "bonmin", "baron", "cplex", "xpress", "mosek", "gams", "scip", "gurobi"]

@@ -62,7 +62,7 @@ def test_after_a_kill_what_was_written_is_not_computed_again(tmp_path):
     file, log = tmp_path / "runs.jsonl", tmp_path / "log"
     words = [sys.executable, "-c", KILLED, str(file), str(log)]
     run = subprocess.Popen([*words, "0.5"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while (not file.exists() or file.read_bytes().count(b"\n") < 3) and time.monotonic() < deadline:
         assert run.poll() is None, run.stderr.read().decode()
         time.sleep(0.01)
@@ -71,7 +71,7 @@ def test_after_a_kill_what_was_written_is_not_computed_again(tmp_path):
     written = file.read_bytes().count(b"\n") - 1
     assert 2 <= written < 5
     before = log.read_text().split()
-    subprocess.run([*words, "0"], check=True, timeout=100)
+    subprocess.run([*words, "0"], check=True, timeout=600)
     after = log.read_text().split()[len(before) :]
     assert after == [f"bupa/{k}" for k in range(written + 1, 6)]
     whole = fs.cross_validate(fs.load_dataset("bupa"), "rfe", max_features=2, cv=5)

@@ -140,7 +140,7 @@ def test_where_all_fail_that_is_said(data):
 
 
 def test_words_go_to_the_models_that_take_them(data):
-    found = fs.compare(data, ["fsp-m", "rfe"], max_features=2, cv=3, time_limit=20, force_out=["a"], loss="hinge")
+    found = fs.compare(data, ["fsp-m", "rfe"], max_features=2, cv=3, time_limit=600, force_out=["a"], loss="hinge")
     assert found.table()["folds"].to_list() == [3, 3]
     assert not [names for names in found.runs["selected"] if "a" in names]
 

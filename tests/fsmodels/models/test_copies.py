@@ -86,7 +86,7 @@ def few():
 
 
 def answer(model):
-    result = fs.solve(model, time_limit=20)
+    result = fs.solve(model, time_limit=600)
     return result.solver, result.status, result.objective, violation(model)
 
 

@@ -32,7 +32,7 @@ def run(k):
     rng = np.random.default_rng(k)
     X = rng.normal(size=(300, 60))
     data = fs.Dataset.from_arrays(X, np.where(X @ rng.uniform(-1, 1, 60) + 3 * rng.normal(size=300) > 0, 1, -1))
-    return fs.select(data, max_features=8, gap=1e-9, time_limit=100).selected
+    return fs.select(data, max_features=8, gap=1e-9, time_limit=1000).selected
 
 def one(count):
     count.done += 1
@@ -53,7 +53,7 @@ def test_ctrl_c_keeps_what_is_finished_and_ends_the_workers(tmp_path, pressed):
     words, pipes = [sys.executable, str(script), pressed], {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     environment = os.environ | {"PIDS": str(pids)}
     with subprocess.Popen(words, **pipes, text=True, env=environment, start_new_session=True) as child:
-        out, err = child.communicate(timeout=90)
+        out, err = child.communicate(timeout=600)
     assert (child.returncode, out.split(maxsplit=1)[0], err) == (0, "False", "")
     assert len(json.loads(out.split(maxsplit=1)[1])) == 1
     workers = {int(pid) for pid in pids.read_text().split()}

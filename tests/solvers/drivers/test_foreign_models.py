@@ -86,7 +86,7 @@ def faults(model, unit, driver, truth, **options):
     """Return what is wrong with a driver's answer, and whether it is an answer at all."""
     if len(model.v) and len(model.y) % 2:  # v is the master's own, or else the subproblem's
         options["subproblem"] = model.y
-    result = solvers.solve(model, driver, complicating=model.x, time_limit=20, **options)
+    result = solvers.solve(model, driver, complicating=model.x, time_limit=120, **options)
     sign = 1.0 if result.minimize else -1.0
     wrong, status = [], result.status
     if truth.status is SolutionStatus.OPTIMAL:

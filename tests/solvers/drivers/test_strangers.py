@@ -331,7 +331,7 @@ def test_a_time_limit_stops_it(stranger, textbook):
 
     m, start = textbook.market_split(exact=False), time.perf_counter()
     result = solve(m, stranger, time_limit=1)
-    assert time.perf_counter() - start < 20  # the probe and its trials are within
+    assert time.perf_counter() - start < 120  # the probe and its trials are within; without a limit it takes hours
     assert result.stop_reason is solvers.StopReason.TIME_LIMIT
     assert result.status in (SolutionStatus.FEASIBLE, SolutionStatus.NO_SOLUTION)
     assert result.bound is None or result.bound <= result.objective
