@@ -8,8 +8,9 @@ built, so it remembers what that was.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import pyomo.environ as pyo
 from solvers.facts.as_built import AsBuilt
 from solvers.facts.change import Change
 from solvers.model.choices import choose
-from solvers.model.classes import violation
+from solvers.model.classes import rows_violation, violation
 from solvers.model.expressions import largest_coefficient
 from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, ROUNDING, TOLERANCE
@@ -37,6 +38,7 @@ class Certificate:
     - ``trivial``: put a point on the model that satisfies the rows as built, whatever values it holds.
     - ``least``: model -> a bound on the optimum as built where ``bound`` is None: for runs that a limit ends without
       any.
+    - ``others``: further repairs, tried after an edit; the cheapest point that satisfies the rows stays.
     - ``offsets``: model -> the variables to which ``repair`` gives the values that are best for the objective as built.
       After an edit their own values may cost less, and fixed ones stay as they are.
     """
@@ -47,6 +49,7 @@ class Certificate:
     trivial: Callable[[Any], None]
     least: Callable[[Any], float] | None = None
     offsets: Callable[[Any], list[Any]] | None = None
+    others: Sequence[Callable[[Any], None]] = ()
     built: AsBuilt | None = field(default=None, init=False)
     change: Change | None = field(default=None, init=False)
 
@@ -119,34 +122,44 @@ class Certificate:
 
         ``part``: whose rows and objective judge: the model, or a subproblem that refers to its variables. ``tempting``:
         whether values that miss rows by a tolerance may be worth far more than what they miss (a weight of 1e-7 where
-        its binary is 0), so that exact ones are better at any cost; never where rows as built are gone, as what they
-        ask for then costs for nothing.
+        its binary is 0), so that values that satisfy the rows as built exactly, and miss those of a user no more, are
+        better at any cost; never where rows as built are gone, as what they ask for then costs for nothing.
         """
         reading, part = read(model), read(part)
         tempting = tempting and self.built is not None and self.built.has_rows(reading)
         error, cost = self.violation(part), _cost(part)
         if self.repair is None:
             return error
-        before = [(v, v.value) for v in reading.data(pyo.Var)]
+        before, built = [(v, v.value) for v in reading.data(pyo.Var)], self._of_built(part)
         left = self._repaired(reading, part, before)
+        exact = left <= ROUNDING < error or (left <= error and self._of_built(part) <= ROUNDING < built)
         # a lower cost of the old values was that of what they miss, in each of the variables
         missed = TOLERANCE * abs(cost) + error * len(before) * largest_coefficient(part.data(pyo.Objective)[0].expr)
-        if left <= FEASIBLE < error or (tempting and left <= ROUNDING < error):
+        if left <= FEASIBLE < error or (tempting and exact):
             return left
         if left <= max(ROUNDING, error) and _cost(part) <= cost + missed:
             return left
         put_back(before)
         return error
 
+    def _of_built(self, part: ModelReading) -> float:
+        """Return the violation of the rows as built."""
+        assert self.built is not None
+        own = {id(row) for row in self.built.rows}
+        return rows_violation(part, [row for row in part.rows if id(row) in own])
+
     def _repaired(self, reading: ModelReading, part: ModelReading, before: list[tuple[Any, Any]]) -> float:
-        """Repair the point, with the offsets chosen anew or as they are, whichever costs less; return the violation."""
+        """Repair the point by each repair, with the offsets chosen anew or as they are; return the violation left.
+
+        The cheapest point of those that satisfy the rows stays.
+        """
         assert self.repair is not None
         found = []
         own = [] if self.offsets is None else [v for v in self.offsets(reading.model) if v.value is not None]
-        for held in ([], own) if own else ([],):
+        for put, held in product((self.repair, *self.others), ([], own) if own else ([],)):
             put_back(before)
             with fixed([(v, v.value) for v in held]):
-                self.repair(reading.model)
+                put(reading.model)
             _as_fixed(before)
             left = self.violation(part)
             found.append((left > FEASIBLE, _cost(part), left, [(v, v.value) for v, _ in before]))

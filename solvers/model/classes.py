@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import mul
 from typing import Any
 
@@ -143,6 +143,12 @@ def violation(model: Any) -> float:
         used = {id(v) for v in used_variables(model)}
         worst = max([worst, *(off for key, off in outside.items() if key in used)])
     return worst
+
+
+def rows_violation(model: Any, rows: Iterable[Any]) -> float:
+    """Return the largest violation of rows of a model, as ``violation`` measures it."""
+    known = bodies_of(read(model).model)
+    return max((_row_violation(row, known) for row in rows), default=0.0)
 
 
 def _truth(expression: Any) -> bool | None:

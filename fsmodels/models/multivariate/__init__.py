@@ -91,7 +91,7 @@ from fsmodels.models.multivariate.solution import (
     risk,
     used_features,
 )
-from fsmodels.models.multivariate.stated import Labellings, certificate, change, load, put, separable
+from fsmodels.models.multivariate.stated import Labellings, certificate, change, load, put, repair_whole, separable
 from fsmodels.models.parameters import changeable
 from fsmodels.models.rows import few_enough, rows_of, signed
 from fsmodels.weights import column_sizes
@@ -334,7 +334,7 @@ def _lazy(
         pool = RowPool(X, partial(_worst, measure, data.y), 1.0 / data.n_samples)
         unstated = {"implicit": "an oracle for labellings, by sigma=True"}
         unstated["remedy"] = 'build it with form="extended" or "stated", and sigma=True'
-        selection(model, pool, put_lazy, **told, **unstated).seal(model)
+        selection(model, pool, put_lazy, others=[], **told, **unstated).seal(model)
         return model
     _composite(
         model,
@@ -434,7 +434,8 @@ def _extended(
     told |= {"change": change(model, worst, near=NEAR), "remedy": "solve it whole by name, such as clarabel or scip,"}
     if sigma:
         pool = RowPool(X, partial(_worst, measure, data.y), 1.0 / data.n_samples)
-        selection(model, pool, partial(put, worst, program), terms=[model.omega], **told).seal(model)
+        others = [partial(repair_whole, worst, program)]
+        selection(model, pool, partial(put, worst, program), others=others, terms=[model.omega], **told).seal(model)
         return model
     put_columns, proof = partial(load, worst, program, model), certificate(worst, program, proving)
     _composite(model, X, measure, data.y, load=put_columns, certificate=proof, implicit="", **told).seal(model)

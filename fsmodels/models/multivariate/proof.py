@@ -121,22 +121,25 @@ class MarginRows:
         return 0.5 * float(pyo.value(model.C)) * self.rows.shape[0] * rounding(column_sizes(self.rows), w, 0.0) ** 2
 
 
-def with_shares(model: Any) -> FloatArray:
+def with_shares(model: Any, *, own: bool = True) -> FloatArray:
     """Give the model's weights, 0 where they are no numbers, their shares d and t; return them.
 
     The best shares in closed form where the model is as built. After an edit they may break a row on d, or spare what
-    a row no longer asks for: the model's own d stay then, and a weight without a share is 0. So is one that is not
-    selected, where the model has sigma: a share of 1e-7, which is 0 to a solver, would pay for a weight of 3e-4.
+    a row no longer asks for: the model's own d stay then, and a weight without a share is 0, or with ``own=False`` all
+    weights have their best shares, as a row on w may ask for one whose share is 0 to a solver. A weight that is not
+    selected, where the model has sigma, is 0: a share of 1e-7 would pay for a weight of 3e-4.
     """
     w, d = (np.array([np.nan if v.value is None else v.value for v in part.values()]) for part in (model.w, model.d))
     if not np.isfinite(w).all():
         w = np.zeros(len(w))
     facts = facts_of(model)
     edited = facts is not None and facts.certificate is not None and not facts.certificate.untouched(model)
-    if (edited or hasattr(model, "sigma")) and np.isfinite(d).all():
+    selecting = hasattr(model, "sigma")
+    if selecting:
+        on = [v.value is not None and v.value > 0.5 for v in model.sigma.values()]
+        w, d = np.where(on, w, 0.0), np.where(on, d, 0.0)
+    if own and (edited or selecting) and np.isfinite(d).all():
         d = np.clip(d, 0.0, 1.0)
-        if hasattr(model, "sigma"):
-            d = np.where([v.value is not None and v.value > 0.5 for v in model.sigma.values()], d, 0.0)
         most, total = int(pyo.value(model.budget)), float(d.sum())
         if most < total <= most * (1.0 + FEASIBLE):  # by a solver's tolerance
             d = d * (most / total)

@@ -19,7 +19,7 @@ Certificate
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -39,8 +39,13 @@ Put = Callable[[Any, FloatArray, FloatArray, float], None]  # (model, w, d, xi):
 HOLDS = 1e-6  # of a row's side, or 1: what it may be missed by
 
 
-def selection(model: pyo.ConcreteModel, pool: RowPool, put: Put, **told: Any) -> Structure:
-    """Return the facts of a model with sigma: its other variables and all rows but ``switch`` are the subproblem."""
+def selection(
+    model: pyo.ConcreteModel, pool: RowPool, put: Put, *, others: Sequence[Callable[[Any], None]] = (), **told: Any
+) -> Structure:
+    """Return the facts of a model with sigma: its other variables and all rows but ``switch`` are the subproblem.
+
+    ``others``: repairs of a point after an edit of rows that ``put`` breaks.
+    """
     oracle = SelectionOracle(pool, model.budget, model.C, partial(put, model))
     sigma, w = list(model.sigma.values()), list(model.w.values())
     rows = list(model.component_objects(pyo.Constraint))
@@ -56,7 +61,9 @@ def selection(model: pyo.ConcreteModel, pool: RowPool, put: Put, **told: Any) ->
         floor=0.0,
         parameters=oracle.parameters,
         starts=[np.ones(len(sigma))],
-        certificate=Certificate([], None, partial(_repair, pool, put), partial(_trivial, pool, put), _least),
+        certificate=Certificate(
+            [], None, partial(_repair, pool, put), partial(_trivial, pool, put), _least, others=others
+        ),
         default_solver="branch-and-cut",
         **told,
     )

@@ -33,7 +33,7 @@ from fsmodels.models.proofs.certified import write
 from fsmodels.weights import column_sizes
 from solvers.facts import Certificate, Change, Cuts, Separable, no_cuts
 
-__all__ = ["Labellings", "certificate", "change", "load", "put", "separable"]
+__all__ = ["Labellings", "certificate", "change", "load", "put", "repair_whole", "separable"]
 
 LARGE = 1e3  # objectives above it are divided: accuracies of conic solvers suffer from costs of 1e6
 
@@ -92,7 +92,13 @@ def separable(model: pyo.ConcreteModel, rows: Labellings, **told: Any) -> Separa
         rows=[],
         separator=rows,
         proof=_proof,
-        certificate=Certificate([], partial(_least, rows), partial(_repair, rows), partial(_trivial, rows)),
+        certificate=Certificate(
+            [],
+            partial(_least, rows),
+            partial(_repair, rows),
+            partial(_trivial, rows),
+            others=[partial(_repair, rows, own=False)],
+        ),
         change=change(model, rows),
         default_solver="row-generation",
         implicit='an oracle for labellings, by form="stated"',
@@ -101,8 +107,8 @@ def separable(model: pyo.ConcreteModel, rows: Labellings, **told: Any) -> Separa
     )
 
 
-def _repair(rows: Labellings, model: Any) -> None:
-    model.xi.set_value(max(0.0, rows.row(with_shares(model))[2]), skip_validation=True)
+def _repair(rows: Labellings, model: Any, *, own: bool = True) -> None:
+    model.xi.set_value(max(0.0, rows.row(with_shares(model, own=own))[2]), skip_validation=True)
 
 
 def _trivial(rows: Labellings, model: Any) -> None:
@@ -147,8 +153,9 @@ def certificate(rows: Labellings, program: Program, proving: list[Any]) -> Certi
     return Certificate(
         proving,
         partial(_bound_whole, rows, program),
-        partial(_repair_whole, rows, program),
+        partial(repair_whole, rows, program),
         partial(_trivial_whole, rows, program),
+        others=[partial(repair_whole, rows, program, own=False)],
     )
 
 
@@ -161,14 +168,15 @@ def _bound_whole(rows: Labellings, program: Program, model: Any, multipliers: Fl
     return LabellingRows(slopes[None], np.array([delta / n])).bound(model, None)
 
 
-def _repair_whole(rows: Labellings, program: Program, model: Any) -> None:
-    w = with_shares(model)
+def repair_whole(rows: Labellings, program: Program, model: Any, *, own: bool = True) -> None:
+    """Put the model's weights on the rows as built, with their own shares or the best."""
+    w = with_shares(model, own=own)
     put(rows, program, model, w, np.array([v.value for v in model.d.values()]), rows.row(w)[2])
 
 
 def _trivial_whole(rows: Labellings, program: Program, model: Any) -> None:
     write(model.w, np.zeros(len(model.w)))
-    _repair_whole(rows, program, model)
+    repair_whole(rows, program, model)
 
 
 def put(rows: Labellings, program: Program, model: Any, w: FloatArray, d: FloatArray, xi: float) -> None:
