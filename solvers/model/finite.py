@@ -29,7 +29,8 @@ def refuse_nonfinite(reading: ModelReading) -> None:
     """
     for objective in reading.objectives:
         _refuse_terms(objective, objective.expr)
-    checked = _finite_dense_rows(reading.model)
+    # Rows that a builder made from a finite matrix are not walked.
+    checked = {id(e) for k in known_of(reading.model) if np.isfinite(k.matrix.data).all() for e in k.expressions}
     for row in reading.data(pyo.Constraint):
         try:
             _, body, _ = row.to_bounded_expression(evaluate_bounds=True)
@@ -46,12 +47,6 @@ def refuse_nonfinite(reading: ModelReading) -> None:
         except (ValueError, ArithmeticError):
             _refuse_sides(v, v.lower, v.upper)
             raise
-
-
-def _finite_dense_rows(model: Any) -> set[int]:
-    """Return the ids of the expressions that a builder made from finite matrices."""
-    held = [known for known in known_of(model) if np.isfinite(known.matrix.data).all()]
-    return {id(expression) for known in held for expression in known.expressions}
 
 
 def _refuse_sides(component: Any, lower: Any, upper: Any) -> None:
