@@ -11,7 +11,8 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -21,6 +22,7 @@ from fsmodels.datasets.dialect import SEPARATORS, Dialect
 from fsmodels.datasets.shell import beside, python_line
 from fsmodels.errors import DataError
 from fsmodels.words import listed, short
+from solvers.shared_state import process_wide
 
 __all__ = ["Records", "split"]
 
@@ -85,8 +87,7 @@ def _refuse_one_column(found: Records, path: Path) -> None:
 def _read(text: str, sep: str, most: int | None = None) -> Records:
     """Return the rows under a mark, at most so many; blank lines are none."""
     found = Records([], [], sep)
-    before = csv.field_size_limit(LONGEST_CELL)  # of the process, and 131072 by default
-    try:
+    with _long_cells():
         lines = chain(io.StringIO(text, newline=""), [END])
         reader = csv.reader(lines, delimiter=sep, skipinitialspace=sep != " ")
         start = 0
@@ -100,9 +101,18 @@ def _read(text: str, sep: str, most: int | None = None) -> Records:
                     return found
             last, start = start, reader.line_num
         found.open_quote = last + 1
+    return found
+
+
+@process_wide
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Let cells have any length; the limit is one of the process, and 131072 by default."""
+    before = csv.field_size_limit(LONGEST_CELL)
+    try:
+        yield
     finally:
         csv.field_size_limit(before)
-    return found
 
 
 def _by_look(text: str, path: Path) -> Records:

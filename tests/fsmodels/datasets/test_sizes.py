@@ -1,5 +1,6 @@
 """Data that do not fit into memory are refused before the memory is taken."""
 
+import csv
 import gzip
 import json
 import zipfile
@@ -11,7 +12,7 @@ from scipy import sparse
 
 import fsmodels as fs
 from fsmodels.certificates.document import CertificateFile
-from fsmodels.datasets import cells, encodings, files, svmlight
+from fsmodels.datasets import cells, encodings, files, records, svmlight
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.origin import ARRAYS
 from fsmodels.datasets.repeats import uninformative
@@ -117,3 +118,14 @@ def test_numbers_of_a_wide_table_are_converted_at_once(monkeypatch):
     monkeypatch.delattr(cells, "_column")
     table = pd.DataFrame(np.full((2, 50), "1.5"), dtype=object)
     np.testing.assert_array_equal(cells.numeric_matrix(table, ARRAYS), np.full((2, 50), 1.5))
+
+
+def test_threads_that_read_tables_leave_the_limit_on_cells_to_the_last_of_them():
+    before = csv.field_size_limit()
+    first, second = records._long_cells(), records._long_cells()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert csv.field_size_limit() == records.LONGEST_CELL
+    second.__exit__(None, None, None)
+    assert csv.field_size_limit() == before
