@@ -58,11 +58,13 @@ class CurvedLP(BlockLP):
         asked = not self._at_once
         if self._at_once:
             self._lead(point, time_limit)
+        boxed = 0
         for k in range(MOST):
             if k == SLOW and asked:
                 self._lead(point, time_limit)
             found = super().solve(point, time_limit, room)
-            if found is LpStatus.UNBOUNDED and self._from_boxes(point, time_limit):
+            if found is LpStatus.UNBOUNDED and boxed < len(BOXES) and self._from_boxes(point, time_limit):
+                boxed += 1  # tangents that end nothing after that many rounds are those of a block without an end
                 continue
             if isinstance(found, LpStatus):
                 return found

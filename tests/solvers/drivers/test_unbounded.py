@@ -61,3 +61,30 @@ def test_a_claim_that_is_not_verified_is_no_solution():
     status, words = verified(m, None)
     assert status is SolutionStatus.NO_SOLUTION
     assert "no ray was found" in words
+
+
+def model_with_a_convex_block(kind):
+    """The block, of x and y, has an optimum or falls without end; Kelley's method sees neither at first."""
+    m = pyo.ConcreteModel()
+    m.u, m.x, m.y = pyo.Var(domain=pyo.Binary), pyo.Var(), pyo.Var()
+    m.row = pyo.Constraint(expr=m.x <= 3 * m.u)
+    if kind == "linear part":
+        m.cost = pyo.Objective(expr=m.u + (m.x - 1) ** 2 - m.y)
+    elif kind == "quadratic row":
+        m.ball = pyo.Constraint(expr=m.x**2 <= m.y)
+        m.cost = pyo.Objective(expr=m.u - m.y)
+    elif kind == "along both":
+        m.cost = pyo.Objective(expr=m.u + (m.x - m.y) ** 2 + m.x)
+    else:
+        m.cost = pyo.Objective(expr=m.u + (m.x - 2) ** 2 + (m.y - m.x) ** 2)
+    return m
+
+
+@pytest.mark.parametrize("solver", ["benders", "branch-and-cut", "single-tree"])
+@pytest.mark.parametrize("kind", ["linear part", "quadratic row", "along both", "bounded"])
+def test_a_convex_block_without_end_has_a_status(kind, solver):
+    result = solvers.solve(model_with_a_convex_block(kind), solver)
+    if kind == "bounded":
+        assert result.objective == pytest.approx(1.0, abs=1e-4)
+    else:
+        assert result.status is SolutionStatus.UNBOUNDED
