@@ -33,7 +33,6 @@ Units
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -160,14 +159,14 @@ def _attained(A: Any, u: FloatArray, s: FloatArray) -> float:
 def _product(A: Any, u: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return A u and what its rounding is not above, for u of at least 0.
 
-    BLOCK products are summed in any order, which has the error gamma_BLOCK of the sizes of the terms, and the sums of
-    the blocks exactly, with one rounding; centred columns are rounded once. That is (BLOCK + 3) u. Twice that and more
-    is taken, as the sizes are rounded too: their relative error is l u.
+    In extended precision, of unit e, BLOCK products are summed in any order, and then the blocks, which has the error
+    (BLOCK + blocks) e of the sizes of the terms. One EPS is for r in double precision and for centred columns, which
+    are rounded once each, e for u_i a_ij. Where there is no extended precision, e is EPS, and the error larger.
     """
-    blocks = range(0, u.size, BLOCK)
-    parts = np.array([np.asarray(A[:, k : k + BLOCK] @ u[k : k + BLOCK]).ravel() for k in blocks])
-    share = (min(BLOCK, u.size) + 4) * EPS  # 2 u
-    return np.array([math.fsum(row) for row in parts.T]), share * np.asarray(abs(A) @ u).ravel()
+    blocks, long = range(0, u.size, BLOCK), u.astype(np.longdouble)
+    parts = (np.asarray(A[:, k : k + BLOCK].astype(np.longdouble) @ long[k : k + BLOCK]).ravel() for k in blocks)
+    share = EPS + (BLOCK + len(blocks) + 4) * float(np.finfo(np.longdouble).eps)
+    return np.asarray(sum(parts), dtype=float), share * np.asarray(abs(A) @ u).ravel()
 
 
 def _largest_support(A: Any, s: FloatArray) -> FloatArray:
