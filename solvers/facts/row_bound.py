@@ -6,18 +6,21 @@ For multipliers r (r+ on lower, r- on upper sides) of ``l <= A z <= u`` and d = 
 
 over all z within the bounds, whatever r is. Where one of some columns F, which are 0 or 1, must be 1, the right side is
 min { d_j : j in F } larger if that is above 0. It also gains the multiplier of the row that says so,
-sum over F of z_j >= 1.
+sum over F of z_j >= 1. Where a variable has an infinite bound, r is moved until d_k has the right sign, and every term
+is taken at its least within its rounding error, as in ``row_cut``.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
+from solvers.facts.row_cut import dual_feasible, least_terms, reduced_costs, share_of
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.model.linear import LinearRows
-
-ZERO = 1e-9  # reduced costs up to this cost nothing on a variable without bound
 
 
 class RowBound:
@@ -43,9 +46,8 @@ class RowBound:
         the bounds. Returns (inf, ``lower``) where nothing satisfies the rows.
         """
         if self._lp is None:
-            return self._lagrangian(self.master.cost, self.master.constant, lower, upper, among), np.clip(
-                0.0, lower, upper
-            )
+            bound = self._lagrangian(np.zeros(len(self.master.lower)), 0.0, 0.0, lower, upper, among)
+            return bound, np.clip(0.0, lower, upper)
         least_ones = float(lower[: self._count].sum()) + 1.0 if among.any() else -np.inf
         self._lp.set_bounds(self._columns, lower, upper)
         self._lp.set_sides(np.array([len(self.master.rows)]), np.array([least_ones]), np.array([np.inf]))
@@ -56,23 +58,30 @@ class RowBound:
             multipliers, point = answer.multipliers, np.clip(answer.point, lower, upper)
         else:
             multipliers, point = np.zeros(len(self.master.rows) + 1), np.clip(0.0, lower, upper)
-        m = self.master
-        r = np.where(np.isfinite(m.lower), multipliers[:-1], np.minimum(multipliers[:-1], 0.0))
-        r = np.where(np.isfinite(m.upper), r, np.maximum(r, 0.0))
-        d, up, down = m.cost - m.matrix.T @ r, r > 0, r < 0
-        bound = m.constant + float(r[up] @ m.lower[up] + r[down] @ m.upper[down])
-        if among.any():
-            ones = max(0.0, float(multipliers[-1]))
-            d[: self._count] -= ones
-            bound += ones * least_ones
-        return self._lagrangian(d, bound, lower, upper, among), point
+        ones = max(0.0, float(multipliers[-1])) if among.any() else 0.0
+        return self._lagrangian(multipliers[:-1], ones, least_ones, lower, upper, among), point
 
     def _lagrangian(
-        self, d: np.ndarray, constant: float, lower: np.ndarray, upper: np.ndarray, among: np.ndarray
+        self,
+        multipliers: np.ndarray,
+        ones: float,
+        least_ones: float,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        among: np.ndarray,
     ) -> float:
-        side = np.where(d > 0, lower, upper)
-        free = np.isinf(side)
-        if np.any(np.abs(d[free]) > ZERO):
+        """Return what multipliers of the rows, and ``ones`` of the sum of the choices, prove."""
+        m = replace(self.master, x_lower=lower, x_upper=upper)
+        r = dual_feasible(m, multipliers, np.flatnonzero(np.isinf(lower) | np.isinf(upper)))
+        d, error = reduced_costs(m, r)
+        if among.any():
+            d[: self._count] -= ones
+            error[: self._count] += share_of(m) * ones
+        least, up, down = least_terms(np.zeros(len(d)), d, error, lower, upper), r > 0, r < 0
+        terms = np.concatenate([[m.constant], r[up] * m.lower[up], r[down] * m.upper[down], least])
+        if ones:
+            terms = np.append(terms, ones * least_ones)
+        if not np.isfinite(terms).all():
             return -np.inf
-        bound = constant + float(d[~free] @ side[~free])
-        return bound + max(0.0, float(d[: self._count][among].min())) if among.any() else bound
+        bound = math.fsum(terms) - share_of(m) * float(np.abs(terms).sum())
+        return bound + max(0.0, float((d - error)[: self._count][among].min())) if among.any() else bound

@@ -24,10 +24,21 @@ each minimum over the variable's bounds. A square s_j with the cost d_s makes h_
 that it can be. A solver's multipliers leave d_k on an unbounded z_k near 0 only, so ``RowCut`` moves multipliers r
 towards 0, which it may do at will, until these minima are finite. Where the minimum over w_j is not, h_j being 0, the
 coefficient of x_j is -inf: the cut says nothing where x_j = 1.
+
+Rounding
+    With R rows, d_k is within gamma_(R+2) of the sizes of its terms, ``|c_k| + sum_i |a_ik r_i|``. A minimum is concave
+    in d_k, so that the least over the interval of d_k is at one of its ends: that is what is taken, for every term. A
+    variable with an infinite bound needs d_k of the right sign, or 0, exactly. Where it is so to rounding, exact
+    multipliers with it are near: the rows that push it to the wrong side, of at least half the size less the error, are
+    scaled down by a share of 3 gamma_(R+2), which changes every other term by no more than that share of its size.
+    ``share_of`` is 8 u (R + 20) and covers both. Several variables with infinite bounds in the same rows are repaired
+    one after another, and the last ones may undo the first to second order. Slopes are lowered: x is at least 0.
+    The slopes of tangents are taken as exact.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -42,6 +53,7 @@ from solvers.model.curves import Curve
 from solvers.model.linear import LinearRows
 from solvers.values import same, state
 
+EPSILON = float(np.finfo(float).eps)
 FLAT = 1e-12  # a curvature up to this, of the largest there is, is rounding
 
 
@@ -86,15 +98,24 @@ class RowCut:
             cost, constant = cost + weight * slope, constant + weight * level
         rows = replace(rows, cost=cost)
         z = np.setdiff1d(np.arange(len(rows.variables)), np.concatenate([w, auxiliary]))
-        r = _dual_feasible(rows, np.asarray(multipliers, dtype=float), z)
-        d = _reduced_costs(rows, r)
-        constant += _product(np.maximum(r, 0), rows.lower) - _product(np.maximum(-r, 0), rows.upper)
-        constant += _least(rows, d, z)
+        r = dual_feasible(rows, np.asarray(multipliers, dtype=float), z)
+        d, error = reduced_costs(rows, r)
+        share, plus, minus = share_of(rows), np.maximum(r, 0), np.maximum(-r, 0)
+        least = least_terms(np.zeros(len(z)), d[z], error[z], rows.x_lower[z], rows.x_upper[z])
+        if not np.isfinite(least).all():
+            name = rows.variables[z[np.argmin(least)]].name
+            raise ModelError(
+                f'The multipliers of the edited subproblem prove no bound, because variable "{name}" has none: bound '
+                f"it, or solve the whole model with {either(C.MIQCP)}."
+            )
+        size = abs(constant) + _product(plus, np.abs(rows.lower)) + _product(minus, np.abs(rows.upper))
+        constant += _product(plus, rows.lower) - _product(minus, rows.upper) + math.fsum(least)
+        constant -= share * (size + float(np.abs(least).sum()))
         if len(squares):
-            h += 2.0 * np.maximum(d[squares], 0.0)
-        slopes = _least_weights(h, d[w], rows.x_lower[w], rows.x_upper[w])
+            h += 2.0 * np.maximum(d[squares] - error[squares], 0.0)
+        slopes = least_terms(h, d[w], error[w], rows.x_lower[w], rows.x_upper[w])
         if links is not None:
-            own, slopes = slopes, -np.asarray(links.T @ r)
+            own, slopes = slopes, -np.asarray(links.T @ r) - share * np.asarray(abs(links).T @ np.abs(r))
             slopes[: len(own)] += own
         return Cut(constant, slopes)
 
@@ -120,16 +141,25 @@ def _given(at: np.ndarray | None) -> np.ndarray:
     return at
 
 
-def _least_weights(h: np.ndarray, d: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return the least of 1/2 h w^2 + d w over bounds, for each weight; -inf where there is none."""
+def least_terms(h: np.ndarray, d: np.ndarray, error: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return the least of 1/2 h w^2 + d w over bounds and over d within its error, of each; -inf where there is none.
+
+    A d of the wrong sign for an infinite bound, but within its error, counts as 0 there.
+    """
     curved = h > FLAT * max(1.0, float(h.max(initial=0.0)))
-    best = np.clip(np.divide(-d, h, out=np.zeros_like(d), where=curved), lower, upper)
-    end = np.where(d > 0, lower, np.where(d < 0, upper, 0.0))
-    straight = np.where(np.isfinite(end), d * np.where(np.isfinite(end), end, 0.0), -np.inf)
-    return np.where(curved, 0.5 * h * best**2 + d * best, straight)
+    near = (np.abs(d) <= error) & ~curved
+    found = []
+    for end in (d - error, d + error):
+        end = np.where(near & np.isinf(upper), np.maximum(end, 0.0), end)
+        end = np.where(near & np.isinf(lower), np.minimum(end, 0.0), end)
+        best = np.clip(np.divide(-end, h, out=np.zeros_like(d), where=curved), lower, upper)
+        at = np.where(end > 0, lower, np.where(end < 0, upper, 0.0))
+        straight = np.where(np.isfinite(at), end * np.where(np.isfinite(at), at, 0.0), -np.inf)
+        found.append(np.where(curved, 0.5 * h * best**2 + end * best, straight))
+    return np.minimum(*found)
 
 
-def _dual_feasible(rows: LinearRows, multipliers: np.ndarray, z: np.ndarray) -> np.ndarray:
+def dual_feasible(rows: LinearRows, multipliers: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return multipliers of the right signs with reduced costs d >= 0 where z is unbounded above, <= 0 where below.
 
     A multiplier may always be moved towards 0. Where d has the wrong sign, the rows that push it there are scaled down
@@ -141,7 +171,7 @@ def _dual_feasible(rows: LinearRows, multipliers: np.ndarray, z: np.ndarray) -> 
     groups = [z[up ^ down], *z[up & down][:, None]]
     entries = rows.matrix.tocoo()
     for _ in range(3):
-        for group in groups:
+        for group in filter(len, groups):
             r = _scaled_down(rows, entries, r, group)
     return r
 
@@ -166,21 +196,12 @@ def _product(r: np.ndarray, side: np.ndarray) -> float:
     return float(r[used] @ side[used])
 
 
-def _reduced_costs(rows: LinearRows, r: np.ndarray) -> np.ndarray:
-    """Return c - A'r; rounding of a zero, of a free weight or of a repaired multiplier, counts as zero."""
-    d = rows.cost - rows.matrix.T @ r
-    size = np.abs(rows.cost) + np.abs(rows.matrix).T @ np.abs(r)
-    return np.where(np.abs(d) <= 1e-13 * size, 0.0, d)
+def share_of(rows: LinearRows) -> float:
+    """Return what of the sizes of terms rounding may change; "Rounding" above."""
+    return 4 * EPSILON * (len(rows.lower) + 20)
 
 
-def _least(rows: LinearRows, d: np.ndarray, z: np.ndarray) -> float:
-    """Return the sum of min d_k z_k over the bounds."""
-    d = d[z]
-    at = np.where(d > 0, rows.x_lower[z], np.where(d < 0, rows.x_upper[z], 0.0))
-    if np.any(np.isinf(at)):
-        name = rows.variables[z[np.argmax(np.isinf(at))]].name
-        raise ModelError(
-            f'The multipliers of the edited subproblem prove no bound, because variable "{name}" has none: bound it, '
-            f"or solve the whole model with {either(C.MIQCP)}."
-        )
-    return float(d @ at)
+def reduced_costs(rows: LinearRows, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return c - A'r and its errors."""
+    size = np.abs(rows.cost) + abs(rows.matrix).T @ np.abs(r)
+    return rows.cost - rows.matrix.T @ r, share_of(rows) * size

@@ -1,6 +1,7 @@
 """The weak-duality cut on small random subproblems, against their value at every 0/1 point."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pyomo.environ as pyo
@@ -8,7 +9,7 @@ import pytest
 
 from solvers.clarabel.interface import Clarabel
 from solvers.errors import ModelError
-from solvers.facts import RowCut
+from solvers.facts import RowBound, RowCut
 from solvers.model.linear import LinearRows
 
 INFEASIBLE = {"load_solutions": False, "raise_exception_on_nonoptimal_result": False}
@@ -88,3 +89,42 @@ def test_what_is_on_an_auxiliary_variable_is_refused_by_name(edit, named):
     rows = linear(m)
     with pytest.raises(ModelError, match=named):
         cut_of(rows, np.zeros(len(rows.rows)))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_terms_at_small_reduced_costs_are_kept(seed):
+    """A reduced cost of 1e-14 of its terms, on a variable with a far bound, lowers the exact bound by as much."""
+    rng = np.random.default_rng(seed)
+    m = pyo.ConcreteModel()
+    m.w, m.z = pyo.Var([0]), pyo.Var(range(3), bounds=(-1e6, 1e6))
+    A = rng.normal(size=(4, 3)) * 10.0 ** rng.integers(-3, 4)
+    m.rows = pyo.ConstraintList()
+    for row in A:
+        m.rows.add(sum(a * z for a, z in zip(row.tolist(), m.z.values(), strict=True)) >= 1.0)
+    r = rng.uniform(0, 1, 4)
+    cost = A.T @ r * (1 + rng.choice([0.0, 2e-16, -2e-16, 5e-14, -5e-14], 3))
+    variables = [*m.w.values(), *m.z.values()]
+    linear = sum(c * z for c, z in zip(cost.tolist(), m.z.values(), strict=True))
+    rows = LinearRows.of(list(m.rows.values()), variables, [linear], 1.0)
+    exact = [Fraction(c) - sum(Fraction(a) * Fraction(x) for a, x in zip(A[:, k], r, strict=True))
+             for k, c in enumerate(cost.tolist())]  # fmt: skip
+    truth = sum(map(Fraction, r.tolist())) - sum(abs(d) * 10**6 for d in exact)
+    cut = RowCut([*m.w.values()])(rows, r)
+    assert Fraction(cut.constant) <= truth
+    assert float(truth) - cut.constant <= 1e-12 * (r.sum() + 1e6 * np.abs(A).sum())
+    assert Fraction(_lagrangian(rows, r)) <= truth
+
+
+def _lagrangian(rows, r):
+    """Return what ``RowBound`` proves by multipliers."""
+    return RowBound(rows, 0)._lagrangian(r, 0.0, 0.0, rows.x_lower, rows.x_upper, np.zeros(0, dtype=bool))
+
+
+def test_a_reduced_cost_on_a_variable_without_bound_is_no_bound():
+    """Below 1e-9 it counted as nothing, although the cost is -inf: here no multipliers prove anything."""
+    m = pyo.ConcreteModel()
+    m.x, m.z = pyo.Var(bounds=(0, 1)), pyo.Var(bounds=(0, None))
+    m.rows = pyo.ConstraintList()
+    m.rows.add(m.x + m.z >= 0.5)
+    rows = LinearRows.of(list(m.rows.values()), [m.x, m.z], [m.x - 5e-10 * m.z], 1.0)
+    assert _lagrangian(rows, np.zeros(1)) == -np.inf
