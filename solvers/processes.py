@@ -26,15 +26,13 @@ def safe_path() -> Iterator[None]:
 
     Python starts workers and their resource tracker by ``-m`` and ``-c``, which would import a module ``joblib`` there.
     """
-    before = os.environ.get(VARIABLE)
+    before = {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
     os.environ[VARIABLE] = "1"
     try:
         yield
     finally:
-        if before is None:
-            os.environ.pop(VARIABLE, None)
-        else:
-            os.environ[VARIABLE] = before
+        os.environ.pop(VARIABLE, None)
+        os.environ.update(before)
 
 
 def search_path_only(find: Callable[..., Any]) -> Callable[..., Any]:

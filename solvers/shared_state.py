@@ -18,6 +18,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from weakref import WeakSet
 
+Change = Callable[[], AbstractContextManager[Any]]
+
 __all__ = ["Turn", "process_wide", "without_warnings"]
 
 
@@ -39,7 +41,7 @@ class Turn:
 class _ProcessWide:
     """A change of the process, made by the first thread that enters and undone by the last one that leaves."""
 
-    def __init__(self, change: Callable[[], AbstractContextManager[Any]]) -> None:
+    def __init__(self, change: Change) -> None:
         self._change = change
         self._lock = threading.Lock()
         self._inside: list[int] = []  # threads, each as often as it has entered
@@ -48,9 +50,8 @@ class _ProcessWide:
     def renew(self) -> None:
         """Undo the change in a forked process, if the thread that forked it has not entered."""
         self._lock = threading.Lock()
-        others = bool(self._inside)
-        self._inside = [thread for thread in self._inside if thread == threading.get_ident()]
-        if others and not self._inside:
+        before, self._inside = self._inside, [thread for thread in self._inside if thread == threading.get_ident()]
+        if before and not self._inside:
             self._made.__exit__(None, None, None)
 
     @contextmanager
@@ -71,9 +72,7 @@ class _ProcessWide:
                     self._made.__exit__(None, None, None)
 
 
-def process_wide(
-    change: Callable[[], AbstractContextManager[Any]],
-) -> Callable[[], AbstractContextManager[None]]:
+def process_wide(change: Change) -> Change:
     """Return a change of the process that all threads inside share."""
     return _ProcessWide(change).enter
 

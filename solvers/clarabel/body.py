@@ -357,11 +357,6 @@ class Walker:
         """Pyomo variables by column."""
         return self._columns.variables
 
-    @property
-    def column_of(self) -> dict[int, int]:
-        """Column by ``id`` of the Pyomo variable."""
-        return self._columns.var_order
-
     def walk(self, expr: Any, label: str) -> tuple[Body, Inputs]:
         """Return the body of an expression and what it was computed from.
 
