@@ -89,6 +89,8 @@ class HighsProgram:
         said = highs.getModelStatus()
         if said == highspy.HighsModelStatus.kUnboundedOrInfeasible:  # the linear program alone has an end
             said = highspy.HighsModelStatus.kInfeasible
+        if said not in _MEANING and start is not None and not pressed.is_set():  # a start can make HiGHS 1.16 fail
+            return self.solve(gap, time_limit, None)
         stop, status = _MEANING.get(said, _UNCLEAR)
         if pressed.is_set() and status is not SolutionStatus.OPTIMAL:
             stop, status = StopReason.INTERRUPTED, SolutionStatus.FEASIBLE

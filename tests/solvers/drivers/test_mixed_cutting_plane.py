@@ -316,3 +316,22 @@ def test_no_linear_program_takes_longer_than_the_time_that_is_left(driver, monke
     assert solvers.solve(model, driver, time_limit=600, **options).status is SolutionStatus.OPTIMAL
     assert limits
     assert all(limit is not None and limit <= 50 for limit in limits)
+
+
+def test_a_start_with_which_highs_fails_is_left_out():
+    """On this instance HiGHS 1.16 ends with "Not Set" when it begins with the integers of the incumbent."""
+    rng = np.random.default_rng(190)
+    n = int(rng.integers(2, 6))
+    A, b = rng.normal(size=(n + 1, n)), rng.normal(size=n + 1) * 5
+    m = pyo.ConcreteModel()
+    m.x, m.t, m.rows = pyo.Var(range(n)), pyo.Var(), pyo.ConstraintList()
+    for j in range(n):
+        if rng.random() < 0.25:
+            m.x[j].domain = pyo.Integers
+    for _ in range(int(rng.integers(0, 3))):
+        g = rng.normal(size=n)
+        m.rows.add(sum(g[j] * m.x[j] for j in range(n)) <= float(rng.normal() + 1))
+    ball = rng.random() < 0.5
+    m.rows.add((sum((m.x[j] - float(b[j])) ** 2 for j in range(n)) if ball else 0.0) <= m.t)
+    m.cost = pyo.Objective(expr=m.t + sum((sum(A[i, j] * m.x[j] for j in range(n)) - b[i]) ** 2 for i in range(n + 1)))
+    assert solvers.solve(m, "cutting-plane").status is SolutionStatus.OPTIMAL
