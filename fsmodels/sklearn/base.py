@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fsmodels.checks import choice
 from fsmodels.datasets.dataset import Dataset
@@ -21,7 +21,7 @@ from fsmodels.selection.selection import Selection
 from fsmodels.sklearn import constraints, proven, running
 from fsmodels.sklearn.asked import KERNELS, MOMENTS, MULTICLASS, Asked, asked, recipe_of
 from fsmodels.sklearn.callbacks import Watch
-from fsmodels.sklearn.compat import SINCE_1_6, CallbackSupport, validated
+from fsmodels.sklearn.compat import CallbackSupport
 from fsmodels.sklearn.weighing import MEANS, against_rest, by_class, checked, distinct, weighs
 from fsmodels.words import listed
 from solvers import StopReason
@@ -67,7 +67,7 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
             )
         _check_names(X)
         given = X, y
-        X, y = validated(self, X, y, reset=True, dtype=np.float64, accept_sparse="csr" if self._sparse() else False)
+        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr" if self._sparse() else False)
         check_classification_targets(y)
         weights = checked(sample_weight, len(y))
         if weights is not None:
@@ -165,7 +165,7 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         check_is_fitted(self)
-        X = validated(self, X, reset=False, dtype=np.float64, accept_sparse="csr" if self._sparse() else False)
+        X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr" if self._sparse() else False)
         scores = [_scores(one, X, self._names()) for one in self._selections]
         return scores[0] if len(scores) == 1 else np.column_stack(scores)
 
@@ -203,17 +203,10 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_live"}
 
-    if SINCE_1_6:
-
-        def __sklearn_tags__(self) -> Any:
-            tags = super().__sklearn_tags__()
-            tags.input_tags.sparse = self._sparse()
-            return tags
-
-    else:
-
-        def _more_tags(self) -> dict[str, Any]:
-            return {"X_types": ["2darray", "sparse"] if self._sparse() else ["2darray"], "requires_y": True}
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse()
+        return tags
 
 
 def _check_names(X: Any) -> None:

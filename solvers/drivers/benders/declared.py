@@ -73,19 +73,6 @@ def structure_of(
     return structure
 
 
-def implied_structure(
-    model: Any, complicating: Any, subproblem: Any = None, blocks: Sequence[Sequence[Any]] = ()
-) -> Structure:
-    """Return the structure of a model without a builder: every other variable in use is the subproblem's.
-
-    ``complicating``: Var components or data, one or many; None: whatever is in no block. ``subproblem``: default: all
-    variables that are not complicating. Raises OptionError if there is no complicating variable, or one of them is none
-    of this model's variables.
-    """
-    first = None if complicating is None else data_of(named("complicating", complicating, model))
-    return _by_parts(read(model), first, subproblem, blocks)
-
-
 def _by_parts(
     model: ModelReading, first: list[Any] | None, subproblem: Any, blocks: Sequence[Sequence[Any]]
 ) -> Structure:

@@ -9,7 +9,7 @@ from pyomo.gdp import Disjunction
 import solvers.drivers.benders.split
 import solvers.model.expressions
 from solvers import Benders, ModelError, OptionError, Structure
-from solvers.drivers.benders.declared import implied_structure
+from solvers.drivers.benders.declared import structure_of
 from solvers.drivers.benders.master import Master
 from solvers.drivers.benders.split import split
 from solvers.facts.as_built import data_of
@@ -237,17 +237,17 @@ def test_a_model_without_a_builder():
     m.inner = pyo.Block()
     m.inner.v = pyo.Var()
     m.again = pyo.Reference(m.y)
-    structure = implied_structure(m, [m.x[0]])
+    structure = structure_of(m, complicating=[m.x[0]])
     assert names(structure.complicating) == ["x[0]"]
     assert sorted(names(structure.variables())) == ["inner.v", "x[1]", "y[0]", "y[1]", "z"]
-    parts = split(m, implied_structure(m, [m.x]))
+    parts = split(m, structure_of(m, complicating=[m.x]))
     assert not parts.as_built
     assert names(parts.coupling_rows) == ["link[0]", "link[1]"]
     assert names(parts.subproblem_rows) == [f"rows[{i}]" for i in range(5)]
-    parts = split(m, implied_structure(m, [m.x], [m.y]))  # z is of neither part
+    parts = split(m, structure_of(m, complicating=[m.x], subproblem=[m.y]))  # z is of neither part
     assert parts.mixed == [f'Row "rows[{i}]"' for i in range(5)]
     with pytest.raises(OptionError, match="another model"):
-        implied_structure(m, [plan().x])
+        structure_of(m, complicating=[plan().x])
 
 
 def test_data_of_components():
