@@ -155,7 +155,7 @@ def test_words_go_to_the_models_that_take_them(data):
         (["rfe", "relief"], {"penalty": 1.0}, "none of rfe, relief takes penalty"),
         (["rfe", "relief"], {"max_features": 6}, "max_features=6"),
         (["rfe", "relief"], {"C": -1}, "C=-1"),
-        (["rfe", "relief"], {"cv": 1}, "k=1"),
+        (["rfe", "relief"], {"cv": 1}, "cv=1 is not allowed"),
         (["rfe", "relief"], {"validation": None}, "does not take validation"),
     ],
 )
