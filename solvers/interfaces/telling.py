@@ -22,8 +22,9 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
+from solvers.model.convexity import is_linear
 from solvers.reading import ModelReading
-from solvers.result import FEASIBLE, SolutionStatus
+from solvers.result import FEASIBLE, ROUNDING, SolutionStatus
 from solvers.values import kept
 
 SMALL, LARGE = 1e-4, 1e7  # sizes of coefficients beyond which a claim of infeasibility is checked
@@ -92,16 +93,16 @@ def surely_infeasible(reading: ModelReading, solved: Callable[[Any], SolutionSta
         if status not in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE):
             return status is SolutionStatus.INFEASIBLE or not interior
         if not interior:
-            slacks = zip(reading.rows, elastic.up.values(), elastic.down.values(), strict=True)
-            return any(up.value + down.value > FEASIBLE * _size(row) for row, up, down in slacks)
+            return any(map(_misses, reading.rows))
         size = max((abs(v.value or 0.0) for v in reading.variables), default=0.0)
         missed = float(pyo.value(elastic.missed))
         return status is SolutionStatus.OPTIMAL and missed > FEASIBLE * max(1.0, size)
 
 
-def _size(row: Any) -> float:
-    """Return the size that a violation of a row is relative to."""
-    return max(1.0, *(abs(side) for side in (row.lb, row.ub) if side is not None))
+def _misses(row: Any) -> bool:
+    """Tell whether the model's values miss a row; a curved one to rounding, as w = 1e-3 meets w^2 <= 0 to 1e-6."""
+    size = max(1.0, *(abs(side) for side in (row.lb, row.ub) if side is not None))
+    return float(-row.slack()) > (FEASIBLE if is_linear(row.body) else ROUNDING) * size
 
 
 def _elastic(reading: ModelReading, *, curved: bool = True) -> pyo.ConcreteModel:

@@ -104,7 +104,7 @@ class MomentProof:
 
         >>> two, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
         >>> proof = MomentProof(Moments(np.ones(1), np.ones(1)), two, y, np.ones(2))
-        >>> proof.bound(np.array([1.0, 1.0]), 0.25, 0.25).value  # |w| <= 0.5
+        >>> round(proof.bound(np.array([1.0, 1.0]), 0.25, 0.25).value, 9)  # |w| <= 0.5
         1.0
         """
         mu = repaired(balanced(self.y, self.s) if mu is None else np.nan_to_num(mu), self.y, self.s)
