@@ -23,6 +23,7 @@ from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
 from solvers.model.convexity import is_linear
+from solvers.model.expressions import terms
 from solvers.reading import ModelReading
 from solvers.result import FEASIBLE, ROUNDING, SolutionStatus
 from solvers.values import kept
@@ -100,9 +101,16 @@ def surely_infeasible(reading: ModelReading, solved: Callable[[Any], SolutionSta
 
 
 def _misses(row: Any) -> bool:
-    """Tell whether the model's values miss a row; a curved one to rounding, as w = 1e-3 meets w^2 <= 0 to 1e-6."""
-    size = max(1.0, *(abs(side) for side in (row.lb, row.ub) if side is not None))
-    return float(-row.slack()) > (FEASIBLE if is_linear(row.body) else ROUNDING) * size
+    """Tell whether the model's values miss a row.
+
+    A curved row is missed relative to its terms at these values: w = 1e-3 meets w^2 <= 0 to 1e-6.
+    """
+    sides = [abs(side) for side in (row.lb, row.ub) if side is not None]
+    if is_linear(row.body):
+        allowed = FEASIBLE * max(1.0, *sides)
+    else:
+        allowed = max(ROUNDING, FEASIBLE * max(*sides, *(abs(pyo.value(term)) for term in terms(row.body))))
+    return float(-row.slack()) > allowed
 
 
 def _elastic(reading: ModelReading, *, curved: bool = True) -> pyo.ConcreteModel:
