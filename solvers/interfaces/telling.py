@@ -26,7 +26,7 @@ from solvers.model.convexity import is_linear
 from solvers.model.expressions import terms
 from solvers.reading import ModelReading
 from solvers.result import FEASIBLE, ROUNDING, SolutionStatus
-from solvers.values import kept
+from solvers.values import bounds_of, kept
 
 SMALL, LARGE = 1e-4, 1e7  # sizes of coefficients beyond which a claim of infeasibility is checked
 
@@ -84,15 +84,16 @@ def surely_infeasible(reading: ModelReading, solved: Callable[[Any], SolutionSta
     only if the least sum of slacks is above what rounding explains. The claim of a search stands unless a point of the
     elastic program satisfies the rows.
     """
+    may_clash = any(low > high for low, high in map(bounds_of, reading.variables))  # although all rows have slacks
     with kept(reading.variables):
         try:
             elastic = _elastic(reading)
             status = solved(elastic)
         except ModelError:
-            elastic = _elastic(reading, curved=False)
+            may_clash, elastic = True, _elastic(reading, curved=False)
             status = solved(elastic)
         if status not in (SolutionStatus.OPTIMAL, SolutionStatus.FEASIBLE):
-            return status is SolutionStatus.INFEASIBLE or not interior
+            return (status is SolutionStatus.INFEASIBLE and may_clash) or not interior
         if not interior:
             return any(map(_misses, reading.rows))
         size = max((abs(v.value or 0.0) for v in reading.variables), default=0.0)

@@ -67,3 +67,28 @@ def test_a_dual_in_a_large_box_is_solved(C):
     primal, dual = fs.solve(fs.svm.l2_svm(data, C=C)), fs.solve(fs.svm.l2_svm_dual(data, C=C))
     assert dual.objective == pytest.approx(primal.objective, rel=1e-6)
     assert dual.bound >= primal.objective * (1 - 1e-6)
+
+
+def test_a_false_claim_on_the_elastic_program_confirms_nothing():
+    """Seed 65348 of the soak, whose optimum is 2.4e10: every row of the elastic program has slacks."""
+    X = [
+        [-2.14421384e-06, 9.42086674e-07, 1.03800307e-06],
+        [2.61694210e-06, -4.08357003e-07, 1.08045617e-06],
+        [2.54389919e-06, -2.55129652e-07, 1.79412493e-07],
+        [-4.27730237e-07, -1.10964303e-06, 2.56035126e-06],
+    ]
+    m = fs.fsp.fsp_m(fs.Dataset.from_arrays(np.array(X), [1, -1, 1, -1]), C=1e-6, max_features=3)
+    m.budget_row = pyo.Constraint(expr=2.3 * m.sigma["x1"] + 1.7 * m.sigma["x2"] + m.sigma["x3"] <= 3)
+    m.w["x2"].fix(-218373.02183461888)
+    m.a = pyo.Var(["x1", "x2", "x3"], bounds=(0, None))
+    most = {"x1": 493491.5412721176, "x2": 1355185.4272530642, "x3": 1168045.6418192768}
+    m.sizes = pyo.ConstraintList()
+    for j, size in most.items():
+        m.sizes.add(m.w[j] <= size * m.a[j])
+        m.sizes.add(-m.w[j] <= size * m.a[j])
+    m.sizes.add(pyo.quicksum(m.a.values()) <= 0.761691458223178)
+    try:
+        result = fs.solve(m, "benders")
+    except SolverError:
+        return
+    assert result.status is not SolutionStatus.INFEASIBLE
