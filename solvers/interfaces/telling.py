@@ -22,8 +22,6 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.repn import generate_standard_repn
 
 from solvers.errors import ModelError
-from solvers.model.convexity import is_linear
-from solvers.model.expressions import terms
 from solvers.reading import ModelReading
 from solvers.result import FEASIBLE, ROUNDING, SolutionStatus
 from solvers.values import bounds_of, kept
@@ -107,11 +105,13 @@ def _misses(row: Any) -> bool:
     A curved row is missed relative to its terms at these values: w = 1e-3 meets w^2 <= 0 to 1e-6.
     """
     sides = [abs(side) for side in (row.lb, row.ub) if side is not None]
-    if is_linear(row.body):
-        allowed = FEASIBLE * max(1.0, *sides)
-    else:
-        allowed = max(ROUNDING, FEASIBLE * max(*sides, *(abs(pyo.value(term)) for term in terms(row.body))))
-    return float(-row.slack()) > allowed
+    repn = generate_standard_repn(row.body)
+    if repn.is_linear():
+        return float(-row.slack()) > FEASIBLE * max(1.0, *sides)
+    sizes = [abs(c * v.value) for c, v in zip(repn.linear_coefs, repn.linear_vars, strict=True)]
+    sizes += [abs(c * v.value * w.value) for c, (v, w) in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True)]
+    rest = 0.0 if repn.nonlinear_expr is None else abs(pyo.value(repn.nonlinear_expr))
+    return float(-row.slack()) > max(ROUNDING, FEASIBLE * max(rest, *sides, *sizes))
 
 
 def _elastic(reading: ModelReading, *, curved: bool = True) -> pyo.ConcreteModel:
