@@ -15,8 +15,17 @@ from fsmodels.errors import DataError
 from fsmodels.words import listed, suggestion
 from solvers import interrupt
 
-__all__ = ["as_path", "available_memory", "check_file", "check_fits", "exists", "is_file", "json_text", "title"]
-__all__ += ["write_file"]
+__all__ = [
+    "as_path",
+    "available_memory",
+    "check_file",
+    "check_fits",
+    "exists",
+    "is_file",
+    "json_text",
+    "title",
+    "write_file",
+]
 
 JSON_BYTES = 25  # of memory for a byte of JSON: short lists and objects need as much
 

@@ -88,7 +88,7 @@ def _by_workers(
                     count.one()
                     yield answer
             finally:
-                with without_warnings(UserWarning):  # that calls were cancelled: that is what Ctrl-C asked for
+                with without_warnings(UserWarning):  # joblib warns of the calls that Ctrl-C cancels
                     answers.close()
             return
         workers = joblib.Parallel(n_jobs=jobs, batch_size=1)

@@ -264,10 +264,8 @@ class Driver:
         error = 0.0 if objective is None else worst_violation(self.reading)
         if error > ROUNDING and facts is not None and facts.certificate is not None:  # an edited subproblem's solver's
             facts.certificate.settle(self.reading, has_point=True)
-            objective, error = (
-                self.sign * float(pyo.value(single_objective(self.reading))),
-                worst_violation(self.reading),
-            )
+            objective = self.sign * float(pyo.value(single_objective(self.reading)))
+            error = worst_violation(self.reading)
         if objective is not None:
             error = max(error, told_violation(self.model))
         if status is None and objective is not None and not self.late and not self.at_start:

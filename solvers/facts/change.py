@@ -195,9 +195,10 @@ class Changed:
         view.rows = pyo.Constraint(range(len(rows)))
         view.constant = pyo.Expression(range(len(rows)))
         self._row = {}
+        factors = {key: f for key, (_, f) in self._factor.items()}
         for k, row in enumerate(rows):
             if id(row) not in self._row_factor:
-                self._row_factor[id(row)], steep = level(row, {key: f for key, (_, f) in self._factor.items()})
+                self._row_factor[id(row)], steep = level(row, factors)
                 self.steepest = max(self.steepest, steep)
             f = self._row_factor[id(row)]
             lower, upper = (None if end is None else f * end for end in (row.lb, row.ub))

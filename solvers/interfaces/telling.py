@@ -76,7 +76,7 @@ def surely_infeasible(reading: ModelReading, solved: Callable[[Any], SolutionSta
     """Return True if the elastic program confirms a claim of infeasibility, or does not contradict a search's claim.
 
     Certificates of infeasibility hold to tolerances only, which are absolute or relative to the size of the iterates.
-    The elastic program has an optimum, so that its solve does not end with one, unless bounds and curved rows clash. A
+    The elastic program has a point unless bounds are crossed, so that a solver that calls it infeasible is wrong. A
     cone ``w^2 <= d t`` with a slack is no cone: where the solver refuses the program, only linear rows have slacks.
     ``solved``: solves a model and returns the status. ``interior``: the claim is an interior-point method's, and stands
     only if the least sum of slacks is above what rounding explains. The claim of a search stands unless a point of the
@@ -100,9 +100,9 @@ def surely_infeasible(reading: ModelReading, solved: Callable[[Any], SolutionSta
 
 
 def _misses(row: Any) -> bool:
-    """Tell whether the model's values miss a row.
+    """Return True if the model's values violate a row.
 
-    A curved row is missed relative to its terms at these values: w = 1e-3 meets w^2 <= 0 to 1e-6.
+    The violation of a curved row is relative to its terms, since w = 1e-3 satisfies w^2 <= 0 to 1e-6.
     """
     sides = [abs(side) for side in (row.lb, row.ub) if side is not None]
     repn = generate_standard_repn(row.body)

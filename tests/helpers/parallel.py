@@ -49,9 +49,7 @@ class Answer:
     error: str = ""
 
     def agrees(self, other: Answer) -> bool:
-        """Tell whether this is the answer of a run in turn: the same status, selection and objective, on values
-        that it has.
-        """
+        """Return True if status, selection and objective equal those of a serial run, where both runs have them."""
         same = (self.status, self.selected, self.error) == (other.status, other.selected, other.error)
         if not same or self.missed > 1e-6 + other.missed:
             return False

@@ -124,10 +124,11 @@ class MarginRows:
 def with_shares(model: Any, *, own: bool = True) -> FloatArray:
     """Give the model's weights, 0 where they are no numbers, their shares d and t; return them.
 
-    The best shares in closed form where the model is as built. After an edit they may break a row on d, or spare what
-    a row no longer asks for: the model's own d stay then, and a weight without a share is 0, or with ``own=False`` all
-    weights have their best shares, as a row on w may ask for one whose share is 0 to a solver. A weight that is not
-    selected, where the model has sigma, is 0: a share of 1e-7 would pay for a weight of 3e-4.
+    If the model is as built, the shares are the best ones, in closed form. After an edit the best shares may violate a
+    row on d. The values of d on the model are then kept, and a weight without a share is set to 0. With ``own=False``
+    all weights get their best shares instead: a row on w may require a weight whose share is 0 within the tolerance of
+    the solver. If the model has sigma, a weight that is not selected is set to 0, since a share of 1e-7 would allow a
+    weight of 3e-4.
     """
     w, d = (np.array([np.nan if v.value is None else v.value for v in part.values()]) for part in (model.w, model.d))
     if not np.isfinite(w).all():

@@ -37,7 +37,6 @@ from solvers.model.classes import needs
 from solvers.options import SolverObject
 from solvers.values import bounds_of, give_values
 
-INTEGRAL = 1e-6
 APART = 1e-9  # distance from feasible, in the complicating variables' units, that is none
 NEAR = 1e-8  # room for a point that is no farther off than that
 WORTH = 20_000  # non-zeros of a linear program from which on a thread of its own pays

@@ -111,7 +111,7 @@ class Curves:
         else:
             able = ", ".join(names(C.MIQCP | C.NONCONVEX))
             self.refused.append(
-                f"{name} is quadratic and not convex as a function, which no cone is either, and then no multipliers "
-                f"give a cut. Solve the whole model by name: {able}, or name no solver."
+                f"{name} is quadratic and not convex as a function (nor is a cone w^2 <= s t), so that its multipliers "
+                f"give no cut. Solve the whole model by name: {able}, or name no solver."
             )
         return False
