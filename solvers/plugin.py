@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import pyomo.environ as pyo
 from pyomo.common.collections import ComponentMap
 from pyomo.common.timing import HierarchicalTimer
-from pyomo.contrib.solver.common.base import Availability, LegacySolverWrapper, SolverBase
+from pyomo.contrib.solver.common.base import Availability, SolverBase
 from pyomo.contrib.solver.common.config import BranchAndBoundConfig
 from pyomo.contrib.solver.common.factory import SolverFactory
 from pyomo.contrib.solver.common.results import Results, TerminationCondition
@@ -33,8 +33,6 @@ from pyomo.contrib.solver.common.util import (
     NoOptimalSolutionError,
     NoReducedCostsError,
 )
-from pyomo.core.base.suffix import active_import_suffix_generator
-from pyomo.core.base.symbol_map import SymbolMap
 from pyomo.opt import SolverResults, SolverStatus
 from pyomo.opt import TerminationCondition as Legacy
 from pyomo.opt.results.solution import Solution
@@ -43,6 +41,7 @@ from solvers.drivers.base import Driver
 from solvers.drivers.catalogue import DRIVERS
 from solvers.errors import OptionError, SolverError
 from solvers.interfaces.registry import SOLVERS, find
+from solvers.legacy import LegacyInterface
 from solvers.names import PREFIX
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
@@ -228,108 +227,13 @@ def _shown(streams: list[Any], own: Callable[[dict[str, Any]], Any] | None) -> C
     return callback
 
 
-class LegacyDriverPlugin(LegacySolverWrapper):
-    """The same in the manners of Pyomo's first generation.
+class LegacyDriverPlugin(LegacyInterface):
+    """A driver as a solver of Pyomo's first generation; ``rel_gap`` is a keyword of ``solve`` as in the second one."""
 
-    Pyomo's wrapper keeps the options of one solve for the next, raises where there is no solution to load, and drops
-    the message; so ``solve`` is ours.
-    """
-
-    def __init__(self, options: Mapping[str, Any] | None = None, **words: Any) -> None:
-        for ignored in ("type", "solver_io", "solver"):
-            words.pop(ignored, None)
-        # Checked at solve: Pyomo's factory swallows whatever a constructor raises.
-        super().__init__(solver_options={**(options or {}), **(words.pop("solver_options", None) or {}), **words})
-
-    def solve(
-        self,
-        model: Any,
-        *,
-        load_solutions: bool = True,
-        tee: Any = False,
-        timelimit: float | None = None,
-        options: Mapping[str, Any] | None = None,
-        solver_options: Mapping[str, Any] | None = None,
-        report_timing: bool = False,
-        raise_exception_on_nonoptimal_result: bool = False,
-        **words: Any,
-    ) -> SolverResults:
-        """Solve a model and load the values; further keywords are options of the driver.
-
-        Parameters
-        ----------
-        model : ConcreteModel
-        load_solutions : bool
-            Load into the model; otherwise the solution is in the results, for ``model.solutions.load_from(results)``.
-        tee : bool, stream or logger
-            Show the driver's table.
-        timelimit : float, optional
-            Seconds.
-        options, solver_options : mapping, optional
-            Options of this solve, over those of the object; as keywords too.
-        report_timing : bool
-            Print what took how long.
-        raise_exception_on_nonoptimal_result : bool
-            Raise, where otherwise a warning is logged.
-
-        Returns
-        -------
-        SolverResults
-            ``solver``: status, termination condition, message, ``iterations``, ``wallclock_time`` (s). ``problem``:
-            bounds, which are infinite where there is none.
-        """
-        for ignored in ("suffixes", "symbolic_solver_labels", "keepfiles", "warmstart"):
-            words.pop(ignored, None)
-        asked = {name: words.pop(name) for name in ("rel_gap", "abs_gap", "threads", "time_limit") if name in words}
-        asked |= {} if timelimit is None else {"time_limit": timelimit}
-        found: Results = super(LegacySolverWrapper, self).solve(
-            model,
-            tee=tee,
-            load_solutions=False,
-            raise_exception_on_nonoptimal_result=raise_exception_on_nonoptimal_result,
-            solver_options={**(options or {}), **(solver_options or {}), **words},
-            **asked,
-        )
-        results, loader = self._first_generation(model, found), found.solution_loader
-        if not load_solutions:
-            self._attach(model, results, loader)
-        elif loader.get_number_of_solutions():
-            loader.load_solution()
-        else:
-            condition, said = results.solver.termination_condition, results.solver.message
-            logger.warning('No solution was loaded into "%s": %s (%s).', model.name, condition, said)
-        if report_timing:
-            print(found.timing_info.timer)
-        return results
-
-    def _first_generation(self, model: Any, found: Results) -> SolverResults:
-        result, results = found.extra_info.result, SolverResults()
-        solver, problem = results.solver, results.problem
-        _, solver.termination_condition, solver.status = _words(result)
-        solver.name, solver.iterations = found.solver_name, found.extra_info.iteration_count
-        solver.termination_message = solver.message = result.message
-        solver.wallclock_time = found.timing_info.wall_time
-        problem.name, problem.number_of_objectives = model.name, 1
-        problem.sense = pyo.minimize if result.minimize else pyo.maximize
-        worst = math.inf if result.minimize else -math.inf
-        ends = (found.objective_bound, worst if result.objective is None else result.objective)
-        problem.lower_bound, problem.upper_bound = ends if result.minimize else ends[::-1]
-        return results
-
-    @staticmethod
-    def _attach(model: Any, results: SolverResults, loader: DriverSolution) -> None:
-        """Put the solution into the results."""
-        for _, suffix in active_import_suffix_generator(model):
-            suffix.clear()
-        if not loader.get_number_of_solutions():
-            return
-        solution, names = Solution(), SymbolMap()
-        for k, (variable, value) in enumerate(loader.get_vars().items()):
-            names.addSymbol(variable, f"x{k}")
-            solution.variable[f"x{k}"] = {"Value": value}
-        results.solution.insert(solution)
-        results._smap, results._smap_id = names, id(names)
-        model.solutions.add_symbol_map(names)
+    def _map_results(self, model: Any, found: Results) -> tuple[SolverResults, Solution]:
+        results, solution = super()._map_results(model, found)
+        _, results.solver.termination_condition, results.solver.status = _words(found.extra_info.result)
+        return results, solution
 
 
 def register_drivers() -> None:

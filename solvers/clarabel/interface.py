@@ -46,27 +46,18 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-import pyomo.environ as pyo
-from pyomo.common.collections import ComponentMap
 from pyomo.common.errors import ApplicationError
 from pyomo.common.timing import HierarchicalTimer
-from pyomo.contrib.solver.common.base import Availability, LegacySolverWrapper, SolverBase
+from pyomo.contrib.solver.common.base import Availability, SolverBase
 from pyomo.contrib.solver.common.config import SolverConfig
 from pyomo.contrib.solver.common.factory import SolverFactory
-from pyomo.contrib.solver.common.results import (
-    Results,
-    SolutionStatus,
-    TerminationCondition,
-    legacy_termination_condition_map,
-)
+from pyomo.contrib.solver.common.results import Results, SolutionStatus, TerminationCondition
 from pyomo.contrib.solver.common.util import NoFeasibleSolutionError, NoOptimalSolutionError
-from pyomo.core.base.suffix import active_import_suffix_generator
-from pyomo.core.expr.symbol_map import SymbolMap
 from pyomo.opt import SolverResults, SolverStatus
 from pyomo.opt.results.solution import Solution
 
@@ -76,6 +67,7 @@ from solvers.clarabel.options import settings_of
 from solvers.clarabel.program import assemble
 from solvers.clarabel.rows import ConicModel
 from solvers.errors import ModelError
+from solvers.legacy import LegacyInterface
 
 try:
     import clarabel
@@ -253,23 +245,11 @@ class Clarabel(SolverBase):
         return results
 
 
-class LegacyClarabel(LegacySolverWrapper, Clarabel):
-    """The same in the manners of Pyomo's first generation: ``pyo.SolverFactory("clarabel")``.
+class LegacyClarabel(LegacyInterface, Clarabel):
+    """Clarabel as a solver of Pyomo's first generation: ``pyo.SolverFactory("clarabel")``.
 
-    Pyomo's wrapper keeps the options of one solve for the next, raises where there is no solution to load, drops the
-    solver's message, and names the reduced costs of a solution that is loaded later all alike; so ``solve`` is ours.
-
-    Parameters
-    ----------
-    options : mapping, optional
-        Options of every solve; as keywords too.
+    ``solver.solve_time`` of the results is the time in Clarabel (s).
     """
-
-    def __init__(self, options: Mapping[str, Any] | None = None, **words: Any) -> None:
-        for ignored in ("type", "solver_io", "solver"):
-            words.pop(ignored, None)
-        # Checked at solve: Pyomo's factory swallows whatever a constructor raises.
-        super().__init__(solver_options={**(options or {}), **(words.pop("solver_options", None) or {}), **words})
 
     def __exit__(self, *error: object) -> None:
         Clarabel.__exit__(self, *error)
@@ -278,111 +258,13 @@ class LegacyClarabel(LegacySolverWrapper, Clarabel):
         """Answer as Pyomo's other solvers do."""
         return capability in ("linear", "quadratic_objective", "quadratic_constraint")
 
-    def solve(
-        self,
-        model: Any = None,
-        *,
-        load_solutions: bool = True,
-        tee: Any = False,
-        timelimit: float | None = None,
-        options: Mapping[str, Any] | None = None,
-        solver_options: Mapping[str, Any] | None = None,
-        report_timing: bool = False,
-        raise_exception_on_nonoptimal_result: bool = False,
-        **words: Any,
-    ) -> SolverResults:
-        """Solve a model and load the values, and multipliers where the model has an import suffix ``dual`` or ``rc``.
-
-        Parameters
-        ----------
-        model : ConcreteModel or Block, optional
-            The one solved last may be left out; given again, it is not compiled again.
-        load_solutions : bool
-            Load into the model; otherwise the solution is in the results, for ``model.solutions.load_from(results)``.
-        tee : bool, stream or logger
-            Show Clarabel's log.
-        timelimit : float, optional
-            Seconds, for reading the model and solving it.
-        options, solver_options : mapping, optional
-            Options of this solve, over those of the object; as keywords too.
-        report_timing : bool
-            Print what took how long.
-        raise_exception_on_nonoptimal_result : bool
-            Raise, where otherwise a warning is logged.
-
-        Returns
-        -------
-        SolverResults
-            ``solver``: status, termination condition, message, ``iterations``, ``wallclock_time``, ``solve_time``
-            (s, in Clarabel). ``problem``: bounds, which are infinite unless the termination condition is ``optimal``.
-        """
-        for ignored in ("suffixes", "symbolic_solver_labels", "keepfiles"):
-            words.pop(ignored, None)
-        own = {**(options or {}), **(solver_options or {}), **words}
-        if timelimit is not None:
-            own["time_limit"] = timelimit
-        given = {"tee": tee} if tee else {}
-        found = Clarabel.solve(
-            self,
-            model,
-            solver_options=own,
-            load_solutions=False,
-            raise_exception_on_nonoptimal_result=raise_exception_on_nonoptimal_result,
-            **given,
-        )
-        if report_timing:
-            print(found.timing_info.timer)
-        results, loader = self._first_generation(found), found.solution_loader
-        if not load_solutions:
-            self._attach(results, loader)
-        elif loader.get_number_of_solutions():
-            loader.load_solution()
-        else:
-            logger.warning(
-                'No solution was loaded into "%s": %s (%s).',
-                self._model.model.name,
-                results.solver.termination_condition,
-                results.solver.termination_message,
-            )
-        return results
-
-    def _first_generation(self, found: Results) -> SolverResults:
-        program, results = found.solution_loader.program, SolverResults()
-        solver, problem = results.solver, results.problem
-        solver.name = self.name
-        solver.status = _STATUS.get(found.termination_condition, SolverStatus.warning)
-        solver.termination_condition = legacy_termination_condition_map[found.termination_condition]
-        solver.termination_message = solver.message = found.extra_info.solver_message
-        solver.iterations, solver.solve_time = found.extra_info.iteration_count, found.timing_info.clarabel_time
-        solver.wallclock_time = found.timing_info.wall_time
-        problem.name = self._model.model.name
-        problem.number_of_constraints = len(self._model.rows)
-        problem.number_of_variables = int(program.used.sum())
-        problem.number_of_objectives = int(self._model.objective is not None)
-        problem.sense = pyo.minimize if program.sense > 0 else pyo.maximize
-        point = program.sense * math.inf if found.incumbent_objective is None else found.incumbent_objective
-        ends = (found.objective_bound, point)
-        problem.lower_bound, problem.upper_bound = ends if program.sense > 0 else ends[::-1]
-        return results
-
-    def _attach(self, results: SolverResults, loader: ConicSolution) -> None:
-        """Put the solution into the results."""
-        if not loader.get_number_of_solutions():
-            return
-        model, solution, names = self._model.model, Solution(), SymbolMap()
-        wanted = {name for name, _ in active_import_suffix_generator(model)}
-        costs = loader.get_reduced_costs() if "rc" in wanted else ComponentMap()
-        for k, (variable, value) in enumerate(loader.get_vars().items()):
-            names.addSymbol(variable, f"x{k}")
-            solution.variable[f"x{k}"] = {"Value": value}
-            if variable in costs:
-                solution.variable[f"x{k}"]["Rc"] = costs[variable]
-        for k, (row, mu) in enumerate(loader.get_duals().items() if "dual" in wanted else ()):
-            names.addSymbol(row, f"c{k}")
-            solution.constraint[f"c{k}"] = {"Dual": mu}
-        results.solution.insert(solution)
-        results._smap, results._smap_id = names, id(names)
-        model.solutions.add_symbol_map(names)
+    def _map_results(self, model: Any, found: Results) -> tuple[SolverResults, Solution]:
+        results, solution = super()._map_results(model, found)
+        results.solver.status = _STATUS.get(found.termination_condition, SolverStatus.warning)
+        results.solver.solve_time = found.timing_info.clarabel_time
+        results.problem.number_of_constraints = len(self._model.rows)
+        results.problem.number_of_variables = int(found.solution_loader.program.used.sum())
+        return results, solution
 
 
 SolverFactory.register("clarabel", doc="The conic interior-point solver Clarabel")(Clarabel, LegacyClarabel)

@@ -191,6 +191,26 @@ def test_the_first_generation_keeps_a_solution_for_later():
     assert pyo.value(m.total) == pytest.approx(OPTIMUM)
 
 
+def test_options_and_limits_of_one_solve_end_with_it():
+    m = plant()
+    opt = pyo.SolverFactory(NAME, complicating=[m.open], time_limit=60, threads=1)
+    kept = opt.config.solver_options.value()
+    limited = opt.solve(m, timelimit=0, threads=2, options={"gap": 0.5})
+    assert limited.solver.termination_condition is Legacy.maxTimeLimit
+    assert (opt.config.solver_options.value(), opt.config.time_limit, opt.config.rel_gap) == (kept, None, None)
+    assert pyo.check_optimal_termination(opt.solve(m, rel_gap=1e-6))
+    assert opt.config.rel_gap is None
+
+
+def test_a_kept_solution_has_no_multipliers():
+    m = plant()
+    m.dual, m.rc = (pyo.Suffix(direction=pyo.Suffix.IMPORT) for _ in range(2))
+    results = pyo.SolverFactory(NAME, complicating=[m.open]).solve(m, load_solutions=False)
+    m.solutions.load_from(results)
+    assert pyo.value(m.total) == pytest.approx(OPTIMUM)
+    assert len(m.dual) == len(m.rc) == 0
+
+
 def test_the_table_is_shown_where_it_is_asked_for(capsys):
     m, text = plant(), io.StringIO()
     seen = []
