@@ -5,7 +5,8 @@ r"""Several starts of a local solver on one nonlinear model.
     1. A start: the values that the model holds; then, one start after another, seeded random values, uniform between
        bounds, for the variables in nonlinear terms of rows or objective, and the model's values for all others. What
        has no value starts at 0; everything is moved within its bounds.
-    2. Solve the model with ``sub_solver`` from there, in the time that is left.
+    2. Solve the model with ``sub_solver`` from there, in the time that is left, and in the units of the model's change
+       of variables where it declares one.
     3. The point counts if it misses no row by more than 1e-6, and is put on the rows where the model says how; the
        best one is kept. Go to 1.
 
@@ -39,7 +40,8 @@ from solvers.drivers.base import Driver
 from solvers.drivers.slots import sub_words
 from solvers.drivers.starts import RandomStartsConfig, Start, random_points, spread, table
 from solvers.errors import OptionError, SolverError
-from solvers.facts.base import facts_of
+from solvers.facts.base import facts_of, worst_violation
+from solvers.facts.change import Changed
 from solvers.interfaces.probe import learned
 from solvers.interfaces.registry import SOLVERS, SolverSpec, default_solver, find, names
 from solvers.interfaces.registry import Capability as C
@@ -52,7 +54,7 @@ from solvers.model.known_rows import hand_over
 from solvers.model.rewriting import visible
 from solvers.model.smooth import curved_variables
 from solvers.options import SolverObject
-from solvers.reading import ModelReading
+from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, HOPELESS, Result, SolutionStatus, StopReason
 from solvers.values import bounds_of, plain_domains
 
@@ -197,8 +199,17 @@ class MultiStart(Driver):
         return answer.stop_reason if answer.stop_reason in _ENDS else StopReason.CONVERGED
 
     def _answer(self) -> Answer:
-        with plain_domains(self.seen.reading.variables, continuous=True):
-            return self._runner.solve(self.seen.model, time_limit=self.clock.left)
+        """Solve what the solver sees from its values, in the units of its change of variables."""
+        facts = facts_of(self.seen.model)  # a clone's facts hold its own variables
+        view = None if facts is None or facts.change is None else Changed(self.seen.model, facts.change)
+        reading = self.seen.reading if view is None else read(view.model)
+        with plain_domains(reading.variables, continuous=True):
+            answer = self._runner.solve(reading.model, time_limit=self.clock.left)
+        if view is None:
+            return answer
+        if answer.has_point:
+            view.bring_back()
+        return replace(answer, bound=view.bound_of(answer.bound))
 
     def _judge(self, run: LocalStart, answer: Answer) -> None:
         """Evaluate a start's point without the solver, and offer it."""
@@ -235,7 +246,7 @@ class MultiStart(Driver):
     def _evaluated(self) -> tuple[float, float]:
         """Return violation and objective of the point on the model; infinite and nan where a function has no value."""
         try:
-            off = violation(self.reading)
+            off = worst_violation(self.reading)
             off = max(off, violation(self.seen.reading)) if self.seen.pairs else off
         except (ArithmeticError, TypeError, ValueError):  # 1/0; a complex power; log of a negative number
             off = math.inf

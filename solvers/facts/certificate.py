@@ -41,6 +41,8 @@ class Certificate:
     - ``others``: further repairs, tried after an edit; the cheapest point that satisfies the rows stays.
     - ``offsets``: model -> the variables to which ``repair`` gives the values that are best for the objective as built.
       After an edit their own values may cost less, and fixed ones stay as they are.
+    - ``trivial_if_better``: whether the trivial point replaces a repaired one that costs more. False for models whose
+      solvers find stationary points: the trivial point need not be stationary.
     """
 
     rows: list[Any]
@@ -50,6 +52,7 @@ class Certificate:
     least: Callable[[Any], float] | None = None
     offsets: Callable[[Any], list[Any]] | None = None
     others: Sequence[Callable[[Any], None]] = ()
+    trivial_if_better: bool = True
     built: AsBuilt | None = field(default=None, init=False)
     change: Change | None = field(default=None, init=False)
 
@@ -99,7 +102,7 @@ class Certificate:
             return self.violation(reading)
         if self.built.untouched(reading):
             put(model)
-            if has_point:
+            if has_point and self.trivial_if_better:
                 self._better_trivial(reading)
             return 0.0
         if has_point:

@@ -49,13 +49,18 @@ def price_features(model: pyo.ConcreteModel, number: str) -> None:
 
 
 def certified(model: pyo.ConcreteModel, data: Dataset, facts: Facts) -> pyo.ConcreteModel:
-    """Attach facts with the point w = 0, and where features are chosen (FS, FSL) with what puts a point on its rows."""
+    """Attach facts with the point w = 0, and with what puts a point on its rows: v = |w|, and the best gamma, y and z.
+
+    In FSB without sigma r is chosen by the price as well, and there is no repair.
+    """
     data = data.counting
     columns, shares, chooses = Columns.of(data.X), class_shares(data), model.component("sigma") is not None
+    smoothed = not chooses and model.component("r") is None
     read = chosen if chooses else weights
     put = partial(put_point, says_selected(model))
     proof = Classified(columns, data.y, fixed_shares(shares), read, put, None)
-    facts.certificate = proof.certificate(plane_rows(model), repaired=chooses)
+    facts.certificate = proof.certificate(plane_rows(model), repaired=chooses or smoothed)
+    facts.certificate.trivial_if_better = not smoothed
     facts.change = plane_change(
         model, columns, *(part for part in map(model.component, ("v", "u")) if part is not None)
     )

@@ -5,9 +5,10 @@ import pyomo.environ as pyo
 import pytest
 from pyomo.gdp import Disjunction
 
-from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
+from solvers import Facts, ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.drivers.multistart import MultiStart
 from solvers.errors import Error
+from solvers.facts import Change
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Answer
 
@@ -374,6 +375,42 @@ def test_a_value_outside_its_bounds_is_moved_within():
     model.x.set_value(9.0, skip_validation=True)
     _, runner = told(model, 3.0, warm_start=True, starts=0)
     assert runner.starts == [5.0]
+
+
+# In the units of the model's change of variables.
+
+
+def tiny(curved):
+    """v >= |x| and x >= 1e-7: with coefficients of 1, an error of 1e-8 in the row v >= x is a tenth of v."""
+    m = pyo.ConcreteModel()
+    m.x, m.v = pyo.Var(), pyo.Var(bounds=(0, None))
+    m.right, m.left = pyo.Constraint(expr=m.v >= m.x), pyo.Constraint(expr=m.v >= -m.x)
+    m.row = pyo.Constraint(expr=1e7 * m.x >= 1)
+    m.cost = pyo.Objective(expr=1 - pyo.exp(-m.v) if curved else m.v)
+    change = Change([(m.x, 2.0**-23), (m.v, 2.0**-23)], times=2.0**23)
+    Facts(change=change).seal(m)
+    return m
+
+
+@pytest.mark.parametrize("curved", [True, False])
+def test_each_start_is_solved_in_the_units_of_the_change_of_variables(curved):
+    model = tiny(curved)
+    result = MultiStart(model, starts=3).solve()
+    assert result.status is (SolutionStatus.STATIONARY if curved else SolutionStatus.OPTIMAL)
+    assert 1e7 * model.x.value == pytest.approx(1, abs=1e-6)
+    assert 1e7 * model.v.value == pytest.approx(1, abs=1e-6)
+    assert 1e7 * result.objective == pytest.approx(1, abs=1e-6)
+    if not curved:
+        assert 1e7 * result.bound == pytest.approx(1, abs=1e-6)
+
+
+def test_a_row_that_is_missed_in_these_units_is_missed():
+    """v = 1e-7 is twice what the row allows; the difference is below the tolerances in the model's own units."""
+    model = tiny(True)
+    model.cap = pyo.Constraint(expr=model.v <= 0.5e-7)
+    result = MultiStart(model, starts=1).solve()
+    assert result.status is SolutionStatus.NO_SOLUTION
+    assert result.objective is None
 
 
 # The model afterwards, and refusals.

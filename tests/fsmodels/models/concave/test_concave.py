@@ -14,6 +14,7 @@ from changed_data import changed
 from fsmodels import side_constraints as sides
 from model_state import linear
 from robust_reference import least_fs, robust, robust_by_support
+from solvers import SolutionStatus
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import names
 from solvers.model.classes import violation
@@ -522,6 +523,31 @@ def test_the_smoothings_depend_on_units(kind, make_data):
     assert cheap == pytest.approx(0.7 * robust_by_support(data.X, data.y)[(0, 1, 2, 3)][0], abs=5e-3)
     assert fs.solve(small).objective - floor > cheap + 0.05
     assert len(_support(large)) > len(_support(small))
+
+
+@pytest.mark.parametrize("unit", [1e6, 1e3, 1e-6])
+@pytest.mark.parametrize("solver", ["multi-start", "pounce", "sla"])
+def test_the_objective_of_a_smoothing_is_that_of_its_plane_in_any_units(solver, unit, make_data):
+    """v = |w|, and the slacks of w and gamma: the rows are satisfied to rounding and not to 1e-8, which may be |w|."""
+    data = make_data(9, 3, seed=3)
+    model = fs.concave.fsv(changed(data, X=unit * data.X), penalty=0.4)
+    options = {"starts": 2} if solver != "pounce" else {}
+    result = fs.solve(model, solver, **options)
+    assert result.status is SolutionStatus.STATIONARY
+    w, gamma = np.array([v.value for v in model.w.values()]), model.gamma.value
+    missed = np.maximum(0, 1 - data.y * (unit * data.X @ w - gamma))
+    error = missed[data.y > 0].mean() + missed[data.y < 0].mean()
+    assert result.objective == pytest.approx(0.6 * error - 0.4 * np.expm1(-5 * np.abs(w)).sum(), rel=1e-7)
+
+
+def test_a_stationary_point_is_not_replaced_by_the_trivial_one(make_data):
+    """w = 0 may cost less than a stationary point, and need not be stationary itself."""
+    model = fs.concave.fsv(make_data(9, 3, seed=3), penalty=0.9)
+    for w in model.w.values():
+        w.set_value(5.0)
+    model.structure.certificate.settle(model, has_point=True)
+    assert [w.value for w in model.w.values()] == [5.0] * 3
+    assert [v.value for v in model.v.values()] == [5.0] * 3
 
 
 def _support(model):
