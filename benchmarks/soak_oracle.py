@@ -8,7 +8,8 @@ Problem
 Certificate
     Each convex program is scaled and solved, a linear one by highspy, others by clarabel, whose point counts if its
     residuals and the gap of its dual are below 1e-6. The best one is solved again by another way: clarabel, in other
-    units. If the two differ, ``Unsure`` is raised and the case does not count.
+    units. If the two differ, ``Unsure`` is raised and the case does not count. So it is if one way finds no point of a
+    program and another way, without the objective, finds one.
 
 Nothing here imports ``fsmodels`` or ``solvers``.
 """
@@ -135,7 +136,8 @@ class Program:
         holding = [min(choice, key=lambda rows: max(_missed(r, point) for r in rows)) for choice in self.alternatives]
         leaf = (fixed, [row for rows in holding for row in rows])
         other = _convex(self, leaf, again=True)[0]
-        if not abs(other - best) <= SURE * abs(best) + 1e-9 * max(1.0, self.value(point)[1]):
+        size = max(min(1.0, self.scale or 1.0), self.value(point)[1])
+        if not abs(other - best) <= SURE * abs(best) + 1e-9 * size:
             raise Unsure(f"two ways to solve the best program differ: {best!r}, {other!r}")
 
 
@@ -252,13 +254,16 @@ class _Arrays:
                 return INF, {}
             if value == -INF and not self._ray():
                 raise Unsure("clarabel finds no end, and there is no ray")
+            if value == INF and self._feasible():
+                raise Unsure("a program has no point by one way to solve it, and one by another")
             return value, {}
         return value, dict(zip(self.keys, (x * self.D).tolist(), strict=True))
 
     def _feasible(self) -> bool:
+        """Return True if there is a point, by a solve without a cost: clarabel's infeasibility may be false."""
         p, c, self.p, self.c = self.p, self.c, self.p * 0, self.c * 0
         try:
-            return self._clarabel(tight=False)[1] is not None
+            return (self._clarabel(tight=True) if self.cones or self.balls else self._highs())[1] is not None
         finally:
             self.p, self.c = p, c
 

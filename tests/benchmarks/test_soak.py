@@ -4,7 +4,7 @@ import os
 
 import pytest
 import soak
-from soak_oracle import INF, Program
+from soak_oracle import INF, Program, Unsure
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 
@@ -19,6 +19,28 @@ def test_the_oracle_on_a_program_by_hand():
     assert point["n"] == 2
     program.rows.append(({"x": 1.0}, 2.0, INF))
     assert program.solve() == (INF, {})
+
+
+def test_a_bound_that_no_weight_reaches_does_not_change_the_optimum():
+    """Clarabel calls three of the five programs infeasible, because |w| <= 5477 is 1e10 in the units of 1e6 columns."""
+    case = soak.case_of(53638)
+    program = case.program(box=5477.0)
+    try:
+        value = program.solve()[0]
+    except Unsure:
+        value = case.program().solve()[0]
+    assert value == pytest.approx(4974195.6666, rel=1e-8)
+    line = soak.run(53638)
+    assert (line["outcome"], line["wrong"]) == ("optimal", [])
+
+
+def test_two_values_of_the_oracle_that_differ_relative_to_a_small_objective_are_unsure():
+    """The objective is 1e-11, and the oracle's two ways to solve its best program differ by a quarter of that."""
+    try:
+        value = soak.case_of(66281).truth()[0]
+    except Unsure:
+        return
+    assert value == pytest.approx(9.69394e-12, rel=1e-3)  # (1/2) |w|^2 of the plane that separates the classes
 
 
 def test_a_case_is_that_of_its_seed():
