@@ -17,7 +17,7 @@ from solvers.drivers.benders.base import DecompositionDriver
 from solvers.drivers.catalogue import DRIVERS
 from solvers.drivers.penalty import by_values, penalty_of
 from solvers.errors import Error, ModelError, SolverError, SolverFailure
-from solvers.facts.base import Facts, built_of, facts_of
+from solvers.facts.base import Facts, always_on, built_of, facts_of
 from solvers.facts.stages import stages_of
 from solvers.facts.structure import Structure
 from solvers.facts.twin import Twin
@@ -28,6 +28,7 @@ from solvers.model.finite import refuse_nonfinite
 from solvers.names import PREFIX
 from solvers.reading import ModelReading
 from solvers.result import Result
+from solvers.values import fixed, put_back
 from solvers.whole.failed import without_solver
 from solvers.whole.solve import solve_by_class, solve_whole
 
@@ -82,13 +83,17 @@ def solve(model: pyo.ConcreteModel, solver: Any = None, *, progress: bool = Fals
     if (known := facts_of(model)) is not None:
         known.check_names(model)
     with interrupt.run(), one_clock(), watching.shown(progress):
+        on = [(b, 1.0) for b in always_on(model)]
         try:
-            result = _solved(model, solver, options)
+            with fixed(on):
+                result = _solved(model, solver, options)
         except SolverFailure as failure:
             found = without_solver(model, solver, failure, options)
             if found is None:
                 raise
             result = found
+        if result.has_solution:
+            put_back(on)
         facts = facts_of(model)
         if facts is not None and facts.note:
             result.message = f"{result.message} {facts.note}".strip()

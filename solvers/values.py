@@ -59,6 +59,14 @@ def bounds_of(v: Any) -> tuple[float, float]:
     return -math.inf if lower is None else lower, math.inf if upper is None else upper
 
 
+def may_be_zero(v: Any) -> bool:
+    """Return True if a variable's bounds, or the value it is fixed at, allow 0."""
+    if v.fixed:
+        return bool(v.value == 0.0)
+    low, up = bounds_of(v)
+    return low <= 0.0 <= up
+
+
 def put_on_bounds(variables: Iterable[Any]) -> bool:
     """Move values that are beyond a bound by a tolerance onto it; return whether any was.
 

@@ -20,7 +20,7 @@ from solvers.model.expressions import largest_slope
 from solvers.model.unseen import unseen
 from solvers.reading import read
 from solvers.result import FEASIBLE, ROUNDING
-from solvers.values import INSIDE
+from solvers.values import INSIDE, may_be_zero
 
 FACTS = "facts of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
 SOLVED = 1e-9  # what the best of solvers leave of a violation
@@ -45,6 +45,8 @@ class Facts(Attached):
     twin : Twin, optional
         The same problem for a decomposition driver, whose proof counts in place of a solver's word; with a
         certificate.
+    switches : list of (binary, variable)
+        The rows as built imply that the variable is 0 while its binary is 0.
     default_solver : str
         Solver or driver where none is named; "" chooses by the model's class.
     implicit : str
@@ -62,6 +64,7 @@ class Facts(Attached):
     certificate: Certificate | None = field(default=None, kw_only=True)
     change: Change | None = field(default=None, kw_only=True)
     twin: Twin | None = field(default=None, kw_only=True)
+    switches: list[tuple[Any, Any]] = field(default_factory=list, kw_only=True)
     default_solver: str = field(default="", kw_only=True)
     implicit: str = field(default="", kw_only=True)
     note: str = field(default="", kw_only=True)
@@ -143,6 +146,19 @@ def built_of(model: Any) -> AsBuilt:
     return facts.certificate.built
 
 
+def always_on(model: Any) -> list[Any]:
+    """Return the free binaries that are 1 at every point, because the bounds of their variable exclude 0.
+
+    A solver's tolerances would allow 0 where the variable is small: the row ``w <= M sigma`` with w = 3e-10.
+    """
+    facts = facts_of(model)
+    pairs = [] if facts is None else [(b, v) for b, v in facts.switches if b.is_binary() and not b.fixed]
+    found = [b for b, v in pairs if v.is_variable_type() and not may_be_zero(v)]
+    if not found or facts is None or facts.certificate is None:
+        return []
+    return found if built_of(model).has_rows(model) else []
+
+
 def forget_rules(model: Any) -> None:
     """Drop local functions that components were built by: a model with one of them cannot be pickled.
 
@@ -210,6 +226,7 @@ def resolution_of(model: Any) -> float:
 __all__ = [
     "AsBuilt",
     "Facts",
+    "always_on",
     "built_of",
     "data_of",
     "facts_of",

@@ -132,7 +132,6 @@ class OracleBlocks(Facts):
     remark: Callable[[FloatArray], str] | None = None
     boxed: list[Any] = field(default_factory=list)
     rowed: list[Any] = field(default_factory=list)
-    switches: list[tuple[Any, Any]] = field(default_factory=list)
     linked: list[Any] = field(default_factory=list)
     least: float | None = None
     seconds: Callable[[], float] | None = None

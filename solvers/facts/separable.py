@@ -72,8 +72,6 @@ class Separable(Facts):
     proof : callable, optional
         (model, slopes (K, visible), sides (K,), multipliers (K,)) -> what rows ``slopes . x >= sides`` of the separator
         prove of the optimum of the model as built, whatever the multipliers are; where the model does not state them.
-    switches : list of (binary, variable)
-        The rows as built imply that the variable is 0 while its binary is 0.
     """
 
     visible: list[Any]
@@ -84,7 +82,6 @@ class Separable(Facts):
     lower: np.ndarray | None = None
     discrete: list[Any] = field(default_factory=list)
     proof: Callable[[Any, np.ndarray, np.ndarray, np.ndarray], float] | None = None
-    switches: list[tuple[Any, Any]] = field(default_factory=list)
     default_solver: str = field(default="cutting-plane", kw_only=True)
 
     def remember(self, model: pyo.ConcreteModel) -> None:

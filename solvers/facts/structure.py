@@ -225,7 +225,6 @@ class Structure(Facts):
     subproblem: list[Any]
     rows: list[Any] = field(default_factory=list)
     coupling: list[Any] | None = None
-    switches: list[tuple[Any, Any]] = field(default_factory=list)
     terms: list[Any] = field(default_factory=list)
     oracle: Oracle | None = None
     cut: Callable[..., Cut] | None = None

@@ -38,7 +38,7 @@ from solvers.interfaces.telling import doubtful, surely_infeasible, told_apart
 from solvers.reading import ModelReading, read
 from solvers.result import SolutionStatus, StopReason
 from solvers.shared_state import Turn
-from solvers.values import put_on_bounds
+from solvers.values import put_back, put_on_bounds
 
 _OPTIMAL = (StopReason.CONVERGED, SolutionStatus.OPTIMAL)
 _INFEASIBLE = (StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
@@ -212,6 +212,7 @@ class Runner:
             return Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
         run = self._run_modern if isinstance(self.solver, SolverBase) else self._run_classic
         run = self._run_appsi if isinstance(self.solver, Appsi) else run
+        held = [(v, v.value) for v in reading.variables if v.fixed]
         try:
             with _turn.lock if self.spec.alone else nullcontext():
                 self._hand_over(reading.model)
@@ -232,6 +233,7 @@ class Runner:
         if endless:  # of Gurobi, where the objective has no end
             native.has_point = False
         if native.has_point:
+            put_back(held)  # scip and gurobi return a fixed value of 1e-10 as 0
             put_on_bounds(reading.variables)
         late = end is not None and time.perf_counter() >= end
         answer = self._answer(native, late=late, pressed=attempt.pressed.is_set(), integer=integer, reading=reading)

@@ -27,7 +27,7 @@ from pyomo.repn import generate_standard_repn
 from solvers.clock import Clock
 from solvers.drivers.benders.split import SplitModel, is_declared
 from solvers.drivers.benders.subproblem import OracleSubproblem
-from solvers.drivers.benders.switched import SwitchedSubproblem, may_be_zero
+from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.errors import ModelError, SolverError
 from solvers.facts.base import worst_violation
 from solvers.facts.change import Changed
@@ -40,7 +40,7 @@ from solvers.model.rewriting import Visible
 from solvers.model.unseen import others, unseen
 from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, SolutionStatus
-from solvers.values import fixed, put_back, without_domains
+from solvers.values import fixed, may_be_zero, put_back, without_domains
 from solvers.whole.units import change_of
 
 CHOICES = 100  # without a point, before the solver is no longer asked for another
@@ -85,7 +85,8 @@ def never_off(parts: SplitModel | None) -> list[Settled]:
     """Return what the bounds of switched variables say of their binaries: with one that excludes 0, it is 1."""
     if parts is None or parts.coupling_edits:
         return []
-    return [Settled(cut=[(1.0, b)]) for b, v in parts.structure.switches if not b.fixed and not may_be_zero(v)]
+    free = [(b, v) for b, v in parts.structure.switches if b.is_binary() and not b.fixed]
+    return [Settled(cut=[(1.0, b)]) for b, v in free if not may_be_zero(v)]
 
 
 def settle(reading: ModelReading, seen: Visible, parts: SplitModel | None, spec: SolverSpec, clock: Clock) -> Settled:

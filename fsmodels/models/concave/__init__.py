@@ -355,7 +355,8 @@ def _smoothed(
     model.features_used = pyo.Expression(expr=pyo.quicksum(model.step.values()), doc=f"{number} sum of steps")
     price_features(model, number)
     selected = by_sigma if sigma else partial(by_weight, column_sizes(data.X))
-    return certified(model, data, Facts(selected=selected, default_solver="sla"))
+    switches = list(zip(model.sigma.values(), model.w.values(), strict=True)) if sigma else []
+    return certified(model, data, Facts(selected=selected, switches=switches, default_solver="sla"))
 
 
 def _chosen_among(model: pyo.ConcreteModel, data: Dataset, most: int | None, form: str) -> pyo.ConcreteModel:

@@ -225,5 +225,6 @@ def separable(
         resolution=facts.resolution,
         certificate=facts.certificate,
         change=facts.change,
+        switches=facts.switches,
         default_solver=facts.default_solver,
     )

@@ -120,6 +120,7 @@ def primal(
         resolution=partial(resolution, float(columns.s.sum())),
         certificate=of_primal(model, proof, FLOOR if form == "quotient" else 0.0, selects=sigma),
         change=primal_change(model, columns, factor, (R_plus, R_minus)),
+        switches=[(model.sigma[j], model.w[j]) for j in varying] if sigma else [],
         default_solver=DEFAULT[form, sigma],
     )
     if form == "conic":

@@ -41,7 +41,7 @@ from solvers.model.convexity import is_linear
 from solvers.model.curves import Curve
 from solvers.model.linear import LinearRows
 from solvers.result import FEASIBLE, SolutionStatus
-from solvers.values import INSIDE, fixed, give_values, put_back
+from solvers.values import INSIDE, fixed, give_values, may_be_zero, put_back
 
 TIGHT = 1e-5  # relative: what a cut may miss at its own point
 APART = 1e-7  # what linear rows are missed by, in sum, where they surely have no point
@@ -273,11 +273,3 @@ class SwitchedSubproblem(Declarative):
         elif endless.any():
             cut = Cut(cut.constant, np.where(endless, -max(top, 0.0), cut.coefficients))
         return cut if cut.at(point) > 0.5 * answer.objective else None
-
-
-def may_be_zero(v: Any) -> bool:
-    """Tell whether a variable's bounds, or the value it is fixed at, allow 0."""
-    if v.fixed:
-        return bool(v.value == 0.0)
-    low, up = v.bounds
-    return (low is None or low <= 0.0) and (up is None or up >= 0.0)

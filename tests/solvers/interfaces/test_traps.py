@@ -728,3 +728,16 @@ def test_a_process_that_solves_prints_nothing():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize("solver", ["scip", "gurobi"])
+def test_a_fixed_value_below_the_tolerances_stays(solver, need):
+    """Solvers that see a fixed variable as a column return 1e-10 as 0."""
+    need(solver)
+    m = pyo.ConcreteModel()
+    m.x, m.w, m.s = pyo.Var(bounds=(0, 5)), pyo.Var(), pyo.Var(domain=pyo.Binary)
+    m.w.fix(3e-10)
+    m.row = pyo.Constraint(expr=m.x**2 + m.w**2 <= m.s + 1)
+    m.cost = pyo.Objective(expr=m.s - m.x)
+    solvers.solve(m, solver)
+    assert (m.w.value, m.w.fixed) == (3e-10, True)
