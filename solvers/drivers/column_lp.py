@@ -10,10 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from solvers.drivers.convex_parts import ConvexParts
-from solvers.facts.separable import Cuts
+from solvers.facts.row_bound import lagrangian_bound
+from solvers.facts.separable import Cuts, stacked
 from solvers.interfaces.runner import SolveOptions
 from solvers.lp.highs import FINEST, LpAnswer, LpStatus
 from solvers.lp.pyomo import linear_program
+from solvers.model.linear import LinearRows
 from solvers.model.scaling import power_of_two
 from solvers.options import SolverObject
 
@@ -31,7 +33,6 @@ class ColumnLP:
     """The linear rows and bounds of x = lift z over columns z; one more column is eta where the objective is curved.
 
     ``parts``: ConvexParts. ``lift``: sparse array of shape (variables, columns). ``lower``: their least values.
-    ``keep``: whether to remember the rows, in ``rows``, for a program of the same columns.
     """
 
     def __init__(
@@ -42,7 +43,6 @@ class ColumnLP:
         *,
         lp_solver: str | SolverObject,
         words: SolveOptions,
-        keep: bool = False,
     ) -> None:
         rows, objective, columns = parts.linear, parts.objective, lift.shape[1]
         self.lift, self.own = lift, columns  # columns without eta
@@ -59,8 +59,7 @@ class ColumnLP:
             elif np.isfinite(rows.x_lower[k]) or np.isfinite(rows.x_upper[k]):
                 alone.append(k)
         self.cost = np.concatenate([lift.T @ objective.linear, eta])
-        self.rows: list[Cuts] = []
-        self._keep = keep
+        self._rows: list[Cuts] = []
         self._lp = linear_program(lp_solver, self.cost, self.lower, self.upper, words=words, tolerance=FINEST)
         matrix = sparse.csr_array(rows.matrix @ lift)
         size = np.zeros(matrix.shape[0])
@@ -79,9 +78,15 @@ class ColumnLP:
         """Add rows over the columns, with or without eta's."""
         if cuts.matrix.shape[0]:
             wide = self.wide(cuts)
-            if self._keep:
-                self.rows.append(wide)
+            self._rows.append(wide)
             self._lp.add_rows(sparse.csr_matrix(wide.matrix), wide.lower, wide.upper)
+
+    @property
+    def rows(self) -> Cuts:
+        """All rows so far, those of the model first, in their units."""
+        if len(self._rows) != 1:
+            self._rows = [stacked(self._rows, self.columns)]
+        return self._rows[0]
 
     def wide(self, cuts: Cuts) -> Cuts:
         """Return rows with a coefficient of 0 for eta, where they do not know it."""
@@ -103,13 +108,28 @@ class ColumnLP:
             answer.multipliers[: len(self._units)] /= self._units
         return answer
 
+    def bound(self, answer: LpAnswer) -> float:
+        """Return the bound that an answer's multipliers prove by weak duality; -inf where they prove none.
+
+        An LP solver's own value is no bound: it is exact to tolerances only, and HiGHS drops small coefficients.
+        """
+        rows, r = self.rows, answer.multipliers.copy()
+        r[: len(self._units)] *= self._units
+        matrix = sparse.csr_matrix(rows.matrix)
+        program = LinearRows([], [], matrix, rows.lower, rows.upper, self.lower, self.upper, self.cost, self.constant)
+        return lagrangian_bound(program, r)[0]
+
     @contextmanager
     def pinned(self, columns: np.ndarray, values: np.ndarray) -> Iterator[None]:
         """Fix columns for a while."""
+        before = self.lower, self.upper
+        self.lower, self.upper = self.lower.copy(), self.upper.copy()
+        self.lower[columns] = self.upper[columns] = values
         self._lp.set_bounds(columns, values, values)
         try:
             yield
         finally:
+            self.lower, self.upper = before
             self._lp.set_bounds(columns, self.lower[columns], self.upper[columns])
 
     def ranges(self, columns: np.ndarray, most: float, left: Callable[[], float]) -> tuple[np.ndarray, np.ndarray]:

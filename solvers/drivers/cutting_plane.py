@@ -9,9 +9,9 @@ For min { c.x : A x in [l, u], g_k(x) <= 0 }, g_k convex; a convex objective f b
 
 A linearisation of a convex function lies below it, so every row is valid and the bound proven; x converges to the
 optimum over a bounded set (Kelley 1960, "The cutting-plane method for solving convex programs"). A point within
-``tolerance`` of all rows is an incumbent; a separator may repair any point to one. An LP's optimum is as good as its
-tolerances: where the model tells how answers are proven from its data, its multipliers are made a bound, and points are
-put on the rows, in that way.
+``tolerance`` of all rows is an incumbent; a separator may repair any point to one. An LP's optimum is only exact to the
+solver's tolerances. The bound is therefore the Lagrangian bound of its multipliers (``facts.row_bound``), or the one
+that the certificate of a model computes from them.
 
 Convexity is proven for quadratic rows, by the eigenvalues of their Hessians; of other smooth rows the user says it
 (``assume_convex``); the status is ``feasible`` then, and the message names the rows. It is the function g_k that must
@@ -139,7 +139,7 @@ class CuttingPlane(Driver):
         self.parts = ConvexParts(self.reading, rows, variables, assume_convex=c.assume_convex)
         self.assumed = self.parts.assumed
         self.go_on()
-        self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, words=lp_words(c), keep=self.keeps_rows)
+        self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, words=lp_words(c))
         self._solved = 0
         self._worst = np.inf  # violation at the last point
         self._vertex_cut = True  # whether the last LP's point was cut off
@@ -225,8 +225,8 @@ class CuttingPlane(Driver):
         self.raise_bound(self._proven(answer))
 
     def _proven(self, answer: LpAnswer) -> float | None:
-        """Return the bound of an LP: its optimum, or what its multipliers prove, where the model says how."""
-        said = answer.objective + self.lp.constant
+        """Return the bound of an LP: what its multipliers prove, by the model's certificate where it has one."""
+        said = self.lp.bound(answer)
         if self.certificate is None:
             return said
         rows = self.parts.linear.rows

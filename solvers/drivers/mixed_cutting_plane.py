@@ -105,9 +105,9 @@ class MixedCuttingPlane(CuttingPlane):
         lp, c, sent = self.lp, self.config, 0
         program = self._program(lp.cost, lp.lower, lp.upper, self._columns)
         for _ in self.rounds(done=lambda: self._solved):
-            for rows in lp.rows[sent:]:
-                program.add_rows(rows.matrix, rows.lower, rows.upper)
-            sent = len(lp.rows)
+            rows = lp.rows
+            program.add_rows(rows.matrix[sent:], rows.lower[sent:], rows.upper[sent:])
+            sent = len(rows.lower)
             self._tighten(program)
             with self.timing("master"):
                 found = program.solve_to(self._milp_gap(), self.clock.left, self._start_at)  # 2
@@ -132,9 +132,10 @@ class MixedCuttingPlane(CuttingPlane):
     def _leaning(self) -> np.ndarray | None:
         """Return the relaxation's point with the choice that it leans to (1), of the rows on the binaries alone."""
         lp, columns = self.lp, self._columns
-        if not self._binary or not len(lp.rows):
+        own = len(self.parts.linear.rows)
+        if not self._binary or not own:
             return None
-        rows = lp.rows[0]  # the model's own
+        rows = Cuts(lp.rows.matrix[:own], lp.rows.lower[:own], lp.rows.upper[:own])
         alone = abs(rows.matrix) @ np.where(np.isin(np.arange(lp.columns), columns), 0.0, 1.0) == 0
         lean = -np.maximum(self.answer.point[columns], 0.0)
         program = self._program(lean, lp.lower[columns], lp.upper[columns], np.arange(len(columns)))
@@ -152,10 +153,8 @@ class MixedCuttingPlane(CuttingPlane):
         if best is None or bound is None or self._cutoff - best <= WORTH * (best - bound):
             return
         lp, whole = self.lp, np.isin(np.arange(self.lp.columns), self._columns)
-        beside = np.zeros(lp.columns, dtype=bool)
-        for rows in lp.rows:
-            mixed = abs(rows.matrix) @ whole.astype(float) > 0
-            beside[np.unique(rows.matrix[mixed].indices)] = True
+        beside, matrix = np.zeros(lp.columns, dtype=bool), lp.rows.matrix
+        beside[matrix[abs(matrix) @ whole.astype(float) > 0].indices] = True
         at = np.flatnonzero(beside & ~whole)
         end = min((1 + PATIENCE) * self.clock.elapsed, math.inf if self.clock.limit is None else self.clock.limit)
         with self.timing("master"):
@@ -187,7 +186,7 @@ class MixedCuttingPlane(CuttingPlane):
         if not self.keeps_rows or self._step == "relaxation":
             super()._take_bound(answer)
         else:
-            self._proved = max(self._proved, answer.objective + self.lp.constant)
+            self._proved = max(self._proved, self.lp.bound(answer))
 
     def _milp_gap(self) -> float:
         """Return the relative gap to solve a MILP to (2)."""
@@ -261,7 +260,7 @@ class MixedCuttingPlane(CuttingPlane):
         row = sparse.csr_array(
             (1.0 - 2.0 * choice, (np.zeros(len(choice), dtype=int), self._columns)), shape=(1, self.lp.columns)
         )
-        self.lp.rows.append(Cuts(row, np.array([1.0 - choice.sum()]), np.array([np.inf])))  # for MILPs alone
+        self.lp.add(Cuts(row, np.array([1.0 - choice.sum()]), np.array([np.inf])))
         return None
 
     def _cut_short(self, found: MixedAnswer) -> tuple[StopReason, SolutionStatus | None] | None:

@@ -72,7 +72,7 @@ class NewtonPoints:
             tangents = self._look()
         except ModelError:  # outside the domain of a row
             return None
-        return NewtonStep(self._point, self._worst, tangents, self._worst <= 0.5 * last)
+        return NewtonStep(self._point, self._worst, tangents, self._worst < 0.5 * last)
 
     def _look(self) -> Tangents:
         """Take the tangents at the point."""

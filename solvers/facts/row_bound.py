@@ -23,19 +23,37 @@ from solvers.lp.highs import HighsLP, LpStatus
 from solvers.model.linear import LinearRows
 
 
+def lagrangian_bound(m: LinearRows, multipliers: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the bound that multipliers of the rows prove, and the reduced costs d, each at its least.
+
+    The bound is -inf where the multipliers cannot be repaired. Shapes: (rows,) -> (variables,).
+    """
+    r = dual_feasible(m, multipliers, np.flatnonzero(np.isinf(m.x_lower) | np.isinf(m.x_upper)))
+    d, error = reduced_costs(m, r)
+    least, up, down = least_terms(np.zeros(len(d)), d, error, m.x_lower, m.x_upper), r > 0, r < 0
+    terms = np.concatenate([[m.constant], r[up] * m.lower[up], r[down] * m.upper[down], least])
+    if not np.isfinite(terms).all():
+        return -np.inf, d - error
+    return math.fsum(terms) - share_of(m) * float(np.abs(terms).sum()), d - error
+
+
 class RowBound:
     """What a master's rows, bounds and costs imply alone; the first ``count`` columns are the 0/1 choices."""
 
     def __init__(self, master: LinearRows, count: int) -> None:
         self.master, self._count = master, count
         self._columns = np.arange(len(master.cost))
+        ones = sparse.csr_matrix(np.where(self._columns < count, 1.0, 0.0))
+        self._program = replace(  # the last row is the sum of the choices
+            master,
+            matrix=sparse.vstack([master.matrix, ones], format="csr"),
+            lower=np.append(master.lower, -np.inf),
+            upper=np.append(master.upper, np.inf),
+        )
         self._lp: HighsLP | None = None
         if len(master.rows):
-            one = sparse.csr_matrix(np.where(self._columns < count, 1.0, 0.0))
             self._lp = HighsLP(master.cost, master.x_lower, master.x_upper)
-            self._lp.add_rows(
-                sparse.vstack([master.matrix, one]), np.append(master.lower, -np.inf), np.append(master.upper, np.inf)
-            )
+            self._lp.add_rows(self._program.matrix, self._program.lower, self._program.upper)
 
     def least(
         self, lower: np.ndarray, upper: np.ndarray, among: np.ndarray, time_limit: float | None
@@ -45,43 +63,17 @@ class RowBound:
         ``among`` (count,), bool: one of these is 1, none where there is no such demand; all other choices are fixed by
         the bounds. Returns (inf, ``lower``) where nothing satisfies the rows.
         """
-        if self._lp is None:
-            bound = self._lagrangian(np.zeros(len(self.master.lower)), 0.0, 0.0, lower, upper, among)
-            return bound, np.clip(0.0, lower, upper)
-        least_ones = float(lower[: self._count].sum()) + 1.0 if among.any() else -np.inf
-        self._lp.set_bounds(self._columns, lower, upper)
-        self._lp.set_sides(np.array([len(self.master.rows)]), np.array([least_ones]), np.array([np.inf]))
-        answer = self._lp.solve(time_limit)
-        if answer.status is LpStatus.INFEASIBLE:
-            return np.inf, lower
-        if answer.status is LpStatus.OPTIMAL:
-            multipliers, point = answer.multipliers, np.clip(answer.point, lower, upper)
-        else:
-            multipliers, point = np.zeros(len(self.master.rows) + 1), np.clip(0.0, lower, upper)
-        ones = max(0.0, float(multipliers[-1])) if among.any() else 0.0
-        return self._lagrangian(multipliers[:-1], ones, least_ones, lower, upper, among), point
-
-    def _lagrangian(
-        self,
-        multipliers: np.ndarray,
-        ones: float,
-        least_ones: float,
-        lower: np.ndarray,
-        upper: np.ndarray,
-        among: np.ndarray,
-    ) -> float:
-        """Return what multipliers of the rows, and ``ones`` of the sum of the choices, prove."""
-        m = replace(self.master, x_lower=lower, x_upper=upper)
-        r = dual_feasible(m, multipliers, np.flatnonzero(np.isinf(lower) | np.isinf(upper)))
-        d, error = reduced_costs(m, r)
-        if among.any():
-            d[: self._count] -= ones
-            error[: self._count] += share_of(m) * ones
-        least, up, down = least_terms(np.zeros(len(d)), d, error, lower, upper), r > 0, r < 0
-        terms = np.concatenate([[m.constant], r[up] * m.lower[up], r[down] * m.upper[down], least])
-        if ones:
-            terms = np.append(terms, ones * least_ones)
-        if not np.isfinite(terms).all():
-            return -np.inf
-        bound = math.fsum(terms) - share_of(m) * float(np.abs(terms).sum())
-        return bound + max(0.0, float((d - error)[: self._count][among].min())) if among.any() else bound
+        sides, last = self._program.lower.copy(), len(self.master.rows)
+        sides[last] = float(lower[: self._count].sum()) + 1.0 if among.any() else -np.inf
+        multipliers, point = np.zeros(len(sides)), np.clip(0.0, lower, upper)
+        if self._lp is not None:
+            self._lp.set_bounds(self._columns, lower, upper)
+            self._lp.set_sides(np.array([last]), sides[last:], np.array([np.inf]))
+            answer = self._lp.solve(time_limit)
+            if answer.status is LpStatus.INFEASIBLE:
+                return np.inf, lower
+            if answer.status is LpStatus.OPTIMAL:
+                multipliers, point = answer.multipliers, np.clip(answer.point, lower, upper)
+        program = replace(self._program, lower=sides, x_lower=lower, x_upper=upper)
+        bound, d = lagrangian_bound(program, multipliers)
+        return bound + (max(0.0, float(d[: self._count][among].min())) if among.any() else 0.0), point

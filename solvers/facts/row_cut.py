@@ -162,17 +162,19 @@ def least_terms(h: np.ndarray, d: np.ndarray, error: np.ndarray, lower: np.ndarr
 def dual_feasible(rows: LinearRows, multipliers: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return multipliers of the right signs with reduced costs d >= 0 where z is unbounded above, <= 0 where below.
 
-    A multiplier may always be moved towards 0. Where d has the wrong sign, the rows that push it there are scaled down
-    just enough: first for all variables with one infinite bound, then for each free one.
+    A multiplier may always be moved towards 0. Where d has the wrong sign by more than rounding, the rows that push it
+    there are scaled down just enough: first for all variables with one infinite bound, then for each free one.
     """
     r = np.where(np.isfinite(rows.lower), multipliers, np.minimum(multipliers, 0.0))
     r = np.where(np.isfinite(rows.upper), r, np.maximum(r, 0.0))
     up, down = np.isinf(rows.x_upper[z]), np.isinf(rows.x_lower[z])
-    groups = [z[up ^ down], *z[up & down][:, None]]
+    free = z[up & down]
     entries = rows.matrix.tocoo()
     for _ in range(3):
-        for group in filter(len, groups):
-            r = _scaled_down(rows, entries, r, group)
+        r = _scaled_down(rows, entries, r, z[up ^ down])
+        d, error = reduced_costs(rows, r)
+        for k in free[np.abs(d[free]) > error[free]].tolist():
+            r = _scaled_down(rows, entries, r, np.array([k]))
     return r
 
 

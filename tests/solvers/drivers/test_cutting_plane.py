@@ -182,6 +182,22 @@ def test_a_convex_row_that_clashes_is_named():
     assert '"disc"' in result.message
 
 
+@pytest.mark.parametrize(("small", "integer"), [(1e-13, False), (1e-11, False), (1e-11, True)])
+def test_a_bound_counts_coefficients_that_highs_drops(small, integer):
+    """By default HiGHS drops the coefficient of x; the LP's own value is then 1000 where 999.9 is optimal."""
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.z = pyo.Var(), pyo.Var(bounds=(-1, 1)), pyo.Var(bounds=(0, None))
+    m.margin = pyo.Constraint(expr=m.z + small * m.x >= 1)
+    m.most = pyo.Constraint(expr=m.x + m.y <= 1e-4 / small)
+    m.cost = pyo.Objective(expr=1e3 * m.z + m.y**2)
+    if integer:
+        m.n = pyo.Var(domain=pyo.Binary)
+        m.more = pyo.Constraint(expr=m.y >= 1e-3 - m.n)
+        m.cost.expr += m.n
+    result = solvers.solve(m, "cutting-plane")
+    assert result.bound is None or result.bound <= 999.9 + 1e-6 * (1 + integer)
+
+
 def test_a_linear_objective_without_end():
     model = pyo.ConcreteModel()
     model.x = pyo.Var(bounds=(0, None))

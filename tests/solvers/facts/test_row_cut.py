@@ -9,7 +9,8 @@ import pytest
 
 from solvers.clarabel.interface import Clarabel
 from solvers.errors import ModelError
-from solvers.facts import RowBound, RowCut
+from solvers.facts import RowCut
+from solvers.facts.row_bound import lagrangian_bound
 from solvers.model.linear import LinearRows
 
 INFEASIBLE = {"load_solutions": False, "raise_exception_on_nonoptimal_result": False}
@@ -116,8 +117,8 @@ def test_terms_at_small_reduced_costs_are_kept(seed):
 
 
 def _lagrangian(rows, r):
-    """Return what ``RowBound`` proves by multipliers."""
-    return RowBound(rows, 0)._lagrangian(r, 0.0, 0.0, rows.x_lower, rows.x_upper, np.zeros(0, dtype=bool))
+    """Return what multipliers prove of the rows' cost."""
+    return lagrangian_bound(rows, r)[0]
 
 
 def test_a_reduced_cost_on_a_variable_without_bound_is_no_bound():
