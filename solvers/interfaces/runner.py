@@ -397,6 +397,8 @@ class Runner:
                 )  # None: a variable that the solver has dropped
         if bound is not None and not abs(bound) < _HUGE:
             bound = None
+        if stop is StopReason.SOLVER_ERROR:  # of a run that failed, the point can be checked, the bound cannot
+            bound = None
         if spec.local:
             bound = None
             if status is SolutionStatus.OPTIMAL:

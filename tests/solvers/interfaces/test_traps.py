@@ -6,12 +6,14 @@ import sys
 import textwrap
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
+from pyomo.contrib.solver.common.results import TerminationCondition
 from pyomo.gdp import Disjunct, Disjunction
 from pyomo.mpec import Complementarity, complements
 from pyomo.network import Arc, Port
@@ -586,6 +588,20 @@ def test_an_interior_point_solver_stopped_early_proves_nothing(solver, sense):
     assert result.stop_reason is StopReason.ITERATION_LIMIT
     assert result.bound is None
     assert result.status in (SolutionStatus.NO_SOLUTION, SolutionStatus.FEASIBLE)
+
+
+@pytest.mark.parametrize("condition", [TerminationCondition.unknown, TerminationCondition.error])
+def test_the_bound_of_a_failed_run_does_not_count(condition, textbook, monkeypatch):
+    """Gurobi ended with "unknown" and a bound above the optimum, where coefficients span 1e13."""
+    answer = Runner._answer
+    monkeypatch.setattr(
+        Runner, "_answer", lambda self, native, **kw: answer(self, replace(native, condition=condition), **kw)
+    )
+    model = textbook.milp()
+    result = solvers.solve(model, "highs")
+    assert result.stop_reason is StopReason.SOLVER_ERROR
+    assert result.bound is None
+    assert result.has_solution
 
 
 @pytest.mark.parametrize("sense", [pyo.minimize, pyo.maximize])
