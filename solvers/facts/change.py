@@ -197,10 +197,9 @@ class Changed:
         self._row = {}
         factors = {key: f for key, (_, f) in self._factor.items()}
         for k, row in enumerate(rows):
-            if id(row) not in self._row_factor:
-                self._row_factor[id(row)], steep = level(row, factors)
-                self.steepest = max(self.steepest, steep)
-            f = self._row_factor[id(row)]
+            by_size, steep = level(row, factors)
+            self.steepest = max(self.steepest, steep)  # of declared rows too: a big-M is one of them
+            f = self._row_factor.setdefault(id(row), by_size)
             lower, upper = (None if end is None else f * end for end in (row.lb, row.ub))
             body = rewrite(row.body, f)
             if type(body) in native_numeric_types:  # Pyomo takes no relation of two numbers for a row

@@ -130,3 +130,14 @@ def test_what_the_user_has_fixed_is_never_given_another_value():
         v.set_value(0.3, skip_validation=True)  # as a solver of few digits may
     view.bring_back()
     assert (m.b.value, m.x[0].value) == (1.0, 4e-6)
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_a_big_m_is_as_large_as_its_solver_sees_it(declared):
+    """x = u / 1024 and x <= 3 z: in u the coefficient of z is 3072, whoever says by what the row is multiplied."""
+    m = pyo.ConcreteModel()
+    m.x, m.z = pyo.Var(), pyo.Var(domain=pyo.Binary)
+    m.row = pyo.Constraint(expr=m.x <= 3 * m.z)
+    m.cost = pyo.Objective(expr=m.z - m.x)
+    change = Change([(m.x, 2.0**-10)], rows=[(m.row, 2.0**10)] if declared else [])
+    assert Changed(m, change).steepest == 3072
