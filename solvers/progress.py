@@ -1,4 +1,4 @@
-"""What is going on, told at least every two seconds while somebody watches: in a terminal, in Jupyter, in lines.
+"""The progress of long calls: what runs now, in a status line that is refreshed every second.
 
 Nothing is shown unless it was asked for, and then by the outermost ``shown`` alone; all else is free where nobody
 watches. Functions that take long say what they do:
@@ -24,16 +24,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from solvers.display import Display, Table, chosen
+from solvers.display import StatusLine
 from solvers.errors import OptionError
 from solvers.shared_state import Turn
 
-__all__ = ["Count", "counted", "doing", "each", "paused", "shown", "table", "watched"]
+__all__ = ["Count", "counted", "doing", "each", "paused", "shown", "watched"]
 
 EVERY = 1.0  # s between looks
-SOONEST = 0.25  # s between looks where rows of a table come
 FIRST = 0.7  # s before the first: many runs end before
 PATIENCE = 2.0  # s that the end waits for the thread that draws
 
@@ -56,15 +55,14 @@ class Frame:
 class Scene:
     """What is told: frames, the outermost first, of the thread that opened it; ``now``: its clock in seconds."""
 
-    display: Display
+    display: StatusLine
     now: Callable[[], float] = time.perf_counter
     frames: list[Frame] = field(default_factory=list)
-    table: Callable[[], Table] | None = None
     pauses: int = 0
 
     def __post_init__(self) -> None:
         self.owner, self.start = threading.get_ident(), self.now()
-        self._wake, self._ended = threading.Event(), False
+        self._end, self._ended = threading.Event(), False
         self.lock = threading.RLock()  # while something is drawn: no fork, no end
         self._thread: threading.Thread | None = None
 
@@ -84,8 +82,7 @@ class Scene:
         """Look once."""
         with self.lock:
             if not self._ended and not self.pauses:
-                table = None if self.table is None else self.table()
-                self.display.draw(self.line(), table if table is not None and table[1] else None)
+                self.display.draw(self.line())
 
     def begin(self) -> None:
         """Open the display, and look from now on."""
@@ -99,25 +96,19 @@ class Scene:
         try:
             with self.lock:
                 self._ended = True
-            self._wake.set()
+            self._end.set()
             if self._thread is not None:
                 self._thread.join(PATIENCE)
         finally:
             with suppress(OSError, ValueError):
                 self.display.close()
 
-    def nudge(self) -> None:
-        """Let it look soon."""
-        self._wake.set()
-
     def _look(self) -> None:
-        self._wake.wait(FIRST)
+        self._end.wait(FIRST)
         while not self._ended:
-            self._wake.clear()
             with suppress(Exception):  # what is shown must not harm a run: a number that is just changing, a full disk
                 self.draw()
-            time.sleep(SOONEST)
-            self._wake.wait(EVERY - SOONEST)
+            self._end.wait(EVERY)
 
 
 _scene: Scene | None = None  # of the process: a terminal has room for one
@@ -157,7 +148,7 @@ def watched() -> bool:
 
 
 @contextmanager
-def shown(wanted: bool = True, display: Callable[[], Display] | None = None) -> Iterator[None]:
+def shown(wanted: bool = True, display: Callable[[], StatusLine] = StatusLine) -> Iterator[None]:
     """Show what goes on inside, where that is wanted and nobody outside shows it already.
 
     Raises OptionError: ``wanted`` is neither True nor False.
@@ -169,7 +160,7 @@ def shown(wanted: bool = True, display: Callable[[], Display] | None = None) -> 
         yield
         return
     with _opening.lock:  # of threads that begin at the same time, one shows what it does
-        scene = Scene((display or chosen)()) if _scene is None else None
+        scene = Scene(display()) if _scene is None else None
         _scene = scene or _scene
     if scene is None:
         yield
@@ -243,35 +234,15 @@ def counted(total: int, what: str, workers: int = 1) -> Iterator[Count]:
 
 
 @contextmanager
-def table(rows: Callable[[], Table]) -> Iterator[Callable[[], Any] | None]:
-    """Show a table that changes, and leave it on the screen at the end; give what is to be called after a change.
-
-    None where nobody watches, or what they watch is no place for it.
-    """
-    scene = _mine()
-    if scene is None or not scene.display.live:
-        yield None
-        return
-    before, scene.table = scene.table, rows
-    try:
-        yield scene.nudge
-    finally:
-        scene.table = before
-        with scene.lock, suppress(OSError, ValueError):
-            if rows()[1]:
-                scene.display.keep(rows())
-
-
-@contextmanager
 def paused(wanted: bool = True) -> Iterator[None]:
-    """Show nothing inside, where a solver writes its own log."""
+    """Show nothing inside, where something else is written: the log of a solver, or a row of a table."""
     scene = _mine() if wanted else None
     if scene is None:
         yield
         return
     with scene.lock, suppress(OSError, ValueError):
         scene.pauses += 1
-        scene.display.draw("", None)
+        scene.display.draw("")
     try:
         yield
     finally:

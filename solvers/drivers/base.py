@@ -229,26 +229,25 @@ class Driver:
         self.trace = Trace(
             self.clock, minimize=minimize, tee=c.shows(TABLE), callback=c.callback, resolution=self.resolution
         )
-        with self.trace:
-            try:
-                with interrupt.raising():
-                    stop, status = (self.stopped() or StopReason.TIME_LIMIT, None) if self.late else self.loop()
-            except KeyboardInterrupt:
-                stop, status = StopReason.INTERRUPTED, None
-            except SolverFailure as failure:
-                if self._kept is None:
-                    raise
-                self.message = str(failure)
-                stop, status = StopReason.SOLVER_ERROR, None
-            finally:
-                put_back(before)
-            if self._offer_start():
-                status = None
-            if self._kept is None and status is None:
-                self._offer_trivial()
-            if self.bound is None and stop is not StopReason.CONVERGED and self._kept is not None:
-                self.raise_bound(self._bound_at_hand())
-            return stop, status
+        try:
+            with interrupt.raising():
+                stop, status = (self.stopped() or StopReason.TIME_LIMIT, None) if self.late else self.loop()
+        except KeyboardInterrupt:
+            stop, status = StopReason.INTERRUPTED, None
+        except SolverFailure as failure:
+            if self._kept is None:
+                raise
+            self.message = str(failure)
+            stop, status = StopReason.SOLVER_ERROR, None
+        finally:
+            put_back(before)
+        if self._offer_start():
+            status = None
+        if self._kept is None and status is None:
+            self._offer_trivial()
+        if self.bound is None and stop is not StopReason.CONVERGED and self._kept is not None:
+            self.raise_bound(self._bound_at_hand())
+        return stop, status
 
     def _result(self, stop: StopReason, status: SolutionStatus | None) -> Result:
         """Load the incumbent, and say what is proven of it."""

@@ -5,27 +5,24 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import Any
 
 import pandas as pd
 
 from solvers import progress
 from solvers.clock import Clock
-from solvers.display import Table, is_live
 from solvers.result import relative_gap
 
 logger = logging.getLogger("solvers")
 
 COLUMNS = ["Iter", "Step", "Objective", "Bound", "Incumbent", "Gap", "Cuts", "|S|", "Time"]
-SHOWN = 12  # rows of the live table
+WIDTHS = (5, 12, 12, 12, 12, 9, 5, 5, 8)  # of the columns of the log
 
 
 class Trace:
-    """Rows of the iteration table: kept, logged, and with ``tee`` shown while they come.
+    """Rows of the iteration table: kept, logged, and with ``tee`` written to standard output, a line a row.
 
-    Incumbent and bound are given in the model's own sense. In a terminal and in Jupyter the last rows are shown, with a
-    line on how things stand; elsewhere a line a row goes to standard output.
+    Incumbent and bound are given in the model's own sense.
     """
 
     def __init__(
@@ -40,22 +37,14 @@ class Trace:
         self.clock, self.minimize, self.callback, self.resolution = clock, minimize, callback, resolution
         self.rows: list[dict[str, Any]] = []
         self.stopped_by_callback = False
-        self._tee, self._open = tee, ExitStack()
-        self._nudge: Callable[[], Any] | None = None
-        self._lines: _Lines | None = None
+        self._file = sys.stdout if tee else None  # as it is now: Pyomo redirects it while a solver runs
+        self._write(COLUMNS)
 
-    def __enter__(self) -> Trace:
-        if self._tee:
-            self._open.enter_context(progress.shown(is_live()))
-            self._nudge = self._open.enter_context(progress.table(self._shown))
-            self._lines = _Lines() if self._nudge is None else None
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
-
-    def _shown(self) -> Table:
-        return COLUMNS, [cells(row) for row in self.rows[-SHOWN:]]
+    def _write(self, texts: list[str]) -> None:
+        if self._file is not None:
+            with progress.paused():
+                self._file.write("".join(map(str.rjust, texts, WIDTHS)) + "\n")
+                self._file.flush()
 
     def row(
         self,
@@ -83,10 +72,7 @@ class Trace:
         self.rows.append(row)
         if logger.isEnabledFor(logging.INFO):
             logger.info("%s", "  ".join(cells(row)))
-        if self._nudge is not None:
-            self._nudge()
-        if self._lines is not None:
-            self._lines.write(cells(row))
+        self._write(cells(row))
         if self.callback is not None and self.callback(dict(row)):
             self.stopped_by_callback = True
 
@@ -112,18 +98,3 @@ def cells(row: dict[str, Any]) -> list[str]:
         support,
         f"{row['Time']:.2f}",
     ]
-
-
-class _Lines:
-    """One line a row, for a pipe or a file."""
-
-    WIDTHS = (5, 12, 12, 12, 12, 9, 5, 5, 8)
-
-    def __init__(self) -> None:
-        self._file = sys.stdout
-        self.write(COLUMNS)
-
-    def write(self, texts: list[str]) -> None:
-        """Write a row."""
-        self._file.write("".join(text.rjust(width) for text, width in zip(texts, self.WIDTHS, strict=True)) + "\n")
-        self._file.flush()

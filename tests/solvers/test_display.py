@@ -1,5 +1,6 @@
-"""What a real terminal and a notebook show: a line under a table while it runs, the table alone at the end."""
+"""What a terminal, a notebook and a pipe show: a status line while a call runs, and nothing of it at the end."""
 
+import io
 import os
 import subprocess
 import sys
@@ -8,30 +9,31 @@ import pytest
 
 from solvers import display
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="no pty")
-
 PROGRAM = """
 import sys
+import pyomo.environ as pyo
+import solvers
 from solvers import progress
-rows = [["1", "root"]]
+m = pyo.ConcreteModel()
+m.x = pyo.Var(bounds=(-1, 1))
+m.o = pyo.Objective(expr=(m.x - 0.3) ** 2)
 with progress.shown(True), progress.doing("tree", facts=lambda: ["7 nodes open"], left=lambda: 5.0):
-    with progress.table(lambda: (["Iter", "Step"], rows)):
-        progress._scene.draw()
-        print("a word of the user", flush=True)
-        with progress.paused():
-            progress._scene.draw()
+    progress._scene.draw()
+    solvers.solve(m, "cutting-plane", tee=True)
+    progress._scene.draw()
 print("done")
 """
 
 
-def test_a_terminal_shows_a_line_while_it_runs_and_keeps_the_table():
+@pytest.mark.skipif(os.name == "nt", reason="no pty")
+def test_a_terminal_shows_the_line_between_the_rows_of_the_log():
     import pty
 
     here, there = pty.openpty()
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "30"}
     with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=there, stderr=there, env=environment) as child:
         os.close(there)
-        said = b""
+        written = b""
         while True:
             try:
                 part = os.read(here, 65536)
@@ -39,36 +41,40 @@ def test_a_terminal_shows_a_line_while_it_runs_and_keeps_the_table():
                 break
             if not part:
                 break
-            said += part
+            written += part
     os.close(here)
-    text = said.decode()
-    assert child.returncode == 0, text
-    assert "0 s, 5 s left | tree | 7 nodes open" in text
-    assert "a word of the user" in text
-    assert "root" in text.rpartition("nodes open")[2]  # the table is written once more, without the line
-    assert text.rstrip().endswith("done")
-    assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is back
+    assert child.returncode == 0, written.decode()
+    lines = [line.rpartition("\r")[2] for line in written.decode().replace("\r\n", "\n").strip("\n").split("\n")]
+    assert "0 s, 5 s left | tree | 7 nodes open" in written.decode()
+    assert lines[0].split() == ["Iter", "Step", "Objective", "Bound", "Incumbent", "Gap", "Cuts", "|S|", "Time"]
+    assert lines[1].split()[:2] == ["0", "cuts"]
+    assert lines[-1] == "done"
 
 
-def test_where_there_is_no_terminal_nothing_comes_before_its_time():
+def test_a_pipe_gets_no_line_in_the_first_seconds():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("a word of the user\ndone\n", "")
+    assert (done.stdout.splitlines()[-1], done.stderr) == ("done", "")
+    assert "nodes" not in done.stdout
 
 
-def test_a_notebook_keeps_the_table_and_not_the_line(monkeypatch):
-    ipython = pytest.importorskip("IPython.display")
-    shown = []
+def test_a_notebook_shows_one_line_and_removes_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipykernel", io)
+    monkeypatch.setattr(sys, "stdout", out := io.StringIO())
+    line = display.StatusLine()
+    line.open()
+    line.draw("7 nodes open")
+    line.draw("8 nodes open")
+    line.close()
+    assert [part.strip() for part in out.getvalue().split("\r")] == ["", "7 nodes open", "8 nodes open", "", ""]
 
-    class Handle:
-        def update(self, what):
-            shown.append(what.data)
 
-    monkeypatch.setattr(ipython, "display", lambda *_, **__: Handle())
-    notebook = display.Notebook()
-    notebook.open()
-    notebook.draw("7 nodes <open>", (["a"], [["1"]]))
-    notebook.keep((["a"], [["2"]]))
-    notebook.close()
-    assert "7 nodes &lt;open&gt;" in shown[0]
-    assert "<td>2</td>" in shown[-1]
-    assert "nodes" not in shown[-1]
+def test_lines_of_a_pipe_are_ten_seconds_apart(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("sys.stderr", out := io.StringIO())
+    line = display.StatusLine(now=lambda: now[0])
+    line.open()
+    for second in range(31):
+        now[0] = float(second)
+        line.draw(f"at {second}")
+    line.close()
+    assert out.getvalue().splitlines() == ["at 10", "at 20", "at 30"]

@@ -1,31 +1,25 @@
 """What is told while something runs: words, numbers, time; where it goes, and that nothing goes anywhere unasked."""
 
-import io
 import os
 import threading
 
 import pytest
 
-from solvers import display, progress
+from solvers import progress
 from solvers.errors import OptionError
 
 
 class Recorder:
     """A display that keeps what it is given."""
 
-    live = True
-
     def __init__(self):
-        self.drawn, self.kept, self.opened, self.closed = [], [], 0, 0
+        self.drawn, self.opened, self.closed = [], 0, 0
 
     def open(self):
         self.opened += 1
 
-    def draw(self, line, table):
-        self.drawn.append((line, table))
-
-    def keep(self, table):
-        self.kept.append(table)
+    def draw(self, line):
+        self.drawn.append(line)
 
     def close(self):
         self.closed += 1
@@ -51,8 +45,6 @@ def test_nothing_is_shown_that_was_not_asked_for(capsys):
         count.one()
         assert [*progress.each([1, 2], "point")] == [1, 2]
         assert not progress.watched()
-        with progress.table(lambda: (["a"], [])) as changed:
-            assert changed is None
     assert capsys.readouterr() == ("", "")
 
 
@@ -123,26 +115,6 @@ def test_an_error_leaves_nothing_behind():
     assert not progress.watched()
 
 
-def test_a_table_is_shown_and_left_on_the_screen(watched):
-    rows = []
-    with progress.table(lambda: (["a"], rows)) as changed:
-        progress._scene.draw()
-        rows.append(["1"])
-        changed()
-        progress._scene.draw()
-    assert [table for _, table in watched.drawn if table] == [(["a"], [["1"]])] * len(
-        [table for _, table in watched.drawn if table]
-    )
-    assert watched.drawn[-1][1] is not None
-    assert watched.kept == [(["a"], [["1"]])]
-
-
-def test_a_table_without_rows_leaves_nothing(watched):
-    with progress.table(lambda: (["a"], [])):
-        pass
-    assert not watched.kept
-
-
 def test_nothing_is_drawn_beside_a_solvers_own_log(watched):
     with progress.paused():
         before = len(watched.drawn)
@@ -157,12 +129,11 @@ def test_a_display_that_fails_harms_nothing():
         def open(self):
             raise OSError("gone")
 
-        draw = keep = close = lambda self, *_: self.open()
+        draw = close = lambda self, *_: self.open()
 
     with (
         progress.shown(True, Broken),
         progress.doing("work"),
-        progress.table(lambda: (["a"], [["1"]])),
         progress.paused(),
     ):
         pass
@@ -182,18 +153,6 @@ def test_a_forked_process_shows_nothing(watched):
     assert progress.watched()
     os.close(here)
     os.close(there)
-
-
-def test_lines_come_at_a_humane_pace(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("sys.stderr", out := io.StringIO())
-    lines = display.Lines(now=lambda: now[0])
-    lines.open()
-    for second in range(31):
-        now[0] = float(second)
-        lines.draw(f"at {second}", None)
-    lines.close()
-    assert out.getvalue().splitlines() == ["at 10", "at 20", "at 30"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import fsmodels as fs
 from fsmodels import cli
 from fsmodels.cli.parser import TIME_LIMIT
 from fsmodels.models.fsp.oracle import SvmOracle
-from solvers.display import Lines
+from solvers.display import StatusLine
 from solvers.interfaces.runner import Runner
 
 COSTS = {"dose": 4.0, "ratio: a/b": 3.0, "age": 2.0, "k=1": 2.5, "site 2": 1.0, "weight": 5.0, "height": 0.0}
@@ -46,7 +46,7 @@ LIMITED = ["--budget", "costs.csv:7", "--requires", "age:site 2", "--excludes", 
 @pytest.fixture(autouse=True)
 def no_progress_lines(monkeypatch):
     """Write no progress lines, which a busy machine adds to standard error after 10 s."""
-    monkeypatch.setattr(Lines.__init__, "__defaults__", (math.inf, time.perf_counter))
+    monkeypatch.setattr(StatusLine.__init__, "__defaults__", (math.inf, time.perf_counter))
 
 
 def run(capsys, *words):

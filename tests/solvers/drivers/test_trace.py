@@ -76,9 +76,8 @@ def test_rows_are_logged(caplog):
     assert ["second" in record.message for record in caplog.records] == [False, True]
 
 
-def test_a_table_for_a_pipe(capsys):
-    with Trace(Clock(None), minimize=True, tee=True, callback=None) as trace:
-        trace.row("only", objective=1.5)
+def test_rows_are_written_to_standard_output(capsys):
+    Trace(Clock(None), minimize=True, tee=True, callback=None).row("only", objective=1.5)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
     assert lines[0].split() == COLUMNS
