@@ -7,6 +7,7 @@ whose components and active flags stay as they are. What cannot be transformed i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,7 @@ from solvers.errors import ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, names
 from solvers.model.cloning import clone_of
+from solvers.model.expressions import variables
 from solvers.model.unseen import unknown_components, unseen
 from solvers.reading import ModelReading, read
 from solvers.values import INSIDE
@@ -69,8 +71,10 @@ class Visible:
                 v.set_value(binary.value > 0.5, skip_validation=True)
 
 
-def visible(model: Any, spec: SolverSpec) -> Visible:
+def visible(model: Any, spec: SolverSpec, sizes: Mapping[int, float] | None = None) -> Visible:
     """Return a model that the solver sees all of.
+
+    ``sizes``: sizes of variables by their id, 1 for those that are missing; new variables are of the same sizes.
 
     Raises ModelError if a component is of a kind nobody here knows, or cannot be transformed, for example a disjunction
     of variables without bounds for its big-M.
@@ -93,7 +97,7 @@ def visible(model: Any, spec: SolverSpec) -> Visible:
     clone = clone_of(model)
     answer = Visible(clone, hidden, pairs_of(model, clone, pyo.Var), pairs_of(model, clone, pyo.BooleanVar))
     if C.SOS in spec.capabilities:
-        _as_ordered_sets(clone)
+        _as_ordered_sets(clone, {id(copy): sizes.get(id(v), 1.0) for v, copy in answer.pairs} if sizes else {})
     steps = {"Complementarity": "mpec.simple_nonlinear" if spec.local else "mpec.simple_disjunction"}
     steps |= {"LogicalConstraint": "contrib.logical_to_disjunctive", "Disjunction": "gdp.bigm"}
     try:
@@ -117,10 +121,11 @@ def _without_bounds(hidden: list[str]) -> str:
     return f" Installed solvers that need no bounds: {able}." if hidden == ["Complementarity"] and able else ""
 
 
-def _as_ordered_sets(clone: Any) -> None:
+def _as_ordered_sets(clone: Any, size: Mapping[int, float]) -> None:
     """Write 0 <= a _|_ b >= 0 with two variables equal to a and b, one of which is 0: no bound on them is needed.
 
-    What is bounded on both sides or free, and what holds in a disjunct only, is left to the disjunctions.
+    What is bounded on both sides or free, and what holds in a disjunct only, is left to the disjunctions. The variables
+    are a and b in units of their own variables' ``size``: 1e-6 beside a solver's tolerance would count as 0.
     """
     found = list(clone.component_data_objects(Complementarity, active=True, descend_into=pyo.Block))
     if not found:
@@ -132,7 +137,8 @@ def _as_ordered_sets(clone: Any) -> None:
         if None in sides:
             continue
         part.either = pyo.Var([0, 1], domain=pyo.NonNegativeReals)
-        part.equal = pyo.Constraint([0, 1], rule=lambda b, k, sides=sides: b.either[k] == sides[k])
+        unit = [max((size.get(id(v), 1.0) for v in variables(side)), default=1.0) for side in sides]
+        part.equal = pyo.Constraint([0, 1], rule=lambda b, k, sides=sides, f=unit: f[k] * b.either[k] == sides[k])
         part.one = pyo.SOSConstraint(var=part.either, sos=1)
         condition.deactivate()
 

@@ -330,7 +330,8 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     if not unseen_yet.in_time(spec):  # and nothing of the size of the model
         late = Answer(StopReason.TIME_LIMIT, SolutionStatus.NO_SOLUTION, False, None, "no time left")
         return unseen_yet.judged(late, "", before)
-    seen = visible(reading, spec)
+    change = None if structure is None else structure.change
+    seen = visible(reading, spec, {id(v): f for v, f in change.factors} if change is not None else None)
     needed = needs(seen.reading)
     if needed in ([C.QP], [C.MIQP]) and not seen.pairs and C.SOS in spec.capabilities:
         seen = products_as_sets(reading) or seen

@@ -68,3 +68,17 @@ def test_the_violation_is_that_of_the_users_rows():
     assert 0.1 < facts.change.violation([m.cap]) < 1.0
     m.w["x1"].set_value(1e-7)
     assert facts.change.violation([m.cap]) < 1e-9
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e7])
+def test_a_complementarity_holds_for_small_weights(unit):
+    """r = 1 where the weight is fixed off 0; in 0 <= u - v, which is 0 or 1e-8 here, scip took all for 0."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(7, 3)), np.where(rng.random(7) < 0.5, 1, -1)
+    y[:2] = 1, -1
+    model = fs.concave.fsl(fs.Dataset.from_arrays(X * unit, y), penalty=0.2)
+    for j in model.features:
+        model.w[j].fix(0.1 / unit)
+    fs.solve(model, "scip")
+    assert [r.value for r in model.r.values()] == pytest.approx([1.0] * 3, abs=1e-6)
+    assert [unit * u.value for u in model.u.values()] == pytest.approx([0.1] * 3, abs=1e-6)
