@@ -197,6 +197,7 @@ def _bound_xi(c: Context) -> Edit:
 def _fix_w(c: Context) -> Edit:
     j = c.feature()
     at = c.w[j] * c.rng.choice([0.0, 0.5, -0.5]) + c.rng.choice([0.0, 0.1]) * c.unit[j]
+    at = 0.0 if abs(at) < 1e-9 * c.unit[j] else at  # rounding of the solver that found c.w
     return Edit("fixed w", fixed=[(("w", j), float(at))])
 
 
