@@ -23,18 +23,18 @@ from solvers.lp.highs import HighsLP, LpStatus
 from solvers.model.linear import LinearRows
 
 
-def lagrangian_bound(m: LinearRows, multipliers: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the bound that multipliers of the rows prove, and the reduced costs d, each at its least.
+def lagrangian_bound(m: LinearRows, multipliers: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the bound that multipliers of the rows prove, the reduced costs d, and their rounding errors.
 
-    The bound is -inf where the multipliers cannot be repaired. Shapes: (rows,) -> (variables,).
+    The bound is -inf where the multipliers cannot be repaired. Shapes: (rows,) -> (), (variables,), (variables,).
     """
     r = dual_feasible(m, multipliers, np.flatnonzero(np.isinf(m.x_lower) | np.isinf(m.x_upper)))
     d, error = reduced_costs(m, r)
     least, up, down = least_terms(np.zeros(len(d)), d, error, m.x_lower, m.x_upper), r > 0, r < 0
     terms = np.concatenate([[m.constant], r[up] * m.lower[up], r[down] * m.upper[down], least])
     if not np.isfinite(terms).all():
-        return -np.inf, d - error
-    return math.fsum(terms) - share_of(m) * float(np.abs(terms).sum()), d - error
+        return -np.inf, d, error
+    return math.fsum(terms) - share_of(m) * float(np.abs(terms).sum()), d, error
 
 
 class RowBound:
@@ -75,5 +75,7 @@ class RowBound:
             if answer.status is LpStatus.OPTIMAL:
                 multipliers, point = answer.multipliers, np.clip(answer.point, lower, upper)
         program = replace(self._program, lower=sides, x_lower=lower, x_upper=upper)
-        bound, d = lagrangian_bound(program, multipliers)
-        return bound + (max(0.0, float(d[: self._count][among].min())) if among.any() else 0.0), point
+        bound, d, error = lagrangian_bound(program, multipliers)
+        if among.any():
+            bound += max(0.0, float((d - error)[: self._count][among].min()))
+        return bound, point

@@ -36,7 +36,6 @@ def quiet_highs() -> highspy.Highs:
     """
     highs = _Quiet()
     highs.setOptionValue("output_flag", False)  # where the constructor enables no callbacks
-    highs.setOptionValue("small_matrix_value", 1e-12)  # the least allowed; HiGHS drops coefficients below it
     return highs
 
 

@@ -47,6 +47,7 @@ class HighsProgram:
         integer: np.ndarray,
     ) -> None:
         self._highs = highs = quiet_highs()
+        highs.setOptionValue("small_matrix_value", 1e-12)  # coefficients below are dropped, 1e-9 by default
         own = check_options(spec, words.own)
         if (gap := own.get("mip_rel_gap")) is not None:
             raise OptionError(f"mip_rel_gap={gap!r} is not allowed in a driver's programs: give the driver's gap.")

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from solvers.drivers.benders.block_rows import NOTHING, BlockCuts
+from solvers.drivers.benders.block_rows import BlockCuts
 from solvers.drivers.benders.split import SplitModel
+from solvers.facts.row_bound import lagrangian_bound
 from solvers.facts.structure import Cut
 from solvers.lp.highs import FINEST, HighsLP, LpAnswer, LpStatus
 from solvers.model.linear import LinearRows
@@ -117,21 +118,17 @@ class RelaxedMaster:
         self._matrix = [sparse.vstack(self._matrix, format="csr")]
         self._sides, self._etas = [np.concatenate(self._sides)], [np.concatenate(self._etas)]
         p, etas = answer.multipliers[:count], self._etas[0]
-        p = np.where(np.isfinite(rows.lower), p, np.minimum(p, 0.0))
-        p = np.where(np.isfinite(rows.upper), p, np.maximum(p, 0.0))
         cuts = np.maximum(answer.multipliers[count:], 0.0)
         on = etas >= 0
         share = np.bincount(etas[on], weights=cuts[on], minlength=self.groups)
         if np.any(share <= 0.0):
             return -np.inf
         cuts[on] /= share[etas[on]]
-        d = (self._cost - self._matrix[0].T @ np.concatenate([p, cuts]))[: self.size]
-        side = np.where(p > 0, rows.lower, np.where(p < 0, rows.upper, 0.0))
-        bound = np.where(d > 0, rows.x_lower, rows.x_upper)
-        there = np.isfinite(bound)
-        scale = 1.0 + np.abs(self._cost[: self.size])
-        at = np.where(there, d * np.where(there, bound, 0.0), np.where(np.abs(d) > NOTHING * scale, -np.inf, 0.0))
-        return float(p @ side + cuts @ self._sides[0] + at.sum()) + rows.constant
+        lower = np.concatenate([rows.lower, self._sides[0]])
+        upper = np.concatenate([rows.upper, np.full(len(cuts), np.inf)])
+        matrix = self._matrix[0]
+        program = LinearRows([], [], matrix, lower, upper, self._lower, self._upper, self._cost, rows.constant)
+        return lagrangian_bound(program, np.concatenate([p, cuts]))[0]
 
     @property
     def cuts(self) -> int:

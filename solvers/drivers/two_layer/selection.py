@@ -47,6 +47,7 @@ from solvers.drivers.two_layer.polytope import Polytope
 from solvers.drivers.two_layer.row_pool import RowPool
 from solvers.drivers.two_layer.saddle_point import solve_saddle
 from solvers.facts.k_support import half_norm
+from solvers.facts.row_bound import lagrangian_bound
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.model.linear import LinearRows
@@ -64,7 +65,6 @@ AT_ROOT = 10  # times the accuracy asked for there, a tenth of the gap
 TIGHT = 1e-7  # relative gap of answers at selections
 SELECTED = 1e-9  # a sigma that counts
 BORDER = 400  # rows of a relaxation
-FREE = 1e-9  # reduced costs that count as 0 on a variable without bound
 
 
 _Fitted = tuple[float, FloatArray, FloatArray, float]  # value, w, d and risk
@@ -347,16 +347,9 @@ class SelectionOracle:
         answer = lp.solve()
         if answer.status is not LpStatus.OPTIMAL:
             return None
-        r = answer.multipliers * scale
-        r = np.where(np.isfinite(master.lower), r, np.minimum(r, 0.0))
-        r = np.where(np.isfinite(master.upper), r, np.maximum(r, 0.0))
-        d, up, down = cost - master.matrix.T @ r, r > 0, r < 0
-        side = np.where(d > 0, lower, upper)
-        loose = np.isinf(side)
-        if np.any(np.abs(d[loose]) > FREE * scale):
-            return None
-        bound = master.constant + cut.constant + float(r[up] @ master.lower[up] + r[down] @ master.upper[down])
-        return bound + float(d[~loose] @ side[~loose]), d, answer.point
+        program = replace(master, cost=cost, constant=master.constant + cut.constant, x_lower=lower, x_upper=upper)
+        bound, d, _ = lagrangian_bound(program, answer.multipliers * scale)
+        return None if bound == -np.inf else (bound, d, answer.point)
 
 
 def threshold(half: FloatArray, sigma: FloatArray, B: float) -> float:

@@ -26,14 +26,16 @@ max(0, 1/2 c_j^2 - eta). With eta at least the next of these it is that of the s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from solvers.drivers.two_layer.polytope import Polytope
 from solvers.facts.k_support import half_conjugate, half_norm, largest
+from solvers.facts.row_bound import lagrangian_bound
 from solvers.lp.highs import FINEST, HighsLP, LpStatus
 from solvers.model.linear import LinearRows
 from solvers.values import bounds_of
@@ -43,7 +45,6 @@ Indices = NDArray[np.intp]
 
 SHORT = 40  # times the budget: columns that a search between dual points looks at
 USED = 1e-9  # of a share
-FREE = 1e-9  # reduced costs, relative, that count as 0 on a variable without bound
 POOL = 40  # vertices remembered
 
 
@@ -128,8 +129,9 @@ class BudgetRows(Budget):
         whole = np.zeros((len(rows), total))
         whole[:, : n + len(others)] = linear.matrix.toarray()
         ones = np.r_[np.ones(n), np.zeros(len(others)), np.ones(self._slots)]
-        self._lp.add_rows(np.vstack([whole, ones]), np.r_[linear.lower, -np.inf], np.r_[linear.upper, float(budget)])
-        self._size = max(1.0, float(np.abs(whole).max(initial=0.0)))
+        matrix, low, up = np.vstack([whole, ones]), np.r_[linear.lower, -np.inf], np.r_[linear.upper, float(budget)]
+        self._lp.add_rows(matrix, low, up)
+        self._program = LinearRows([], [], sparse.csr_matrix(matrix), low, up, lower, upper, np.zeros(total), 0.0)
 
     def omega(self, w: FloatArray, d: FloatArray) -> tuple[float, FloatArray]:
         """Return the regulariser of weights at the shares that they come with."""
@@ -191,22 +193,8 @@ class BudgetRows(Budget):
 
     def _proven(self, gains: FloatArray, multipliers: FloatArray, following: float) -> float:
         """Return the bound that multipliers prove, of gains in units of the largest."""
-        n, own = len(self.touched), len(self.touched) + len(self.others)
-        low, up = self.sides
-        y = -multipliers[:-1]
-        y = np.where(np.isfinite(up), y, np.minimum(y, 0.0))
-        y = np.where(np.isfinite(low), y, np.maximum(y, 0.0))
-        eta = max(0.0, -float(multipliers[-1]), following)
-        above, below = y > 0, y < 0
-        value = eta * self.budget + float(y[above] @ up[above]) + float(y[below] @ low[below])
-        reduced = gains[:own] - self.matrix.T @ y
-        reduced[:n] -= eta
-        side = np.where(reduced > 0, self.upper, self.lower)
-        open_side = np.isinf(side)
-        if np.any(np.abs(reduced[open_side]) > FREE * self._size):
-            return np.inf
-        value += float(reduced[~open_side] @ side[~open_side])
-        return value + float(np.maximum(gains[own:] - eta, 0.0).sum())
+        y = np.append(multipliers[:-1], min(0.0, multipliers[-1], -following))
+        return -lagrangian_bound(replace(self._program, cost=-gains), y)[0]
 
     def within(self, columns: Indices) -> Polytope:
         """Return the budget's row and the user's over the shares of columns, the others of which are 0, and z."""
