@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import mul
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.gdp import Disjunct
 
 from solvers.interrupt import finishing
@@ -144,3 +146,18 @@ def plain_domains(variables: Iterable[Any], *, continuous: bool) -> Iterator[Non
 def is_fraction(v: Any) -> bool:
     """Tell whether an integer variable has a value that is none: to some interfaces it is infeasible when fixed."""
     return not v.is_continuous() and v.value is not None and v.value != round(v.value)
+
+
+def value_or_none(body: Any) -> float | None:
+    """Return the value of an expression, None where it or a variable has none; a dense row is not walked."""
+    if type(body) is LinearExpression:
+        try:
+            values = (v.value for v in body.linear_vars)
+            return float(sum(map(mul, body.linear_coefs, values), body.constant))
+        except TypeError:  # a missing value, or a coefficient that is a parameter
+            pass
+    try:
+        value = pyo.value(body, exception=False)
+        return None if value is None else float(value)
+    except (ArithmeticError, TypeError, ValueError):  # outside the domain: 1/0, a complex power, log of 0
+        return None

@@ -14,13 +14,13 @@ from solvers.facts.as_built import AsBuilt, data_of
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change
 from solvers.facts.twin import Twin
-from solvers.model.classes import single_objective, value_or_none, violation
+from solvers.model.classes import single_objective, violation
 from solvers.model.cloning import Attached
 from solvers.model.expressions import largest_slope
 from solvers.model.unseen import unseen
 from solvers.reading import read
 from solvers.result import FEASIBLE, ROUNDING
-from solvers.values import INSIDE, may_be_zero
+from solvers.values import INSIDE, may_be_zero, value_or_none
 
 FACTS = "facts of solvers"  # an attribute that nobody can write after a dot; clone and pickle copy it
 SOLVED = 1e-9  # what the best of solvers leave of a violation

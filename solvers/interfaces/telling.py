@@ -24,7 +24,7 @@ from pyomo.repn import generate_standard_repn
 from solvers.errors import ModelError
 from solvers.reading import ModelReading
 from solvers.result import FEASIBLE, ROUNDING, SolutionStatus
-from solvers.values import bounds_of, kept
+from solvers.values import bounds_of, kept, value_or_none
 
 SMALL, LARGE = 1e-4, 1e7  # sizes of coefficients beyond which a claim of infeasibility is checked
 
@@ -104,14 +104,17 @@ def _misses(row: Any) -> bool:
 
     The violation of a curved row is relative to its terms, since w = 1e-3 satisfies w^2 <= 0 to 1e-6.
     """
+    if (body := value_or_none(row.body)) is None:
+        return True
     sides = [abs(side) for side in (row.lb, row.ub) if side is not None]
+    missed = max(0.0 if row.lb is None else row.lb - body, 0.0 if row.ub is None else body - row.ub)
     repn = generate_standard_repn(row.body)
     if repn.is_linear():
-        return float(-row.slack()) > FEASIBLE * max(1.0, *sides)
+        return missed > FEASIBLE * max(1.0, *sides)
     sizes = [abs(c * v.value) for c, v in zip(repn.linear_coefs, repn.linear_vars, strict=True)]
     sizes += [abs(c * v.value * w.value) for c, (v, w) in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True)]
     rest = 0.0 if repn.nonlinear_expr is None else abs(pyo.value(repn.nonlinear_expr))
-    return float(-row.slack()) > max(ROUNDING, FEASIBLE * max(rest, *sides, *sizes))
+    return missed > max(ROUNDING, FEASIBLE * max(rest, *sides, *sizes))
 
 
 def _elastic(reading: ModelReading, *, curved: bool = True) -> pyo.ConcreteModel:

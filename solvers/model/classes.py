@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from operator import mul
 from typing import Any
 
 import pyomo.environ as pyo
@@ -18,6 +17,7 @@ from solvers.interfaces.registry import either
 from solvers.model.expressions import variables
 from solvers.model.known_rows import KnownRows, bodies_of, known_of
 from solvers.reading import read
+from solvers.values import value_or_none
 
 SMOOTH, NONCONVEX, GENERAL = 2, 3, 4  # quadratic and perhaps convex; quadratic and surely not; anything else
 
@@ -168,21 +168,6 @@ def _row_violation(row: Any, known: dict[int, float]) -> float:
         return float("inf")
     below = 0.0 if least is None else _short(pyo.value(least), body, 1.0)
     return max(0.0, below, 0.0 if most is None else _short(pyo.value(most), body, -1.0))
-
-
-def value_or_none(body: Any) -> float | None:
-    """Return a row's value, None where it or a variable has none; a dense row is read, not walked."""
-    if type(body) is LinearExpression:
-        try:
-            values = (v.value for v in body.linear_vars)
-            return float(sum(map(mul, body.linear_coefs, values), body.constant))
-        except TypeError:  # a missing value, or a coefficient that is a parameter
-            pass
-    try:
-        value = pyo.value(body, exception=False)
-        return None if value is None else float(value)
-    except (ArithmeticError, TypeError, ValueError):  # outside the domain: 1/0, a complex power, log of 0
-        return None
 
 
 def _short(side: float, body: float, sign: float) -> float:

@@ -7,6 +7,8 @@ import solvers
 from solvers import SolutionStatus
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.interfaces.telling import surely_infeasible
+from solvers.reading import read
 
 
 @pytest.mark.parametrize(("side", "status"), [(0.5, SolutionStatus.INFEASIBLE), (1.5, SolutionStatus.OPTIMAL)])
@@ -49,6 +51,15 @@ def test_a_claim_of_a_search_stands_where_no_point_satisfies_the_rows(solver, ki
         m.row = pyo.Constraint(expr=1e-6 * m.x + 1e-6 * m.y >= 1e-5)
     m.cost = pyo.Objective(expr=m.x + m.y)
     assert Runner(find(solver), SolveOptions()).solve(m, integer=True).status is SolutionStatus.INFEASIBLE
+
+
+def test_a_point_outside_the_domain_of_a_row_does_not_satisfy_it():
+    """The elastic program may end at d = 0, where w^2 / d has no value: that was a ZeroDivisionError."""
+    m = pyo.ConcreteModel()
+    m.w, m.d = pyo.Var(initialize=0.0), pyo.Var(bounds=(0, 1), initialize=0.0)
+    m.ratio = pyo.Constraint(expr=m.w**2 / m.d <= 1)
+    m.cost = pyo.Objective(expr=m.w)
+    assert surely_infeasible(read(m), lambda elastic: SolutionStatus.OPTIMAL, interior=False)
 
 
 def test_a_claim_that_is_not_verified_is_one_sentence(monkeypatch):
