@@ -1,4 +1,4 @@
-"""The drivers enter Pyomo's factories by name; what stands behind a name is imported when it is first asked for.
+"""Hooks on imports: the drivers enter Pyomo's factories by name, and are imported when they are first used.
 
 Importing ``solvers`` imports neither Pyomo nor a driver: where Pyomo is not there yet, its factory is met as it comes.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -16,6 +17,7 @@ from typing import Any
 from solvers.names import DRIVER_NAMES, PREFIX
 
 FACTORY = "pyomo.contrib.solver.common.factory"  # of the second generation, which knows the first one's
+SCIPY = "scipy"
 
 
 def enter() -> None:
@@ -24,6 +26,8 @@ def enter() -> None:
         _enter(sys.modules[FACTORY])
     elif not any(isinstance(finder, _Waiting) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Waiting())
+    if SCIPY not in sys.modules and not any(isinstance(finder, _BeforeScipy) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _BeforeScipy())
 
 
 def _enter(pyomo: ModuleType) -> None:
@@ -69,3 +73,20 @@ class _Waiting(MetaPathFinder):
 
         spec.loader.exec_module = then_enter  # type: ignore[method-assign]
         return spec
+
+
+class _BeforeScipy(MetaPathFinder):
+    """Keeps Pyomo from importing scipy.stats, which takes a second, as soon as scipy is imported."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of scipy, once Pyomo's callback is gone; scipy imports its parts when they are used."""
+        if fullname != SCIPY:
+            return None
+        sys.meta_path.remove(self)
+        from pyomo.common import dependencies
+
+        with suppress(AttributeError):
+            dependencies.scipy_available._callback = None
+        return find_spec(SCIPY)

@@ -39,6 +39,27 @@ def test_what_selects_comes_without_what_few_runs_need():
     assert not loaded("import fsmodels as fs\nfs.select, fs.path, fs.load_dataset('bupa'), fs.fsp, fs.solve")[0] & RARE
 
 
+@pytest.mark.parametrize("model", [["one-norm-svm"], ["fsp-m", "--max-features", "2"]])
+def test_a_linear_selection_imports_only_what_it_needs(model):
+    code = "from fsmodels.cli import main\nassert main(['select', 'bupa', '--quiet', '--model', *sys.argv[1:]]) == 0\n"
+    code += "assert not {'scipy.stats', 'scipy.optimize'} & set(sys.modules)"
+    assert not loaded(code, *model)[0] & {
+        "sklearn",
+        "joblib",
+        "matplotlib",
+        "IPython",
+        "pyscipopt",
+        "pounce",
+        "pyomo_pounce",
+    }
+
+
+def test_pyomo_uses_the_parts_of_scipy_that_are_imported_late():
+    code = "import solvers, scipy.sparse, pyomo.environ\nfrom pyomo.common import dependencies as d\n"
+    code += "assert d.scipy_available and d.scipy.stats.rankdata([2, 1]).tolist() == [2, 1]"
+    loaded(code)
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [

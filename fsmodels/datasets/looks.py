@@ -19,6 +19,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fsmodels.datasets.checks import dataset
@@ -55,14 +56,12 @@ def separation(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.flo
     >>> separation(np.array([[1.0, 5.0], [2.0, 4.0], [3.0, 5.0]]), np.array([-1.0, -1.0, 1.0])).tolist()
     [1.0, 0.75]
     """
-    from scipy.stats import rankdata
-
     positives = int((y > 0).sum())
     pairs = positives * (len(y) - positives)
     step = max(1, TOGETHER // max(1, len(y)))
     areas = []
     for start in range(0, X.shape[1], step):
-        ranks = rankdata(X[:, start : start + step], axis=0)
+        ranks = pd.DataFrame(X[:, start : start + step]).rank().to_numpy()  # equal values share the mean of their ranks
         above = ranks[y > 0].sum(axis=0) - positives * (positives + 1) / 2
         areas.append(above / pairs)
     area = np.concatenate(areas)

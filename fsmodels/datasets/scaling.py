@@ -64,17 +64,9 @@ class Scale:
         with np.errstate(over="ignore", invalid="ignore"):
             if method == "unit-ball":
                 return cls(method, np.zeros(n_features), np.full(n_features, 1.0 / (_largest_norm(X) or 1.0)))
-            # scikit-learn takes over a second to import and loading or building needs none of it
-            from sklearn.preprocessing import MinMaxScaler, StandardScaler
-
             # Squares and ranges of huge values overflow: such columns are halved often enough first, which is exact.
             halved = _powers(X)
-            if method == "standard":
-                standard = StandardScaler().fit(X * halved, sample_weight=counts)  # a constant column gets scale_ 1
-                shift, scale = standard.mean_, standard.scale_
-            else:
-                minmax = MinMaxScaler().fit(X * halved)
-                shift, scale = minmax.data_min_, 1.0 / minmax.scale_
+            shift, scale = _standard(X * halved, counts) if method == "standard" else _range(X * halved)
             constant = (halved != 1.0) & (X[0] == X).all(axis=0)  # whose mean is off by more than others vary
             return cls(method, np.where(constant, X[0], shift / halved), np.where(constant, 1.0, halved / scale))
 
@@ -152,6 +144,31 @@ def counted(X: Any, counts: FloatArray | None) -> tuple[Any, FloatArray | None]:
     if not some.all():
         X, counts = X[some], counts[some]
     return X, None if counts.size == 0 or counts.min() == counts.max() else counts
+
+
+def _standard(X: FloatArray, counts: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """Return means and standard deviations, 1 where a column varies by rounding only; as scikit-learn's scaler does.
+
+    scikit-learn itself takes a second to import, which a selection needs for nothing else.
+    """
+    n = float(len(X) if counts is None else counts.sum())
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.asarray(values.sum(axis=0) if counts is None else counts @ values)
+
+    mean = total(X) / n
+    off = X - mean
+    variance = (total(off**2) - total(off) ** 2 / n) / n
+    eps = np.finfo(float).eps
+    varies = variance > n * eps * variance + (n * mean * eps) ** 2
+    return mean, np.where(varies, np.sqrt(np.maximum(variance, 0.0)), 1.0)
+
+
+def _range(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the least values and the ranges, 1 for a constant column."""
+    least = X.min(axis=0)
+    size = X.max(axis=0) - least
+    return least, np.where(size < 10 * np.finfo(float).eps, 1.0, size)
 
 
 def _largest_norm(X: Any) -> float:

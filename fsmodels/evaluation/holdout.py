@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.stats import binomtest
+import scipy
 
 from fsmodels.checks import share
 from fsmodels.datasets.dataset import Dataset
@@ -47,7 +47,7 @@ class HeldOut:
     def interval(self) -> tuple[float, float]:
         """Wilson's interval of ``error`` at 95%, which has a width where no sample is wrong, too."""
         wrong = round(self.error * self.n_held_out)
-        low, high = binomtest(wrong, self.n_held_out).proportion_ci(0.95, method="wilson")
+        low, high = scipy.stats.binomtest(wrong, self.n_held_out).proportion_ci(0.95, method="wilson")
         return float(low), float(high)
 
     @property

@@ -15,8 +15,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 FloatArray = NDArray[np.float64]
 
@@ -87,5 +87,5 @@ def over_ball(T: FloatArray, first: float, radius: float) -> tuple[FloatArray, f
         s = -slope / (above + low)
         s[0] += math.copysign(math.sqrt(max(0.0, radius**2 - float(s @ s))), -slope[0] if slope[0] else 1.0)
         return vectors @ s, least
-    x = float(brentq(beyond, low, high, xtol=1e-300, rtol=1e-9, maxiter=500))
+    x = float(scipy.optimize.brentq(beyond, low, high, xtol=1e-300, rtol=1e-9, maxiter=500))
     return vectors @ (-slope / (above + x)), least + x

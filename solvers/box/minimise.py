@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize as scipy_minimize
+import scipy
 
 from solvers.box.interior import interior
 from solvers.box.newton import trust_newton
@@ -143,7 +143,7 @@ def _lbfgs(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tuple[FloatArra
         if why:
             raise StopIteration
 
-    found = scipy_minimize(
+    found = scipy.optimize.minimize(
         p.value,
         y,
         jac=True,

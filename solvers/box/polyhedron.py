@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import linprog
 
 from solvers.clarabel.arrays import solve_qp
 
@@ -133,6 +133,8 @@ class Polyhedron:
         if size == 0.0:
             return 0.0
         cost = np.concatenate([slope, -slope]) / size
-        found = linprog(cost, A_ub=A, b_ub=sides, bounds=np.column_stack([np.zeros(len(cost)), np.minimum(most, 1.0)]))
+        found = scipy.optimize.linprog(
+            cost, A_ub=A, b_ub=sides, bounds=np.column_stack([np.zeros(len(cost)), np.minimum(most, 1.0)])
+        )
         promised = size if found.x is None else -size * float(found.fun)
         return max(0.0, promised) / max(1.0, abs(value))

@@ -32,9 +32,9 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+import scipy
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import brentq
 
 from fsmodels.models.gmeb.columns import Centred
 from solvers.facts import Cuts, Facts, Separable, no_cuts
@@ -94,7 +94,7 @@ class Moments:
         elif rise(high) >= 0:
             angle = high
         else:
-            angle = brentq(rise, low, high, xtol=1e-15, rtol=1e-14)
+            angle = scipy.optimize.brentq(rise, low, high, xtol=1e-15, rtol=1e-14)
         c, s = np.cos(angle) ** 2, np.sin(angle) ** 2
         return WorstRatio(float(size @ np.sqrt(start * c + end * s)), c / R_plus, s / R_minus)
 

@@ -36,9 +36,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy import linalg, sparse
-from scipy.optimize import linprog
 
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.losses import PLAIN, LossKind, squared_offset
@@ -177,7 +177,7 @@ def _largest_support(A: Any, s: FloatArray) -> FloatArray:
     above = sparse.hstack([-sparse.eye_array(many), sparse.diags_array(s)])
     cost = np.concatenate([np.zeros(many), -np.ones(many)])
     bounds = [(0, None)] * many + [(0, 1)] * many
-    found = linprog(cost, above, np.zeros(many), equal, np.zeros(rows), bounds=bounds, method="highs")
+    found = scipy.optimize.linprog(cost, above, np.zeros(many), equal, np.zeros(rows), bounds=bounds, method="highs")
     if found.x is None:
         return np.zeros(many)
     c = np.where(found.x[many:] > 0.5, found.x[:many], 0.0)

@@ -35,8 +35,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyomo.environ as pyo
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from solvers.drivers.base import Driver
 from solvers.drivers.two_layer.columns import Restricted
@@ -296,7 +296,9 @@ class TwoLayer(Driver):
         def falling(x: float) -> float:
             return worth(x) - x * (gain - best.gain)
 
-        x = float(minimize_scalar(falling, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-3}).x)
+        x = float(
+            scipy.optimize.minimize_scalar(falling, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-3}).x
+        )
         middle = self._dual_at(best.slopes + x * (slopes - best.slopes), best.gain + x * (gain - best.gain))
         self.proof = max(best, middle, there, key=lambda p: p.bound)
         return there
@@ -345,7 +347,9 @@ class TwoLayer(Driver):
                 risk = max(0.0, float((at + x * slope).max()))
                 return self.shares.omega(start.w + x * step, start.d + x * shift)[0] + self.C * risk
 
-            least = minimize_scalar(modelled, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4})
+            least = scipy.optimize.minimize_scalar(
+                modelled, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4}
+            )
             x = float(least.x)
             between = None if rest is None or start.rest is None else start.rest + x * rest
             here = self._at(start.w + x * step, start.scores + x * along, start.d + x * shift, between)

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyomo.environ as pyo
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from solvers.drivers.two_layer.columns import Restricted, solve_columns, weighed
 from solvers.drivers.two_layer.groups import Groups, solve_groups
@@ -121,7 +121,7 @@ def shares_of(alpha: FloatArray, P: FloatArray, q: FloatArray, groups: Groups, C
     sizes = np.array([float(along[t] @ along[t]) for t in groups])
     slopes = np.column_stack([P[:, t] @ along[t] for t in groups])
     T = len(groups)
-    answer = linprog(
+    answer = scipy.optimize.linprog(
         np.r_[0.5 * sizes, C],
         A_ub=np.hstack([slopes, -np.ones((len(q), 1))]),
         b_ub=-q,

@@ -36,9 +36,9 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+import scipy
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import minimize_scalar
 
 from solvers.clock import Clock
 from solvers.drivers.two_layer.columns import Restricted, solve_columns, solve_rows
@@ -282,7 +282,9 @@ class SelectionOracle:
                 norm = _spread(start.w + t * moves[0], start.d + t * moves[1])
                 return cost + t * per_step + norm + C * max(0.0, float((at + t * slope).max()))
 
-            least = minimize_scalar(modelled, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-3})
+            least = scipy.optimize.minimize_scalar(
+                modelled, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-3}
+            )
             t = float(least.x)
             parts = (start.w, start.d, start.x, start.scores)
             w, d, x, scores = (part + t * move for part, move in zip(parts, moves, strict=True))

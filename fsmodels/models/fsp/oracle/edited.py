@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 
 from fsmodels.models.fsp.oracle.iterates import Iterates
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
@@ -82,7 +82,7 @@ class EditedQuestion:
         rows, k, count = self._rows, self._sigma.size, self._rows.sides.size
         matrix = np.column_stack([self._G, self._g])
         equal, one = rows.equal, np.eye(count)
-        answer = linprog(
+        answer = scipy.optimize.linprog(
             np.concatenate([np.zeros(k + 1), np.ones(2 * count)]),
             A_ub=np.hstack([matrix, -one, one * 0.0])[~equal] if (~equal).any() else None,
             b_ub=rows.sides[~equal] if (~equal).any() else None,
