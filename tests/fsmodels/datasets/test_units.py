@@ -180,5 +180,5 @@ def test_what_is_left_of_an_edited_choice_is_solved_in_units_of_one_size(feature
         model = fs.concave.fs(fs.Dataset.from_arrays(X / unit, y), penalty=0.9)
         model.w["x1"].setlb(2.8e-4)  # leaves the optimum
         result = fs.solve(model, "scip")
-        assert result.status is fs.SolutionStatus.FEASIBLE  # the tree, which proves, does not see the edit
+        assert result.status is fs.SolutionStatus.OPTIMAL  # the bound excludes 0: x1 is selected
         assert result.objective == pytest.approx(1.09705882353, rel=1e-9)
