@@ -9,6 +9,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.common.numeric_types import native_types
 from pyomo.core.expr.numeric_expr import DivisionExpression
+from pyomo.mpec import Complementarity
 
 from solvers.errors import ModelError
 from solvers.model.expressions import terms
@@ -39,6 +40,14 @@ def refuse_nonfinite(reading: ModelReading) -> None:
             raise
         if id(row.expr) not in checked:
             _refuse_terms(row, body)
+    for condition in reading.data(Complementarity):
+        for part in condition._args:
+            if part is not None and (x := _nonfinite(part)) is not None and math.isnan(x):
+                raise ModelError(f"{_named(condition)} has the number {x}: use a finite number.")
+    for ordered in reading.data(pyo.SOSConstraint):
+        for v, weight in ordered.get_items():
+            if not math.isfinite(_value(weight)):
+                raise ModelError(f'{_named(ordered)} has the weight {weight} of "{v.name}": use a finite number.')
     for v in reading.variables:
         if v.fixed and v.value is not None and not math.isfinite(v.value):
             raise ModelError(f'Variable "{v.name}" is fixed at {v.value}: fix it at a finite number.')

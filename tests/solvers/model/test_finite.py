@@ -6,6 +6,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from pyomo.gdp import Disjunct, Disjunction
+from pyomo.mpec import Complementarity, complements
 
 import solvers
 from solvers.drivers.catalogue import DRIVERS
@@ -70,6 +71,18 @@ def in_dense_rows():
     return m
 
 
+def in_a_complementarity():
+    m = model_with()
+    m.pair = Complementarity(expr=complements(NAN * m.x["a"] >= 0, m.y >= 0))
+    return m
+
+
+def in_a_weight():
+    m = model_with()
+    m.one = pyo.SOSConstraint(var=m.x, sos=1, weights={"a": NAN, "b": 2.0})
+    return m
+
+
 PLACES = {
     "objective times nan": (lambda: with_cost(lambda m: NAN * (m.x["a"] - m.y)), 'Objective "cost" .*nan of x'),
     "objective, parameter": (lambda: with_cost(lambda m: m.p * m.x["a"] - m.y, NAN), "coefficient nan of x"),
@@ -84,6 +97,8 @@ PLACES = {
     "row, no value": (lambda: with_row(lambda m: m.x["a"] * m.unset <= 1), "coefficient nan of x"),
     "expression": (in_an_expression, "coefficient nan of x"),
     "disjunct": (in_a_disjunct, 'Constraint "left.row"'),
+    "complementarity": (in_a_complementarity, 'Complementarity "pair" has the number nan'),
+    "weight": (in_a_weight, r'SOSConstraint "one" has the weight nan of "x\[a\]"'),
     "dense rows": (in_dense_rows, r'Constraint "dense\[1\]" .*nan of x\[b\]'),
     "side nan": (lambda: with_row(lambda m: m.x["a"] <= m.p, NAN), "upper bound nan: .* inf for no bound"),
     "wrong side": (lambda: with_row(lambda m: m.x["a"] <= m.p, -INF), "upper bound -inf"),
