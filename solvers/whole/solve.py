@@ -147,11 +147,18 @@ class _Whole:
             wanted |= {id(row): row for row in self._proving()}
         return list(wanted.values())
 
+    @cached_property
+    def _as_built(self) -> bool:
+        """Whether the certificate proves a bound of the model as it is."""
+        built = None if self.certificate is None else self.certificate.built
+        return built is not None and built.restricted(self.reading)
+
     def _proving(self) -> list[Any]:
-        """Return the rows whose multipliers prove the bound."""
-        if self.certificate is None or self.certificate.bound is None:
+        """Return the rows whose multipliers prove the bound; none where an edit has made the proof void."""
+        certificate = self.certificate
+        if certificate is None or certificate.bound is None or not self._as_built:
             return []
-        return [row for row in self.certificate.row_data() if row.active and not is_constant(row)]
+        return [row for row in certificate.row_data() if row.active and not is_constant(row)]
 
     @cached_property
     def _helper(self) -> SolverSpec | None:
@@ -358,6 +365,9 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
         least = math.inf if result.objective is None else result.objective
         if sharper is None or sharper.objective is None or sharper.objective > least:
             put_back(first)
+            bound = None if sharper is None else sharper.bound
+            if bound is not None and result.bound is not None and bound < result.bound:  # proven to finer tolerances
+                result = whole.judged(replace(answer, bound=bound), doubt, first)
             break
         result = sharper
     unproven = answer.status is SolutionStatus.OPTIMAL and result.status is SolutionStatus.FEASIBLE

@@ -82,3 +82,22 @@ def test_a_complementarity_holds_for_small_weights(unit):
     fs.solve(model, "scip")
     assert [r.value for r in model.r.values()] == pytest.approx([1.0] * 3, abs=1e-6)
     assert [unit * u.value for u in model.u.values()] == pytest.approx([0.1] * 3, abs=1e-6)
+
+
+def test_a_price_of_sigma_beside_a_small_objective_is_no_false_optimum():
+    """With a price of 0.2 and an optimum of 1.75e-6, an objective of 1.83e-6 was optimal to scip's tolerances."""
+    X = [
+        [-7.76200445e05, 7.61447833e05, -1.91557704e06, -3.65558759e05],
+        [2.13106703e06, -9.64518403e04, 1.12124086e06, -2.07999194e04],
+        [1.06390631e06, -1.22276715e06, -2.16832175e06, 1.12812469e06],
+        [1.78572210e05, 1.75578252e05, -2.18798841e05, 5.38846286e05],
+        [1.12133723e06, -1.48527560e06, 2.15506795e05, 5.74015553e05],
+    ]
+    model = fs.svm.one_norm_svm(fs.Dataset.from_arrays(np.array(X), [1, -1, 1, 1, 1]), C=1.0, sigma=True)
+    sigma = list(model.sigma.values())
+    model.user_row = pyo.Constraint(expr=sum(sigma) >= 2)
+    model.objective.expr += 0.2 * sigma[2] * sigma[3]
+    result = fs.solve(model, "scip")
+    optimum = 1.75032435e-06  # by enumeration of sigma
+    assert result.bound <= optimum * (1 + 1e-6)
+    assert result.objective <= optimum * (1 + 1e-4) or result.status is SolutionStatus.FEASIBLE
