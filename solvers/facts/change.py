@@ -75,28 +75,32 @@ class Change:
         )
 
 
-def level(row: Any, factors: Mapping[int, float]) -> tuple[float, float]:
+def level(row: Any, factors: Mapping[int, float], *, longest: float = SHORT) -> tuple[float, float]:
     """Return what brings a short row, of a user or of a disjunction, to the size of its new variables.
 
     The row is linear or quadratic, and is multiplied where its coefficients are small. Returned as well is the largest
-    coefficient of an integer variable in a linear row where a continuous one has 1. ``factors``: by the id of a
-    variable.
+    coefficient of an integer variable in a linear row where a continuous one has 1, or the bound of a continuous
+    variable that it is multiplied by: solvers write such a product with that bound as a big-M. ``factors``: by the id
+    of a variable. ``longest``: a row of more variables is not read.
     """
     held = row.body.linear_vars if type(row.body) is LinearExpression else list(variables(row.body))
-    if len(held) > SHORT or not any(id(v) in factors for v in held):
+    if len(held) > longest or not any(id(v) in factors for v in held):
         return 1.0, 0.0
     repn = generate_standard_repn(row.body, compute_values=True, quadratic=True)
     if repn.nonlinear_expr is not None:
         return 1.0, 0.0
     pairs = list(zip(repn.linear_vars, repn.linear_coefs, strict=True))
     sizes = [abs(c) * factors.get(id(v), 1.0) for v, c in pairs if not v.is_integer()]
-    products = zip(repn.quadratic_vars, repn.quadratic_coefs, strict=True)
+    products = list(zip(repn.quadratic_vars, repn.quadratic_coefs, strict=True))
     sizes += [abs(c) * factors.get(id(v), 1.0) * factors.get(id(w), 1.0) for (v, w), c in products]
     size = max(sizes, default=0.0)
     if size == 0.0:
         return 1.0, 0.0
     steep = max((abs(c) / size for v, c in pairs if v.is_integer()), default=0.0) if repn.is_linear() else 0.0
-    return (float(2.0 ** -np.frexp(size)[1]) if size < 1 / LEVEL else 1.0), steep
+    switched = [v if w.is_integer() else w for (v, w), _ in products if v.is_integer() is not w.is_integer()]
+    ends = [abs(end) / factors.get(id(v), 1.0) for v in switched for end in bounds_of(v) if np.isfinite(end)]
+    steep = max([steep, *ends])
+    return (float(2.0 ** -np.frexp(size)[1]) if size < 1 / LEVEL and len(held) <= SHORT else 1.0), steep
 
 
 class Changed:
@@ -196,8 +200,11 @@ class Changed:
         view.constant = pyo.Expression(range(len(rows)))
         self._row = {}
         factors = {key: f for key, (_, f) in self._factor.items()}
+        read: set[int] = set()  # components; the long rows of one are alike
         for k, row in enumerate(rows):
-            by_size, steep = level(row, factors)
+            component = id(row.parent_component())
+            by_size, steep = level(row, factors, longest=SHORT if component in read else np.inf)
+            read.add(component)
             self.steepest = max(self.steepest, steep)  # of declared rows too: a big-M is one of them
             f = self._row_factor.setdefault(id(row), by_size)
             lower, upper = (None if end is None else f * end for end in (row.lb, row.ub))

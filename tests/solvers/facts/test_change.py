@@ -141,3 +141,13 @@ def test_a_big_m_is_as_large_as_its_solver_sees_it(declared):
     m.cost = pyo.Objective(expr=m.z - m.x)
     change = Change([(m.x, 2.0**-10)], rows=[(m.row, 2.0**10)] if declared else [])
     assert Changed(m, change).steepest == 3072
+
+
+@pytest.mark.parametrize("features", [2, 20])
+def test_a_product_with_a_binary_is_as_steep_as_the_bound_of_its_variable(features):
+    """Gurobi writes sigma w with |w| <= 5 as a big-M: in u, where w = u / 1024, that is 5120."""
+    m = pyo.ConcreteModel()
+    m.w, m.sigma = pyo.Var(range(features), bounds=(-5, 5)), pyo.Var(range(features), domain=pyo.Binary)
+    m.row = pyo.Constraint(range(3), rule=lambda m, i: sum(m.sigma[j] * m.w[j] for j in m.w) >= i)
+    m.cost = pyo.Objective(expr=sum(m.sigma.values()))
+    assert Changed(m, Change([(w, 2.0**-10) for w in m.w.values()])).steepest == 5120
