@@ -43,7 +43,6 @@ Source: Goulart, Chen 2024, "Clarabel: An interior-point solver for conic progra
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Iterator
@@ -73,8 +72,6 @@ try:
     import clarabel
 except ImportError:  # pragma: no cover - a declared dependency; available() says so
     clarabel = None
-
-logger = logging.getLogger(__name__)
 
 _MEANING = {
     "Solved": TerminationCondition.convergenceCriteriaSatisfied,
