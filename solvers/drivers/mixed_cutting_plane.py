@@ -153,9 +153,9 @@ class MixedCuttingPlane(CuttingPlane):
         if best is None or bound is None or self._cutoff - best <= WORTH * (best - bound):
             return
         lp, whole = self.lp, np.isin(np.arange(self.lp.columns), self._columns)
-        beside, matrix = np.zeros(lp.columns, dtype=bool), lp.rows.matrix
-        beside[matrix[abs(matrix) @ whole.astype(float) > 0].indices] = True
-        at = np.flatnonzero(beside & ~whole)
+        linked, matrix = np.zeros(lp.columns, dtype=bool), lp.rows.matrix
+        linked[matrix[abs(matrix) @ whole.astype(float) > 0].indices] = True
+        at = np.flatnonzero(linked & ~whole)
         end = min((1 + PATIENCE) * self.clock.elapsed, math.inf if self.clock.limit is None else self.clock.limit)
         with self.timing("master"):
             found = lp.ranges(

@@ -125,7 +125,7 @@ def _as_ordered_sets(clone: Any, size: Mapping[int, float]) -> None:
     """Write 0 <= a _|_ b >= 0 with two variables equal to a and b, one of which is 0: no bound on them is needed.
 
     What is bounded on both sides or free, and what holds in a disjunct only, is left to the disjunctions. The variables
-    are a and b in units of their own variables' ``size``: 1e-6 beside a solver's tolerance would count as 0.
+    are a and b in units of their own variables' ``size``: within a solver's tolerance, 1e-6 would count as 0.
     """
     found = list(clone.component_data_objects(Complementarity, active=True, descend_into=pyo.Block))
     if not found:

@@ -134,7 +134,7 @@ def test_what_the_user_has_fixed_is_never_given_another_value():
 
 @pytest.mark.parametrize("declared", [False, True])
 def test_a_big_m_is_as_large_as_its_solver_sees_it(declared):
-    """x = u / 1024 and x <= 3 z: in u the coefficient of z is 3072, whoever says by what the row is multiplied."""
+    """x = u / 1024 and x <= 3 z: in u the coefficient of z is 3072, with a declared factor of the row or without."""
     m = pyo.ConcreteModel()
     m.x, m.z = pyo.Var(), pyo.Var(domain=pyo.Binary)
     m.row = pyo.Constraint(expr=m.x <= 3 * m.z)
