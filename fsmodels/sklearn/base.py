@@ -20,8 +20,6 @@ from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn import constraints, proven, running
 from fsmodels.sklearn.asked import KERNELS, MOMENTS, MULTICLASS, Asked, asked, recipe_of
-from fsmodels.sklearn.callbacks import Watch
-from fsmodels.sklearn.compat import CallbackSupport
 from fsmodels.sklearn.weighing import MEANS, against_rest, by_class, checked, distinct, weighs
 from fsmodels.words import listed
 from solvers import StopReason
@@ -35,7 +33,7 @@ LEAST = 1e-3  # s, of a problem for which none are left
 SHIFTLESS = ("none", "unit-ball")  # scalings that keep the zeros of sparse data
 
 
-class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimator):
+class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
     """A classifier that selects features by a model of ``fs.select``."""
 
     _kernels = False
@@ -66,7 +64,6 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give one label a sample."
             )
         _check_names(X)
-        given = X, y
         X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr" if self._sparse() else False)
         check_classification_targets(y)
         weights = checked(sample_weight, len(y))
@@ -84,26 +81,22 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
         if recipe.weighs and "fair" not in rows.declared:
             X, codes, weights = distinct(X, codes, weights)
         problems = self._problems(X, codes, features, weights)
-        watch = Watch(self, *given, sample_weight, [str(problem.data.positive_label) for problem in problems])
-        found = self._solved(problems, what, rows, watch)
+        found = self._solved(problems, what, rows)
         self.certificate_ = proven.of_selections(found)
         self._live = [one.model for one in found]
         self.selection_ = found[0] if len(found) == 1 else found
         self._settle(found)
-        watch.end()
         running.warn_of_limits(found)
         return self
 
-    def _solved(
-        self, problems: list[running.TwoClasses], what: Asked, rows: running.SideRows, watch: Watch
-    ) -> list[Selection]:
+    def _solved(self, problems: list[running.TwoClasses], what: Asked, rows: running.SideRows) -> list[Selection]:
         """Solve one problem after another; of the time, each has its share of what is left."""
         found: list[Selection] = []
         clock = Clock(self.time_limit)
         for k, problem in enumerate(problems):
             left = clock.left
             limit = None if left is None else max(left / (len(problems) - k), LEAST)
-            found.append(running.solved(problem, what, rows, limit, watch.task()))
+            found.append(running.solved(problem, what, rows, limit))
             if found[-1].stop_reason is StopReason.INTERRUPTED and k + 1 < len(problems):
                 raise KeyboardInterrupt("Stopped by Ctrl-C before every class had its selection.")
         return found
@@ -138,6 +131,14 @@ class SelectorBase(CallbackSupport, ClassifierMixin, SelectorMixin, BaseEstimato
         self._support = np.array([name in chosen for name in names])
         self.objective_, self.bound_ = self.certificate_.objective, self.certificate_.bound
         self.gap_, self.status_ = self.certificate_.gap, self.certificate_.status
+
+    @property
+    def set_callbacks(self) -> None:
+        """Raise AttributeError, so that meta-estimators of scikit-learn do not pass their callbacks on."""
+        raise AttributeError(
+            f"{type(self).__name__}.set_callbacks was removed. "
+            'Use solver_options={"callback": function}: the solver calls it for each row of its table.'
+        )
 
     @property
     def _selections(self) -> list[Selection]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from fsmodels.sklearn.base import SelectorBase
-from fsmodels.sklearn.compat import with_callbacks
 
 __all__ = ["KernelSelectorClassifier"]
 
@@ -96,7 +95,6 @@ class KernelSelectorClassifier(SelectorBase):
         self.seed = seed
         self.solver_options = solver_options
 
-    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSelectorClassifier:
         """Select features and fit the classifier.
 

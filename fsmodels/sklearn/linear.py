@@ -10,7 +10,6 @@ import numpy as np
 from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn.base import FloatArray, SelectorBase
-from fsmodels.sklearn.compat import with_callbacks
 from fsmodels.sklearn.weighing import FitByModel, weighs
 
 __all__ = ["SelectorClassifier"]
@@ -168,7 +167,6 @@ class SelectorClassifier(SelectorBase):
         self.solver_options = solver_options
 
     @FitByModel
-    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectorClassifier:
         """Select features and fit the classifier.
 

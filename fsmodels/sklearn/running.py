@@ -24,19 +24,7 @@ from solvers.clock import own_clock
 from solvers.garbage import put_off
 from solvers.outside import warn
 
-__all__ = [
-    "Callback",
-    "SideRows",
-    "TwoClasses",
-    "both",
-    "built",
-    "rebuilt",
-    "refuse_nothing",
-    "solved",
-    "warn_of_limits",
-]
-
-Callback = Callable[[dict[str, Any]], Any]
+__all__ = ["SideRows", "TwoClasses", "built", "rebuilt", "refuse_nothing", "solved", "warn_of_limits"]
 
 LIMITS = (StopReason.TIME_LIMIT, StopReason.ITERATION_LIMIT, StopReason.INTERRUPTED)
 
@@ -94,26 +82,17 @@ def built(problem: TwoClasses, asked: Asked, rows: SideRows, time_limit: float |
     return task
 
 
-def solved(
-    problem: TwoClasses, asked: Asked, rows: SideRows, time_limit: float | None, callback: Callback | None = None
-) -> Selection:
-    """Build and solve; ``callback`` sees the rows of a driver's table, where one runs.
+def solved(problem: TwoClasses, asked: Asked, rows: SideRows, time_limit: float | None) -> Selection:
+    """Build and solve the model of one problem.
 
     Raises NoSelection, SolverError: nothing was found, and why.
     """
     with interrupt.run(), own_clock():
         with interrupt.raising(), put_off():
             task = built(problem, asked, rows, time_limit)
-            if callback is not None and task.takes("callback"):
-                task.options = {**task.options, "callback": both(callback, task.options.get("callback"))}
         found = task.run()
     refuse_nothing(found)
     return found
-
-
-def both(one: Callback, other: Callback | None) -> Callback:
-    """Return a callback that asks both, and stops where either says so."""
-    return one if other is None else lambda row: any([one(row), other(row)])
 
 
 def refuse_nothing(found: Selection) -> None:
