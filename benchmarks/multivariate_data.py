@@ -17,6 +17,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
 import fsmodels as fs
+from fsmodels.datasets.splitting import fold_rows, split_rows
 
 SHARED = Path(os.environ.get("FSMODELS_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 TEXTS = {
@@ -129,15 +130,35 @@ def digit(which):
 
 @functools.lru_cache(maxsize=4)
 def split_bags(name, seed):
-    """Return the bags for training and for testing, the classes in proportion."""
+    """Return the rows of the bags for training and for testing, the classes in proportion."""
     if name.startswith("bird "):
         table = pd.read_csv(file("data/miml_birds_bags.csv"))
         target = np.where(table[f"label_{name.removeprefix('bird ')}"] > 0, 1, -1)
         held = [column for column in table if not column.startswith("label_") and column != "target"]
-        whole = fs.instances.Bags.from_frame(table[held].assign(target=target))
+        whole = fs.Dataset.from_frame(table[held].assign(target=target), aside="bag_id")
     else:
-        whole = fs.instances.Bags.from_csv(file(FILES[name]))
-    return halves(whole, seed)
+        whole = fs.Dataset.from_csv(file(FILES[name]), aside="bag_id")
+    bags = whole_bags(whole)
+    parts = split_rows(labels_of(whole, bags), 0.6, 0.0, 0.4, seed)
+    return [whole.take(np.concatenate([bags[i] for i in parts[part]])) for part in ("train", "test")]
+
+
+def whole_bags(data):
+    """Return the rows of each bag, in the order of the first rows."""
+    codes, names = pd.factorize(data.aside["bag_id"])
+    return [np.flatnonzero(codes == i) for i in range(len(names))]
+
+
+def labels_of(data, bags):
+    """Return the label of each bag."""
+    return data.y[[rows[0] for rows in bags]]
+
+
+def fold_of_bags(data, k, number):
+    """Return one of ``number`` folds of whole bags: the training part and the part held out."""
+    bags = whole_bags(data)
+    parts = fold_rows(labels_of(data, bags), number, 0)[k]
+    return [data.take(np.concatenate([bags[i] for i in part])) for part in parts]
 
 
 def embedded(train, held):

@@ -164,8 +164,7 @@ def fold(name, seed, k):
     """Return one of three folds of the training part; bags are embedded by those of the fold alone."""
     if name not in BAGS:
         return source.parts_of(name, seed)[0].folds(FOLDS, seed=0)[k]
-    train, held = source.split_bags(name, seed)[0].folds(FOLDS, seed=0)[k]
-    return source.embedded(train, held)
+    return source.embedded(*source.fold_of_bags(source.split_bags(name, seed)[0], k, FOLDS))
 
 
 def chosen(spec):

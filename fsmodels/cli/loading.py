@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from fsmodels.cli.arguments import class_weight, fair, with_interactions
-from fsmodels.datasets.bags import Bags
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.dialect import Dialect
 from fsmodels.datasets.files import exists, is_file
@@ -56,8 +55,8 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
                 "--class-weight and --sample-weight are about samples, and rows are instances of --bags, whose model "
                 "weighs none: leave them out."
             )
-        bags = Bags.from_csv(path, asked.bags, asked.target, asked.positive, asked.drop, **dialect(asked))
-        embedding = embed(bags.scaled(asked.scale or DEFAULT), asked.sigma)
+        rows = Dataset.from_csv(path, asked.target, asked.positive, asked.drop, asked.bags, **dialect(asked))
+        embedding = embed(rows.scaled(asked.scale or DEFAULT), asked.sigma, bag=asked.bags)
         return embedding.data, {**facts, "bag": asked.bags, **embedding.facts()}, embedding, notes
     beside = [] if asked.keep_fair else groups
     data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop, beside, **dialect(asked), **making(asked))
@@ -95,7 +94,7 @@ def source(asked: argparse.Namespace) -> tuple[Path, list[str]]:
         names = [f"{path}{suffix}{packed}" for suffix in (".csv", *SUFFIXES) for packed in ("", ".gz")]
         beside = [name for name in names if is_file(Path(name))]
         remedy = f'Did you mean the file "{beside[0]}" here?' if beside else f"{_NO_FILE}."
-        reader = f"A file of your own is read with {'Bags' if of_bags else 'Dataset'}.from_csv(path)."
+        reader = "A file of your own is read with Dataset.from_csv(path)."
         raise DataError(str(error).replace(reader, remedy)) from None
 
 

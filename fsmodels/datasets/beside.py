@@ -50,8 +50,8 @@ def taken(table: pd.DataFrame, names: Sequence[str], target: str, origin: Origin
     for name in names:
         if name not in table.columns:
             raise DataError(
-                f'There is no column "{name}" to set aside in {origin.where}. {suggestion(name, table.columns)}'
-                f"Its columns are {listed(table.columns)}."
+                f'There is no column "{name}" to set aside (--bags, --fair; Python: aside=) in {origin.where}. '
+                f"{suggestion(name, table.columns)}Its columns are {listed(table.columns)}.{origin.headless}"
             )
         if name == target:
             raise DataError(f'Column "{name}" holds the labels: set another column aside, or name another target.')

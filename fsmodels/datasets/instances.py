@@ -23,19 +23,20 @@ What follows from (27)
     - sigma to infinity: every s is 1 and all bags are alike. sigma to 0: s is 1 where the bag holds an instance equal
       to x^k, else 0, and a bag whose instances are not in training has all 0.
     - An instance in two training bags gives two equal features; a model may use either or both.
-    - Distances compare attributes: ``bags.scaled("standard")`` puts them on one footing.
+    - Distances compare attributes: scale them first, ``data.scaled("standard")``.
 The default of sigma
     The median of the distances from an instance to the closest instance of another bag, over all pairs of a training
     instance and a training bag that it is not in: the d of (27) without those that are 0 by construction. Half of the
     similarities to other bags are then below exp(-1/2) = 0.61. It is a starting point, and depends on the training bags
     alone; bags held out decide between multiples of it.
 No leak
-    A bag must not be divided, and features come from training bags only: ``bags.split`` or ``bags.folds`` first, then
+    A bag must not be divided, and features come from training bags only. Take folds of whole bags, for example by
+    scikit-learn's ``StratifiedGroupKFold(5).split(data.X, data.y, data.aside["bag_id"])`` and ``data.take(rows)``; then
     ``embed`` the training part and ``transform`` the others. Their scaling too is that of the training part.
 Symbols
-    B_i -> ``bags.names`` (bags), x -> ``bags.X`` (instances x attributes; unit of the attribute, or none if scaled),
-    sigma -> ``embedding.sigma`` (unit of the distance), s -> ``embedding.data.X`` (bags x training instances; none),
-    w, b -> ``found.weights``, ``found.bias``.
+    B_i -> ``embedding.bags.names``, x -> ``embedding.bags.instances.X`` (instances x attributes; the unit of the
+    attribute, or none if scaled), sigma -> ``embedding.sigma`` (unit of the distance), s -> ``embedding.data.X`` (bags
+    x training instances; none), w, b -> ``found.weights``, ``found.bias``.
 Source
     Mao, Tsang, "A feature selection method for multivariate performance measures", section 7, (26)-(28), Algorithm 3;
     Chen, Bi, Wang 2006, "MILES: Multiple-instance learning via embedded instance selection", IEEE TPAMI 28(12).
@@ -52,24 +53,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fsmodels.checks import positive
-from fsmodels.datasets.bags import BagFold, Bags, BagSplit, check_bags, load_bags
+from fsmodels.checks import positive as positive_number
+from fsmodels.datasets.checks import unweighted
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.scaling import Scale
-from fsmodels.datasets.shipped import list_bags
+from fsmodels.datasets.shipped import list_bags, shipped_file
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.words import check_known_features
+from fsmodels.words import check_known_features, listed
 
-__all__ = ["BagFold", "BagSplit", "Bags", "Embedding", "closest", "embed", "list_bags", "load_bags"]
+__all__ = ["Embedding", "closest", "embed", "list_bags", "load_bags"]
 __dir__ = __all__.copy  # what <TAB> offers
 
 FloatArray = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Bags", "BagFold", "BagSplit"):
+        raise AttributeError(
+            f"instances.{name} was removed: read a Dataset with the column of bags aside, "
+            'Dataset.from_csv(path, aside="bag_id"), call embed(data, bag="bag_id"), and take folds of whole bags by '
+            "scikit-learn's GroupKFold."
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Selected(Protocol):
@@ -89,14 +101,72 @@ class Selected(Protocol):
 BLOCK = 2**21  # distances held at once: 16 MB
 
 
+class BagRows(NamedTuple):
+    """Instances in the order of their bags, one name a bag.
+
+    ``instances``: a sample an instance, with the label of its bag. ``bag``: which bag each instance is in, from 0.
+    ``row``: which row of the data each instance is, from 1.
+    """
+
+    instances: Dataset
+    bag: Rows
+    names: tuple[str, ...]
+    row: Rows
+
+    @property
+    def starts(self) -> Rows:
+        """The first instance of each bag."""
+        return np.searchsorted(self.bag, np.arange(len(self.names)))
+
+    @property
+    def y(self) -> FloatArray:
+        """The labels -1 or +1 of the bags."""
+        return self.instances.y[self.starts]
+
+    @property
+    def row_in_bag(self) -> Rows:
+        """The place of each instance in its bag, from 1."""
+        return np.arange(len(self.bag)) - self.starts[self.bag] + 1
+
+    @classmethod
+    def of(cls, data: Any, column: str) -> BagRows:
+        """Sort the rows of a Dataset by their bags, in the order of the first rows.
+
+        Raises DataError: no such column, no row, or a bag with two labels.
+        """
+        unweighted(data, "embed").require_dense("embed")
+        if column not in data.aside:
+            raise DataError(
+                f'No column "{column}" of bags is set aside in data "{data.name}" (set aside: '
+                f'{listed(data.aside) or "none"}): use Dataset.from_csv(path, aside="{column}").'
+            )
+        if not data.n_samples:
+            raise DataError(f'There is no bag in "{data.name}": give a part that has some.')
+        codes, names = pd.factorize(data.aside[column])
+        order = np.argsort(codes, kind="stable")
+        found = cls(data.take(order), codes[order], tuple(names), order + 1)
+        differs = found.instances.y != found.y[found.bag]
+        if differs.any():
+            k = int(np.argmax(differs))
+            first = int(found.starts[found.bag[k]])
+            raise DataError(
+                f'Bag "{names[found.bag[k]]}" has class {found.instances.y[first]:+.0f} in row {found.row[first]} and '
+                f"class {found.instances.y[k]:+.0f} in row {found.row[k]}: a bag has one label, the same on all its "
+                "rows. Where the labels are those of instances, label every row of a bag +1 if one of them is +1."
+            )
+        return found
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Embedding:
     """Training bags as samples over their own instances, and the same for other bags; built by ``embed``.
 
     Attributes
     ----------
-    bags : Bags
+    bags : BagRows
         The training bags; each of their instances is a feature.
+    column : str
+        The column of bags.
     sigma : float
         Of (27), in the units of the distance between (scaled) instances.
     sigma_rule : str
@@ -107,20 +177,24 @@ class Embedding:
     Examples
     --------
     >>> import fsmodels as fs
-    >>> train, _, test = load_bags("musk1_bags").split(0.8, 0, 0.2, seed=0)
-    >>> embedding = embed(train.scaled("standard"))
+    >>> from sklearn.model_selection import StratifiedGroupKFold
+    >>> data = load_bags("musk1_bags")
+    >>> rows, held_out = next(StratifiedGroupKFold(5).split(data.X, data.y, data.aside["bag_id"]))
+    >>> embedding = embed(data.take(rows, "train").scaled("standard"))
     >>> embedding
-    Embedding('musk1_bags/train', 74 bags x 397 instances, sigma 14.9 (median))
+    Embedding('train', 76 bags x 381 instances, sigma 15.6 (median))
     >>> found = fs.select(embedding.data, "one-norm-svm", C=10.0)
     >>> embedding.concepts(found)[["feature", "bag", "row_in_bag", "row", "label"]].head(2)
-      feature bag  row_in_bag  row  label
-    0  bag3:2   3           2   10      1
-    1  bag6:2   6           2   19      1
-    >>> int((found.predict(embedding.transform(test)) != test.y).sum()), len(test)
-    (1, 18)
+       feature bag  row_in_bag  row  label
+    0  bag53:7  53           7  188     -1
+    1  bag12:4  12           4   25      1
+    >>> test = embedding.transform(data.take(held_out))
+    >>> int((found.predict(test) != test.y).sum()), len(test)
+    (1, 16)
     """
 
-    bags: Bags
+    bags: BagRows
+    column: str
     sigma: float
     sigma_rule: str
     distances: FloatArray
@@ -140,23 +214,37 @@ class Embedding:
         """The training bags as a plain Dataset of shape (n_bags, n_instances), for any model of the package."""
         return self._dataset(self.bags, self.distances)
 
-    def transform(self, bags: Bags) -> Dataset:
+    def transform(self, data: Dataset) -> Dataset:
         """Embed other bags by the instances of the training bags.
-
-        Raises ``ParameterError`` for what are no Bags, ``DataError`` for a missing attribute or no bag.
 
         Parameters
         ----------
-        bags : Bags
-            Under any scaling: they are brought to that of the training bags. Attributes are found by name.
+        data : Dataset
+            With the same column of bags, under any scaling. It gets that of the training bags. Attributes are found by
+            name.
 
         Returns
         -------
-        Dataset of shape (len(bags), n_instances)
+        Dataset of shape (n_bags, n_instances)
             The features are those of ``data``.
+
+        Raises
+        ------
+        ParameterError
+            ``data`` is not a Dataset.
+        DataError
+            A missing attribute or column, no row, or a part of a bag that is in training.
         """
-        bags = self.bags.apply_scale_to(check_bags(bags))
-        return self._dataset(bags, closest(bags, self.bags.X))
+        own, other = self.bags, BagRows.of(data, self.column)
+        sizes, training = (dict(zip(part.names, np.bincount(part.bag), strict=True)) for part in (other, own))
+        divided = [name for name, size in sizes.items() if training.get(name, size) != size]
+        if divided:
+            raise DataError(
+                f"Bags are divided between the training rows and these ({listed(divided)}): take whole bags, for "
+                "example by scikit-learn's GroupKFold."
+            )
+        other = other._replace(instances=own.instances.apply_scale_to(other.instances))
+        return self._dataset(other, closest(other, own.instances.X))
 
     def with_sigma(self, sigma: float) -> Embedding:
         """Return the embedding for another sigma, without computing distances again.
@@ -166,7 +254,7 @@ class Embedding:
         >>> embedding = embed(load_bags("musk1_bags").scaled("standard"))
         >>> wider = [embedding.with_sigma(factor * embedding.sigma) for factor in (0.5, 1, 2)]
         """
-        return replace(self, sigma=positive("sigma", sigma, MEANING, any_size=True), sigma_rule="given")
+        return replace(self, sigma=positive_number("sigma", sigma, MEANING, any_size=True), sigma_rule="given")
 
     def concepts(self, selection: Selected | Mapping[str, float], attributes: bool = False) -> pd.DataFrame:
         """Say which instances the selected features are, the largest weights first.
@@ -181,8 +269,8 @@ class Embedding:
         Returns
         -------
         pandas.DataFrame
-            ``feature``, ``bag`` (its name), ``row_in_bag`` and ``row`` (in the file), counted from 1 without the
-            header, ``label`` (-1 or +1, the bag's), ``weight`` on ``data``: above 0, what is near to this instance is
+            ``feature``, ``bag`` (its name), ``row_in_bag`` and ``row`` (of the embedded data), counted from 1,
+            ``label`` (-1 or +1, the bag's), ``weight`` on ``data``: above 0, what is near to this instance is
             taken for class +1. Every feature has the same largest value, 1, so that weights can be compared.
 
         Raises
@@ -210,33 +298,35 @@ class Embedding:
         )
         if not attributes:
             return table
-        original = Scale.none(bags.n_attributes).after(bags.scale).apply(bags.X[at], bags.attributes)
-        columns = [f"{name} (attribute)" if name in table else name for name in bags.attributes]
-        return table.join(pd.DataFrame(original, columns=columns))
+        original = bags.instances.take(at).unscaled()
+        columns = [f"{name} (attribute)" if name in table else name for name in original.features]
+        return table.join(pd.DataFrame(original.X, columns=columns))
 
     def facts(self) -> dict[str, Any]:
         """Return what is needed to compute (27) again: sizes, sigma and its rule, the scaling of the attributes."""
-        bags = self.bags
+        instances = self.bags.instances
         return {
-            "bags": bags.n_bags,
-            "instances": bags.n_instances,
-            "attributes": bags.n_attributes,
+            "bags": len(self.bags.names),
+            "instances": instances.n_samples,
+            "attributes": instances.n_features,
             "sigma": self.sigma,
             "sigma_rule": self.sigma_rule,
-            "attribute_scale": bags.scale.as_dict(bags.attributes),
+            "attribute_scale": instances.scale.as_dict(instances.features),
         }
 
-    def _dataset(self, bags: Bags, distances: FloatArray) -> Dataset:
+    def _dataset(self, bags: BagRows, distances: FloatArray) -> Dataset:
         with np.errstate(over="ignore", under="ignore"):  # a distance far above sigma has similarity 0
             similarity = np.exp(-0.5 * (distances / self.sigma) ** 2)
-        labels = bags.instances.negative_label, bags.instances.positive_label
-        scale = Scale.none(len(self.features), chosen=True)  # similarities are on one footing
-        guessed = bags.instances.positive_guessed
-        return Dataset(similarity, bags.y, self.features, bags.name, *labels, scale, guessed, looked_at=True)
+        rows = bags.instances
+        scale = Scale.none(len(self.features), chosen=True)  # similarities have one scale
+        return Dataset(
+            similarity, bags.y, self.features, rows.name, rows.negative_label, rows.positive_label, scale,
+            rows.positive_guessed, looked_at=True,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return (
-            f"Embedding({self.bags.name!r}, {self.bags.n_bags} bags x {self.bags.n_instances} instances, "
+            f"Embedding({self.bags.instances.name!r}, {len(self.bags.names)} bags x {len(self.bags.bag)} instances, "
             f"sigma {self.sigma:.3g} ({self.sigma_rule}))"
         )
 
@@ -244,16 +334,28 @@ class Embedding:
 MEANING = "it is the distance at which the similarity (27) has fallen to 0.61"
 
 
-def embed(bags: Bags, sigma: float | None = None) -> Embedding:
+def embed(
+    data: Dataset | pd.DataFrame,
+    sigma: float | None = None,
+    *,
+    bag: str = "bag_id",
+    target: str = "target",
+    positive: object = None,
+) -> Embedding:
     """Embed training bags by (26) and (27): one sample a bag, one feature an instance.
 
     Parameters
     ----------
-    bags : Bags
-        The training bags alone, scaled or not; see "No leak" above.
+    data : Dataset or DataFrame
+        The instances of the training bags alone, a row each, with the label of their bag; see "No leak" above. A
+        DataFrame is read as ``Dataset.from_frame`` does.
     sigma : float, optional
         Above 0, in the units of the distance. By default the median of the distances from an instance to the closest
         instance of another bag, over all pairs of an instance and a bag that it is not in.
+    bag : str
+        The column that names the bag of each row, which a Dataset has set aside.
+    target, positive
+        Of a DataFrame: as in ``Dataset.from_frame``.
 
     Returns
     -------
@@ -265,66 +367,87 @@ def embed(bags: Bags, sigma: float | None = None) -> Embedding:
     ParameterError
         If ``sigma`` is no number above 0, or is left out where the median is 0 or there is one bag.
     DataError
-        If there is no bag, or distances overflow.
+        If there is no such column, a bag has two labels, or distances overflow.
 
     Examples
     --------
-    >>> bags = Bags.from_arrays([[[0.0], [3.0]], [[1.0]]], [1, -1], names=["a", "b"])
-    >>> embedding = embed(bags, sigma=1.0)
+    >>> frame = pd.DataFrame({"bag_id": ["a", "b", "a"], "size": [0.0, 1.0, 3.0], "target": [1, -1, 1]})
+    >>> embedding = embed(frame, sigma=1.0)
     >>> embedding.data.features
     ('a:1', 'a:2', 'b:1')
     >>> embedding.data.X.round(3).tolist()
     [[1.0, 1.0, 0.607], [0.607, 0.135, 1.0]]
     """
-    bags = check_bags(bags)
     if sigma is not None:
-        sigma = positive("sigma", sigma, MEANING, any_size=True)
-    distances = closest(bags, bags.X)
+        sigma = positive_number("sigma", sigma, MEANING, any_size=True)
+    if isinstance(data, pd.DataFrame):
+        data = Dataset.from_frame(data, target, positive, aside=[bag])
+    bags = BagRows.of(data, bag)
+    distances = closest(bags, bags.instances.X)
     rule = "given"
     if sigma is None:
-        others = distances[bags.bag != np.arange(bags.n_bags)[:, None]]
+        others = distances[bags.bag != np.arange(len(bags.names))[:, None]]
         sigma, rule = float(np.median(others)) if len(others) else 0.0, "median"
         if sigma == 0:
             what = "at least half of the distances between bags are 0" if len(others) else "there is one bag"
-            raise ParameterError(f'"{bags.name}" gives no default for sigma, as {what}: give sigma, a number above 0.')
-    return Embedding(bags, sigma, rule, distances)
+            raise ParameterError(f'"{data.name}" gives no default for sigma, as {what}: give sigma, a number above 0.')
+    return Embedding(bags, bag, sigma, rule, distances)
 
 
-def closest(bags: Bags, instances: FloatArray) -> FloatArray:
+def load_bags(name: str) -> Dataset:
+    """Load bags that ship with the package: a row an instance, the name of its bag set aside as ``bag_id``.
+
+    Parameters
+    ----------
+    name : str
+        One of ``list_bags()["name"]``, such as "musk1_bags".
+
+    Raises
+    ------
+    DataError
+        Unknown name, with the nearest one and the list.
+
+    Examples
+    --------
+    >>> data = load_bags("musk1_bags")
+    >>> data
+    Dataset('musk1_bags', 476 samples x 166 features, +1: 207 (label 1), -1: 269 (label -1), scale none)
+    >>> len(set(data.aside["bag_id"]))
+    92
+    """
+    return Dataset.from_csv(shipped_file(name, bags=True), aside="bag_id")
+
+
+def closest(bags: BagRows, instances: FloatArray) -> FloatArray:
     """Distance from each of some instances to the closest instance of each bag.
 
     Parameters
     ----------
-    bags : Bags
-    instances : ndarray of shape (n, bags.n_attributes)
+    bags : BagRows
+    instances : ndarray of shape (n, n_attributes)
 
     Returns
     -------
-    ndarray of shape (len(bags), n)
+    ndarray of shape (n_bags, n)
         At most 16 MB of distances are held besides, or those of one instance of the bags to all n.
 
     Raises
     ------
     DataError
         If a distance is too large for a float.
-
-    Examples
-    --------
-    >>> closest(Bags.from_arrays([[[0.0], [3.0]], [[1.0]]], [1, -1]), np.array([[5.0]]))
-    array([[2.],
-           [4.]])
     """
     from scipy.spatial.distance import cdist
 
-    squares = np.full((len(bags), len(instances)), np.inf)
+    X = bags.instances.X
+    squares = np.full((len(bags.names), len(instances)), np.inf)
     step = max(1, BLOCK // max(1, len(instances)))
-    for start in range(0, bags.n_instances, step):
+    for start in range(0, len(X), step):
         here, first = np.unique(bags.bag[start : start + step], return_index=True)
-        block = np.minimum.reduceat(cdist(bags.X[start : start + step], instances, "sqeuclidean"), first, axis=0)
+        block = np.minimum.reduceat(cdist(X[start : start + step], instances, "sqeuclidean"), first, axis=0)
         squares[here] = np.minimum(squares[here], block)  # a bag may go on in the next block
     if not np.isfinite(squares).all():
         raise DataError(
-            f'Distances between instances of "{bags.name}" overflow: scale the attributes, for example with '
-            'bags.scaled("standard").'
+            f'Distances between instances of "{bags.instances.name}" overflow: scale the attributes, for example with '
+            'data.scaled("standard").'
         )
     return np.sqrt(squares)

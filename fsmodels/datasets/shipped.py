@@ -76,10 +76,8 @@ def shipped_file(name: str, *, bags: bool = False) -> Path:
         what, instead = ("no bags", "load_dataset") if bags else ("bags of instances", "fsmodels.instances.load_bags")
         option = "without --bags" if bags else "with --bags bag_id"
         raise DataError(f'"{name}" holds {what}: load it with {instead}("{name}"), on the command line {option}.')
-    one, all_of_them, read = (
-        ("is no set of bags", "Sets", "Bags.from_csv") if bags else ("is no data set", "Data sets", "Dataset.from_csv")
-    )
+    one, all_of_them = ("is no set of bags", "Sets") if bags else ("is no data set", "Data sets")
     raise DataError(
         f'There {one} "{short(str(name))}". {suggestion(name, files)}{all_of_them}: {", ".join(files)}. '
-        f"A file of your own is read with {read}(path)."
+        "A file of your own is read with Dataset.from_csv(path)."
     )

@@ -41,7 +41,6 @@ def test_a_guess_is_what_nobody_named_and_no_one_expects(labels, positive, guess
         fs.Dataset.from_arrays(X, y, positive=positive),
         fs.Dataset.from_frame(frame, positive=positive),
         fs.Dataset.from_csv(tmp_path / "six.csv", positive=positive),
-        fs.instances.Bags.from_arrays([[row] for row in X], y, positive=positive).instances,
     ]
     assert [data.positive_guessed for data in every] == [guessed] * len(every)
     for data in (every[0].scaled("standard"), every[0].take([0, 5]), every[0].select_features(["x1"])):
@@ -52,8 +51,8 @@ def test_of_libsvm_files_and_embedded_bags_too(tmp_path):
     (tmp_path / "a.svm").write_text("1 1:2\n2 1:3\n2 1:1\n")
     assert fs.Dataset.from_svmlight(tmp_path / "a.svm").positive_guessed
     assert not fs.Dataset.from_svmlight(tmp_path / "a.svm", positive=1).positive_guessed
-    bags = fs.instances.Bags.from_arrays([[row] for row in X], ["a", "b"] * 3)
-    assert fs.instances.embed(bags, sigma=1.0).data.positive_guessed
+    data = fs.Dataset.from_arrays(X, ["a", "b"] * 3).with_aside(bag_id=range(6))
+    assert fs.instances.embed(data, sigma=1.0).data.positive_guessed
 
 
 def test_reports_name_the_class_of_a_positive_weight_and_say_a_guess_once():

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from fsmodels.cli import main
-from fsmodels.datasets.bags import Bags
 from fsmodels.datasets.costs import read_costs, read_groups
 from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.errors import DataError, ParameterError
@@ -290,9 +289,9 @@ def test_costs_groups_and_bags_come_in_any_dialect(tmp_path):
         assert read_groups(tmp_path / "groups.csv") == {"a": "lab, one", "b": "scan"}
     path = wrote(tmp_path, "bag;size;label\nb1;1,5;x\nb1;2,25;x\nb2;3;y\n")
     with pytest.warns(DataWarning, match="semicolons"):
-        bags = Bags.from_csv(path, "bag", "label")
-    assert bags.X.ravel().tolist() == [1.5, 2.25, 3.0]
-    assert Bags.from_csv(path, "bag", "label", sep=";", decimal=",").names == ("b1", "b2")
+        data = Dataset.from_csv(path, "label", aside="bag")
+    assert data.X.ravel().tolist() == [1.5, 2.25, 3.0]
+    assert data.aside["bag"].tolist() == ["b1", "b1", "b2"]
 
 
 def test_names_of_columns_with_commas_win_when_columns_are_left_out(tmp_path):

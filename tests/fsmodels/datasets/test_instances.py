@@ -10,28 +10,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 import fsmodels as fs
 from fsmodels import instances
-from fsmodels.datasets.bags import Bags, load_bags
-from fsmodels.datasets.dataset import DataWarning
-from fsmodels.datasets.instances import closest, embed
+from fsmodels.datasets.dataset import Dataset, DataWarning
+from fsmodels.datasets.instances import BagRows, closest, embed, load_bags
 from fsmodels.datasets.shipped import list_bags
 from fsmodels.errors import ParameterError
 from refusals import refusal
+
+
+def of_arrays(parts, y, names=None, attributes=None):
+    """Rows of a matrix for each bag, with one label a bag."""
+    sizes = [len(part) for part in parts]
+    names = [str(k + 1) for k in range(len(parts))] if names is None else names
+    data = Dataset.from_arrays(np.concatenate([np.array(part) for part in parts]), np.repeat(y, sizes), attributes)
+    return data.with_aside(bag_id=np.repeat(names, sizes))
 
 
 def drawn(seed, n_bags=8, d=3, most=5):
     """Bags of 1 to ``most`` normal instances, one label after the other."""
     rng = np.random.default_rng(seed)
     parts = [rng.normal(size=(rng.integers(1, most + 1), d)) for _ in range(n_bags)]
-    return Bags.from_arrays(parts, [1, -1] * (n_bags // 2), names=[f"b{k}" for k in range(n_bags)])
+    return of_arrays(parts, [1, -1] * (n_bags // 2), names=[f"b{k}" for k in range(n_bags)])
 
 
-def as_frame(bags):
-    """A table in the order of the instances."""
-    frame = pd.DataFrame(bags.X, columns=list(bags.attributes))
-    return frame.assign(bag_id=np.array(bags.names)[bags.bag], target=bags.instances.y)
+def as_frame(data):
+    """A table of the rows, with their bags and labels."""
+    return pd.DataFrame(data.X, columns=list(data.features)).assign(bag_id=data.aside["bag_id"], target=data.y)
 
 
 TINY = """bag_id,u,v,target
@@ -52,7 +59,7 @@ def tiny_file(tmp_path):
 @pytest.fixture
 def tiny(tiny_file):
     """north: (0, 0), (0, 1), rows 1 and 3 of the file; south: (3, 4), (0, 2), rows 2 and 4."""
-    return Bags.from_csv(tiny_file)
+    return Dataset.from_csv(tiny_file, aside="bag_id")
 
 
 # --- the embedding --------------------------------------------------------------------------------------------------
@@ -77,47 +84,47 @@ def test_the_embedding_by_hand(tiny):
 )
 def test_the_embedding_is_formula_27(seed, sigma, shift, block):
     """Far from the origin too, and however the distances are cut in blocks."""
-    bags = drawn(seed)
-    frame = as_frame(bags)
-    frame[list(bags.attributes)] += shift
-    bags = Bags.from_frame(frame)
+    data = drawn(seed)
+    frame = as_frame(data)
+    frame[list(data.features)] += shift
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(instances, "BLOCK", block)
-        found = embed(bags, sigma).data.X
-    for i in range(len(bags)):
-        for k in range(bags.n_instances):
+        embedding = embed(frame, sigma)
+    found, bags, X = embedding.data.X, embedding.bags, embedding.bags.instances.X
+    for i in range(len(bags.names)):
+        for k in range(len(X)):
             best = 0.0
             for j in np.flatnonzero(bags.bag == i):
-                square = sum((a - b) ** 2 for a, b in zip(bags.X[j], bags.X[k], strict=True))
+                square = sum((a - b) ** 2 for a, b in zip(X[j], X[k], strict=True))
                 best = max(best, math.exp(-square / (2 * sigma**2)))
             assert found[i, k] == pytest.approx(best, rel=1e-9, abs=1e-300)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_rows_and_bags_does_not_matter(seed):
-    bags = drawn(seed)
-    order = np.random.default_rng(seed).permutation(bags.n_instances)
-    other = Bags.from_frame(as_frame(bags).iloc[order])
-    ours, theirs = embed(bags), embed(other)
+    data = drawn(seed)
+    order = np.random.default_rng(seed).permutation(len(data))
+    ours, theirs = embed(data), embed(as_frame(data).iloc[order])
+    bags, other = ours.bags, theirs.bags
     assert theirs.sigma == pytest.approx(ours.sigma, rel=1e-12)
-    rows = [ours.bags.names.index(name) for name in other.names]
+    rows = [bags.names.index(name) for name in other.names]
     columns = order[other.row - 1]  # the row that it was before
     np.testing.assert_allclose(theirs.data.X, ours.data.X[np.ix_(rows, columns)], rtol=1e-12)
     np.testing.assert_array_equal(other.y, bags.y[rows])
-    np.testing.assert_array_equal(other.X, bags.X[columns])
+    np.testing.assert_array_equal(other.instances.X, bags.instances.X[columns])
 
 
 def test_a_bag_has_similarity_1_with_its_own_instances():
-    bags = load_bags("musk1_bags").scaled("standard")
-    X = embed(bags, sigma=3.0).data.X
-    assert (X[bags.bag, np.arange(bags.n_instances)] == 1.0).all()
+    embedding = embed(load_bags("musk1_bags").scaled("standard"), sigma=3.0)
+    X = embedding.data.X
+    assert (X[embedding.bags.bag, np.arange(476)] == 1.0).all()
     assert X.min() >= 0
     assert X.max() == 1
 
 
 def test_an_instance_in_two_bags_gives_two_equal_features():
-    bags = Bags.from_arrays([[[1.0, 2.0], [5.0, 5.0]], [[1.0, 2.0]], [[0.0, 9.0]]], [1, -1, 1])
-    X = embed(bags, sigma=1.0).data.X
+    data = of_arrays([[[1.0, 2.0], [5.0, 5.0]], [[1.0, 2.0]], [[0.0, 9.0]]], [1, -1, 1])
+    X = embed(data, sigma=1.0).data.X
     np.testing.assert_array_equal(X[:, 0], X[:, 2])
     assert X[:2, 0].tolist() == [1, 1]
 
@@ -134,7 +141,7 @@ def test_similarities_grow_with_sigma(seed):
     narrow, wide = (embedding.with_sigma(s).data.X for s in (0.5, 1.0))
     assert (narrow <= wide).all()
     assert (narrow < wide).any()
-    np.testing.assert_array_equal(wide, embed(embedding.bags, 1.0).data.X)
+    np.testing.assert_array_equal(wide, embed(drawn(seed), 1.0).data.X)
 
 
 def test_the_default_of_sigma_is_the_median_distance_to_other_bags(tiny):
@@ -149,7 +156,7 @@ def test_sigma_follows_the_units(tiny):
     """Rescaled attributes and sigma together change nothing; the default sigma rescales by itself."""
     frame = as_frame(tiny)
     frame[["u", "v"]] *= 1000
-    np.testing.assert_allclose(embed(Bags.from_frame(frame)).data.X, embed(tiny).data.X, rtol=1e-12)
+    np.testing.assert_allclose(embed(frame).data.X, embed(tiny).data.X, rtol=1e-12)
 
 
 # --- other bags -----------------------------------------------------------------------------------------------------
@@ -157,69 +164,56 @@ def test_sigma_follows_the_units(tiny):
 
 def test_other_bags_are_embedded_by_the_training_instances(tiny):
     embedding = embed(tiny, sigma=2.0)
-    other = Bags.from_frame(pd.DataFrame({"v": [1.0, 4.0], "u": [1.0, 3.0], "bag_id": ["w", "x"], "target": [1, -1]}))
-    data = embedding.transform(other)
+    other = pd.DataFrame({"v": [1.0, 4.0], "u": [1.0, 3.0], "bag_id": ["w", "x"], "target": [1, -1]})
+    data = embedding.transform(Dataset.from_frame(other, aside="bag_id"))
     assert data.features == embedding.data.features
     np.testing.assert_allclose(data.X, np.exp(-np.array([[2, 1, 13, 2], [25, 18, 0, 13]]) / 8), rtol=1e-14)
     assert data.y.tolist() == [1, -1]
 
 
 def test_the_training_bags_transform_to_the_training_data():
-    embedding = embed(drawn(1).scaled("standard"))
-    np.testing.assert_array_equal(embedding.transform(embedding.bags).X, embedding.data.X)
+    data = drawn(1).scaled("standard")
+    embedding = embed(data)
+    np.testing.assert_array_equal(embedding.transform(data).X, embedding.data.X)
 
 
 def test_held_out_bags_get_the_scaling_of_the_training_bags_and_do_not_depend_on_one_another():
-    train, _, test = load_bags("musk1_bags").split(0.7, 0, 0.3, seed=3)
-    embedding = embed(train.scaled("standard"))
-    data = embedding.transform(test)
-    assert data.X.shape == (len(test), train.n_instances)
-    np.testing.assert_allclose(embedding.transform(embedding.bags.apply_scale_to(test)).X, data.X, rtol=1e-9)
-    np.testing.assert_allclose(embedding.transform(test.scaled("minmax")).X, data.X, rtol=1e-9)
-    np.testing.assert_allclose(embedding.transform(test.take([4])).X, data.X[[4]], rtol=1e-12)
+    data = load_bags("musk1_bags")
+    rows, others = next(GroupKFold(3).split(data.X, data.y, data.aside["bag_id"]))
+    train, test = data.take(rows).scaled("standard"), data.take(others)
+    embedding = embed(train)
+    expected = embedding.transform(test)
+    assert expected.X.shape == (len(set(test.aside["bag_id"])), len(train))
+    for other in (train.apply_scale_to(test), test.scaled("minmax")):
+        np.testing.assert_allclose(embedding.transform(other).X, expected.X, rtol=1e-9)
+    bag = test.take(test.aside["bag_id"] == embed(test).bags.names[4])
+    np.testing.assert_allclose(embedding.transform(bag).X, expected.X[[4]], rtol=1e-12)
 
 
 # --- whole bags -----------------------------------------------------------------------------------------------------
 
 
-def test_a_split_never_divides_a_bag():
-    bags = load_bags("musk1_bags")
-    parts = bags.split(0.6, 0.2, 0.2, seed=1)
-    assert sorted(sum((part.names for part in parts), ())) == sorted(bags.names)
-    assert sorted(np.concatenate([part.row for part in parts])) == list(range(1, 477))
-    for part in parts:
-        assert part.y.mean() == pytest.approx(bags.y.mean(), abs=0.12)
-        for k, name in enumerate(part.names):
-            np.testing.assert_array_equal(part.X[part.bag == k], bags.X[bags.bag == bags.names.index(name)])
-    again = bags.split(0.6, 0.2, 0.2, seed=1)
-    assert [part.names for part in again] == [part.names for part in parts]
+def test_a_bag_that_is_divided_is_refused():
+    data = load_bags("musk1_bags")
+    train, _, test = data.split(0.7, 0, 0.3, seed=1)
+    assert "GroupKFold" in refusal(embed(train).transform, test)
 
 
-def test_each_bag_is_held_out_once():
-    bags = load_bags("musk1_bags")
-    folds = bags.folds(5, seed=2)
-    assert sorted(name for fold in folds for name in fold.held_out.names) == sorted(bags.names)
-    for fold in folds:
-        assert not set(fold.train.names) & set(fold.held_out.names)
-        assert len(fold.train) + len(fold.held_out) == len(bags)
+def test_bags_have_the_order_of_their_first_rows(tiny):
+    bags = embed(tiny.take([1, 0, 2, 3])).bags
+    assert bags.names == ("south", "north")
+    assert bags.row.tolist() == [1, 4, 2, 3]
+    assert bags.row_in_bag.tolist() == [1, 2, 1, 2]
+    assert bags.y.tolist() == [-1, 1]
 
 
-def test_bags_are_taken_whole_in_the_order_given(tiny):
-    both = tiny.take([1, 0])
-    assert both.names == ("south", "north")
-    assert both.row.tolist() == [2, 4, 1, 3]
-    assert both.row_in_bag.tolist() == [1, 2, 1, 2]
-    assert both.y.tolist() == [-1, 1]
-    assert tiny.take([-1]).names == tiny.take([False, True]).names == ("south",)
-    assert len(tiny.take([])) == 0
-    assert "stands twice" in refusal(tiny.take, [0, 0])
-    assert "no row 2" in refusal(tiny.take, [2])
-
-
-def test_a_scaling_is_that_of_the_instances(tiny):
-    scaled = tiny.scaled("minmax")
-    assert scaled.X.tolist() == [[0, 0], [0, 0.25], [1, 1], [0, 0.5]]
-    assert (scaled.scale.method, scaled.names, scaled.y.tolist()) == ("minmax", tiny.names, [1, -1])
+@pytest.mark.parametrize("name", ["Bags", "BagFold", "BagSplit"])
+def test_a_removed_name_leads_to_embed(name):
+    with pytest.raises(
+        AttributeError, match=rf'instances\.{name} was removed.*embed\(data, bag="bag_id"\).*GroupKFold'
+    ):
+        getattr(fs.instances, name)
+    assert not hasattr(fs.instances, "bogus")
 
 
 # --- which instances ------------------------------------------------------------------------------------------------
@@ -236,7 +230,7 @@ def test_the_selected_instances_are_rows_of_the_file(tmp_path):
     path = tmp_path / "planted.csv"
     frame.to_csv(path, index=False)
 
-    embedding = embed(Bags.from_csv(path, target="musk").scaled("standard"))
+    embedding = embed(Dataset.from_csv(path, target="musk", aside="bag_id").scaled("standard"))
     found = fs.select(embedding.data, "one-norm-svm", C=10.0)
     table = embedding.concepts(found, attributes=True)
     assert list(table["feature"]) == sorted(found.selected, key=lambda name: -abs(found.weights[name]))
@@ -267,11 +261,11 @@ def test_concepts_of_weights_from_elsewhere(tiny):
 
 
 def test_instances_of_numbered_bags_are_called_bag1_and_so_on():
-    assert embed(Bags.from_arrays([[[0.0]], [[1.0], [2.0]]], [1, 0])).features == ("bag1:1", "bag2:1", "bag2:2")
+    assert embed(of_arrays([[[0.0]], [[1.0], [2.0]]], [1, 0])).features == ("bag1:1", "bag2:1", "bag2:2")
 
 
 def test_the_facts_are_enough_to_embed_again(tiny_file):
-    embedding = embed(Bags.from_csv(tiny_file).scaled("standard"))
+    embedding = embed(Dataset.from_csv(tiny_file, aside="bag_id").scaled("standard"))
     facts, table = json.loads(json.dumps(embedding.facts())), pd.read_csv(tiny_file)
     scale = facts["attribute_scale"]
     Z = np.column_stack([(table[name] - scale["shift"][name]) * scale["factor"][name] for name in ("u", "v")])
@@ -283,38 +277,30 @@ def test_the_facts_are_enough_to_embed_again(tiny_file):
 # --- bags in --------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_a_frame_and_arrays_are_the_same_bags(tiny_file, tiny):
-    frame = Bags.from_frame(pd.read_csv(tiny_file), name="tiny")
-    arrays = Bags.from_arrays(
-        [[[0, 0], [0, 1]], [[3, 4], [0, 2]]], [1, -1], attributes=["u", "v"], names=["north", "south"], name="tiny"
-    )
-    for other in (frame, arrays):
-        np.testing.assert_array_equal(other.X, tiny.X)
-        assert (other.names, other.attributes, repr(other)) == (tiny.names, tiny.attributes, repr(tiny))
-    assert frame.row.tolist() == tiny.row.tolist() == [1, 3, 2, 4]
-    assert arrays.row.tolist() == [1, 2, 3, 4]
+def test_a_file_and_a_frame_are_the_same_bags(tiny_file, tiny):
+    ours, theirs = embed(tiny).bags, embed(pd.read_csv(tiny_file)).bags
+    np.testing.assert_array_equal(theirs.instances.X, ours.instances.X)
+    assert theirs.names == ours.names == ("north", "south")
+    assert theirs.row.tolist() == ours.row.tolist() == [1, 3, 2, 4]
 
 
 def test_bags_are_numbers_or_text_and_the_label_may_be_named():
     frame = pd.DataFrame({"molecule": [7.0, 7.0, 10.0, 8.0], "x": range(4), "kind": list("aacb")})
-    bags = Bags.from_frame(frame, bag="molecule", target="kind", positive="b")
-    assert bags.names == ("7", "10", "8")
-    assert bags.y.tolist() == [-1, -1, 1]  # two labels in one class are fine
-    assert "labels a, c" in repr(bags)
-
-
-def test_columns_can_be_dropped(tiny_file):
-    assert Bags.from_csv(tiny_file, drop="u").attributes == ("v",)
+    embedding = embed(frame, bag="molecule", target="kind", positive="b")
+    assert embedding.bags.names == ("7", "10", "8")
+    assert embedding.data.y.tolist() == [-1, -1, 1]  # two labels in one class are fine
+    assert "labels a, c" in repr(embedding.data)
 
 
 def test_the_shipped_bags_are_those_of_their_source():
     row = list_bags().set_index("name").loc["musk1_bags"]
-    bags = load_bags("musk1_bags")
+    data = load_bags("musk1_bags")
+    bags = BagRows.of(data, "bag_id")
     assert (row.bags, row.instances, row.attributes, row.positives) == (92, 476, 166, 47)
-    assert (len(bags), bags.n_instances, bags.n_attributes, (bags.y > 0).sum()) == (92, 476, 166, 47)
+    assert (len(bags.names), len(data), data.n_features, (bags.y > 0).sum()) == (92, 476, 166, 47)
     assert "CC BY 4.0" in row.licence
     flat = fs.load_dataset("musk1")
-    ours = np.column_stack([bags.X, bags.instances.y])
+    ours = np.column_stack([data.X, data.y])
     theirs = np.column_stack([flat.X, flat.y])
     np.testing.assert_array_equal(ours[np.lexsort(ours.T)], theirs[np.lexsort(theirs.T)])
     assert "load_dataset" in refusal(load_bags, "wdbc")
@@ -329,7 +315,7 @@ def changed(tmp_path, old, new, **options):
     path = tmp_path / "changed.csv"
     assert old in TINY
     path.write_text(TINY.replace(old, new))
-    return refusal(Bags.from_csv, path, **options)
+    return refusal(lambda: embed(Dataset.from_csv(path, aside="bag_id"), **options))
 
 
 @pytest.mark.parametrize(
@@ -338,12 +324,12 @@ def changed(tmp_path, old, new, **options):
         (
             "0,1,1\n",
             "0,1,-1\n",
-            ['Bag "north" has class +1 in row 1, line 2', "class -1 in row 3, line 4", "one label"],
+            ['Bag "north" has class +1 in row 1', "class -1 in row 3", "one label"],
         ),
         ("-1", "1", ['"target" has the one label 1']),
-        ("bag_id", "bag-id", ['no column "bag_id"', 'Did you mean "bag-id"?', "--bags (Python: bag=)"]),
+        ("bag_id", "bag-id", ['no column "bag_id"', 'Did you mean "bag-id"?', "--bags"]),
         ("target", "y", ['no column "target" for the labels']),
-        ("north,0,1", ",0,1", ['Column "bag_id" names no bag in row 3, line 4', "fill in"]),
+        ("north,0,1", ",0,1", ['Column "bag_id" of', "no value in row 3", "fill it in"]),
         ("south,3", "south,three", ['Column "u" has text in row 2, line 3 ("three")']),
         ("3,4", "3,", ['Column "v" has no value', "row 2, line 3"]),
         ("3,4", "3,inf", ['Column "v" has an infinite value']),
@@ -357,43 +343,21 @@ def test_a_bad_file_is_refused_with_its_place(tmp_path, old, new, parts):
     assert all(part in message for part in parts), message
 
 
-def test_an_empty_column_of_bags_is_refused():
+def test_frames_without_bags_or_attributes_are_refused(tiny):
     frame = pd.DataFrame({"bag_id": [None, np.nan, "", " "], "x": range(4), "target": [1, -1, 1, -1]})
-    assert "names no bag in row 1 (4 such rows)" in refusal(Bags.from_frame, frame)
-    assert "no column" in refusal(Bags.from_frame, frame.drop(columns="bag_id"))
-    twice = pd.concat([frame, frame[["bag_id"]]], axis=1)
-    assert "stand twice in the DataFrame: bag_id" in refusal(Bags.from_frame, twice)
+    assert "no value in row 1" in refusal(embed, frame)
+    assert "no column" in refusal(embed, frame.drop(columns="bag_id"))
+    assert "no column" in refusal(embed, frame, bag="molecule")
+    assert "holds the labels" in refusal(embed, frame, bag="target")
+    assert 'aside="molecule"' in refusal(embed, tiny, bag="molecule")
+    assert "no features" in refusal(embed, frame.drop(columns="x").assign(bag_id=1))
 
 
-def test_a_file_without_attributes_is_refused(tiny_file):
-    assert "no features" in refusal(Bags.from_csv, tiny_file, drop=["u", "v"])
-    assert "cannot be dropped" in refusal(Bags.from_csv, tiny_file, drop="bag_id")
-    assert "for the bags and for the labels" in refusal(Bags.from_csv, tiny_file, bag="target")
-    assert "DataFrame" in refusal(Bags.from_frame, tiny_file)
-
-
-def test_sparse_attributes_are_refused():
+def test_sparse_attributes_and_weights_are_refused(tiny):
     frame = pd.DataFrame.sparse.from_spmatrix(sparse.eye(4), columns=list("abcd"))
-    assert "dense" in refusal(Bags.from_frame, frame.assign(bag_id=[1, 1, 2, 2], target=[1, 1, -1, -1]))
-
-
-def test_bad_arrays_are_refused():
-    good = [[[0.0, 1.0]], [[2.0, 3.0]]]
-    assert 'Bag "2" has shape (0, 2)' in refusal(Bags.from_arrays, [good[0], np.zeros((0, 2))], [1, -1])
-    assert 'Bag "2" has shape (1, 1)' in refusal(Bags.from_arrays, [good[0], [[1.0]]], [1, -1])
-    assert 'Bag "1" has shape (2,)' in refusal(Bags.from_arrays, [[0.0, 1.0], [1.0, 2.0]], [1, -1])
-    assert "no matrix" in refusal(Bags.from_arrays, [[[0.0, 1.0], [2.0]], good[1]], [1, -1])
-    assert "one label" in refusal(Bags.from_arrays, good, [1, -1, 1])
-    assert "twice: a" in refusal(Bags.from_arrays, good, [1, -1], names=["a", "a"])
-    assert "0 bags" in refusal(Bags.from_arrays, [], [])
-    assert "the one label 1" in refusal(Bags.from_arrays, good, [1, 1])
-
-
-def test_parts_that_do_not_fit_are_refused(tiny):
-    rows = tiny.instances
-    assert "2 names" in refusal(Bags, rows, tiny.bag[:3], tiny.names, tiny.row)
-    assert "no bag without rows" in refusal(Bags, rows, tiny.bag, ("a", "b", "c"), tiny.row)
-    assert "must count" in refusal(Bags, rows, tiny.bag[::-1], tiny.names, tiny.row)
+    frame = frame.assign(bag_id=[1, 1, 2, 2], target=[1, 1, -1, -1])
+    assert "dense" in refusal(embed, frame)
+    assert "cannot weigh samples" in refusal(embed, tiny.weighted(class_weight="balanced"), error=ParameterError)
 
 
 @pytest.mark.parametrize("sigma", [0, -1, math.nan, math.inf, "wide", True])
@@ -404,32 +368,34 @@ def test_a_sigma_that_is_no_number_above_0_is_refused(tiny, sigma):
 
 
 def test_bags_that_give_no_sigma_are_refused(tiny):
-    assert "there is one bag" in refusal(embed, tiny.take([0]), error=ParameterError)
-    alike = Bags.from_arrays([[[1.0]], [[1.0]], [[1.0], [2.0]]], [1, -1, 1])
+    assert "there is one bag" in refusal(embed, tiny.take([0, 2]), error=ParameterError)
+    alike = of_arrays([[[1.0]], [[1.0]], [[1.0], [2.0]]], [1, -1, 1])
     assert "at least half of the distances" in refusal(embed, alike, error=ParameterError)
     assert embed(alike, 1.0).data.X.min() == pytest.approx(math.exp(-0.5))
 
 
 def test_what_is_no_bags_is_refused(tiny):
     data = fs.load_dataset("bupa")
-    assert "needs Bags and got Dataset" in refusal(embed, data, error=ParameterError)
-    assert "needs Bags and got Dataset" in refusal(embed(tiny).transform, data, error=ParameterError)
-    assert "no bag" in refusal(embed(tiny).transform, tiny.take([]))
-    other = Bags.from_arrays([[[1.0]], [[2.0]]], [1, -1], attributes=["u"])
+    for call in (embed, embed(tiny).transform):
+        assert 'aside="bag_id"' in refusal(call, data)
+        assert "needs a Dataset" in refusal(call, [[1.0]], error=ParameterError)
+        assert "no bag" in refusal(call, tiny.take([]))
+    other = of_arrays([[[1.0]], [[2.0]]], [1, -1], attributes=["u"])
     assert "lack features (v)" in refusal(embed(tiny).transform, other)
 
 
 def test_distances_that_overflow_are_refused():
-    bags = Bags.from_arrays([[[1e200]], [[-1e200]]], [1, -1])
-    assert 'scaled("standard")' in refusal(embed, bags)
-    assert embed(bags.scaled("minmax"), 1.0).data.X[0, 1] == pytest.approx(math.exp(-0.5))
+    data = of_arrays([[[1e200]], [[-1e200]]], [1, -1])
+    assert 'scaled("standard")' in refusal(embed, data)
+    assert embed(data.scaled("minmax"), 1.0).data.X[0, 1] == pytest.approx(math.exp(-0.5))
 
 
 def test_a_constant_attribute_is_a_warning_and_changes_no_distance(tiny):
     with pytest.warns(DataWarning, match='"same"') as caught:
-        more = Bags.from_frame(as_frame(tiny).assign(same=7.0))
+        more = embed(as_frame(tiny).assign(same=7.0)).bags
     assert caught[0].filename == __file__
-    np.testing.assert_allclose(closest(more, more.X), closest(tiny, tiny.X), rtol=1e-15)
+    ours = embed(tiny).bags
+    np.testing.assert_allclose(closest(more, more.instances.X), closest(ours, ours.instances.X), rtol=1e-15)
 
 
 # --- MILES ----------------------------------------------------------------------------------------------------------
@@ -437,12 +403,13 @@ def test_a_constant_attribute_is_a_warning_and_changes_no_distance(tiny):
 
 def test_miles_labels_held_out_musk_bags():
     """One-norm SVM on embedded instances; the larger class alone would have 0.51 right."""
-    wrong = 0
-    for train, held_out in load_bags("musk1_bags").folds(5, seed=0):
-        embedding = embed(train.scaled("standard"))
+    data, wrong = load_bags("musk1_bags"), 0
+    for rows, others in StratifiedGroupKFold(5).split(data.X, data.y, data.aside["bag_id"]):
+        embedding = embed(data.take(rows).scaled("standard"))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             found = fs.select(embedding.data, "one-norm-svm", C=10.0)
-        assert 5 < len(found.selected) < len(train)  # a basic solution of the LP has at most a feature a bag
-        wrong += (found.predict(embedding.transform(held_out)) != held_out.y).sum()
+        assert 5 < len(found.selected) < len(embedding.data)  # a basic solution of the LP has at most a feature a bag
+        held_out = embedding.transform(data.take(others))
+        wrong += (found.predict(held_out) != held_out.y).sum()
     assert 1 - wrong / 92 > 0.75
