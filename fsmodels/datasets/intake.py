@@ -183,8 +183,6 @@ def _checked(
         X, imputing = filled(X, features, impute, categories, origin.where)
     y, negative, chosen = signed_labels(labels, positive, target, origin)
     remarks = repeats.uninformative(X, features)
-    if origin is not ARRAYS:  # whoever makes arrays has chosen their columns
-        remarks += repeats.numbering(X, features)
     guessed = is_guess(positive, negative, chosen)
     dialect = None if origin.path is None else origin.dialect
     return Intake(

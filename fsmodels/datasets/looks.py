@@ -1,16 +1,12 @@
-"""What data show before a selection is made of them: features that tell the label, few samples, many features.
+"""Warnings about data, once for a data set and whatever is made of it, with numbers and what to do.
 
-Each is a line of warning, once for a data set and whatever is made of it, with its numbers and what to do:
+- A feature that alone tells the classes apart: its AUC is at least 0.995 (the best of the shipped data has 0.992). Such
+  a feature is often a leak, known only once the label is. Sparse data are not searched, nor data with fewer than ten
+  samples of a class, where it happens by chance.
+- Fewer than ten samples of a class.
+- More features than samples.
 
-- a feature whose values alone tell the classes apart, by AUC: 1, or at least 0.995 ("nearly"; the best of the shipped
-  data has 0.992). Such a feature is often a leak, known only once the label is. None is named where chance explains it:
-  with d pairs of samples out of order, n+ and n- samples, chance has it so for a feature with probability at most
-  2 sum_{k <= d} p(k) / C(n, n+), p(k) the number of partitions of k; times the number of features that must not pass
-  1%. Not looked for in sparse data.
-- fewer than ten samples of a class;
-- more features than samples.
-
-Columns that differ in size are the business of ``units``, where models are built of unscaled data.
+``units`` warns of columns that differ in size, where models are built of unscaled data.
 """
 
 from __future__ import annotations
@@ -31,7 +27,6 @@ __all__ = ["look", "remarks", "separation"]
 
 FEW = 10  # samples of a class
 NEARLY = 0.995  # of the area under the curve
-CHANCE = 0.01
 SHOWN = 5
 TOGETHER = 2_000_000  # cells that are ranked at once
 
@@ -68,46 +63,25 @@ def separation(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.flo
     return np.asarray(np.maximum(area, 1.0 - area))
 
 
-def by_chance(out_of_order: int, positives: int, negatives: int) -> float:
-    """Bound the probability that a feature that knows nothing has at most so many pairs out of order."""
-    n = positives + negatives
-    ways = math.lgamma(n + 1) - math.lgamma(positives + 1) - math.lgamma(negatives + 1)
-    most = math.pi * math.sqrt(2 * out_of_order / 3)  # log p(k) is at most that
-    return math.exp(min(0.0, math.log(2 * (out_of_order + 1)) + most - ways))
-
-
 def _leaks(data: Any) -> str:
     positives = int((data.y > 0).sum())
-    negatives = data.n_samples - positives
-    if data.is_sparse or not positives or not negatives:
+    if data.is_sparse or min(positives, data.n_samples - positives) < FEW:
         return ""
     area = separation(data.X, data.y)
-    pairs = positives * negatives
-    found = [
-        j
-        for j in np.argsort(-area, kind="stable")[: 10 * SHOWN].tolist()
-        if area[j] >= NEARLY
-        and data.n_features * by_chance(round((1.0 - area[j]) * pairs), positives, negatives) <= CHANCE
-    ]
+    found = [j for j in np.argsort(-area, kind="stable").tolist() if area[j] >= NEARLY]
     if not found:
         return ""
-    names = [data.features[j] for j in found]
-    shown = ", ".join(f"{quoted(data.features[j])} (AUC {_told(area[j])})" for j in found[:SHOWN])
+    names = [data.features[j] for j in found[:SHOWN]]
+    areas = [f"{math.floor(area[j] * 1e4) / 1e4:.4g}" for j in found[:SHOWN]]
+    shown = ", ".join(f"{quoted(name)} (AUC {value})" for name, value in zip(names, areas, strict=True))
     more = f", ... ({len(found)} in all)" if len(found) > SHOWN else ""
-    perfect = all(area[j] == 1.0 for j in found)
-    python = ", ".join(quoted(name) for name in names[:SHOWN])
-    one = len(found) == 1
-    those, they = ("alone tells", "it is") if one else ("each tell", "they are")
-    drop = " ".join(f"--drop {word(name)}" for name in names[:SHOWN])
+    verb, they, them = ("alone tells", "it is", "it") if len(found) == 1 else ("each tell", "they are", "them")
+    nearly = "" if area[found[-1]] == 1.0 else ", or nearly so"
+    drop = " ".join(f"--drop {word(name)}" for name in names)
     return (
-        f"{shown}{more} {those} the classes apart{'' if perfect else ', or nearly so'}: "
-        f"if {they} known only once the label is, leave {'it' if one else 'them'} out with "
-        f"{drop} (Python: drop=[{python}])."
+        f"{shown}{more} {verb} the classes apart{nearly}: if {they} known only once the label is, leave {them} out "
+        f"with {drop} (Python: drop=[{', '.join(map(quoted, names))}])."
     )
-
-
-def _told(area: float) -> str:
-    return "1" if area == 1.0 else f"{math.floor(area * 10_000) / 10_000:.4g}"
 
 
 def _few(data: Any) -> str:

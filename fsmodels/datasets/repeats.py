@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,10 +13,6 @@ from fsmodels.datasets.cells import FloatArray
 from fsmodels.datasets.scaling import counted
 from fsmodels.datasets.shell import quoted
 from fsmodels.errors import ParameterError
-
-ROWS = 10  # fewer tell nothing of a column that numbers them
-NAMES = r"(^|[\W_])(id|ids|idx|index|uid|uuid|key|nr|row|rownum|record|unnamed)([\W_]|$)|(?-i:[a-z]I[dD])$"
-NUMBERING = re.compile(NAMES, re.IGNORECASE)
 
 
 def uninformative(X: Any, features: Sequence[str], limit: int = 20) -> list[str]:
@@ -35,28 +30,6 @@ def uninformative(X: Any, features: Sequence[str], limit: int = 20) -> list[str]
         shown = [_some([quoted(features[j]) for j in js[:few]], " = ", len(js)) for js in equal[:limit]]
         sentences.append(f"Equal columns, of which one is enough: {_some(shown, ', ', len(equal))}.")
     return sentences
-
-
-def numbering(X: Any, features: Sequence[str], limit: int = 5) -> list[str]:
-    """Say in a sentence which columns look like names of the rows: whole numbers, no two of them the same.
-
-    They are named so (id, index, "Unnamed: 0"), or count the rows one by one; none is looked for in sparse data, nor
-    among few rows, where a measurement may be all that.
-    """
-    if sparse.issparse(X) or len(X) < ROWS:
-        return []
-    found = []
-    for j, name in enumerate(features):
-        values = X[:, j]
-        if (values != np.floor(values)).any():
-            continue
-        ordered = np.sort(values)
-        steps = np.diff(ordered)
-        if (steps > 0).all() and (NUMBERING.search(name) or (np.diff(values) == 1).all()):
-            found.append(quoted(name))
-    if not found:
-        return []
-    return [f"Numbers of the rows and no features, by their look: {_some(found[:limit], ', ', len(found))}."]
 
 
 def correlated(
@@ -109,24 +82,13 @@ def _dense_repeats(X: FloatArray) -> Repeats:
 def _sparse_repeats(X: Any) -> Repeats:
     """Find the same in the stored entries, none of which is 0; only columns whose random sums agree are compared."""
     columns = X.tocsc()
-    n_rows, starts = X.shape[0], columns.indptr
-    sizes = np.diff(starts)
-    fixed = sizes == 0
-    for j in np.flatnonzero(sizes == n_rows):
-        values = columns.data[starts[j] : starts[j + 1]]
-        fixed[j] = bool((values == values[0]).all())
-
-    marks = np.random.default_rng(0).integers(2**64, size=n_rows, dtype=np.uint64)
-    hashes = columns.data.view(np.uint64) ^ marks[columns.indices]
-    for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F):  # odd, so that no two values become one
-        hashes *= np.uint64(factor)
-        hashes ^= hashes >> np.uint64(32)
-    filled = np.flatnonzero(sizes)
-    sums = np.add.reduceat(hashes, starts[filled]) if len(filled) else hashes
+    starts = columns.indptr
+    fixed = (X.max(axis=0) - X.min(axis=0)).toarray().ravel() == 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = X.T @ np.random.default_rng(0).random(X.shape[0])
     _, kind, many = np.unique(sums, return_inverse=True, return_counts=True)
     same: dict[bytes, list[int]] = {}
-    for j in filled[many[kind] > 1].tolist():
-        if not fixed[j]:
-            part = slice(starts[j], starts[j + 1])
-            same.setdefault(columns.indices[part].tobytes() + columns.data[part].tobytes(), []).append(j)
+    for j in np.flatnonzero((many[kind] > 1) & ~fixed).tolist():
+        part = slice(starts[j], starts[j + 1])
+        same.setdefault(columns.indices[part].tobytes() + columns.data[part].tobytes(), []).append(j)
     return np.flatnonzero(fixed).tolist(), [group for group in same.values() if len(group) > 1]

@@ -571,14 +571,3 @@ def test_bad_costs_are_refused(tmp_path, text, words):
     for word in words:
         assert word in message
     assert "no file" in refusal(read_costs, tmp_path / "none.csv")
-
-
-def test_a_column_that_numbers_the_rows_is_pointed_out_and_kept():
-    rng = np.random.default_rng(0)
-    numbers = {"patient_id": rng.permutation(30) + 100, "order": np.arange(30), "age": rng.permutation(30) + 20}
-    df = pd.DataFrame({**numbers, "weight": rng.normal(size=30), "target": [0, 1] * 15})
-    with pytest.warns(
-        DataWarning, match=r'Numbers of the rows and no features, by their look: "patient_id", "order"\.'
-    ):
-        data = Dataset.from_frame(df, target="target")
-    assert data.features == ("patient_id", "order", "age", "weight")

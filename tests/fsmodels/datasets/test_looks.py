@@ -1,6 +1,5 @@
 """Warnings about data: the right ones, with their numbers, and each once."""
 
-import itertools
 import math
 import warnings
 
@@ -13,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 import fsmodels as fs
 from fsmodels.cli import main
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.looks import by_chance, look, separation
+from fsmodels.datasets.looks import look, separation
 
 
 def told(function, *words, **options):
@@ -62,17 +61,6 @@ def test_a_feature_that_alone_tells_the_classes_apart_is_named_with_the_way_out(
     assert f'"the leak" (AUC {math.floor(area * 1e4) / 1e4:.4g}) alone tells the classes apart, or nearly so' in message
     assert '--drop "the leak"' in message
     assert told(look, some(rows=400, weaker=lambda y, rng: y + 0.7 * rng.normal(size=len(y)))) == []
-
-
-def test_the_bound_on_chance_holds():
-    for positives, negatives in [(2, 3), (3, 3), (4, 4)]:
-        n = positives + negatives
-        counts = []
-        for chosen in itertools.combinations(range(n), positives):
-            above = sum(sum(k < i for k in range(n) if k not in chosen) for i in chosen)
-            counts.append(min(above, positives * negatives - above))
-        for d in range(4):
-            assert np.mean(np.array(counts) <= d) <= by_chance(d, positives, negatives) + 1e-12
 
 
 def test_what_chance_explains_is_no_leak():
