@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import warnings
 
-from fsmodels.cli import arguments, loading, repeated
 from fsmodels.cli import asked as questions
+from fsmodels.cli import repeated
 from fsmodels.cli.codes import NO_SOLUTION, SOLVED, complain
 from fsmodels.cli.honest_words import MODELS
 from fsmodels.cli.parser import EACH_LIMIT
-from fsmodels.cli.result_file import check_target
 from fsmodels.errors import ParameterError
 from fsmodels.evaluation.comparison import BUDGET, among
 from fsmodels.selection.recipes import find
@@ -24,9 +23,6 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
     repeated.check(asked)
     if asked.bags is not None:
         raise ParameterError("--bags makes features of the instances of all bags, those held out too: leave it out.")
-    if asked.checkpoint is not None:
-        files = [loading.source(asked)[0], *arguments.files(asked), *([asked.json] if asked.json else [])]
-        check_target("--checkpoint", asked.checkpoint, files)
     task = questions.read(asked, words, caught)
     models = [name.strip() for name in (asked.models or MODELS).split(",") if name.strip()]
     given = dict(task.given)
@@ -38,7 +34,7 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
         found = among(
             task.data, models, given, max_features=min(BUDGET, task.data.n_features) if most is None else most,
             C=1.0 if C is None else C, cv=asked.cv, repeats=asked.repeats or 1, seed=asked.seed or 0,
-            n_jobs=asked.n_jobs, checkpoint=asked.checkpoint,
+            n_jobs=asked.n_jobs, memory=asked.memory,
         )  # fmt: skip
     questions.show_warnings(caught)
     solved = bool(found.table()["folds"].sum())

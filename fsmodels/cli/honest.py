@@ -6,16 +6,14 @@ import argparse
 import warnings
 from dataclasses import dataclass
 
-from fsmodels.cli import arguments, loading
 from fsmodels.cli.asked import Task, show_warnings
 from fsmodels.cli.codes import complain
 from fsmodels.cli.parser import EACH_LIMIT
-from fsmodels.cli.result_file import check_target
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.evaluation.checkpoint import Checkpoint
 from fsmodels.evaluation.cross_validation import CrossValidated, over_folds
 from fsmodels.evaluation.fold_run import parts_of
 from fsmodels.evaluation.holdout import HeldOut, held_out_part, judged
+from fsmodels.evaluation.runs import FoldRunner
 from fsmodels.selection.recipes import find
 from fsmodels.selection.resampling import Resample
 from fsmodels.selection.selection import Selection
@@ -54,7 +52,7 @@ class Judge:
             with progress.shown(task.shows):
                 return over_folds(
                     task.data, asked.model, words, cv=asked.cv, repeats=asked.repeats or 1, seed=asked.seed or 0,
-                    n_jobs=asked.n_jobs, checkpoint=asked.checkpoint,
+                    n_jobs=asked.n_jobs, memory=asked.memory,
                 )  # fmt: skip
         except ModelError as error:
             complain("Note", f"there is no held-out error. {error}")
@@ -69,7 +67,7 @@ def check(asked: argparse.Namespace) -> None:
     """Refuse words that do not go together, before anything is read."""
     if asked.cv is not None and asked.test is not None:
         raise ParameterError("--cv and --test are two ways to the same number: give one of them.")
-    for word in ("repeats", "n_jobs", "checkpoint"):
+    for word in ("repeats", "n_jobs", "memory"):
         if asked.cv is None and getattr(asked, word) is not None:
             raise ParameterError(f"--{word.replace('_', '-')} is about the folds of --cv: give --cv 5 with it.")
     if asked.bags is not None and (asked.cv is not None or asked.test is not None):
@@ -89,13 +87,9 @@ def judgement(task: Task, words: list[str]) -> Judge:
     judged_at_all = asked.cv is not None or asked.test is not None
     if judged_at_all and not task.runs_solver and "seed" not in find(asked.model).parameters:
         task.given.pop("seed", None)  # it is of the samples alone
-    if asked.checkpoint is not None:
-        others = [loading.source(asked)[0], *arguments.files(asked)]
-        check_target("--checkpoint", asked.checkpoint, [*others, *([asked.json] if asked.json else [])])
     if asked.cv is not None:  # refused before the selection, not after it
         parts_of(task.data, asked.cv, asked.repeats or 1, asked.seed or 0)
-        if asked.checkpoint is not None:
-            Checkpoint(asked.checkpoint)
+        FoldRunner(asked.n_jobs, asked.memory)
     limited = any(word == "--time-limit" or word.startswith("--time-limit=") for word in words)
     if asked.test is None:
         return Judge(task, limited)

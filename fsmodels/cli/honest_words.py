@@ -28,7 +28,7 @@ def a_judgement(command: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--repeats", type=int, metavar="R", help="divide into folds R times (default 1)")
     workers(group)
-    checkpoint(group)
+    memory(group)
 
 
 def a_comparison(command: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def a_comparison(command: argparse.ArgumentParser) -> None:
         "--picture", type=Path, metavar="FILE", help="draw errors against features to a .png, .pdf or .svg file"
     )
     workers(command)
-    checkpoint(command)
+    memory(command)
 
 
 def workers(command: argparse._ActionsContainer) -> None:
@@ -50,11 +50,13 @@ def workers(command: argparse._ActionsContainer) -> None:
     command.add_argument("--n-jobs", type=int, metavar="N", help="workers for the folds (default 1)")
 
 
-def checkpoint(command: argparse._ActionsContainer) -> None:
-    """Add where finished folds are kept."""
+def memory(command: argparse._ActionsContainer) -> None:
+    """Add the folder for finished folds, and an error for the option that it replaces."""
     command.add_argument(
-        "--checkpoint",
-        type=Path,
-        metavar="FILE",
-        help="write each fold to a file as it ends; given again, what is in it is not computed again",
+        "--memory", type=Path, metavar="DIR", help="folder for finished folds; the same command reads them again"
     )
+    command.add_argument("--checkpoint", type=_removed, help=argparse.SUPPRESS)
+
+
+def _removed(text: str) -> None:
+    raise argparse.ArgumentTypeError("the option was removed. Use --memory DIR, a folder for finished folds")

@@ -24,10 +24,9 @@ from fsmodels.checks import choice, renamed, switch
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.evaluation.checkpoint import Checkpoint
 from fsmodels.evaluation.cross_validation import CrossValidated, standard_error, summed_up
 from fsmodels.evaluation.fold_run import FoldRun, parts_of, raw_and_words
-from fsmodels.evaluation.runs import opened, run_all
+from fsmodels.evaluation.runs import FoldRunner
 from fsmodels.selection.curve import RULES, point_of
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import as_json
@@ -40,6 +39,7 @@ from solvers import progress as watching
 from solvers.clock import own_clock
 
 if TYPE_CHECKING:
+    import joblib
     from matplotlib.axes import Axes
 
 __all__ = ["Chosen", "choose"]
@@ -140,6 +140,7 @@ class Chosen:
         return html.paragraph(self.sentence) + html.frame(self.inner.round(4))
 
 
+@renamed("checkpoint", "memory=DIR is a folder for the finished folds")
 @renamed("search", "every value of over is tried; give fewer values, for example 1, 2, 4, 8")
 def choose(
     data: Dataset,
@@ -153,7 +154,7 @@ def choose(
     repeats: int = 1,
     seed: int = 0,
     n_jobs: int | None = None,
-    checkpoint: str | Path | None = None,
+    memory: str | Path | joblib.Memory | None = None,
     progress: bool = False,
     **words: Any,
 ) -> Chosen:
@@ -177,8 +178,8 @@ def choose(
         The outer folds, as in ``cross_validate``.
     inner : int, splitter of scikit-learn, or None
         The inner folds; as many as ``cv`` by default, where that is a number, else 5.
-    n_jobs, checkpoint, progress
-        As in ``cross_validate``; the file gets each point of each fold as it ends.
+    n_jobs, memory, progress
+        As in ``cross_validate``; the memory keeps each point of each fold.
     **words
         As in ``select``; ``time_limit`` is for each solve.
 
@@ -209,7 +210,7 @@ def choose(
     if inner is None:
         inner, name = (cv if isinstance(cv, int | np.integer) else 5), "cv"
     points = _points(over, given)
-    grid = _Grid(model, given, points, rule, n_jobs, opened(checkpoint))
+    grid = _Grid(model, given, points, rule, FoldRunner(n_jobs, memory))
     own = parts_of(raw, inner, 1, seed, name)
     outer = parts_of(raw, cv, repeats, seed) if nested else []
     within = [
@@ -226,8 +227,8 @@ def choose(
         numbers = isinstance(inner, int | np.integer) and isinstance(cv, int | np.integer)
         same = numbers and inner == cv and repeats == 1
         judged = grid.nested(outer, within, rows if same else None) if nested and not interrupt.pressed() else []
-    note = "" if grid.keep is None else grid.keep.note
-    whole = summed_up(model, raw, given, judged, len(outer) // repeats, note) if any(judged) else None
+    folds = len(outer) // repeats
+    whole = summed_up(model, raw, given, judged, folds, grid.runner.note) if any(judged) else None
     return Chosen(values, found, frame, whole, rule)
 
 
@@ -239,8 +240,7 @@ class _Grid:
     words: dict[str, Any]
     points: list[Point]
     rule: str
-    n_jobs: int | None
-    keep: Checkpoint | None
+    runner: FoldRunner
 
     def tried(self, groups: list[list[Resample]]) -> list[dict[str, Any] | None]:
         """Return the rows of all points on each part of each group in turn; None from where Ctrl-C was pressed."""
@@ -250,7 +250,7 @@ class _Grid:
         return FoldRun(self.model, {**self.words, **point}, part)
 
     def _run(self, runs: list[FoldRun]) -> list[dict[str, Any] | None]:
-        return run_all(runs, self.n_jobs, self.keep, "run").rows
+        return self.runner.rows(runs, "run")
 
     def judged(self, rows: list[dict[str, Any] | None]) -> pd.DataFrame:
         """Return the errors of the points over folds, and which is taken. Raises ModelError: none."""

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fsmodels.checks import feature_count, positive
+from fsmodels.checks import feature_count, positive, renamed
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.evaluation.contender import Contender, contenders, runs
 from fsmodels.evaluation.cross_validation import standard_error
 from fsmodels.evaluation.fold_run import FAILED, parts_of, raw_and_words
-from fsmodels.evaluation.runs import opened, run_all
+from fsmodels.evaluation.runs import FoldRunner
 from fsmodels.insight.stability import stability_index
 from fsmodels.models.svm import C_MEANING
 from fsmodels.selection.report import as_json, boundary_note
@@ -30,6 +30,7 @@ from solvers import SolutionStatus, html
 from solvers import progress as watching
 
 if TYPE_CHECKING:
+    import joblib
     from matplotlib.axes import Axes
 
 __all__ = ["BUDGET", "MODELS", "Comparison", "among", "compare"]
@@ -70,7 +71,7 @@ class Comparison:
     folds, planned : int
         Folds of one repeat, and runs of all; after Ctrl-C there are fewer.
     note : str
-        What a checkpoint had to do with it.
+        How many runs were read from ``memory``.
     """
 
     data: Dataset
@@ -237,6 +238,7 @@ class Comparison:
         return html.paragraph(self.sentence) + html.frame(self.short()) + given
 
 
+@renamed("checkpoint", "memory=DIR is a folder for the finished folds")
 def compare(
     data: Dataset,
     models: Iterable[str] | Mapping[str, Mapping[str, Any]] = MODELS,
@@ -247,7 +249,7 @@ def compare(
     repeats: int = 1,
     seed: int = 0,
     n_jobs: int | None = None,
-    checkpoint: str | Path | None = None,
+    memory: str | Path | joblib.Memory | None = None,
     progress: bool = False,
     **words: Any,
 ) -> Comparison:
@@ -266,7 +268,7 @@ def compare(
         otherwise is left alone; with None all are.
     C : float
         Given to the models that use it, and the one at which supports are compared.
-    cv, repeats, seed, n_jobs, checkpoint, progress
+    cv, repeats, seed, n_jobs, memory, progress
         As in ``cross_validate``.
     **words
         As in ``select``, for each model that takes them; ``time_limit`` is for each fold of each model.
@@ -291,7 +293,7 @@ def compare(
     with watching.shown(progress):
         return among(
             data, models, words, max_features=max_features, C=C, cv=cv, repeats=repeats, seed=seed, n_jobs=n_jobs,
-            checkpoint=checkpoint,
+            memory=memory,
         )  # fmt: skip
 
 
@@ -306,7 +308,7 @@ def among(
     repeats: int = 1,
     seed: int = 0,
     n_jobs: int | None = None,
-    checkpoint: str | Path | None = None,
+    memory: str | Path | joblib.Memory | None = None,
 ) -> Comparison:
     """Do what ``compare`` says; ``words`` may have a seed of the solvers."""
     raw, given = raw_and_words("compare", data, words)
@@ -317,10 +319,9 @@ def among(
     parts = parts_of(raw, cv, repeats, seed)
     # fold by fold, so that Ctrl-C leaves all models with about as many
     by_fold = zip(*(runs(one, parts, price) for one in entrants), strict=True)
-    keep = opened(checkpoint)
-    made = run_all([run for fold in by_fold for run in fold], n_jobs, keep, "run")
-    note = keep.note if keep else ""
-    return _put_together(raw, entrants, made.rows, max_features, price, len(parts) // repeats, note)
+    runner = FoldRunner(n_jobs, memory)
+    rows = runner.rows([run for fold in by_fold for run in fold], "run")
+    return _put_together(raw, entrants, rows, max_features, price, len(parts) // repeats, runner.note)
 
 
 def _put_together(

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fsmodels.checks import renamed
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError
 from fsmodels.evaluation.fold_run import MEASURES, FoldRun, parts_of, raw_and_words
-from fsmodels.evaluation.runs import opened, run_all
+from fsmodels.evaluation.runs import FoldRunner
 from fsmodels.insight.stability import stability_index
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import as_json, boundary_note, percent
@@ -33,6 +34,7 @@ from solvers import SolutionStatus, html
 from solvers import progress as watching
 
 if TYPE_CHECKING:
+    import joblib
     from matplotlib.axes import Axes
 
 __all__ = ["CrossValidated", "cross_validate", "over_folds", "standard_error", "summed_up"]
@@ -63,7 +65,7 @@ class CrossValidated:
     folds, planned : int
         Folds of one repeat, and of all; after Ctrl-C there are fewer.
     note : str
-        What a checkpoint had to do with it.
+        How many folds were read from ``memory``.
     """
 
     model: str
@@ -204,6 +206,7 @@ class CrossValidated:
         return html.paragraph(self.sentence) + html.frame(self.summary().round(4))
 
 
+@renamed("checkpoint", "memory=DIR is a folder for the finished folds")
 def cross_validate(
     data: Dataset,
     model: str = "fsp-m",
@@ -212,7 +215,7 @@ def cross_validate(
     repeats: int = 1,
     seed: int = 0,
     n_jobs: int | None = None,
-    checkpoint: str | Path | None = None,
+    memory: str | Path | joblib.Memory | None = None,
     progress: bool = False,
     **words: Any,
 ) -> CrossValidated:
@@ -235,9 +238,10 @@ def cross_validate(
     n_jobs : int, optional
         Workers, by joblib; the answers do not depend on it. By default one, or those of ``joblib.parallel_config``,
         such as a Dask or Ray cluster.
-    checkpoint : str or Path, optional
-        A file to which each fold is written as it ends. Given again after a kill, the folds that it holds are not
-        computed again; runs of other data, words or versions that it holds are not used.
+    memory : str, Path or joblib.Memory, optional
+        A folder for the finished folds. The same call after an interruption reads them and computes the others. Folds
+        of other data, parameters or versions in the folder are not used. joblib unpickles the files of the folder: use
+        a folder of your own.
     progress : bool
         Show which fold is on, and how it stands.
     **words
@@ -251,7 +255,7 @@ def cross_validate(
     Raises
     ------
     ParameterError
-        The folds, ``n_jobs`` or ``checkpoint``; a word that has no meaning in many runs.
+        The folds, ``n_jobs`` or ``memory``; a word that has no meaning in many runs.
     ModelError
         No fold has a solution.
     DataError, SolverError, OptionError
@@ -265,7 +269,7 @@ def cross_validate(
     0.067, standard error 0.022
     """
     with watching.shown(progress):
-        return over_folds(data, model, words, cv=cv, repeats=repeats, seed=seed, n_jobs=n_jobs, checkpoint=checkpoint)
+        return over_folds(data, model, words, cv=cv, repeats=repeats, seed=seed, n_jobs=n_jobs, memory=memory)
 
 
 def over_folds(
@@ -277,15 +281,15 @@ def over_folds(
     repeats: int = 1,
     seed: int = 0,
     n_jobs: int | None = None,
-    checkpoint: str | Path | None = None,
+    memory: str | Path | joblib.Memory | None = None,
 ) -> CrossValidated:
     """Do what ``cross_validate`` says; ``words`` may have a seed of the solver."""
     find(model)
     raw, given = raw_and_words("cross_validate", data, words)
     parts = parts_of(raw, cv, repeats, seed)
-    keep = opened(checkpoint)
-    made = run_all([FoldRun(model, given, part) for part in parts], n_jobs, keep)
-    return summed_up(model, raw, given, made.rows, len(parts) // repeats, keep.note if keep else "")
+    runner = FoldRunner(n_jobs, memory)
+    rows = runner.rows([FoldRun(model, given, part) for part in parts])
+    return summed_up(model, raw, given, rows, len(parts) // repeats, runner.note)
 
 
 def summed_up(

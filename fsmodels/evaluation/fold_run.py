@@ -38,7 +38,7 @@ OURS = (
     "progress",
     "callback",
     "memory",
-)  # words of select that need one run, and one process
+)  # words of select for a single run
 
 
 @dataclass(frozen=True)

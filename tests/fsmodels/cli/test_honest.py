@@ -48,12 +48,12 @@ def test_quiet_adds_a_line(capsys, way):
     assert "eld-out" not in first
 
 
-def test_a_checkpoint_is_taken_up_again(capsys, tmp_path):
-    words = [*RFE, "--cv", "3", "--checkpoint", str(tmp_path / "runs.jsonl"), "--quiet"]
+def test_a_second_run_reads_the_folds_from_the_memory(capsys, tmp_path):
+    words = [*RFE, "--cv", "3", "--memory", str(tmp_path / "folds"), "--quiet"]
     assert main(words) == 0
-    assert "were taken" not in capsys.readouterr().out
+    assert "were read" not in capsys.readouterr().out
     assert main(words) == 0
-    assert "3 of 3 runs were taken from runs.jsonl." in capsys.readouterr().out
+    assert "3 of 3 runs were read from folds." in capsys.readouterr().out
 
 
 def test_repeats_and_workers(capsys):
@@ -67,10 +67,10 @@ def test_repeats_and_workers(capsys):
         (["--cv", "3", "--test", "0.2"], "give one of them"),
         (["--n-jobs", "2"], "--n-jobs is about the folds of --cv"),
         (["--repeats", "2"], "--repeats is about the folds of --cv"),
-        (["--test", "0.2", "--checkpoint", "x"], "--checkpoint is about the folds of --cv"),
+        (["--test", "0.2", "--memory", "x"], "--memory is about the folds of --cv"),
         (["--test", "1.5"], "test=1.5 is not allowed"),
         (["--cv", "1"], "cv=1 is not allowed"),
-        (["--cv", "3", "--checkpoint", "no/such/x"], "no such folder"),
+        (["--cv", "3", "--checkpoint", "x"], "the option was removed. Use --memory DIR"),
         (["--cv", "3", "--bags", "bag_id"], "--bags makes features of the instances of all bags"),
         (["--test", "0.2", "--certificate", "c.json"], "checked against all samples"),
     ],
@@ -84,13 +84,13 @@ def test_words_that_do_not_go_together_are_refused_before_the_selection(capsys, 
     assert message in capsys.readouterr().err
 
 
-def test_a_checkpoint_replaces_no_file_of_the_run(capsys, tmp_path):
+def test_a_file_cannot_be_the_memory(capsys, tmp_path):
     data = tmp_path / "d.csv"
     text = fs.load_dataset("bupa").to_frame().to_csv(index=False)
     data.write_text(text)
-    words = ["select", str(data), "--model", "rfe", "--max-features", "1", "--cv", "3", "--checkpoint", str(data)]
+    words = ["select", str(data), "--model", "rfe", "--max-features", "1", "--cv", "3", "--memory", str(data)]
     assert main(words) == 2
-    assert "of this run" in capsys.readouterr().err
+    assert f'memory="{data}" is not a folder' in capsys.readouterr().err
     assert data.read_text() == text
 
 
@@ -122,12 +122,12 @@ def test_models_are_compared_on_the_same_folds(capsys, tmp_path):
     assert picture.stat().st_size > 1000
 
 
-def test_a_comparison_is_taken_up_again(capsys, tmp_path):
-    words = [*COMPARE, "--checkpoint", str(tmp_path / "runs.jsonl"), "--quiet"]
+def test_a_second_comparison_reads_the_folds_from_the_memory(capsys, tmp_path):
+    words = [*COMPARE, "--memory", str(tmp_path / "folds"), "--quiet"]
     assert main(words) == 0
     assert main(words) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert second == f"{first} 9 of 9 runs were taken from runs.jsonl."
+    assert second == f"{first} 9 of 9 runs were read from folds."
 
 
 def test_a_budget_above_the_features_of_small_data_is_theirs(capsys, tmp_path):

@@ -1,7 +1,6 @@
 """Folders, binary files and files that cannot be read: each command that reads a file reports them and returns 2."""
 
 import random
-import shutil
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ import pytest
 from fsmodels import cli
 from fsmodels.certificates.document import CertificateFile
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.evaluation.checkpoint import Checkpoint
 from fsmodels.selection.saved import load_selection
 
 NOISE = random.Random(0).randbytes(3000)
@@ -34,7 +32,6 @@ COMMANDS = {
     "path": "path FILE --max-features 1,2",
     "stability": "stability FILE --max-features 1",
     "compare": "compare FILE --models rfe --max-features 1",
-    "checkpoint": "compare ok.csv --models rfe,svm --max-features 1 --checkpoint FILE",
     "report": "report FILE --html page.html --max-features 1",
     "certify": "certify FILE --features a --max-features 1",
     "near-optimal": "near-optimal FILE --max-features 1",
@@ -66,8 +63,6 @@ def folder(tmp_path_factory):
 def test_a_file_that_cannot_be_read_is_reported(command, file, folder, capsys, monkeypatch):
     if file.startswith("/") and not Path(file).exists():
         pytest.skip("Linux only")
-    if (command, file) == ("checkpoint", "empty.csv.gz"):
-        pytest.skip("an empty file becomes a checkpoint")
     monkeypatch.chdir(folder)
     words = COMMANDS[command].replace("FILE", file).split()
     assert cli.main(words) == 2
@@ -77,11 +72,9 @@ def test_a_file_that_cannot_be_read_is_reported(command, file, folder, capsys, m
     assert err.isprintable() or err.replace("\n", "").isprintable()
 
 
-@pytest.mark.parametrize("read", [load_selection, CertificateFile.load, Checkpoint])
-@pytest.mark.parametrize("file", [file for file in FILES if file != "empty.csv.gz"])
-def test_the_readers_raise_their_own_errors(read, file, folder, tmp_path):
+@pytest.mark.parametrize("read", [load_selection, CertificateFile.load])
+@pytest.mark.parametrize("file", FILES)
+def test_the_readers_raise_their_own_errors(read, file, folder):
     path = Path(file) if file.startswith("/") else folder / file
-    if path.is_file() and not file.startswith("/"):  # a checkpoint appends
-        path = Path(shutil.copy(path, tmp_path))
     with pytest.raises((DataError, ParameterError)):
         read(path)

@@ -1,4 +1,4 @@
-"""Folds on other machines, by joblib's backends: the same answers, and a file of what is done."""
+"""Folds on other machines, by joblib's backends: equal results, and a memory of finished folds."""
 
 import importlib.util
 
@@ -20,12 +20,12 @@ def here(data):
     return fs.cross_validate(data, **WORDS).runs.drop(columns="seconds")
 
 
-def folds(data, file):
-    """The folds made by the backend that is configured, twice, the second time from the file."""
-    found = fs.cross_validate(data, checkpoint=file, **WORDS)
+def folds(data, folder):
+    """Folds by the configured backend, which a second call reads from the memory."""
+    found = fs.cross_validate(data, memory=folder, **WORDS)
     assert found.note == ""
-    again = fs.cross_validate(data, checkpoint=file, **WORDS)
-    assert again.note == "3 of 3 runs were taken from runs.jsonl."
+    again = fs.cross_validate(data, memory=folder, **WORDS)
+    assert again.note == "3 of 3 runs were read from folds."
     assert again.runs.equals(found.runs)
     return found.runs.drop(columns="seconds")
 
@@ -41,7 +41,7 @@ def test_dask_says_the_same(data, here, tmp_path, n_jobs):
         joblib.parallel_config(backend="dask"),
     ):
         if n_jobs is None:
-            assert folds(data, tmp_path / "runs.jsonl").equals(here)
+            assert folds(data, tmp_path / "folds").equals(here)
         else:
             found = fs.cross_validate(data, n_jobs=n_jobs, **WORDS)
             assert found.runs.drop(columns="seconds").equals(here)
@@ -57,7 +57,7 @@ def test_ray_says_the_same(data, here, tmp_path):
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
     try:
         with joblib.parallel_config(backend="ray"):
-            assert folds(data, tmp_path / "runs.jsonl").equals(here)
+            assert folds(data, tmp_path / "folds").equals(here)
     finally:
         ray.shutdown()
 
@@ -65,4 +65,4 @@ def test_ray_says_the_same(data, here, tmp_path):
 def test_a_backend_that_gives_answers_all_at_once_gets_a_handful_at_a_time(data, here, tmp_path):
     """As Ray's and multiprocessing's do."""
     with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
-        assert folds(data, tmp_path / "runs.jsonl").equals(here)
+        assert folds(data, tmp_path / "folds").equals(here)

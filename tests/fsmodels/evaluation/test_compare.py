@@ -97,13 +97,12 @@ def test_differences_are_those_of_the_same_folds(found):
         assert row["difference_se"] == pytest.approx(apart.std(ddof=1) / 2)
 
 
-def test_workers_and_a_checkpoint_say_the_same(data, found, tmp_path):
-    file = tmp_path / "runs.jsonl"
-    words = {"max_features": 2, "C": 0.5, "cv": 4, "seed": 1, "checkpoint": file}
+def test_workers_and_a_memory_give_equal_results(data, found, tmp_path):
+    words = {"max_features": 2, "C": 0.5, "cv": 4, "seed": 1, "memory": tmp_path / "folds"}
     models = ["fsp-m", "rfe", "one-norm-svm", "fsv", "gmeb"]
     fs.compare(data, models[:2], **words)
     again = fs.compare(data, models, n_jobs=2, **words)
-    assert "8 of 20 runs were taken from runs.jsonl." in again.sentence
+    assert "8 of 20 runs were read from folds." in again.sentence
     clock = ["seconds"]
     assert again.runs.drop(columns=clock).equals(found.runs.drop(columns=clock))
 
@@ -121,13 +120,13 @@ def test_a_model_that_fails_is_a_row_with_its_reason(data):
 
 
 def test_an_unforeseen_failure_is_a_row_too_and_is_made_again(data, monkeypatch, tmp_path):
-    file, words = tmp_path / "runs.jsonl", {"max_features": 2, "cv": 3}
+    words = {"max_features": 2, "cv": 3, "memory": tmp_path / "folds"}
     with monkeypatch.context() as patch:
         patch.setattr("fsmodels.evaluation.contender.within", lambda *_: 1 / 0)
-        broken = fs.compare(data, ["rfe", "fsv"], checkpoint=file, **words)
+        broken = fs.compare(data, ["rfe", "fsv"], **words)
     assert "ZeroDivisionError: division by zero" in broken.table().loc["fsv", "reason"]
-    again = fs.compare(data, ["rfe", "fsv"], checkpoint=file, **words)
-    assert "3 of 6 runs were taken" in again.sentence
+    again = fs.compare(data, ["rfe", "fsv"], **words)
+    assert "3 of 6 runs were read" in again.sentence
     assert again.table()["folds"].to_list() == [3, 3]
 
 
