@@ -64,6 +64,13 @@ def _verified(reading: ModelReading, time_limit: float | None) -> tuple[Solution
     return SolutionStatus.NO_SOLUTION, f"{words} Bound the variables that it grows with."
 
 
+def may_fall(reading: ModelReading, time_limit: float | None) -> bool:
+    """Return whether the model without its ordered sets has a ray along which the objective falls."""
+    program, _ = ray_program(reading)
+    answer = Runner(find("highs"), SolveOptions()).solve(program, time_limit=time_limit)
+    return answer.has_point and float(pyo.value(program.falls)) < -FEASIBLE
+
+
 def _candidates(reading: ModelReading, time_limit: float | None) -> Iterator[dict[int, float]]:
     """Yield directions, by the id of the variable."""
     program, places = ray_program(reading)

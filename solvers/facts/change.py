@@ -37,7 +37,8 @@ class Change:
     - ``offset``: a variable b, b = b' - sum_j c_j v_j.
     - ``centre``: list of (c, variable), the terms of that sum.
     - ``rows``: list of (row, f), rows to be multiplied by f, a power of two.
-    - ``most``: what the optimum is not above. Where that is small, the objective is multiplied by a power of two.
+    - ``most``: what the optimum is not above, as the builder knows, whose factors may rest on it; infinite where it
+      does not. Where that is small, the objective is multiplied by a power of two.
     - ``times``: a power of two by which it is multiplied besides.
     """
 
@@ -45,7 +46,7 @@ class Change:
     offset: Any | None = None
     centre: list[tuple[float, Any]] = field(default_factory=list)
     rows: list[tuple[Any, float]] = field(default_factory=list)
-    most: Any = 1.0
+    most: Any = np.inf
     times: float = 1.0
 
     def violation(self, rows: Iterable[Any]) -> float:

@@ -105,6 +105,8 @@ SOLVERS.update(
             tight={"numerics/feastol": 1e-7, "numerics/dualfeastol": 1e-9},  # below, its LP solver complains on stdout
             pace=3e-6,
             sound={"constraints/SOS1/maxboundcuts": 0, "constraints/SOS1/maxboundcutsroot": 0},
+            proves_at_poles=False,  # w^2 / s with s >= 0: 1005.9 "optimal" where 4.3 is, and "infeasible" for s >= 1e-9
+            proves_with_sets=False,  # unbounded with sets without bounds: "infeasible" once, "optimal" once
             option_names=quirks.scip_options,
             interface=_V2 + "scip.scip_direct.ScipDirect",
         ),

@@ -1,4 +1,4 @@
-"""The check that all numbers of a model are finite, before it is solved."""
+"""Checks of a model's numbers before it is solved: all are finite, and whether a divisor can be 0."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.common.numeric_types import native_types
-from pyomo.core.expr.numeric_expr import DivisionExpression
+from pyomo.core.expr.numeric_expr import DivisionExpression, LinearExpression
 from pyomo.mpec import Complementarity
 
 from solvers.errors import ModelError
 from solvers.model.expressions import terms
 from solvers.model.known_rows import known_of
 from solvers.reading import ModelReading
+from solvers.values import bounds_of
 
 
 def refuse_nonfinite(reading: ModelReading) -> None:
@@ -96,6 +97,27 @@ def _nonfinite(expression: Any) -> float | None:
         elif not isinstance(node, str) and not math.isfinite(x := _value(node)):  # text: for external functions
             return x
     return None
+
+
+def has_poles(reading: ModelReading) -> bool:
+    """Return whether the objective or a row divides by a variable whose bounds hold 0."""
+    return any(map(_has_pole, (part.expr for part in reading.objectives))) or any(
+        _has_pole(row.body) for row in reading.rows if type(row.body) is not LinearExpression
+    )
+
+
+def _has_pole(expression: Any) -> bool:
+    left = [expression]
+    while left:
+        node = left.pop()
+        if not _varies(node) or not node.is_expression_type():
+            continue
+        left.extend(node.args)
+        if type(node) is DivisionExpression and _varies(node.args[1]) and node.args[1].is_variable_type():
+            lower, upper = bounds_of(node.args[1])
+            if lower <= 0 <= upper:
+                return True
+    return False
 
 
 def _varies(expression: Any) -> bool:

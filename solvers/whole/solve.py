@@ -18,7 +18,7 @@ from solvers.clock import Clock
 from solvers.drivers.benders.edited import adapted
 from solvers.drivers.benders.split import SplitModel, split
 from solvers.drivers.catalogue import DRIVERS
-from solvers.drivers.unbounded import verified
+from solvers.drivers.unbounded import may_fall, verified
 from solvers.errors import ModelError, OptionError, SolverError, SolverFailure
 from solvers.facts.base import Facts, facts_of, feasible_value, resolution_of, told_violation, worst_violation
 from solvers.facts.certificate import Certificate
@@ -41,6 +41,7 @@ from solvers.interfaces.spec import describe
 from solvers.model.classes import has_integers, needs, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows
 from solvers.model.duals import Multipliers, dual_suffix, is_constant, why_no_duals
+from solvers.model.finite import has_poles
 from solvers.model.known_rows import hand_over
 from solvers.model.rewriting import Visible, visible
 from solvers.model.unseen import unseen
@@ -66,6 +67,7 @@ from solvers.whole.units import change_of
 ALMOST_INTEGER = 1e-4
 SMALL = 1e-3  # an objective, as a solver sees it, of which its absolute tolerances are no longer a small part
 SHARPER = 3  # times that it is multiplied
+BEYOND = 10.0  # times what a builder knows the optimum not to exceed, from which on the units that rest on it are wrong
 CONVEX = C.QP | C.QCP
 
 
@@ -104,7 +106,7 @@ class _Whole:
     structure: Facts | None
     parts: SplitModel | None
     multipliers: Multipliers | None  # that the user wants
-    most: float | None = None  # what the optimum is known not to be above, where the model does not say it as sharply
+    most: float | None = None  # the least objective found, where the units of the first solve did not fit it
     cuts: list[Settled] = field(default_factory=list)  # that the solver sees as rows
     proofs: list[Proof] = field(default_factory=list)  # what the twin proves, once it has been asked
 
@@ -119,12 +121,15 @@ class _Whole:
         rows = self._asked()
         change = change_of(self.seen.reading)  # a clone's facts hold its own variables
         if self.most is not None:
+            if change is not None and self.most > _most(change):  # else what its factors rest on is false
+                change = Change([], change.offset, change.centre)
             change = replace(change or Change([]), most=self.most)
         view = None if change is None else Changed(model, change)
         runner, continuous = Runner(self.spec, words), bool(rows) or C.MILP not in self.spec.capabilities
         target, asked = (self.seen.reading, rows) if view is None else (read(view.model), view.rows_of(rows))
         with plain_domains(target.variables, continuous=continuous), progress.doing(f"{self.spec.name} runs"):
             answer = runner.solve(target, time_limit=self.clock.left, integer=integer, duals=asked)
+        answer = self._doubted(answer, target)
         if answer.has_point and self._helper is not None:
             answer = replace(answer, duals=self._from_helper(target, view))
         if view is None:
@@ -135,6 +140,17 @@ class _Whole:
         if view.steepest > self.spec.steep:  # its tolerances on integers let any weight pass
             bound = None
         return replace(answer, bound=bound, duals=view.duals_of(rows or self._proving(), answer.duals))
+
+    def _doubted(self, answer: Answer, target: ModelReading) -> Answer:
+        """Return the answer without claims on which the solver was found wrong."""
+        poles = not self.spec.proves_at_poles and has_poles(target)
+        sets = not self.spec.proves_with_sets and bool(target.stated(pyo.SOSConstraint))
+        if not (poles or (sets and may_fall(target, self.clock.left))):
+            return answer
+        if answer.status is SolutionStatus.INFEASIBLE:
+            words = "reports that no point satisfies the model, which was not confirmed"
+            return replace(answer, status=SolutionStatus.NO_SOLUTION, message=words, undecided=sets)
+        return replace(answer, bound=None)
 
     def in_time(self, spec: SolverSpec) -> bool:
         """Tell whether a solver could be handed the model in what is left of the time."""
@@ -197,9 +213,25 @@ class _Whole:
         if self.spec.local or not result.minimize:
             return False
         change = self.structure.change
-        unit = 1.0 if change is None else min(1.0, float(pyo.value(change.most)))
+        unit = 1.0 if change is None else min(1.0, _most(change))
         unit = unit if self.most is None else self.most
         return result.resolution < (result.objective or 0.0) < SMALL * unit and not interrupt.pressed()
+
+    def too_large(self, result: Result) -> bool:
+        """Tell whether an edit makes false what the change of variables rests on.
+
+        Rows that exclude w = 0 allow an objective above what w = 0 costs. The weights are then larger than the units
+        of the view, whose coefficients can be so small that a solver drops them. Where it found no point, and may have
+        dropped what makes one, nothing is known of the objective.
+        """
+        change = None if self.structure is None else self.structure.change
+        if change is None or self.most is not None or self.spec.local or not result.minimize:
+            return False
+        if interrupt.pressed() or not self.in_time(self.spec) or _most(change) == math.inf:
+            return False
+        if result.objective is None:
+            return result.status is SolutionStatus.INFEASIBLE
+        return result.objective > BEYOND * _most(change)
 
     def decided(self, words: SolveOptions) -> tuple[Answer, str]:
         """Solve until what is chosen has a point that satisfies the rows, and leave it on the user's model.
@@ -316,6 +348,10 @@ class _Whole:
         return False
 
 
+def _most(change: Change) -> float:
+    return float(pyo.value(change.most))
+
+
 def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result:
     """Solve the monolith with one Pyomo solver; fills the model's import suffix ``dual``, where it has one."""
     reading = read(model)
@@ -358,11 +394,11 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
         raise _refused(spec, needed, refusal) from refusal
     result = whole.judged(answer, doubt, before)
     for _ in range(SHARPER):
-        if not whole.too_small(result):
+        if not (whole.too_small(result) or whole.too_large(result)):
             break
-        first, whole = [(v, v.value) for v in reading.variables], replace(whole, most=result.objective)
-        sharper = whole.again(words, first)
         least = math.inf if result.objective is None else result.objective
+        first, whole = [(v, v.value) for v in reading.variables], replace(whole, most=least)
+        sharper = whole.again(words, first)
         if sharper is None or sharper.objective is None or sharper.objective > least:
             put_back(first)
             bound = None if sharper is None else sharper.bound

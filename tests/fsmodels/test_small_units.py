@@ -3,6 +3,7 @@
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from scipy.optimize import linprog
 
 import fsmodels as fs
 from solvers import SolutionStatus
@@ -101,3 +102,32 @@ def test_a_price_of_sigma_beside_a_small_objective_is_no_false_optimum():
     optimum = 1.75032435e-06  # by enumeration of sigma
     assert result.bound <= optimum * (1 + 1e-6)
     assert result.objective <= optimum * (1 + 1e-4) or result.status is SolutionStatus.FEASIBLE
+
+
+def test_rows_that_make_the_weights_larger_than_the_units_assume():
+    """w = 0 costs 8 C = 0.008, and a row on slacks asks for weights of 1e6: HiGHS drops coefficients below 1e-9."""
+    X = 1e-6 * np.array(
+        [
+            [0.140801938, 1.52297081, 0.756799773],
+            [0.323063392, -0.049795993, 1.56271776],
+            [-1.19343475, 0.489293955, -1.11234589],
+            [-1.29342759, 0.349757658, -1.46212898],
+            [0.239231484, -0.245034684, 1.03351937],
+            [-0.535144763, 0.169339139, -1.59399934],
+            [-0.219825726, -0.216964328, -0.0102168868],
+            [0.409767498, 1.10067128, -0.0825374206],
+            [0.140801938, 1.52297081, 0.756799773],
+        ]
+    )
+    y = np.array([1.0, -1, -1, -1, 1, -1, 1, 1, -1])
+    model = fs.svm.one_norm_svm(fs.Dataset.from_arrays(X, y).scaled("none"), C=0.001)
+    model.low = pyo.Constraint(expr=model.b <= -0.01)
+    model.good = pyo.Constraint(expr=model.xi[0] + model.xi[1] + model.xi[7] <= 0.5)
+    rows = np.hstack([-1e6 * y[:, None] * X, 1e6 * y[:, None] * X, -y[:, None], -np.eye(9)])
+    rows = np.vstack([rows, np.zeros((2, 16))])
+    rows[9, 6], rows[10, [7, 8, 14]] = 1.0, 1.0
+    cost, sides = [1.0] * 6 + [0.0] + [1e-9] * 9, [-1.0] * 9 + [-0.01, 0.5]
+    right = 1e6 * linprog(cost, rows, sides, bounds=[(0, None)] * 6 + [(None, None)] + [(0, None)] * 9).fun
+    result = fs.solve(model, "highs")
+    assert result.status.value == "optimal"
+    assert result.objective == pytest.approx(right, rel=1e-6)

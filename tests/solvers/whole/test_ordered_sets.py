@@ -80,3 +80,32 @@ def test_many_sets_by_every_support(solver, n):
     """100 instances each; FSMODELS_SOAK=10 makes them 1000."""
     for seed in range(100, 100 + max(1, round(100 * SOAK))):
         check(seed, n, solver)
+
+
+def test_scip_is_not_believed_where_the_objective_may_fall_without_end():
+    """SCIP called such models infeasible, or a point optimal."""
+    m = pyo.ConcreteModel()
+    m.w, m.u = pyo.Var([1, 2]), pyo.Var([1, 2], bounds=(0, 1))
+    m.s = pyo.Var([1, 2], domain=pyo.Binary)
+    m.b = pyo.Var()
+    m.size = pyo.Var([1, 2], domain=pyo.NonNegativeReals)
+    m.up = pyo.Constraint([1, 2], rule=lambda m, j: m.w[j] <= m.size[j])
+    m.down = pyo.Constraint([1, 2], rule=lambda m, j: -m.w[j] <= m.size[j])
+    m.off = pyo.Constraint([1, 2], rule=lambda m, j: m.u[j] + m.s[j] == 1)
+    m.set = pyo.SOSConstraint([1, 2], sos=1, var=m.size, index={1: [1], 2: [2]})
+    m.row = pyo.Constraint(expr=1e-4 * m.w[1] - 1.3e-4 * m.w[2] >= 2.3)
+    m.o = pyo.Objective(expr=m.s[1] + m.s[2] - 1000 * m.b)
+    result = solvers.solve(m, "scip")
+    assert result.status in (SolutionStatus.UNBOUNDED, SolutionStatus.NO_SOLUTION, SolutionStatus.FEASIBLE)
+    assert result.bound is None
+
+
+def test_scip_is_not_believed_where_a_divisor_can_be_0():
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(bounds=(-1, 1)), pyo.Var(bounds=(0, 2))
+    m.row = pyo.Constraint(expr=m.x**2 / m.y <= 1)
+    m.o = pyo.Objective(expr=m.y - m.x)
+    result = solvers.solve(m, "scip")
+    assert (result.status, result.bound) == (SolutionStatus.FEASIBLE, None)
+    m.y.setlb(0.1)
+    assert solvers.solve(m, "scip").status is SolutionStatus.OPTIMAL
