@@ -154,9 +154,9 @@ def _report(commands: Any) -> None:
     """Add the command that writes a page."""
     page = commands.add_parser(
         "report",
-        help="one page for whoever decides: features, honest error, proof, what-ifs",
-        description="Select, and write one self-contained HTML page: features with units, errors on samples not seen, "
-        "what is proven, what if, and the command that makes it again.",
+        help="one HTML page: features, held-out error, proof, what-ifs",
+        description="Select, and write one self-contained HTML page: features, held-out errors, the proof, what-ifs, "
+        "and the command that makes it again.",
         epilog=f"{EXIT_CODES}Example: fsmodels report wdbc --max-features 3 --html wdbc.html",
     )
     page.add_argument("--html", type=Path, required=True, metavar="FILE", help="the page to write")

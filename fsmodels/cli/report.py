@@ -1,4 +1,4 @@
-"""``fsmodels report``: a selection and all that is to be said about it, on one page."""
+"""``fsmodels report``: a selection with its errors and its proof on one page."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from fsmodels.cli.asked import Task
 from fsmodels.cli.codes import BAD_INPUT, SOLVED, complain
 from fsmodels.cli.result_file import ResultFile, check_target
 from fsmodels.errors import NoSelection
-from fsmodels.page import told
 from fsmodels.page.provenance import Provenance
-from fsmodels.page.report import Page, plan, reported
+from fsmodels.page.report import Page, reported
+from fsmodels.page.stages import Plan
 from fsmodels.selection import report
 from fsmodels.selection.selection import Selection
 from solvers import progress
 
 
 def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
-    """Do all of it, write the page, and return the exit code."""
+    """Write the page and return the exit code."""
     files = [loading.source(asked)[0], *arguments.files(asked)]
     others = [*files, *([asked.json] if asked.json else [])]
     check_target("--html", asked.html, others)
@@ -30,7 +30,7 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
     task = questions.read(asked, words, caught)
     given = dict(task.given)
     given.pop("time_limit", None)
-    made = plan(
+    plan = Plan.of(
         task.data, asked.model, given, cv=asked.cv, max_path=asked.max_path, what_ifs=asked.what_if,
         time_limit=asked.time_limit, n_jobs=asked.n_jobs, scale=asked.scale,
     )  # fmt: skip
@@ -39,10 +39,10 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
         dropped=tuple(task.facts["dropped"]), notes=tuple(task.notes),
         concepts=None if task.embedding is None else task.embedding.concepts,
     )  # fmt: skip
-    _announce(task, made.longest)
+    _announce(task, plan.longest)
     try:
         with progress.shown(task.shows):
-            done = reported(made, origin)
+            done = reported(plan, origin)
     except NoSelection as error:
         none = error.selection
         if task.file is not None and isinstance(none, Selection):
@@ -77,15 +77,10 @@ def _minutes(seconds: float) -> str:
 
 
 def _say(task: Task, done: Page) -> None:
-    """Print what stands at the head of the page."""
+    """Print the summary of the page."""
     if task.asked.quiet:
         task.console.print(report.one_line(done.found), soft_wrap=True)
         return
-    lines = ["", report.one_line(done.found), *(line.striptags() for line in told.verdict_on_errors(done.findings))]
-    lines += [f"{what} {done.findings.missing[part]}" for part, what in PARTS.items() if part in done.findings.missing]
-    task.console.print("\n".join(lines), soft_wrap=True)
+    task.console.print("\n".join(["", *done.findings.summary]), soft_wrap=True)
     written = [task.asked.html, *([task.asked.json] if task.asked.json else [])]
     task.console.print(f"\nWritten to {', '.join(map(str, written))}", soft_wrap=True)
-
-
-PARTS = {"errors": "Error on samples not seen:", "path": "More features, or fewer:", "what_ifs": "What if:"}

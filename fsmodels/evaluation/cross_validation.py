@@ -55,7 +55,8 @@ class CrossValidated:
         What ``select`` was given besides.
     runs : pandas.DataFrame
         A row a fold: ``repeat``, ``fold``, ``n_train``, ``n_held_out``, ``error``, ``balanced_error``, ``f1``, ``auc``,
-        ``on_boundary`` (samples held out with a decision of 0, which count as class -1), ``training_error``,
+        ``on_boundary`` (samples held out with a decision of 0, which count as class -1), ``confusion`` (samples held
+        out by true class, rows, and predicted class, columns; class +1 first), ``training_error``,
         ``n_selected``, ``selected``, ``objective``, ``bound``, ``gap``, ``status``, ``stop_reason``, ``seconds``,
         ``message``. Folds without a solution have no say in what follows.
     index : float or None
@@ -98,6 +99,15 @@ class CrossValidated:
         chosen = [set(names) for names in self._solved["selected"]]
         shares = [float(np.mean([name in names for names in chosen])) for name in self.data.features]
         return pd.Series(shares, pd.Index(self.data.features, name="feature"), name="frequency")
+
+    @property
+    def confusion(self) -> pd.DataFrame:
+        """The number of samples held out in all folds, by true class (rows) and predicted class (columns)."""
+        positive, negative = self.data.positive_label, self.data.negative_label
+        labels = [str(positive), f"not {positive}" if isinstance(negative, tuple) else str(negative)]
+        counts = np.sum(self._solved["confusion"].dropna().tolist(), axis=0)
+        columns = [f"predicted {label}" for label in labels]
+        return pd.DataFrame(counts, index=pd.Index(labels, name="true class"), columns=columns)
 
     def table(self) -> pd.DataFrame:
         """Return a frame with a row a fold."""

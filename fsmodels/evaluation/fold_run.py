@@ -31,6 +31,7 @@ from solvers.clock import own_clock
 __all__ = ["FAILED", "MEASURES", "FoldRun", "measured", "parts_of", "raw_and_words", "told", "was_interrupted"]
 
 MEASURES = ("error", "balanced_error", "f1", "auc")
+COUNTS = ("on_boundary", "confusion")
 FAILED = "failed"  # why a run came to nothing
 OURS = (
     "validation",
@@ -113,7 +114,7 @@ def told(found: Selection, part: Resample) -> dict[str, Any]:
     return {
         "n_train": part.learn.n_samples,
         "n_held_out": 0 if part.held_out is None else part.held_out.n_samples,
-        **(measured(found, part.held_out) if solved else dict.fromkeys((*MEASURES, "on_boundary"))),
+        **(measured(found, part.held_out) if solved else dict.fromkeys((*MEASURES, *COUNTS))),
         "training_error": found.training_error,
         "n_selected": len(found.selected) if solved else None,
         "selected": list(found.selected) if solved else None,
@@ -132,16 +133,20 @@ def was_interrupted(row: Mapping[str, Any]) -> bool:
     return bool(row.get("stop_reason") == StopReason.INTERRUPTED.value)
 
 
-def measured(found: Selection, held_out: Any) -> dict[str, float | None]:
-    """Return the measures of a selection on samples held out, and how many of them are on the decision boundary."""
+def measured(found: Selection, held_out: Any) -> dict[str, Any]:
+    """Return the measures of a selection on samples held out, how many are on the decision boundary, and the confusion.
+
+    ``confusion``: samples by true class (rows) and predicted class (columns), class +1 first.
+    """
     if held_out is None or not held_out.n_samples:
-        return dict.fromkeys((*MEASURES, "on_boundary"))
-    from sklearn.metrics import balanced_accuracy_score, f1_score, roc_auc_score
+        return dict.fromkeys((*MEASURES, *COUNTS))
+    from sklearn.metrics import balanced_accuracy_score, confusion_matrix, f1_score, roc_auc_score
 
     decision, y = found.decision(held_out), held_out.y
     given = np.where(decision > 0, 1.0, -1.0)
-    values: dict[str, float | None] = {
-        "error": float(np.mean(given != y)), "on_boundary": int(np.count_nonzero(decision == 0))
+    values: dict[str, Any] = {
+        "error": float(np.mean(given != y)), "on_boundary": int(np.count_nonzero(decision == 0)),
+        "confusion": confusion_matrix(y, given, labels=[1.0, -1.0]).tolist(),
     }  # fmt: skip
     if len(np.unique(y)) < 2:
         return {**dict.fromkeys(MEASURES), **values}

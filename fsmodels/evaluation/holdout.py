@@ -27,7 +27,8 @@ class HeldOut:
     """What a selection decides about samples that had no part in it.
 
     ``n_train``, ``n_held_out``: samples. ``error``, ``balanced_error``, ``f1``, ``auc``: as of ``fs.cross_validate``.
-    ``on_boundary``: samples held out with a decision of 0, which count as class -1.
+    ``on_boundary``: samples held out with a decision of 0, which count as class -1. ``confusion``: samples held out by
+    true class (rows) and predicted class (columns), class +1 first.
     """
 
     n_train: int
@@ -37,6 +38,7 @@ class HeldOut:
     f1: float | None
     auc: float | None
     on_boundary: int = 0
+    confusion: list[list[int]] | None = None
 
     @property
     def standard_error(self) -> float:
@@ -79,4 +81,4 @@ def held_out_part(data: Dataset, test: float, seed: int) -> Resample:
 def judged(found: Selection, part: Resample) -> HeldOut:
     """Judge a selection on a part by what the part left out."""
     assert part.held_out is not None
-    return HeldOut(part.learn.n_samples, part.held_out.n_samples, **measured(found, part.held_out))  # type: ignore[arg-type]
+    return HeldOut(part.learn.n_samples, part.held_out.n_samples, **measured(found, part.held_out))

@@ -1,128 +1,211 @@
-"""The page: its template, and what it says first and last."""
+"""The page: a template over the sentences, tables and figures of the answers."""
 
 from __future__ import annotations
 
-from typing import Any
+import base64
+import datetime
+import io
+import unicodedata
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
+import numpy as np
+import pandas as pd
 
-from fsmodels.page import evidence, features, told
 from fsmodels.page.provenance import Provenance, software
-from fsmodels.page.stages import Findings
-from fsmodels.page.told import legible, name, names
+from fsmodels.page.stages import TITLES, Findings
 from fsmodels.selection.recipes import find
-from fsmodels.selection.report import facts
+from fsmodels.selection.report import facts, number, percent, rows_of_weights, word_for_weights
+from fsmodels.selection.row_words import as_words
 from fsmodels.version import __version__
+from fsmodels.words import listed
 
-__all__ = ["render"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-SCALES = {
-    "standard": "Each feature was brought to mean 0 and deviation 1 for the search. Weights are told for the values as "
-    "they stand in the data.",
-    "minmax": "Each feature was brought to the range 0 to 1 for the search. Weights are told for the values as they "
-    "stand in the data.",
-    "none": "None: the search used the values as they stand in the data.",
-}
+__all__ = ["legible", "render"]
+
+SHOWN = 60  # rows of a table
+SIZE = 4.3, 3.1  # inches of a figure: text of 10 points is legible on a telephone
+VISIBLE = "\n\t\u200c\u200d"  # control characters that stay: the last two join letters
+FACTS = ["fact", "value"]  # columns
 INTERNAL = ("tee", "callback", "memory")  # options that change no answer
 
 
+@dataclass
+class Section:
+    """A section of the page. ``tables``: captions and frames; ``figures``: descriptions and sources of images."""
+
+    key: str
+    title: str
+    sentences: list[str] = field(default_factory=list)
+    tables: list[tuple[str, pd.DataFrame]] = field(default_factory=list)
+    figures: list[tuple[str, str]] = field(default_factory=list)
+    code: str = ""
+
+
 def render(done: Findings, origin: Provenance) -> str:
-    """Return the page as HTML; whatever is no Markup is escaped."""
+    """Return the page as HTML; all text is escaped."""
     import jinja2
 
-    loader = jinja2.PackageLoader("fsmodels.page")
-    page = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
-    style = Markup(loader.get_source(page, "style.css")[0])
-    return page.get_template("report.html").render(_view(done, origin), style=style)
-
-
-def _view(done: Findings, origin: Provenance) -> dict[str, Any]:
-    found, data = done.found, done.found.data
-    return {
-        "version": __version__,
-        "title": Markup("{} of {} features to tell {} from {}").format(
-            len(found.selected), data.n_features, told.label(data), told.other_label(data)
-        ),
-        "data_name": name(data.name),
-        "made": origin.made,
-        "short": _short(done),
-        "question": told.question(found),
-        "rules": told.all_rules(found),
-        "data": _data(done, origin),
-        "notes": [legible(note) for note in origin.notes],
-        "features": features.section(found),
-        "concepts": None if origin.concepts is None else features.concepts(origin.concepts(found)),
-        "errors": evidence.errors(done),
-        "certainty": evidence.certainty(done),
-        "path": evidence.path(done),
-        "what_if": evidence.what_if(done),
-        "made_by": _made(done, origin),
-    }
-
-
-def _short(done: Findings) -> list[Markup]:
-    lines = [Markup("Selected: {}.").format(names(done.found.table().index))]
-    if done.model is not None:
-        often, *warnings = told.verdict_on_errors(done)
-        lines += [often, *(Markup("<strong>{}</strong>").format(warning) for warning in warnings)]
-    else:
-        lines.append(Markup("How often it is wrong on new samples is not known. {}").format(done.missing["errors"]))
-    lines.append(told.certainty(done)[0])
-    if done.stopped:
-        lines.append(Markup("This report was stopped by hand before it was complete. What is missing is said below."))
-    return lines
-
-
-def _data(done: Findings, origin: Provenance) -> list[tuple[str, Any]]:
-    data = done.found.data
-    rows: list[tuple[str, Any]] = [("Data", name(data.name))]
-    if origin.files:
-        rows.append(("File", name(origin.files[0].path)))
-    rows += [("Samples (rows)", f"{data.n_samples:,}"), ("Features (columns)", f"{data.n_features:,}")]
-    (one, count, share), (other, rest, others) = told.classes(data)
-    rows.append(
-        ("Samples by class", Markup("{}: {:,} ({}); {}: {:,} ({})").format(one, count, share, other, rest, others))
+    page = jinja2.Environment(
+        loader=jinja2.PackageLoader("fsmodels.page"), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    if origin.target is not None:
-        rows.append(("Column of the classes", name(origin.target)))
-    if origin.dropped is not None:
-        rows.append(("Columns left out", names(origin.dropped)))
-    if data.aside:
-        rows.append(("Kept beside, as no feature", names(data.aside)))
-    if data.weighting is not None:
-        rows.append(("Weights of samples", legible(data.weighting)))
-    if data.categories:
-        rows.append(("Columns of categories, made 0 and 1", names(data.categories)))
-    if data.imputing is not None:
-        rows.append(("Blank cells, filled in", legible(data.imputing)))
-    if data.products:
-        rows.append(("Products of two features", names(data.products)))
-    rows.append(("Scaling", SCALES.get(data.scale.method, data.scale.method)))
-    return rows
-
-
-def _made(done: Findings, origin: Provenance) -> dict[str, Any]:
+    page.filters["cell"] = _cell
     found = done.found
-    plain = {k: v for k, v in found.parameters.items() if isinstance(v, int | float | str) and not isinstance(v, bool)}
-    options = {k: v for k, v in found.result.options.items() if k not in INTERNAL and v is not None}
-    rows: list[tuple[str, Any]] = [
-        ("Made on", origin.made),
-        ("Model", f"{found.name}: {find(found.name).title}"),
-        ("Parameters", legible(_listed(plain) or "none")),
-        ("Solver", legible(", ".join(part for part in (found.result.solver, _listed(options)) if part))),
-        ("Scaling", found.data.scale.method),
-        *((key, legible(value)) for key, value in facts(found)),
-    ]
-    files = [{"name": name(file.path), "size": f"{file.size:,}", "sha256": file.sha256} for file in origin.files]
-    if not files:
-        given = "data given in memory (their values and labels)"
-        files = [{"name": given, "size": "–", "sha256": origin.values}]
-    lead = "This call makes the same report again:"
-    if origin.of_shell:
-        lead = "This command makes the same report again, from the folder that it was run in:"
-    versions = ", ".join(f"{what} {version}" for what, version in software(found).items())
-    return {"lead": lead, "command": legible(origin.command), "facts": rows, "files": files, "versions": versions}
+    title = f"{len(found.selected)} of {found.data.n_features} features selected for {found.data.name}"
+    sections = [_features(done, origin), _errors(done), _proof(done), _path(done), _what_ifs(done)]
+    sections += [_data(done, origin), _provenance(done, origin)]
+    made = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z").strip()
+    template = page.get_template("report.html")
+    return legible(template.render(title=title, version=__version__, made=made, done=done, sections=sections))
 
 
-def _listed(values: dict[str, Any]) -> str:
-    return ", ".join(f"{k} = {v:g}" if isinstance(v, float) else f"{k} = {v}" for k, v in values.items())
+def legible(text: str) -> str:
+    """Return text without control characters and without those that change the direction of what follows."""
+    hidden = {c for c in set(text) - set(VISIBLE) if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co")}
+    return text.translate(dict.fromkeys(map(ord, hidden), "\ufffd"))
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return listed(value)
+    if isinstance(value, float):
+        return number(value) if np.isfinite(value) else "–"
+    return "–" if value is None else value
+
+
+def _share(value: float) -> str:
+    return "–" if not np.isfinite(value) else percent(value)
+
+
+def _image(draw: Callable[[Axes], Any], height: float = SIZE[1]) -> str:
+    """Return a drawing as the source of an image: SVG with its text as outlines."""
+    import matplotlib.style
+    from matplotlib.figure import Figure
+
+    file = io.StringIO()
+    with matplotlib.style.context("default"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # characters that the font lacks
+        figure = Figure(figsize=(SIZE[0], height), layout="constrained")
+        ax = figure.subplots()
+        draw(ax)
+        for place in ("left", "center"):
+            ax.set_title("", loc=place)
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(legible(file.getvalue()).encode()).decode()
+
+
+def _frame(rows: Iterable[Iterable[Any]], columns: list[str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=columns).set_index(columns[0])
+
+
+def _features(done: Findings, origin: Provenance) -> Section:
+    found, word = done.found, word_for_weights(done.found)
+    rows = rows_of_weights(found)
+    rows = rows if len(rows) <= SHOWN else [*rows[: SHOWN - 1], rows[-1]]
+    caption = "The largest weights first" if len(rows) < SHOWN else f"The {SHOWN - 1} largest weights"
+    section = Section("features", "Selected features")
+    section.tables.append((caption, _frame(rows, ["feature", f"{word}, original units", f"{word}, as scaled"])))
+    if origin.concepts is not None:
+        section.tables.append(("Instances of the selected features", origin.concepts(found).head(SHOWN)))
+    if found.selected:
+        height = 1.5 + 0.27 * min(len(rows), 40)
+        section.figures.append(("Weights of the selected features", _image(found.plot, height)))
+    return section
+
+
+def _errors(done: Findings) -> Section:
+    section, held = Section("errors", TITLES["errors"]), done.errors
+    if held is None:
+        return section
+    section.sentences.append(held.sentence)
+    rows = []
+    for run in [held, *done.rivals]:
+        means = run.summary()
+        least, most = means.loc["n_selected", ["least", "most"]]
+        sizes = f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
+        title = f"{run.model}: {find(run.model).title}"
+        balanced, auc = means["mean"][["balanced_error", "auc"]]
+        rows.append([title, run.in_words, _share(balanced), round(float(auc), 3), sizes])
+    caption = f"Errors on samples held out, over {held.folds} folds"
+    section.tables.append((caption, _frame(rows, ["model", "error", "balanced error", "AUC", "features"])))
+    section.tables.append(("Confusion matrix of the samples held out", held.confusion))
+    return section
+
+
+def _proof(done: Findings) -> Section:
+    found = done.found
+    section = Section("proof", "Proof", [found.message] if found.message else [])
+    if found.gap is not None:
+        section.sentences.append(
+            "No selection under the same limits has an objective beyond the proven bound on these samples. This says "
+            "nothing about the error on new samples."
+        )
+    if done.certified is not None:
+        section.sentences.append(done.certified.sentence)
+    section.tables.append(("", _frame(facts(found), FACTS)))
+    if find(found.name).runs_solver and found.bound is not None and len(found.result.iterations):
+        image = _image(partial(found.result.plot, "seconds"))
+        section.figures.append(("Best objective found and proven bound over time", image))
+    return section
+
+
+def _path(done: Findings) -> Section:
+    section, walk = Section("path", TITLES["path"]), done.path
+    if walk is None:
+        return section
+    table = walk.table()
+    shares = [name for name in ("gap", "training_error", "cv_error", "cv_se") if name in table]
+    table[shares] = table[shares].apply(pd.to_numeric).map(_share)
+    solved = walk["objective"].notna().any()
+    table = table[["objective" if solved else "fsp_objective", *shares, "selected"]]
+    section.tables.append((walk.title, table.rename(columns=lambda name: name.replace("_", " "))))
+    if len(table) > 1:
+        for what in ["objective", "error"] if solved else ["error"]:
+            caption = f"{what.capitalize()} by number of features"
+            section.figures.append((caption, _image(partial(walk.plot, what))))
+    return section
+
+
+def _what_ifs(done: Findings) -> Section:
+    section, asked = Section("what-ifs", TITLES["what_ifs"]), done.necessity
+    if asked is not None:
+        section.sentences.append(asked.sentence)
+        costs = asked.table()[["role", "price_least", "price_most", "price_share"]]
+        costs["price_share"] = costs["price_share"].map(_share)
+        costs.columns = ["role", "cost, at least", "cost, at most", "share of the objective, at least"]
+        section.tables.append(("What leaving out each feature costs in the objective", costs))
+    if done.prices is not None:
+        section.sentences += [as_words(price.sentence, done.found.parameters) for price in done.prices]
+    return section
+
+
+def _data(done: Findings, origin: Provenance) -> Section:
+    found, data = done.found, done.found.data
+    rows = {
+        "data": repr(data), "target": origin.target, "columns left out": origin.dropped,
+        "columns aside": tuple(data.aside), "categories": tuple(data.categories), "products": tuple(data.products),
+        "model": f"{found.name}: {find(found.name).title}", **found.parameters,
+    }  # fmt: skip
+    known = [(name, value) for name, value in rows.items() if value is not None and value != ()]
+    return Section("data", "Data and model", list(origin.notes), [("", _frame(known, FACTS))])
+
+
+def _provenance(done: Findings, origin: Provenance) -> Section:
+    options = {k: v for k, v in done.found.result.options.items() if k not in INTERNAL and v is not None}
+    solver = ", ".join([done.found.result.solver, *(f"{k} = {v}" for k, v in options.items())])
+    versions = ", ".join(f"{what} {version}" for what, version in software(done.found).items())
+    files = origin.files or [("values and labels in memory", None, origin.values)]
+    where = "command, in the folder where it was run," if origin.of_shell else "call"
+    return Section(
+        "provenance", "Provenance", [f"This {where} makes the same report again."],
+        [
+            ("", _frame([("solver", solver), ("versions", versions)], FACTS)),
+            ("Files that were read", _frame(files, ["file", "bytes", "SHA-256"])),
+        ],
+        code=origin.command,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""``fs.report``: everything about a selection on one self-contained page, for whoever decides by it."""
+"""``fs.report``: a selection with its errors and its proof on one self-contained page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fsmodels.selection.selection import Selection
 from solvers import interrupt
 from solvers import progress as watching
 
-__all__ = ["Page", "plan", "report", "reported"]
+__all__ = ["Page", "report", "reported"]
 
 TIME_LIMIT = 30.0  # s, of each solve
 
@@ -33,7 +33,8 @@ class Page:
     html : str
         The page, self-contained.
     findings : Findings
-        What was found besides: held-out errors, the path, what-ifs; in ``missing`` what was not, and why.
+        The answers: ``errors``, ``rivals``, ``path``, ``necessity``, ``prices``, ``certified``; ``missing`` has the
+        reason of each part that is not there.
     """
 
     found: Selection
@@ -71,11 +72,10 @@ def report(
     progress: bool = False,
     **given: Any,
 ) -> Page:
-    """Select, and tell it on one page: features with units, errors on samples not seen, what is proven, what-ifs.
+    """Select, and write one page: features, held-out errors, the proof, other numbers of features, what-ifs.
 
-    The page is one HTML file without scripts or anything from elsewhere, for somebody who knows the data and not the
-    mathematics; what an expert asks stands at the end of each section. It takes at most ``time_limit`` for the
-    selection, for each fold of each of two cross-validations, and for each walk along the numbers of features.
+    The page is one HTML file without scripts and without links to other files. The run takes at most ``time_limit``
+    for the selection, for each fold of each of two cross-validations, and for each path over the numbers of features.
 
     Parameters
     ----------
@@ -83,14 +83,13 @@ def report(
     model : str
         As in ``select``.
     cv : int
-        Folds for the errors on samples not seen, and beside them those of the SVM on all features, of recursive
-        elimination and of the more frequent class; 0 leaves them out.
+        Folds for the errors on samples held out, of the model, of the SVM on all features and of recursive
+        elimination; 0 leaves them out.
     max_path : int, optional
-        The largest number of features for which objective and error are told; by default twice ``max_features``, 10 at
-        most. 0 leaves this out.
-    what_ifs : float, optional
-        Seconds for the questions what a feature or a side constraint costs; by default ``time_limit``. 0 leaves them
+        The largest number of features of the path; by default twice ``max_features``, 10 at most. 0 leaves the path
         out.
+    what_ifs : float, optional
+        Seconds for the costs of features and side constraints; by default ``time_limit``. 0 leaves them out.
     n_jobs : int
         Workers for the folds.
     time_limit : float, optional
@@ -98,23 +97,23 @@ def report(
     scale : str, optional
         As in ``select``.
     source : str or Path, optional
-        The file that the data are of, whose hash the page tells; without it, it is that of the values.
+        The file of the data, whose hash is on the page; by default the hash is that of the values.
     progress : bool
-        Show which part is on, and how it stands.
+        Show which part is running.
     **given
         As in ``select``: parameters of the model, side constraints, ``solver``, options, ``seed``.
 
     Returns
     -------
     Page
-        After Ctrl-C with what was done until then, which the page says.
+        After Ctrl-C with the parts that were finished.
 
     Raises
     ------
     NoSelection
         No selection is possible, or none was found in time.
     ParameterError, DataError, ModelError, SolverError, OptionError
-        As ``select``; ``cv`` does not go with the classes.
+        As ``select``; a class has fewer than ``cv`` samples.
 
     Examples
     --------
@@ -123,30 +122,31 @@ def report(
     >>> page.found.selected, page.html.startswith("<!DOCTYPE html>")
     (('sgpt', 'sgot'), True)
     """
-    words = {"cv": cv, "max_path": max_path, "what_ifs": what_ifs, "n_jobs": n_jobs, "time_limit": time_limit}
+    words: dict[str, Any] = {
+        "cv": cv,
+        "max_path": max_path,
+        "what_ifs": what_ifs,
+        "n_jobs": n_jobs,
+        "time_limit": time_limit,
+    }
     call = _call(model, {**given, **words, "scale": scale})
     values = values_hash(dataset(data)) if source is None else ""
     origin = Provenance.read(call, [] if source is None else [source], values=values, notes=tuple(remarks(data)))
-    made = plan(data, model, given, **words, scale=scale)
+    plan = Plan.of(dataset(data), model, given, **words, scale=scale)
     with watching.shown(progress):
-        return reported(made, origin)
+        return reported(plan, origin)
 
 
-def plan(data: Dataset, model: str, given: dict[str, Any], **words: Any) -> Plan:
-    """Return what a report will do, checked; see ``Plan.of``."""
-    return Plan.of(dataset(data), model, given, **words)
-
-
-def reported(made: Plan, origin: Provenance) -> Page:
-    """Do it, and fill the page."""
+def reported(plan: Plan, origin: Provenance) -> Page:
+    """Run all parts and fill the template."""
     with interrupt.run():
-        done = work(made)
+        done = work(plan)
         with interrupt.finishing():
             return Page(done.found, render(done, origin), done)
 
 
 def _call(model: str, words: dict[str, Any]) -> str:
-    """Return the call in Python; data are not named in it."""
+    """Return the call in Python, with the data as ``data``."""
     empty = [name for name, value in words.items() if value is None or (isinstance(value, tuple) and not value)]
     told = [f"{name}={value!r}" for name, value in words.items() if name not in empty]
     return f"fs.report({', '.join(['data', repr(model), *told])})"

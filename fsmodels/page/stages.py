@@ -1,4 +1,4 @@
-"""What a report is made of, part after part: each has its share of the time, and Ctrl-C keeps those that are done."""
+"""The parts of a report in order: each has its share of the time, and Ctrl-C keeps those that are done."""
 
 from __future__ import annotations
 
@@ -8,36 +8,42 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyomo.environ as pyo
+
 from fsmodels.checks import feature_count
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import fold_rows
 from fsmodels.errors import Error, NoSelection, ParameterError
-from fsmodels.evaluation.cross_validation import CrossValidated, cross_validate
+from fsmodels.evaluation.cross_validation import CrossValidated, over_folds
 from fsmodels.insight.certify import Certified, certify
-from fsmodels.insight.exact import ready
-from fsmodels.page.errors import Held, majority
-from fsmodels.page.what_ifs import WhatIfs, asked, can_ask, rules_of, words_for
+from fsmodels.insight.exact import BOUNDED, ready
+from fsmodels.insight.necessity import Necessity, necessity
+from fsmodels.insight.price import Prices, price_of
 from fsmodels.selection import report
 from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.path import path
 from fsmodels.selection.recipes import find
-from fsmodels.selection.select import prepared
+from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import KINDS, ON_WEIGHTS
+from fsmodels.selection.sides import KINDS, ON_WEIGHTS, prices
+from fsmodels.words import listed
 from solvers import Memory, StopReason, interrupt, progress
-from solvers.clock import own_clock
+from solvers.clock import Clock, own_clock
 
-__all__ = ["Findings", "Plan", "work"]
+__all__ = ["TITLES", "Findings", "Plan", "work"]
 
-POINTS = 10  # of a path, at most, where nobody says how many
-SLOW = 300, 20_000  # features, samples: from there on recursive elimination would take minutes
-OTHERS = ("validation", "choose_by", "callback", "memory")  # words of select that no report can take
+TITLES = {"errors": "Errors on new samples", "path": "Other numbers of features", "what_ifs": "What if"}
+POINTS = 10  # of a path, at most, by default
+SLOW = 300, 20_000  # features, samples: above them recursive elimination takes minutes
+MOST_FEATURES = 12  # that are left out one by one
+FEW = 10  # samples of a class, below which errors are rough
+OTHERS = ("validation", "choose_by", "callback", "memory")  # parameters of select that a report cannot take
 STOPPED = "Not measured: the report was stopped before."
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked: a model, its words as ``select`` takes them, and how much else is to be found out.
+    """The request: a model, its parameters as of ``select``, and the further parts.
 
     ``cv``: folds, 0 for none. ``most``: the largest number of features of the path, 0 for none. ``what_ifs``: seconds
     for these questions, 0 for none; None without a limit. ``time_limit``: seconds of each solve, None without.
@@ -72,7 +78,7 @@ class Plan:
         recipe = find(model)
         for word in OTHERS:
             if given.pop(word, None) is not None:
-                raise ParameterError(f"report does not take {word}, a word of one solve: leave it out.")
+                raise ParameterError(f"report does not take {word}, a parameter of one solve: leave it out.")
         if recipe.runs_solver and time_limit is not None and not (_is_number(time_limit) and time_limit > 0):
             raise ParameterError(f"time_limit={time_limit!r} is not allowed: give seconds above 0, or None.")
         seed = given.get("seed") or 0
@@ -98,7 +104,7 @@ class Plan:
 
     @property
     def sizes(self) -> list[int]:
-        """The numbers of features of the path, that of the question among them."""
+        """The numbers of features of the path, with the number requested."""
         every = max(1, math.ceil(self.most / POINTS))
         sizes = {*range(1, self.most + 1, every), self.most, int(self.words["max_features"])}
         return sorted(size for size in sizes if size <= max(self.most, self.words["max_features"]))
@@ -114,49 +120,76 @@ class Plan:
         walks = (1 + rounds) if self.most else 0
         return self.time_limit * (1 + 2 * rounds + walks) + self.what_ifs
 
+    def limited(self, seconds: float | None) -> dict[str, Any]:
+        """Return the time limit as an option of the model, if it runs a solver."""
+        return {"time_limit": seconds} if find(self.model).runs_solver else {}
+
+    @property
+    def rows(self) -> dict[str, Any]:
+        """The side constraints."""
+        given = {kind: self.words[kind] for kind in KINDS if self.words.get(kind)}
+        if "budget" in given and not prices(given["budget"]):
+            del given["budget"]  # the number of fsmulti
+        return given
+
 
 @dataclass
 class Findings:
-    """What was found, and in words what was not.
+    """The answers of a report.
 
-    ``model``: held-out errors of the question's model; ``rivals``: of others, ``lost``: why not of some. ``path``:
-    objective and errors by number of features. ``certified``: how far a selection of a rule of thumb is from the best.
-    ``missing``: why a part is not there.
+    ``errors``: held-out errors of the model; ``rivals``: of others. ``path``: objective and errors by number of
+    features. ``necessity``, ``prices``: what a feature and a side constraint cost. ``certified``: how far the selection
+    of a heuristic is from the best. ``missing``: why a part is missing.
     """
 
     plan: Plan
     found: Selection
-    model: Held | None = None
-    rivals: list[tuple[str, Held]] = field(default_factory=list)
-    lost: dict[str, str] = field(default_factory=dict)
+    errors: CrossValidated | None = None
+    rivals: list[CrossValidated] = field(default_factory=list)
     path: SelectionPath | None = None
-    what_ifs: WhatIfs | None = None
+    necessity: Necessity | None = None
+    prices: Prices | None = None
     certified: Certified | None = None
     missing: dict[str, str] = field(default_factory=dict)
     stopped: bool = False
 
+    @property
+    def summary(self) -> list[str]:
+        """The selection, its held-out error with warnings, and the parts that are missing, a sentence each."""
+        found, held = self.found, self.errors
+        lines = [report.headline(found), f"Selected: {listed(found.table().index) or 'none'}."]
+        if held is not None:
+            counts = int((found.data.y > 0).sum()), int((found.data.y < 0).sum())
+            common = report.percent(min(counts) / sum(counts))
+            lines.append(f"Held-out error {held.in_words}, over {held.folds} folds.")
+            lines.append(f"Predicting the more frequent class for every sample has the error {common}.")
+            balanced = held.summary().loc["balanced_error"].fillna(0.0)
+            if balanced["mean"] + balanced["se"] >= 0.5:
+                mean = report.percent(balanced["mean"])
+                lines.append(f"The balanced error is {mean}, and guessing has 50%: do not use this classifier.")
+            if min(counts) < FEW * held.folds / 2:
+                lines.append(f"The smaller class has only {min(counts)} samples, so the errors are rough.")
+        lines += [f"{TITLES.get(part, part)}: {why}" for part, why in self.missing.items()]
+        return [*lines, "This report was stopped before it was complete."] if self.stopped else lines
+
 
 def work(plan: Plan) -> Findings:
-    """Do everything. Raises NoSelection: there is nothing to tell of; and as select."""
+    """Run all parts. Raises NoSelection: nothing was selected; and as ``select``."""
     with interrupt.run():
         with progress.doing("selecting"):
-            memory, found = _selected(plan)
+            task, found = _selected(plan)
         if not found.has_solution:
             failed = NoSelection(report.headline(found))
             failed.selection = found
             raise failed
         done = Findings(plan, found, stopped=found.stop_reason is StopReason.INTERRUPTED)
-        for name, words, stage in (
-            ("errors", "errors held out", _errors),
-            ("path", "other numbers of features", _path),
-            ("what_ifs", "what if", lambda done: _what_ifs(done, memory)),
-        ):
+        for name, stage in (("errors", _errors), ("path", _path), ("what_ifs", lambda done: _what_ifs(done, task))):
             if done.stopped or interrupt.pressed():
                 done.stopped = True
                 done.missing.setdefault(name, STOPPED)
                 continue
             try:
-                with own_clock(), progress.doing(words):
+                with own_clock(), progress.doing(TITLES[name].lower()):
                     stage(done)
             except KeyboardInterrupt:
                 done.stopped = True
@@ -167,49 +200,43 @@ def work(plan: Plan) -> Findings:
         return done
 
 
-def _limits(plan: Plan, seconds: float | None) -> dict[str, Any]:
-    return {"time_limit": seconds} if find(plan.model).runs_solver else {}
-
-
-def _selected(plan: Plan) -> tuple[dict[str, Any], Selection]:
-    """Solve the question; return the memory that later questions go on from, too."""
+def _selected(plan: Plan) -> tuple[Prepared, Selection]:
+    """Solve; return the task too, whose memory later solves use."""
     with own_clock():
         with interrupt.raising():
-            task = prepared(plan.data, plan.model, **plan.words, **_limits(plan, plan.time_limit))
-            memory = {"memory": Memory()} if task.takes("memory") and "memory" not in plan.words else {}
-            task.options = {**task.options, **memory}
+            task = prepared(plan.data, plan.model, **plan.words, **plan.limited(plan.time_limit))
+            if task.takes("memory"):
+                task.options = {**task.options, "memory": Memory()}
         found = task.run()
-    options = {name: value for name, value in found.result.options.items() if name not in memory}
-    return memory, replace(found, result=replace(found.result, options=options))
+    options = {name: value for name, value in found.result.options.items() if name != "memory"}
+    return task, replace(found, result=replace(found.result, options=options))
 
 
 def _errors(done: Findings) -> None:
-    """Measure the model, the SVM on all features, recursive elimination and the more frequent class."""
+    """Measure the model, the SVM on all features and recursive elimination."""
     plan = done.plan
     if not plan.cv:
-        done.missing["errors"] = "Not measured, as the report was asked to leave it out (cv = 0)."
+        done.missing["errors"] = "Not measured: cv = 0."
         return
-    how: dict[str, Any] = {"cv": plan.cv, "seed": plan.seed}
-    done.rivals.append(("majority", majority(plan.data, **how)))
-    done.model = Held.of(_judged(plan, plan.model, {**plan.words, **_limits(plan, plan.time_limit)}, how))
+    done.errors = _judged(plan, plan.model, {**plan.words, **plan.limited(plan.time_limit)})
     for name, words in _rivals(done):
         try:
-            done.rivals.append((name, Held.of(_judged(plan, name, words, how))))
+            done.rivals.append(_judged(plan, name, words))
         except Error as error:
-            done.lost[name] = str(error)
+            done.missing[name] = str(error)
 
 
-def _judged(plan: Plan, model: str, words: Mapping[str, Any], how: Mapping[str, Any]) -> CrossValidated:
-    """Cross-validate a model; a part that Ctrl-C left is none."""
+def _judged(plan: Plan, model: str, words: Mapping[str, Any]) -> CrossValidated:
+    """Cross-validate a model. Raises KeyboardInterrupt if Ctrl-C left folds out."""
     with progress.doing(model):
-        held = cross_validate(plan.data, model, n_jobs=plan.n_jobs, **how, **words)
+        held = over_folds(plan.data, model, words, cv=plan.cv, seed=plan.seed, n_jobs=plan.n_jobs)
     if len(held.runs) < held.planned:
         raise KeyboardInterrupt
     return held
 
 
 def _rivals(done: Findings) -> list[tuple[str, dict[str, Any]]]:
-    """Return models to compare with, and their words: with the same C where that is theirs too."""
+    """Return models to compare with, and their parameters: with the same C if they have one."""
     plan, given = done.plan, done.found.parameters
     C = {"C": given["C"]} if "C" in given else {}
     rivals: list[tuple[str, dict[str, Any]]] = []
@@ -217,7 +244,7 @@ def _rivals(done: Findings) -> list[tuple[str, dict[str, Any]]]:
         rivals.append(("svm", {**C, "time_limit": plan.time_limit}))
     size, small = len(done.found.selected), plan.data.n_features <= SLOW[0] and plan.data.n_samples <= SLOW[1]
     if plan.model != "rfe" and small and not plan.data.is_sparse and 0 < size < plan.data.n_features:
-        rows = words_for([rule for rule in rules_of(done.found) if rule.kind not in ON_WEIGHTS])
+        rows = {kind: row for kind, row in plan.rows.items() if kind not in ON_WEIGHTS}
         rivals.append(("rfe", {**C, "max_features": size, **rows}))
     return rivals
 
@@ -225,36 +252,45 @@ def _rivals(done: Findings) -> list[tuple[str, dict[str, Any]]]:
 def _path(done: Findings) -> None:
     plan = done.plan
     if not plan.most:
-        known = "max_features" in plan.words and plan.words["max_features"] is not None
-        why = "the report was asked to leave it out" if known else "no largest number of features was given"
-        done.missing["path"] = f"Not measured, as {why}."
+        known = plan.words.get("max_features") is not None
+        done.missing["path"] = f"Not measured: {'max_path = 0' if known else 'there is no max_features'}."
         return
     limit = None if plan.time_limit is None else plan.time_limit / len(plan.sizes)
     words = {name: value for name, value in plan.words.items() if name != "max_features"}
     folds = fold_rows(plan.data.y, plan.cv, plan.seed) if plan.cv else None
     done.path = path(
-        plan.data, plan.model, max_features=plan.sizes, folds=folds, n_jobs=plan.n_jobs,
-        **words, **_limits(plan, limit),
-    )  # fmt: skip
+        plan.data, plan.model, max_features=plan.sizes, folds=folds, n_jobs=plan.n_jobs, **words, **plan.limited(limit)
+    )
 
 
-def _what_ifs(done: Findings, memory: dict[str, Any]) -> None:
-    plan = done.plan
+def _what_ifs(done: Findings, task: Prepared) -> None:
+    """Prove what each selected feature and each side constraint costs, or how far a heuristic is from the best."""
+    plan, found = done.plan, done.found
     if plan.what_ifs == 0:
-        done.missing["what_ifs"] = "Not asked, as the report was asked to leave it out."
+        done.missing["what_ifs"] = "Not measured: what_ifs = 0."
         return
-    if can_ask(done.found):
-        done.what_ifs = asked(plan.data, done.found, plan.what_ifs, {**plan.words, **memory})
+    model = task.model
+    if plan.model in BOUNDED and task.recipe.keeps_model and model is not None and model.component("sigma") is not None:
+        clock = Clock.of_run(plan.what_ifs)
+        names = [row.name for row in model.component_objects(pyo.Constraint, active=True)]
+        rows = [name for name in names if name.startswith(tuple(task.stated))]
+        memory = {name: value for name, value in task.options.items() if name == "memory"}
+        free = [name for name in found.table().index if name not in found.parameters.get("force_in", ())]
+        if free:
+            done.necessity = necessity(
+                plan.data, plan.model, features=free[:MOST_FEATURES],
+                time_limit=clock.left / 2 if rows and clock.left else clock.left, **memory, **plan.words,
+            )  # fmt: skip
+        if rows and not interrupt.pressed():
+            options = {name: value for name, value in task.options.items() if name != "time_limit"}
+            done.prices = price_of(model, rows, solver=task.solver, time_limit=clock.left, **options)
         return
-    if "fsp_objective" in find(plan.model).compared and done.found.selected:
-        rows = {kind: plan.words[kind] for kind in KINDS if plan.words.get(kind)}
+    if "fsp_objective" in task.recipe.compared and found.selected:
         done.certified = certify(
-            plan.data, done.found.selected, C=done.found.parameters["C"], time_limit=plan.what_ifs, **rows
+            plan.data, found.selected, C=found.parameters["C"], time_limit=plan.what_ifs, **plan.rows
         )
-    why = "this method proves nothing that the answers could rest on"
-    if done.found.bound is not None:
-        why = "such questions are answered for methods that choose features with a proof, one by one, such as fsp-m"
-    done.missing["what_ifs"] = f"Not asked, as {why}."
+    lack = "proves no bound" if found.bound is None else "has no binary variable for each feature"
+    done.missing["what_ifs"] = f"Not measured: {plan.model} {lack}. Use a model with both, such as fsp-m."
 
 
 def _is_number(value: Any) -> bool:

@@ -1,16 +1,20 @@
-"""What a report says is what was found; names of the data are text and nothing else."""
+"""The page shows the answers of the parts; names of the data are text and nothing else."""
 
+import base64
 import hashlib
 from dataclasses import replace
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import fsmodels as fs
-from fsmodels.page import told
+from fsmodels.page.page import legible
 from fsmodels.page.provenance import values_hash
+from fsmodels.selection import report
+from fsmodels.selection.report import percent
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -80,9 +84,9 @@ def test_sections_tables_and_pictures_are_there_and_closed(made):
     assert not read.open
     assert read.tags.count("h1") == 1
     assert [value for tag, key, value in read.attributes if tag == "h2" and key == "id"] == [
-        "short", "question", "data", "features", "errors", "certainty", "path", "what-if", "made",
+        "summary", "features", "errors", "proof", "path", "what-ifs", "data", "provenance",
     ]  # fmt: skip
-    assert read.tags.count("svg") == read.tags.count("figcaption") == 3
+    assert read.tags.count("img") == read.tags.count("figcaption") == 4
     ids = [value for _, key, value in read.attributes if key == "id"]
     assert len(ids) == len(set(ids))
     named = {f"#{value}" for value in ids}
@@ -93,13 +97,22 @@ def test_sections_tables_and_pictures_are_there_and_closed(made):
 
 def test_it_asks_for_nothing_from_elsewhere(made):
     read = Reader(made[1].html)
-    assert not {"script", "link", "img", "iframe", "object", "embed", "base", "form"} & set(read.tags)
-    assert not [a for a in read.attributes if a[1] in ("src", "srcset", "action", "data", "poster")]
+    assert not {"script", "link", "iframe", "object", "embed", "base", "form"} & set(read.tags)
+    assert not [a for a in read.attributes if a[1] in ("srcset", "action", "data", "poster")]
+    assert all(drawing.startswith(b"<?xml") for drawing in drawings(read))
+    assert not [drawing for drawing in drawings(read) if b"<script" in drawing or b"<image" in drawing]
     assert not [a for a in read.attributes if a[1].startswith("on")]
     assert "http://" not in made[1].html.replace("http-equiv", "")
     policy = dict(made_policy(read))
-    assert policy["default-src"] == "'none'"
+    assert (policy["default-src"], policy["img-src"]) == ("'none'", "data:")
     assert "@import" not in made[1].html
+
+
+def drawings(read):
+    head = "data:image/svg+xml;base64,"
+    sources = [value for _, key, value in read.attributes if key == "src"]
+    assert all(source.startswith(head) for source in sources)
+    return [base64.b64decode(source.removeprefix(head), validate=True) for source in sources]
 
 
 def made_policy(read):
@@ -111,52 +124,62 @@ def test_numbers_are_those_of_the_parts(made):
     data, page = made
     words, found = Reader(page.html).words, page.found
     again = fs.path(data, max_features=[1, 2, 3], folds=3, seed=0)
-    for row in again.reset_index().to_dict("records"):
-        assert f"{100 * row['cv_error']:.1f}% ± {100 * row['cv_se']:.1f}" in words
-    for feature, weight in found.weights_original.items():
-        assert f"{'+' if weight > 0 else '−'} {abs(weight):.6g} × {feature}" in words
+    percents = again[["cv_error", "cv_se"]].map(percent).to_numpy().ravel()
+    assert [text for text in percents if text not in words] == []
+    for row in report.rows_of_weights(found):
+        assert "".join(row) in words
     wrong = sum(found.predict(data) != data.y)
     assert f"({wrong} of {len(data)} samples)" in words
     assert values_hash(data) in words
 
 
-def test_a_rule_copied_from_the_page_decides_as_the_selection_does(made):
+def test_errors_are_those_of_cross_validate(made):
+    data, page = made
+    held = fs.cross_validate(data, max_features=2, cv=3)
+    words = Reader(page.html).words
+    assert f"Held-out error {held.in_words}, over 3 folds." in words
+    assert held.sentence.removesuffix(".") in words
+    counts = page.findings.errors.confusion.to_numpy()
+    assert counts.sum(axis=1).tolist() == [(data.y > 0).sum(), (data.y < 0).sum()]
+    assert counts[0, 1] + counts[1, 0] == round(held.error * len(data))
+    assert f"ill{counts[0, 0]}{counts[0, 1]} well{counts[1, 0]}{counts[1, 1]}" in words
+    assert [run.model for run in page.findings.rivals] == ["svm", "rfe"]
+
+
+def test_the_weights_on_the_page_decide_as_the_selection_does(made):
     data, page = made
     words = Reader(page.html).words
-    terms = words.split("score = ")[1].split(" Above 0")[0].replace("−", "-")
-    score = 0.0
-    for term in terms.replace("+ ", "|+").replace("- ", "|-").split("|")[1:]:
-        value, _, feature = term.strip().partition(" × ")
-        column = data.X[:, data.features.index(feature)] if feature else 1.0
-        score = score + float(value) * column
+    *features, (_, bias, _) = report.rows_of_weights(page.found)
+    score = float(bias)
+    for feature, weight, _ in features:
+        assert f"{feature}{weight}" in words
+        score = score + float(weight) * data.X[:, data.features.index(feature)]
     assert ((score > 0) == (page.found.predict(data) > 0)).all()
 
 
 def test_costs_of_leaving_out_enclose_those_of_enumeration(made):
     data, page = made
-    value = page.found.objective
-    for cost in page.findings.what_ifs.features:
-        other = fs.select(data, max_features=2, force_out=[cost.what])
-        assert cost.instead == other.selected
-        assert cost.least - 1e-4 <= (other.objective - value) / value <= cost.most + 1e-4
+    value, asked = page.found.objective, page.findings.necessity
+    assert [role.feature for role in asked.roles] == list(page.found.table().index)
+    for role in asked.roles:
+        least, most = asked.price(role.feature)
+        other = fs.select(data, max_features=2, force_out=[role.feature])
+        assert least - 1e-4 * value <= other.objective - value <= most + 1e-4 * value
+    assert asked.sentence in Reader(page.html).words
 
 
-def test_side_constraints_are_told_and_priced():
-    data, page = small(excludes=[("age", "dose")], force_in=["mass"], signs={"dose": "-"}, cv=0, max_path=0)
-    words = Reader(page.html).words
-    assert "Not both age and dose." in words
-    assert "mass must be among the features." in words
-    assert "Higher dose may only speak for well." in words
-    rules = {cost.what.kind: cost for cost in page.findings.what_ifs.rules}
-    assert set(rules) == {"excludes", "force_in", "signs"}
+def test_side_constraints_are_shown_and_priced():
     rows = {"excludes": [("age", "dose")], "force_in": ["mass"], "signs": {"dose": "-"}}
-    for kind, cost in rules.items():
-        rest = {other: row for other, row in rows.items() if other != kind}
-        free = fs.select(data, max_features=2, **rest)
-        assert cost.instead == free.selected
-        share = (page.found.objective - free.objective) / page.found.objective
-        assert cost.least - 1e-4 <= share <= cost.most + 1e-4
-    assert "mass" not in [cost.what for cost in page.findings.what_ifs.features]  # it may not be left out
+    data, page = small(**rows, cv=0, max_path=0)
+    words = Reader(page.html).words
+    prices = {price.row.split("_age")[0]: price for price in page.findings.prices}
+    assert set(prices) == set(rows)
+    for kind, price in prices.items():
+        free = fs.select(data, max_features=2, **{other: row for other, row in rows.items() if other != kind})
+        cost, near = page.found.objective - free.objective, 1e-4 * page.found.objective
+        assert price.least - near <= cost <= price.most + near
+    assert 'excludes=("age", "dose") costs' in words
+    assert "mass" not in [role.feature for role in page.findings.necessity.roles]  # it may not be left out
 
 
 @pytest.mark.parametrize("model", ["fsp-m", "one-norm-svm"])
@@ -167,10 +190,13 @@ def test_names_of_the_data_are_text_and_nothing_else(model):
     page = fs.report(data, model, cv=2, what_ifs=5, **words)
     read = Reader(page.html)
     assert not read.open
-    assert not {"script", "img", "i", "b"} & set(read.tags)
-    assert not [a for a in read.attributes if a[1].startswith("on") or a[1] == "src"]
+    assert not {"script", "i", "b"} & set(read.tags)
+    assert not [a for a in read.attributes if a[1].startswith("on")]
+    for drawing in drawings(read):
+        assert ElementTree.fromstring(drawing).tag.endswith("svg")
+        assert b"<script" not in drawing
     for feature in page.found.selected:
-        assert " ".join(told.legible(feature).split()) in read.words
+        assert " ".join(legible(feature).split()) in read.words
     assert "49" not in [cell.strip() for cell in read.text]
     assert "\u202e" not in page.html
     assert "\x00" not in page.html
@@ -179,15 +205,15 @@ def test_names_of_the_data_are_text_and_nothing_else(model):
 @pytest.mark.parametrize(
     ("model", "given", "said"),
     [
-        ("rfe", {"max_features": 2, "seed": 3}, "rule of thumb"),
-        ("relief", {"max_features": 2}, "rule of thumb"),
-        ("svm", {}, "How do all 4 features together"),
-        ("fsp-lambda", {"penalty": 2.0}, "proven, not estimated"),
-        ("full-fs", {"penalty": 0.5, "C": 1.0}, "The rule is curved"),
-        ("gmeb", {"R_plus": 1.0, "R_minus": 1.0}, "criterion"),
-        ("fsv", {"penalty": 0.2}, "Nothing is proven about"),
+        ("rfe", {"max_features": 2, "seed": 3}, "heuristic"),
+        ("relief", {"max_features": 2}, "relief"),
+        ("svm", {}, "4 of 4 features"),
+        ("fsp-lambda", {"penalty": 2.0}, "proven optimal"),
+        ("full-fs", {"penalty": 0.5, "C": 1.0}, "kernel weight"),
+        ("gmeb", {"R_plus": 1.0, "R_minus": 1.0}, "Proven bound"),
+        ("fsv", {"penalty": 0.2}, "nothing is proven about"),
         ("fsmulti", {"max_features": 2}, "proven"),
-        ("one-norm-svm", {"C": 0.1}, "criterion"),
+        ("one-norm-svm", {"C": 0.1}, "Objective"),
     ],
 )
 def test_every_kind_of_model_has_a_true_page(model, given, said):
@@ -196,7 +222,8 @@ def test_every_kind_of_model_has_a_true_page(model, given, said):
     assert not read.open
     assert said in read.words
     if page.found.gap is None and page.findings.certified is None:
-        assert "It is proven" not in read.words
+        assert "No selection under the same limits" not in read.words
+        assert "proven optimal" not in page.findings.summary[0]
     for part, why in page.findings.missing.items():
         assert why in read.words, part
 
@@ -209,9 +236,9 @@ def test_a_stopped_search_says_how_far_it_may_be_from_the_best():
     page = fs.report(data, max_features=8, cv=0, max_path=0, what_ifs=0, iteration_limit=1)
     words = Reader(page.html).words
     assert page.found.gap > 1e-3
-    assert f"by more than {told.points(page.found.gap)}" in words
-    assert "The search ended at its limit of steps." in words
-    assert "not estimated" not in words
+    assert f"proven within {percent(page.found.gap)} of the best" in words
+    assert "Stopped at the iteration limit" in words
+    assert "proven optimal" not in words
     assert "cv = 0" in words
 
 
@@ -220,10 +247,10 @@ def test_a_rule_that_knows_nothing_is_called_so():
     X, y = rng.normal(size=(40, 12)), np.repeat(["a", "b"], [8, 32])
     with pytest.warns(fs.DataWarning):
         page = fs.report(fs.Dataset.from_arrays(X, y), max_features=2, cv=4, max_path=0, what_ifs=0)
-    held = page.findings.model
-    assert held.error[0] + held.error[1] >= 0.2
+    held = page.findings.errors
+    assert held.error + held.standard_error >= 0.2
     words = Reader(page.html).words
-    assert "That is no better than guessing: do not use this rule as it is." in words
+    assert "and guessing has 50%: do not use this classifier." in words
     assert "The smaller class has only 8 samples" in words
     assert "class -1 has 8 samples" in words  # what the data show is said, too
 
@@ -232,15 +259,13 @@ def test_a_rule_of_thumb_is_held_against_the_best(made):
     data, _ = made
     page = fs.report(data, "rfe", max_features=1, cv=0, max_path=2)
     exact = fs.select(data, max_features=1)
-    own = fs.fsp.value(data.scaled("standard"), page.found.selected)
+    own, certified = fs.fsp.value(data.scaled("standard"), page.found.selected), page.findings.certified
     words = Reader(page.html).words
     assert own >= exact.objective - 1e-6
-    if own > exact.objective * 1.01:
-        assert f"{exact.selected[0]}, {told.points(1 - exact.objective / own)} better." in words
-        assert "That is proven to be the best." in words
-    else:
-        assert "no other choice under the same rules is better there" in words
-    assert "Criterion of fsp-m" in words
+    assert certified.objective == pytest.approx(own, rel=1e-6)
+    assert certified.bound <= exact.objective + 1e-6
+    assert certified.sentence in words
+    assert "fsp objective" in words
 
 
 def test_weights_of_samples_are_told(made):
@@ -250,38 +275,17 @@ def test_weights_of_samples_are_told(made):
     assert page.found.selected == fs.select(data.weighted(class_weight="balanced"), max_features=1).selected
 
 
-def test_an_open_question_about_a_rule_is_not_called_free():
-    found = small(cv=0, max_path=0, what_ifs=0)[1].found
-    some, same = told.Rule("force_in", ["age"]), found.selected
-    assert "costs nothing" in told.what_if(told.Cost(some, 0.0, 0.0, same), found)
-    assert "5.0% at most" in told.what_if(told.Cost(some, 0.0, 0.05, same), found)
-    assert "costs nothing" not in told.what_if(told.Cost(some, 0.0, 0.05, same), found)
-    assert "perhaps not at all" in told.what_if(told.Cost("age", 0.0, 0.2, ("mass",)), found)
-    assert "by 10.0% to 20.0%" in told.what_if(told.Cost("age", 0.1, 0.2, ("mass",)), found)
-    assert "practically as good" in told.what_if(told.Cost("age", 0.0, 0.004, ("mass",)), found)
-
-
-@pytest.mark.parametrize(
-    ("share", "said"),
-    [
-        (0, "0%"),
-        (3e-6, "less than 0.01%"),
-        (0.0051, "0.51%"),
-        (0.226, "22.6%"),
-        (1.2, "120%"),
-        (5e7, "more than 1,000%"),
-        (float("inf"), "any amount"),
-    ],
-)
-def test_shares_are_rounded_for_people(share, said):
-    assert told.points(share) == said
+def test_the_seed_is_of_the_folds_and_of_the_solver(made):
+    data, _ = made
+    page = fs.report(data, max_features=2, cv=3, max_path=0, what_ifs=0, seed=3)
+    assert page.findings.errors.error == fs.cross_validate(data, max_features=2, cv=3, seed=3).error
 
 
 def test_groups_are_named_and_the_call_can_be_copied():
     data, page = small(at_most_of_group=({"age": "x", "dose": "x", "mass": "y"}, 1), cv=0, max_path=0, what_ifs=0)
     words = Reader(page.html).words
-    assert "At most 1 of each group of features: x (age and dose); y (mass)." in words
-    call = words[words.index("fs.report(data") : words.index(" Made on")]
+    assert "at_most_of_group{'groups': {'age': 'x', 'dose': 'x', 'mass': 'y'}, 'most': 1}" in words
+    call = words[words.index("fs.report(data") : words.index(" factvalue solver")]
     again = eval(call, {"fs": fs, "data": data})
     assert again.found.selected == page.found.selected
     assert again.found.parameters == page.found.parameters
@@ -296,20 +300,19 @@ def test_features_of_a_category_are_told_and_their_rule_is_priced():
     data = fs.Dataset.from_frame(frame, one_hot=True, impute="median")
     page = fs.report(data, max_features=2, cv=0, max_path=0)
     words = Reader(page.html).words
-    assert "Columns of categories, made 0 and 1colour" in words
+    assert "categoriescolour" in words
     assert "9 blanks by median" in words
-    (cost,) = page.findings.what_ifs.rules
+    (price,) = page.findings.prices
     apart = {name: replace(category, together=False) for name, category in data.categories.items()}
     free = fs.select(replace(data, categories=apart), max_features=2)
-    share = (page.found.objective - free.objective) / page.found.objective
-    assert share > 0.01
-    assert cost.least - 1e-4 <= share <= cost.most + 1e-4
-    assert cost.instead == free.selected
+    cost, near = page.found.objective - free.objective, 1e-4 * page.found.objective
+    assert cost > 0.01 * page.found.objective
+    assert price.least - near <= cost <= price.most + near
 
 
 def test_a_method_without_a_sigma_is_not_called_unproven_for_it(made):
     page = fs.report(made[0], "fsmulti", max_features=2, cv=0, max_path=0)
-    assert "this method proves nothing" not in page.html
+    assert "proves no bound" not in page.html
     assert "such as fsp-m" in page.findings.missing["what_ifs"]
 
 
