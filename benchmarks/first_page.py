@@ -29,7 +29,7 @@ NAME, OURS, PROTOCOL = "first_page", "fsp-m", 1
 SETS = ["bupa", "cleveland", "german_numeric", "ionosphere", "sonar", "wdbc", "wpbc", "wpbc24"]
 LARGE = ["musk1", "spambase", "mfeat"]
 SIZES, C, GAP, NODES, SEED, FOLDS = (3, 5), 1.0, 1e-4, 3000, 0, 5
-PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "scikit-learn", "abess", "numba")
+PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "scikit-learn", "abess")
 
 
 def svm():

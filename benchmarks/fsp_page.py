@@ -11,7 +11,7 @@ from page import NOTHING, Cell, Page
 CALLED = {"FSP-M, proven": TREE}  # in the log: what is proven of it, each table says
 PEERS = [TREE, "RFE", "FSV", "ONSVM", "InfoGain"]
 COMMAND = "python benchmarks/fsp_paper.py --full --sets"
-PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "highspy", "numba", "joblib")
+PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "highspy", "joblib")
 INNER = {GBD: "0.9966", "RFE": "0.9959", "FSV": "0.9928", "ONSVM": "0.9939"}  # the paper's
 WINS = {"RFE": "32 / 23", "FSV": "45 / 39"}
 DIFFERENCE = "{mean:+.4f} ± {se:.4f}"

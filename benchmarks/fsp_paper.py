@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the clone, not an installed package
 import fsmodels as fs
 from fsmodels import synthetic
-from fsmodels.models.fsp.oracle import FIRST, SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle
 
 SETS = ("one", "two", "uci")
 PROTOCOL = 1  # another number: earlier entries of the log do not count
@@ -120,11 +120,10 @@ def run(task, shared=None):
 
 @cache
 def warm():
-    """Import and compile what methods need, which is not their time, and which Ctrl-C must not meet."""
+    """Import what methods need, which is not their time, and which Ctrl-C must not meet."""
     data = fs.load_dataset("wdbc").scaled("standard")
     oracle, sigma = SvmOracle(data.X, data.y, 1.0), np.arange(data.n_features) < 5
-    for _ in range(2 * FIRST):
-        oracle.solve(sigma.astype(float))
+    oracle.solve(sigma.astype(float))
     fs.solve(fs.fsp.fsp_m(data, max_features=5), "branch-and-cut", threads=1)
     fs.solve(fs.fsp.fsp_m(data, max_features=1), "benders", threads=1)
     fs.select(data, "fsv", penalty=0.1, starts=1)

@@ -25,7 +25,7 @@ NAME, PROTOCOL = "fsp_real", 1
 GAP, ROUNDING, MOST, LIMIT = 1e-4, 1e-6, 200_000, 30.0
 PART, MORE = ["cleveland", "ionosphere", "wdbc"], ["bupa", "german_numeric", "sonar", "spambase", "wpbc24"]
 SIZES, PRICES, MORE_PRICES = (3, 5, 10), (1.0, 10.0), (0.1,)
-PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "numba", "highspy", "pyscipopt", "gurobipy")
+PACKAGES = ("fsmodels", "pyomo", "numpy", "scipy", "highspy", "pyscipopt", "gurobipy")
 OURS, SCIP, LAZY, ALL = "ours", "SCIP", "Gurobi lazy", "all supports"
 
 
@@ -159,7 +159,7 @@ def page(log):
         "FSP-M: the soft-margin SVM on at most M features, standardised sets, relative gap 1e-4, one thread. Ours: "
         f'`fs.solve(model, "branch-and-cut")`; SCIP: the big-M form as a whole; {lazy}'
         "all supports: our subproblem at each of them. Seconds are CPU "
-        "seconds of the process, building left out; what numba compiles is on disk before. The limit is of wall-clock "
+        "seconds of the process, building left out; the oracle is loaded before. The limit is of wall-clock "
         f"time ({LIMIT:g} s, which on a busy machine is fewer CPU seconds), for all supports of CPU time.",
     )
     told.write({})

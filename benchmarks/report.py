@@ -8,7 +8,7 @@ import runpy
 from pathlib import Path
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-PACKAGES = ("pyomo", "numpy", "scipy", "numba", "scikit-learn", "highspy", "clarabel", "pyscipopt", "gurobipy")
+PACKAGES = ("pyomo", "numpy", "scipy", "scikit-learn", "highspy", "clarabel", "pyscipopt", "gurobipy")
 
 
 def about(*packages, **facts):

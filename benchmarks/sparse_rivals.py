@@ -244,5 +244,5 @@ def table(told, part, names, columns):
 
 
 if __name__ == "__main__":
-    packages = ("fsmodels", "pyomo", "numpy", "scipy", "numba", "el0ps", "pyscipopt", "abess", "scikit-learn")
+    packages = ("fsmodels", "pyomo", "numpy", "scipy", "el0ps", "pyscipopt", "abess", "scikit-learn")
     script(NAME, __doc__, tasks, work, page, *packages, gap=GAP)

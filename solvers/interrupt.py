@@ -147,7 +147,7 @@ def raising() -> Iterator[None]:
             raise KeyboardInterrupt
         try:
             yield
-        except SystemError as error:  # what C makes of it where, as in numba, it calls Python at that moment
+        except SystemError as error:  # what C code makes of it if it calls Python at that moment
             if not _from_press(error):
                 raise
             raise KeyboardInterrupt from error

@@ -16,9 +16,9 @@ from solvers.drivers.catalogue import DRIVERS
 from solvers.lazy import attach, read
 from solvers.names import DRIVER_NAMES
 
-HEAVY = {"pyomo", "pandas", "numpy", "scipy", "sklearn", "joblib", "matplotlib", "rich", "numba", "highspy", "clarabel"}
+HEAVY = {"pyomo", "pandas", "numpy", "scipy", "sklearn", "joblib", "matplotlib", "rich", "highspy", "clarabel"}
 HEAVY |= {"pyscipopt", "pyomo_pounce", "skrebate", "IPython", "gurobipy", "threadpoolctl", "distributed", "pyarrow"}
-RARE = {"sklearn", "joblib", "matplotlib", "rich", "numba", "clarabel", "pyscipopt", "skrebate", "IPython", "gurobipy"}
+RARE = {"sklearn", "joblib", "matplotlib", "rich", "clarabel", "pyscipopt", "skrebate", "IPython", "gurobipy"}
 STUBS = {package: Path(package.__file__).with_suffix(".pyi") for package in (fsmodels, solvers)}
 
 

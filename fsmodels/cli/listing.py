@@ -12,6 +12,7 @@ from fsmodels.cli.asked import console as make_console
 from fsmodels.cli.codes import SOLVED
 from fsmodels.cli.select import show
 from fsmodels.datasets.shipped import list_bags, list_datasets
+from fsmodels.models.fsp.oracle import relaxation
 from fsmodels.selection.described import describe
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.recipes import MODELS
@@ -61,5 +62,9 @@ def run(asked: argparse.Namespace) -> int:
         "Any other solver that Pyomo knows by name is tried once on small programs and may then stand where these may, "
         "whole or inside a driver (--solver-option master_solver=NAME); docs/solvers.md tells how far it is believed."
     )
-    show(console, [data, "", bags, "", models, "", found, *(["", missing] if missing.row_count else []), "", others])
+    slow = [] if relaxation.loop else ["", Text(relaxation.NOT_COMPILED)]
+    show(
+        console,
+        [data, "", bags, "", models, "", found, *(["", missing] if missing.row_count else []), "", others, *slow],
+    )
     return SOLVED

@@ -273,7 +273,7 @@ def test_tests_hear_ctrl_c_in_the_background_of_a_script_too():
 
 
 def test_what_c_makes_of_a_press_is_still_a_press():
-    """Numba calls Python from C, where an exception comes out as SystemError."""
+    """An exception of Python code that C called can come out as SystemError."""
 
     def compiled(says):
         try:

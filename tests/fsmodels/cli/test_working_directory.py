@@ -43,7 +43,6 @@ SOLVERS = ["cbc", "glpk", "ipopt", "couenne", "bonmin", "baron", "cplex", "xpres
 PROGRAMS = {*SOLVERS, "glpsol", "cplexamp", "gurobi_cl", "highs", "pounce", "latex", "dot", "uname", "ldconfig", "sh"}
 STANDARD = ["multiprocessing", "signal", "json", "pickle", "warnings", "threading", "encodings", "sitecustomize"]
 SETTINGS = {
-    ".numba_config.yaml": "cache_dir: kept\n",
     "matplotlibrc": "backend: module://trap\n",
     "pyomo.cfg": "- nothing",
     "setup.cfg": "[nothing]\n",

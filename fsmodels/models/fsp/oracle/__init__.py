@@ -21,7 +21,7 @@ Symbols
     l samples, n features, k = number of j with sigma_j > 0; Z = diag(y) X_S diag(sqrt(sigma_S)) (l, k);
     u_j = w_j / sqrt(sigma_j) (k,); s (l,) surplus and xi (l,) slack of (2); beta = C - alpha (l,).
 Method
-    Interior point (``interior_point``; after the first questions of a run ``compiled``), O(l k^2) an iteration; for
+    Interior point (``interior_point``; ``loop``, compiled, at up to 200 features), O(l k^2) an iteration; for
     large supports libsvm on the Gram matrix first (``gram``); with the squared hinge Newton's method (``newton``).
     Whatever they end with is repaired and evaluated on the data: ``proofs.svm``.
 Source
@@ -60,7 +60,6 @@ from fsmodels.words import shown
 
 __all__ = ["SvmOracle", "SvmSolution"]
 
-FIRST = 25  # questions that numpy answers
 ATTEMPTS = 8  # at a relaxation, the last on all samples and columns
 MOST_CELLS = 2_000_000_000  # of a sparse support made dense, 16 GB
 _RELAXATION_WORK = 5e9  # multiplications an iteration, about half a second
@@ -148,7 +147,6 @@ class SvmOracle:
         self._pricing, self._neighbours = Pricing(), Neighbours(self._X.shape[1])
         self._large: Guide | None = None  # of the last large support
         self._near: Guide | None = None  # of the last relaxation or point: points are asked for at nodes
-        self._asked = 0
         self._rows: Array | None = None  # Z' of dense data
         # b absorbs the shift where there is one
         self._mean: Array = np.asarray(self._X.mean(axis=0)).ravel() if free_b else np.zeros(self._X.shape[1])
@@ -385,11 +383,9 @@ class SvmOracle:
     def _along(self, support: Array, most: int) -> tuple[Array, Array] | None:
         """Return the data feature by feature, times the labels, and a support's places, for the compiled loop.
 
-        None where it would not be asked: ``most`` of them at once are too many, or the questions are the first. A
-        process that asks little shall not load a compiler.
+        None where it is not used: ``most`` columns at once are too many, or it is not installed.
         """
-        self._asked += 1
-        if self._asked <= FIRST or most > min(relaxation.COMPILED, self._y.size):
+        if most > min(relaxation.COMPILED, self._y.size) or not relaxation.compiled():
             return None
         if sp.issparse(self._X) or self._X.size > KEPT_CELLS:
             if support.size > relaxation.COMPILED:

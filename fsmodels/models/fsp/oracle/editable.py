@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fsmodels.models.fsp.oracle import SvmOracle, relaxation
-from fsmodels.models.fsp.oracle.edited import Clash, EditedQuestion, asked, clash_cut
+from fsmodels.models.fsp.oracle.edited import Clash, EditedQuestion, ask_loop, clash_cut
 from fsmodels.models.fsp.oracle.problem import Relaxed, Rows, Terms
 from fsmodels.models.proofs.losses import HINGE
 from fsmodels.models.proofs.svm import Array, unit
@@ -71,9 +71,8 @@ class EditableOracle(SvmOracle):
         )  # fmt: skip
         sub = EditedQuestion(self._columns(support), sigma, terms, rows)
         along, left = self._along(support, support.size), deadline - time.perf_counter()
-        loop = None if along is None or not left > 0 else relaxation.compiled_loop(left)
-        if along is not None and loop is not None:
-            asked(loop, along, sub, tolerance, relaxation.most_iterations(self._y.size, support.size, left))
+        if along is not None and left > 0:
+            ask_loop(along, sub, tolerance, relaxation.most_iterations(self._y.size, support.size, left))
         best = sub.best
         if best.gap > COMPILED_ENOUGH * tolerance:
             clash = None if best.w is not None else sub.find_allowed()

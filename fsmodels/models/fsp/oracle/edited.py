@@ -19,11 +19,11 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy
 
+from fsmodels.models.fsp.oracle import relaxation
 from fsmodels.models.fsp.oracle.iterates import Iterates
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
 from fsmodels.models.proofs.svm import Array, relative
@@ -264,18 +264,13 @@ def clash_cut(r: Array, own: Rows, terms: Terms) -> Clash | None:
     return Clash(constant, coefficients)
 
 
-def asked(loop: Any, along: tuple[Array, Array], sub: EditedQuestion, tolerance: float, iterations: int) -> int:
-    """Offer what the compiled loop finds; return its iterations."""
+def ask_loop(along: tuple[Array, Array], sub: EditedQuestion, tolerance: float, iterations: int) -> None:
+    """Offer what the compiled loop finds."""
     p, terms = sub.problem, sub.problem.terms
-    k, nothing = p.where.size, np.empty(0, dtype=np.int64)
-    _, numbers, alpha, _, w, theta, _ = next(
-        loop.node(
-            *along, p.where, terms.y, terms.loss.C, p.cost, *p.rows.arrays, p.lower, p.upper, np.arange(terms.y.size),
-            nothing, False, np.zeros(k + 1), 0.5 * tolerance, (math.inf,), iterations, terms.need, *p.rows.beside(k),
-            terms.slope, terms.least, terms.largest, terms.shift, terms.loss.squared,
-        )
-    )  # fmt: skip
+    samples = np.arange(terms.y.size), np.empty(0, dtype=np.int64)  # all take part, none has alpha = C
+    node = relaxation.loop.Node(*along, p.where, terms, p.cost, p.rows, p.lower, p.upper, *samples)
+    node.advance(0.5 * tolerance, math.inf, iterations)
+    alpha, _, w, theta, _, _ = node.solution()
     if np.isfinite(alpha).all() and np.isfinite(w).all() and np.isfinite(theta).all():
         sub.try_multipliers(alpha, theta)
-        sub.try_point(w, float(numbers[0]))
-    return int(numbers[6])
+        sub.try_point(w, node.offset)

@@ -39,18 +39,19 @@ Method
     A relaxation is asked with few columns and samples (``pricing``, ``screening``, both guessing from the nearest of
     ``neighbours``), proven on all of them, and asked again with those that it missed.
 
-    The same loop stands twice: ``compiled`` for the many small questions of a tree (on wdbc 30 us an iteration, 500 in
-    numpy, most of them calls), ``iterates`` in numpy for all else, and as its reference. What they end with is proven
-    from the data, by ``certified`` and by ``problem``, which say the same.
+    The same loop exists twice: ``loop`` is compiled, for the many small nodes of a tree (on wdbc 30 us an iteration,
+    500 in numpy, most of them calls); ``iterates`` is in numpy, for everything else and as the reference. Their results
+    are proven from the data, by ``bounds`` and by ``problem``, which agree. The compiled modules are optional: without
+    a C compiler the package installs without them, and numpy answers.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import time
-from collections.abc import Callable
-from functools import cache, wraps
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,7 +59,12 @@ from fsmodels.models.fsp.oracle.iterates import Iterates
 from fsmodels.models.fsp.oracle.problem import JointProblem, Relaxed, Rows, Terms, lost, narrowed
 from fsmodels.models.fsp.oracle.screening import Screened
 from fsmodels.models.proofs.svm import TINY, Array
-from solvers import interrupt, progress
+
+try:
+    import fsmodels.models.fsp.oracle.bounds as bounds
+    import fsmodels.models.fsp.oracle.loop as loop
+except ImportError:  # installed without a C compiler
+    bounds = loop = None
 
 __all__ = [
     "AtSupport",
@@ -67,7 +73,7 @@ __all__ = [
     "Terms",
     "at_once",
     "at_support",
-    "compiled_loop",
+    "compiled",
     "minimise",
     "most_iterations",
 ]
@@ -76,11 +82,13 @@ ITERATION_LIMIT = 60
 PATIENCE = 12  # iterations without a better gap
 COMPILED = 200  # most columns of the compiled loop
 PACE = 1e9  # of its multiplications a second, on the slow side
-COMPILING = 60.0  # s left from which on there is time to compile it, which takes 5 to 15 once
 AIM = 1e-9  # by how much more than enough it aims
+NOT_COMPILED = (
+    "The compiled part of fsmodels is not installed: selections by fsp models take 3 to 20 times longer. "
+    "Install a C compiler (Debian: apt install gcc) and reinstall: pip install --force-reinstall --no-deps fsmodels."
+)
 
-P = ParamSpec("P")
-Said = TypeVar("Said")
+logger = logging.getLogger("fsmodels")
 
 
 def minimise(
@@ -129,43 +137,11 @@ def minimise(
 
 
 @cache
-def _loaded() -> Any:
-    try:
-        from fsmodels.models.fsp.oracle import compiled
-    except (ImportError, RuntimeError):  # no numba, or nowhere that it may keep what it compiles
-        return None
-    return compiled
-
-
-def compiled_loop(left: float) -> Any:
-    """Return the compiled loop; None where there is no numba, or it would be compiled first and little time is left."""
-    kernel = _loaded()
-    return kernel if kernel is not None and (left > COMPILING or kernel.ready()) else None
-
-
-def _tells(question: Callable[P, Said]) -> Callable[P, Said]:
-    """Tell whoever watches where what is called will be compiled first, and let Ctrl-C wait for the first answer.
-
-    Half of what numba loads or compiles cannot be completed: every later call in the process would fail.
-    """
-    loaded = False
-
-    @wraps(question)
-    def told(*words: P.args, **more: P.kwargs) -> Said:
-        nonlocal loaded
-        if loaded:
-            return question(*words, **more)
-        kernel = _loaded() if progress.watched() else None
-        with interrupt.finishing():
-            if kernel is None or kernel.ready():
-                said = question(*words, **more)
-            else:
-                with progress.doing("compiling the inner loop, once on this machine"):
-                    said = question(*words, **more)
-        loaded = said is not None or _loaded() is None
-        return said
-
-    return told
+def compiled() -> bool:
+    """Return whether the compiled loop is installed; warn once where it is not."""
+    if loop is None:
+        logger.warning(NOT_COMPILED)
+    return loop is not None
 
 
 class AtSupport(NamedTuple):
@@ -180,29 +156,21 @@ class AtSupport(NamedTuple):
     iterations: int
 
 
-@_tells
 def at_support(
     along: tuple[Array, Array], sigma: Array, terms: Terms, tolerance: float, left: float
 ) -> AtSupport | None:
-    """Solve SUB as built at ``sigma`` > 0 of shape (k,); None where the compiled loop has no answer."""
-    kernel = compiled_loop(left)
-    if kernel is None:
+    """Solve SUB as built at ``sigma`` > 0 of shape (k,) by the compiled loop; None where it breaks down."""
+    k, y = sigma.size, terms.y
+    no_rows = Rows(np.empty((0, k)), np.empty(0), np.empty(0, dtype=bool))
+    samples = np.arange(y.size), np.empty(0, dtype=np.int64)  # all take part, none has alpha = C
+    node = loop.Node(*along, np.arange(k), terms, np.zeros(k), no_rows, sigma, sigma, *samples)
+    if not node.advance(tolerance, math.inf, most_iterations(y.size, k, left)):
         return None
-    nothing, k, y, C = np.empty(0, dtype=np.int64), sigma.size, terms.y, terms.loss.C
-    end, numbers, alpha, _, w, _, _ = next(
-        kernel.node(
-            *along, np.arange(k), y, C, np.zeros(k), np.empty((0, k)), np.empty(0), np.empty(0, dtype=bool), sigma,
-            sigma, np.arange(y.size), nothing, False, np.zeros(k + 1), tolerance, (math.inf,),
-            most_iterations(y.size, k, left), terms.need, np.empty((0, k)), np.empty(0), terms.slope, terms.least,
-            terms.largest, terms.shift, terms.loss.squared,
-        )
-    )  # fmt: skip
-    if end != kernel.DONE:
-        return None
-    value, b, bound, alpha, v = kernel.certified.supported(
-        *along, sigma, y, C, alpha, w, terms.loss.squared, terms.loss.free_b
+    alpha, _, w, _, _, _ = node.solution()
+    value, b, bound, alpha, v = bounds.supported(
+        *along, sigma, y, terms.loss.C, alpha, w, terms.loss.squared, terms.loss.free_b
     )
-    return AtSupport(value, b, bound, alpha, v, w, int(numbers[6]))
+    return AtSupport(value, b, bound, alpha, v, w, node.iterations)
 
 
 def most_iterations(samples: int, columns: int, left: float) -> int:
@@ -210,7 +178,6 @@ def most_iterations(samples: int, columns: int, left: float) -> int:
     return int(max(0, min(ITERATION_LIMIT, left * PACE / (samples * (columns + 10) ** 2))))
 
 
-@_tells
 def at_once(
     along: tuple[Array, Array],
     where: Array,
@@ -226,15 +193,12 @@ def at_once(
     part: Screened | None = None,
     among: Array | None = None,
 ) -> Relaxed | None:
-    """Do what ``minimise`` does by the compiled loop; None where it cannot, or would not be in time.
+    """Do what ``minimise`` does by the compiled loop; None where it breaks down, or would not be in time.
 
     ``along``: diag(y) times centred columns, transposed, and which of its rows belong to ``where``.
     """
     left = deadline - time.perf_counter()
-    kernel = compiled_loop(left)
-    if kernel is None:
-        return None
-    y, C, plain = terms.y, terms.loss.C, not terms.edited and rows.weights is None
+    y, plain = terms.y, not terms.edited and rows.weights is None
     whole = among is None or among.size == where.size
     among = np.arange(where.size) if among is None else among
     which, stay = along[1], where
@@ -243,40 +207,36 @@ def at_once(
         which, stay, own, own_rows = which[among], where[among], terms.of(among), rows.of(among)
         most = narrowed(upper, where, stay)
     if part is None:
-        kept, far, start = np.arange(y.size), np.empty(0, dtype=np.int64), np.zeros(stay.size + 1)
+        kept, far, start = np.arange(y.size), np.empty(0, dtype=np.int64), None
     else:
         kept, far, start = part.kept, part.at_bound, np.append(part.w[stay], part.offset)
     cost, lower, upper, most = (np.ascontiguousarray(a, dtype=float) for a in (cost, lower, upper, most))
+    node = loop.Node(along[0], which, stay, own, cost, own_rows, lower, most, kept, far, start)
     # The second goal is for where what was enough by its own numbers is not by the proof.
     goals = (enough + AIM * abs(enough), math.inf) if math.isfinite(enough) else (math.inf,)
-    for goal, (end, numbers, alpha, x, own_w, theta, margins) in zip(
-        goals,
-        kernel.node(
-            along[0], which, stay, y, C, cost, *rows.arrays, lower, most, kept, far,
-            part is not None, start, accuracy, goals, most_iterations(kept.size, stay.size, left), own.need,
-            *own_rows.beside(stay.size), own.slope, own.least, own.largest, own.shift, own.loss.squared,
-        ),
-        strict=False,
-    ):  # fmt: skip
-        if end != kernel.DONE:
+    for goal in goals:
+        if not node.advance(accuracy, goal, most_iterations(kept.size, stay.size, left)):
             return None
+        alpha, x, own_w, theta, margins, gap = node.solution()
         if plain:
-            bound, alpha, reduced_costs, v = kernel.certified.relaxed(
-                *along, where, y, C, cost, *rows.arrays, lower, upper, alpha, theta, terms.loss.squared,
+            bound, alpha, reduced_costs, v = bounds.relaxed(
+                *along, where, y, terms.loss.C, cost, rows, lower, upper, alpha, theta, terms.loss.squared,
                 terms.loss.free_b,
             )  # fmt: skip
         else:
             columns = (along[0][along[1]] * y).T
             problem, v = JointProblem(columns, where, terms, cost, rows, lower, upper), None
             bound, alpha, theta, reduced_costs = problem.proven(alpha, theta)
-        offset, gap, value, own_bound, _, _, iterations = numbers.tolist()
-        scale = max(abs(value), TINY)
-        left_out = gap - (value - own_bound) / scale, 0.0 if whole else lost(reduced_costs, upper, where, stay) / scale
-        if bound >= enough or not math.isfinite(goal) or own_bound < goal or max(left_out) > accuracy:
+        scale = max(abs(node.value), TINY)
+        left_out = (
+            gap - (node.value - node.bound) / scale,
+            (0.0 if whole else lost(reduced_costs, upper, where, stay) / scale),
+        )
+        if bound >= enough or not math.isfinite(goal) or node.bound < goal or max(left_out) > accuracy:
             w = np.zeros(where.size)
             w[among] = own_w
-            gap, constant = gap + left_out[1], terms.gained(alpha)
             return Relaxed(
-                bound, x, alpha, theta, reduced_costs, gap, left_out, int(iterations), margins, w, offset, constant, v
-            )
+                bound, x, alpha, theta, reduced_costs, gap + left_out[1], left_out, node.iterations, margins, w,
+                node.offset, terms.gained(alpha), v
+            )  # fmt: skip
     return None

@@ -1,29 +1,23 @@
-"""The compiled loop: beside numpy on the same questions, and what happens where it cannot be had."""
+"""The compiled loop: the same results as numpy, and an installation without it."""
 
+import importlib.util
 import itertools
-import math
-import os
-import signal
-import subprocess
+import shutil
 import sys
-from pathlib import Path
+import sysconfig
+import threading
+import time
 
 import numpy as np
 import pytest
 
 import fsmodels as fs
 from fsmodels.errors import ParameterError
-from fsmodels.models.fsp import oracle
-from fsmodels.models.fsp.oracle import SvmOracle, compiled, gram, relaxation
+from fsmodels.models.fsp.oracle import SvmOracle, gram, relaxation
 from fsmodels.models.fsp.oracle.relaxation import Rows
 from fsmodels.models.proofs.losses import Hinge
 from fsmodels.models.proofs.svm import SvmProof
-from solvers import interrupt
-
-
-@pytest.fixture
-def at_once(monkeypatch):
-    monkeypatch.setattr(oracle, "FIRST", 0)
+from loops import LOOPS, needs_compiled
 
 
 def numbers(samples, n, seed):
@@ -47,7 +41,8 @@ def questions(n, rng):
 
 
 @pytest.mark.parametrize(("samples", "n", "C"), [(40, 8, 1.0), (200, 12, 0.1), (90, 7, 100.0), (30, 9, 1e-3)])
-def test_it_says_what_numpy_says(samples, n, C, monkeypatch):
+@needs_compiled
+def test_relaxations_equal_those_of_numpy(samples, n, C, monkeypatch):
     rng = np.random.default_rng(samples)
     X, y = numbers(samples, n, seed=n)
     cost = rng.uniform(0, 0.1, n)
@@ -55,8 +50,8 @@ def test_it_says_what_numpy_says(samples, n, C, monkeypatch):
     for _ in range(8):
         lower, upper, rows = questions(n, rng)
         bounds = []
-        for first in (0, math.inf):
-            monkeypatch.setattr(oracle, "FIRST", first)
+        for way in (True, False):
+            monkeypatch.setattr(relaxation, "compiled", lambda way=way: way)
             answer = SvmOracle(X, y, C).relax(cost, rows, lower, upper, accuracy=1e-6)
             if answer is not None:
                 found, v = answer
@@ -68,21 +63,21 @@ def test_it_says_what_numpy_says(samples, n, C, monkeypatch):
     assert answered >= 3
 
 
+@needs_compiled
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
-def test_values_at_supports_are_certified(C, at_once):
+def test_values_at_supports_equal_those_of_numpy(C, monkeypatch):
     X, y = numbers(50, 6, seed=1)
-    svm, plain = SvmOracle(X, y, C), SvmOracle(X, y, C)
-    methods = set()
-    for bits in itertools.product([0.0, 1.0], repeat=6):
-        answer = svm.solve(bits)
-        methods.add(answer.method)
-        plain._asked = -math.inf  # numpy
+    supports = [*itertools.product([0.0, 1.0], repeat=6)]
+    answers = [SvmOracle(X, y, C).solve(bits) for bits in supports]
+    assert "compiled" in {answer.method for answer in answers}
+    monkeypatch.setattr(relaxation, "compiled", lambda: False)
+    plain = SvmOracle(X, y, C)
+    for bits, answer in zip(supports, answers, strict=True):
         assert answer.gap <= 1e-7
         assert answer.value == pytest.approx(plain.solve(bits, tolerance=1e-10).value, rel=2e-7)
-    assert "compiled" in methods
 
 
-def test_a_fractional_point_is_solved_too(at_once):
+def test_a_fractional_point_is_solved_too():
     X, y = numbers(60, 5, seed=2)
     sigma = np.array([0.3, 1.0, 0.0, 1e-6, 0.7])
     answer = SvmOracle(X, y, 2.0).solve(sigma)
@@ -90,11 +85,22 @@ def test_a_fractional_point_is_solved_too(at_once):
     assert answer.w[2] == 0.0
 
 
-def test_a_breakdown_is_for_numpy(monkeypatch, at_once):
+class Failing:
+    """A node at which the compiled loop breaks down."""
+
+    def __init__(self, *_):
+        pass
+
+    def advance(self, *_):
+        return False
+
+
+@needs_compiled
+def test_numpy_takes_over_where_the_loop_breaks_down(monkeypatch):
     X, y = numbers(60, 5, seed=3)
     rows = Rows(np.ones((1, 5)), np.array([2.0]), np.array([False]))
     right = SvmOracle(X, y, 1.0).relax(np.zeros(5), rows, np.zeros(5), np.ones(5), accuracy=1e-8)[0].bound
-    monkeypatch.setattr(compiled, "advance", lambda *_: compiled.STUCK)
+    monkeypatch.setattr(relaxation.loop, "Node", Failing)
     svm = SvmOracle(X, y, 1.0)
     assert svm.relax(np.zeros(5), rows, np.zeros(5), np.ones(5), accuracy=1e-8)[0].bound == pytest.approx(
         right, rel=1e-7
@@ -102,61 +108,118 @@ def test_a_breakdown_is_for_numpy(monkeypatch, at_once):
     assert svm.solve(np.ones(5)).method == "interior-point"
 
 
-def test_wrong_multipliers_prove_less_and_nothing_false(monkeypatch, at_once, every_support, values_of):
+@needs_compiled
+def test_wrong_multipliers_prove_less_and_nothing_false(monkeypatch, every_support, values_of):
     X, y = numbers(40, 5, seed=4)
     data = fs.Dataset.from_arrays(X, y)
     q = values_of(data, 1.0)
     best = min(value for support, value in zip(every_support(5), q.values(), strict=True) if sum(support) <= 2)
     rows = Rows(np.ones((1, 5)), np.array([2.0]), np.array([False]))
     rng = np.random.default_rng(0)
-    node = compiled.node
 
-    def spoilt(*words):
-        for end, told, alpha, x, w, theta, margins in node(*words):
+    class Spoilt(relaxation.loop.Node):
+        def solution(self):
+            alpha, x, w, theta, margins, gap = super().solution()
             noise = rng.uniform(0, 2, alpha.shape), rng.uniform(-1, 3, theta.shape)
-            yield end, told, alpha * noise[0], x, w, theta * noise[1], margins
+            return alpha * noise[0], x, w, theta * noise[1], margins, gap
 
-    monkeypatch.setattr(compiled, "node", spoilt)
+    monkeypatch.setattr(relaxation.loop, "Node", Spoilt)
     for _ in range(10):
         found, _ = SvmOracle(X, y, 1.0).relax(np.zeros(5), rows, np.zeros(5), np.ones(5), accuracy=1e-6)
         assert found.bound <= best * (1 + 1e-9)
 
 
-def test_without_a_compiler_the_answers_are_the_same(monkeypatch):
+@needs_compiled
+@pytest.mark.parametrize("seed", range(40))
+def test_any_shape_has_memory(seed):
+    """Few samples, no columns, no rows, none or all of x free: the sizes that the node computes are enough."""
+    rng = np.random.default_rng(seed)
+    samples, n = int(rng.integers(2, 12)), int(rng.integers(1, 9))
+    X, y = numbers(samples, n, seed)
+    k, R = int(rng.integers(0, n + 1)), int(rng.integers(0, 12))
+    where, loss = np.sort(rng.permutation(n)[:k]), Hinge(np.full(samples, 10.0 ** rng.uniform(-3, 3)))
+    lower, upper = np.zeros(n), (rng.random(n) < rng.uniform(0, 1)).astype(float)
+    terms = relaxation.Terms.plain(y, loss, k)
+    if seed % 2:
+        terms = relaxation.Terms(y, loss, np.ones(samples), np.zeros(k + 1), np.full(k, -2.0), np.full(k, 3.0))
+    matrix, weights = rng.integers(0, 2, (R, n)).astype(float), rng.integers(0, 2, (R, k)).astype(float)
+    rows = Rows(matrix, np.full(R, 2.0), rng.random(R) < 0.2, weights, np.zeros(R))
+    kept, none = np.arange(samples), np.empty(0, dtype=np.int64)
+    Z = np.ascontiguousarray(X.T) * y
+    node = relaxation.loop.Node(Z, where, where, terms, np.zeros(n), rows, lower, upper, kept, none)
+    node.advance(1e-6, np.inf, 20)
+    alpha, x, w, theta, margins, _ = node.solution()
+    assert [a.shape for a in (alpha, x, w, theta, margins)] == [(samples,), (n,), (k,), (R,), (samples,)]
+
+
+@needs_compiled
+def test_the_loop_releases_the_gil():
+    """A thread that only counts goes on while another is in the loop."""
+    X, y = numbers(3000, 150, seed=0)
+    n, counted, done = 150, [0], threading.Event()
+    Z, where = np.ascontiguousarray(X.T) * y, np.arange(n)
+    terms = relaxation.Terms.plain(y, Hinge(np.ones(3000)), n)
+    rows = Rows(np.empty((0, n)), np.empty(0), np.empty(0, bool))
+
+    def count():
+        while not done.is_set():
+            counted[0] += 1
+            time.sleep(0)
+
+    node = relaxation.loop.Node(
+        Z, where, where, terms, np.zeros(n), rows, np.ones(n), np.ones(n), np.arange(3000), np.empty(0, dtype=np.int64)
+    )
+    thread = threading.Thread(target=count)
+    thread.start()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(100.0)  # no thread gets the GIL but by what another releases
+    try:
+        before = counted[0]
+        node.advance(1e-9, np.inf, 20)
+        assert counted[0] > before
+    finally:
+        sys.setswitchinterval(interval)
+        done.set()
+        thread.join()
+
+
+def test_without_the_extension_the_results_are_the_same(monkeypatch, caplog):
     data = fs.load_dataset("cleveland").scaled("standard")
-    answers = []
-    for kernel in (compiled, None):
-        monkeypatch.setattr(relaxation, "_loaded", lambda kernel=kernel: kernel)
-        answers.append(fs.solve(fs.fsp.fsp_m(data, max_features=4, C=1.0)))
-    assert [a.status.value for a in answers] == ["optimal", "optimal"]
-    assert answers[0].selected == answers[1].selected
-    assert answers[0].objective == pytest.approx(answers[1].objective, rel=1e-6)
+    right = fs.solve(fs.fsp.fsp_m(data, max_features=4, C=1.0))
+    monkeypatch.setattr(relaxation, "loop", None)
+    relaxation.compiled.cache_clear()
+    found = [fs.solve(fs.fsp.fsp_m(data, max_features=4, C=1.0)) for _ in range(2)]
+    relaxation.compiled.cache_clear()
+    for answer in found:
+        assert answer.status.value == "optimal"
+        assert answer.selected == right.selected
+        assert answer.objective == pytest.approx(right.objective, rel=1e-6)
+    assert [record.getMessage() for record in caplog.records] == [relaxation.NOT_COMPILED]  # once
 
 
-def test_little_time_does_not_pay_for_compiling(monkeypatch):
-    monkeypatch.setattr(compiled, "ready", lambda: False)
-    assert relaxation.compiled_loop(5.0) is None
-    assert relaxation.compiled_loop(math.inf) is compiled
-    monkeypatch.setattr(compiled, "ready", lambda: True)
-    assert relaxation.compiled_loop(5.0) is compiled
+def test_the_extension_is_installed_where_a_compiler_exists():
+    if shutil.which((sysconfig.get_config_var("CC") or "cc").split()[0]) is None:
+        pytest.skip("no C compiler")
+    for name in ("loop", "bounds"):
+        assert importlib.util.find_spec(f"fsmodels.models.fsp.oracle.{name}") is not None
 
 
-def test_prices_of_samples_say_what_repeated_samples_say(at_once, monkeypatch):
-    """C_i of 2 or 3 is the sample twice or three times; at supports and in relaxations, by either loop."""
+@pytest.mark.parametrize("way", LOOPS)
+def test_prices_of_samples_equal_repeated_samples(way, monkeypatch):
+    """C_i of 2 or 3 is the sample twice or three times; at supports and in relaxations."""
+    monkeypatch.setattr(relaxation, "compiled", lambda: way == "compiled")
     X, y = numbers(40, 6, seed=5)
     times = np.random.default_rng(3).integers(1, 4, 40)
     one, many = SvmOracle(X, y, 0.5 * times), SvmOracle(np.repeat(X, times, axis=0), np.repeat(y, times), 0.5)
     arguments = np.zeros(6), Rows(np.ones((1, 6)), np.array([2.0]), np.array([False])), np.zeros(6), np.ones(6)
-    for first in (0, math.inf):
-        monkeypatch.setattr(oracle, "FIRST", first)
-        for bits in [(1, 1, 0, 0, 1, 0), (0, 0, 0, 0, 0, 0), (1, 1, 1, 1, 1, 1), (0.3, 0, 0.7, 1, 0, 0)]:
-            answer = one.solve(bits)
-            assert answer.gap <= 1e-7
-            assert answer.value == pytest.approx(many.solve(bits).value, rel=3e-7)
-        for _ in range(3):  # the later ones on screened samples
-            found = one.relax(*arguments, accuracy=1e-6)[0]
-            assert np.all((found.alpha >= 0) & (found.alpha <= 0.5 * times))
-            assert found.bound == pytest.approx(many.relax(*arguments, accuracy=1e-6)[0].bound, rel=3e-6)
+    for bits in [(1, 1, 0, 0, 1, 0), (0, 0, 0, 0, 0, 0), (1, 1, 1, 1, 1, 1), (0.3, 0, 0.7, 1, 0, 0)]:
+        answer = one.solve(bits)
+        assert answer.gap <= 1e-7
+        assert answer.value == pytest.approx(many.solve(bits).value, rel=3e-7)
+    for _ in range(3):  # the later ones on screened samples
+        found = one.relax(*arguments, accuracy=1e-6)[0]
+        assert np.all((found.alpha >= 0) & (found.alpha <= 0.5 * times))
+        assert found.bound == pytest.approx(many.relax(*arguments, accuracy=1e-6)[0].bound, rel=3e-6)
 
 
 def test_prices_of_samples_reach_libsvm():
@@ -176,38 +239,3 @@ def test_prices_of_samples_are_refused_where_they_are_no_prices():
         SvmOracle(X, y, np.ones(9))
     with pytest.raises(ParameterError, match="above 0"):
         SvmOracle(X, y, np.append(np.ones(9), 0.0))
-
-
-def kept(**environment):
-    """Return where a fresh interpreter keeps what it compiles."""
-    asked = "from fsmodels.models.fsp.oracle import compiled, certified; print(compiled.advance.stats.cache_path)"
-    tree = str(Path(fs.__file__).resolve().parents[1])
-    environment = {**os.environ, "PYTHONPATH": tree, **environment}
-    done = subprocess.run([sys.executable, "-c", asked], env=environment, capture_output=True, text=True, check=True)
-    return Path(done.stdout.strip())
-
-
-def test_nothing_compiled_is_left_in_the_package(tmp_path):
-    assert Path(fs.__file__).resolve().parent not in kept(NUMBA_CACHE_DIR="", HOME=str(tmp_path)).parents
-
-
-def test_the_user_says_where_it_is_kept(tmp_path):
-    assert tmp_path in kept(NUMBA_CACHE_DIR=str(tmp_path)).parents
-
-
-def test_ctrl_c_waits_for_the_first_answer_only():
-    """Half loaded, numba fails in every later call of the process."""
-    answers = []
-
-    @relaxation._tells
-    def question():
-        signal.raise_signal(signal.SIGINT)
-        answers.append(1)
-        return 1
-
-    with interrupt.run(), interrupt.raising():
-        assert question() == 1
-        assert interrupt.pressed()
-    with interrupt.run(), interrupt.raising(), pytest.raises(KeyboardInterrupt):
-        question()
-    assert answers == [1]

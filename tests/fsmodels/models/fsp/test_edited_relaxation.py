@@ -12,6 +12,7 @@ from scipy import sparse
 from fsmodels.models.fsp.oracle import relaxation
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms, balance
 from fsmodels.models.proofs.losses import Hinge
+from loops import LOOPS
 
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
 
@@ -95,16 +96,16 @@ def drawn(seed):
     return JointProblem(np.asfortranarray(X), np.arange(n), terms, rng.uniform(0, 0.3, n), rows, lower, upper)
 
 
-def solved(problem, *, compiled, accuracy=1e-7):
+def solved(problem, *, way, accuracy=1e-7):
     arguments = problem.where, problem.terms, problem.cost, problem.rows, problem.lower, problem.upper
     words = {"accuracy": accuracy, "enough": math.inf, "deadline": time.perf_counter() + 100}
-    if compiled:
+    if way == "compiled":
         along = np.ascontiguousarray((problem.columns * problem.terms.y[:, None]).T), problem.where
         return relaxation.at_once(along, *arguments, **words)
     return relaxation.minimise(problem.columns, *arguments, **words)
 
 
-def compare(seeds, compiled):
+def compare(seeds, way):
     """Check the bounds of all that converge, and that nearly all do."""
     asked = failed = 0
     for seed in seeds:
@@ -113,7 +114,7 @@ def compare(seeds, compiled):
         if truth is None:  # rows that clash
             continue
         asked += 1
-        found = solved(problem, compiled=compiled)
+        found = solved(problem, way=way)
         if found is None:
             failed += 1
             continue
@@ -123,16 +124,16 @@ def compare(seeds, compiled):
     assert failed <= 0.05 * asked, failed
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_edited_relaxations_say_what_cones_say(compiled):
-    compare(range(60), compiled)
+@pytest.mark.parametrize("way", LOOPS)
+def test_edited_relaxations_say_what_cones_say(way):
+    compare(range(60), way)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("compiled", [False, True])
-def test_many_edited_relaxations_say_what_cones_say(compiled):
+@pytest.mark.parametrize("way", LOOPS)
+def test_many_edited_relaxations_say_what_cones_say(way):
     """1,000 nodes each; FSMODELS_SOAK=20 makes them 20,000."""
-    compare(range(10_000, 10_000 + round(1000 * SOAK)), compiled)
+    compare(range(10_000, 10_000 + round(1000 * SOAK)), way)
 
 
 def test_any_multipliers_prove_a_bound():

@@ -5,14 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from fsmodels.models.fsp import oracle
-from fsmodels.models.fsp.oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.neighbours import Neighbours, Solved
 from fsmodels.models.fsp.oracle.pricing import Pricing
 from fsmodels.models.fsp.oracle.problem import JointProblem, Terms
-from fsmodels.models.fsp.oracle.relaxation import Rows, at_once, compiled_loop, minimise
+from fsmodels.models.fsp.oracle.relaxation import Rows, at_once, minimise
 from fsmodels.models.fsp.oracle.screening import Screen, Screened
 from fsmodels.models.proofs.losses import loss_of
+from loops import LOOPS, needs_compiled
 
 
 def numbers(samples, n, seed, spread=1.0):
@@ -27,14 +27,14 @@ def at_most(n, M):
     return Rows(np.ones((1, n)), np.array([float(M)]), np.array([False]))
 
 
-@pytest.mark.parametrize("first", [0, 10**9], ids=["compiled", "numpy"])
+@pytest.mark.parametrize("way", LOOPS)
 @pytest.mark.parametrize(
     ("C", "spread", "loss"), [(1.0, 1.0, "hinge"), (1e-2, 3.0, "hinge"), (0.5, 1.0, "squared-hinge")]
 )
-def test_blind_guesses_end_in_the_same_bound(first, C, spread, loss, monkeypatch):
+def test_blind_guesses_end_in_the_same_bound(way, C, spread, loss, monkeypatch):
     rng = np.random.default_rng(7)
     X, y = numbers(120, 40, seed=3, spread=spread)
-    monkeypatch.setattr(oracle, "FIRST", first)
+    monkeypatch.setattr(relaxation, "compiled", lambda: way == "compiled")
     nodes = [(np.zeros(40), np.ones(40))]
     for _ in range(5):
         lower, upper = np.zeros(40), np.ones(40)
@@ -70,6 +70,7 @@ def test_blind_guesses_end_in_the_same_bound(first, C, spread, loss, monkeypatch
     assert answered >= 3
 
 
+@needs_compiled
 @pytest.mark.parametrize("spread", [0.5, 4.0])
 def test_few_columns_never_prove_more_than_any_support_costs(spread):
     X, y = numbers(60, 9, seed=11, spread=spread)
@@ -79,8 +80,6 @@ def test_few_columns_never_prove_more_than_any_support_costs(spread):
     svm = SvmOracle(X, y, C)
     centred = np.asfortranarray(X - X.mean(axis=0))
     rows_of = np.ascontiguousarray(centred.T) * y
-    kernel = compiled_loop(np.inf)
-    assert kernel is not None
     values = {s: svm.solve(np.isin(np.arange(n), s)).value for s in itertools.combinations(range(n), M)}
     for _ in range(20):
         among = np.sort(rng.permutation(n)[: rng.integers(4, n + 1)])

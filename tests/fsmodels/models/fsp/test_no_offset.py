@@ -10,10 +10,10 @@ import scipy.sparse as sp
 
 import fsmodels as fs
 from fsmodels.errors import ParameterError
-from fsmodels.models.fsp import oracle
-from fsmodels.models.fsp.oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.relaxation import Rows
 from fsmodels.models.proofs.losses import LOSSES
+from loops import LOOPS
 from solvers import SOLVERS, SolutionStatus
 
 OPTIMAL = SolutionStatus.OPTIMAL
@@ -52,9 +52,9 @@ def loss(request):
     return request.param
 
 
-@pytest.fixture(params=["numpy", "compiled"])
+@pytest.fixture(params=LOOPS)
 def way(request, monkeypatch):
-    monkeypatch.setattr(oracle, "FIRST", np.inf if request.param == "numpy" else 0)
+    monkeypatch.setattr(relaxation, "compiled", lambda: request.param == "compiled")
 
 
 @pytest.mark.parametrize(("samples", "n", "C"), [(40, 4, 1.0), (30, 3, 1e-2), (25, 4, 100.0), (6, 9, 5.0)])
@@ -120,10 +120,10 @@ def test_models_reach_the_best_support(form, loss, need):
 def test_its_own_bound_of_weights_is_attained():
     for C in (0.1, 1.0, 7.0):  # both samples on one side of the origin: squared, 1/2 w^2 + 2 C (1 - w d)^2
         data = fs.Dataset.from_arrays(np.array([[0.5], [-0.5]]) / np.sqrt(C), np.array([1.0, -1.0])).scaled("none")
-        w = SvmOracle(data.X, data.y, C, "squared-hinge", free_b=False).solve([1.0]).w[0]
+        w = SvmOracle(data.X, data.y, C, "squared-hinge", free_b=False).solve([1.0], tolerance=1e-12).w[0]
         assert w == pytest.approx(fs.fsp.weight_bound(data, C, "squared-hinge", intercept=False), rel=1e-6)
         data = fs.Dataset.from_arrays(np.array([[1.0], [-1.0]]) / np.sqrt(2 * C), np.array([1.0, -1.0])).scaled("none")
-        w = SvmOracle(data.X, data.y, C, free_b=False).solve([1.0]).w[0]
+        w = SvmOracle(data.X, data.y, C, free_b=False).solve([1.0], tolerance=1e-12).w[0]
         assert w == pytest.approx(fs.fsp.weight_bound(data, C, intercept=False), rel=1e-6)
 
 
@@ -141,7 +141,7 @@ def test_select_takes_it(loss):
 @pytest.mark.parametrize("seed", range(int(40 * float(os.environ.get("FSMODELS_SOAK", "1")))))
 def test_random_instances_end_at_the_best_support(seed, monkeypatch):
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(oracle, "FIRST", 25 if seed % 2 else 0)
+    monkeypatch.setattr(relaxation, "compiled", lambda: seed % 2 == 0 and relaxation.loop is not None)
     samples, n, C = int(rng.integers(6, 40)), int(rng.integers(2, 8)), 10.0 ** rng.uniform(-3, 3)
     loss, free_b = str(rng.choice(list(LOSSES))), bool(rng.integers(0, 2))
     X, y = numbers(seed, samples, n)

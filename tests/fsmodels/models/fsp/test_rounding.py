@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from fsmodels.models.fsp.oracle import SvmOracle, certified
+from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.editable import EditableOracle, Edits
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
 from fsmodels.models.gmeb.norm import Moments
@@ -21,6 +21,7 @@ from fsmodels.models.proofs.bounds import _product, one_norm_bound, svm_bound, u
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.losses import Hinge, LossKind, SquaredHinge
 from fsmodels.models.proofs.svm import SvmProof
+from loops import needs_compiled
 
 
 def exactly(array):
@@ -76,6 +77,7 @@ def below(bound, exact, size):
 
 @pytest.mark.parametrize("seed", range(61))
 @pytest.mark.parametrize("squared", [False, True])
+@needs_compiled
 def test_the_bound_of_a_relaxation_is_not_above_the_exact_one(seed, squared):
     rng, X, y, C, alpha = instance(seed)
     n, j = 3, np.arange(3)
@@ -89,10 +91,10 @@ def test_the_bound_of_a_relaxation_is_not_above_the_exact_one(seed, squared):
     theta = np.array([float(rng.choice([0.0, 0.3, 1e3]))])
     terms = Terms.plain(y, loss, n)
     Z = np.ascontiguousarray(X.T) * y
-    words = cost, *rows.arrays, lower, upper, alpha, theta, squared, True
+    words = cost, rows, lower, upper, alpha, theta, squared, True
     for bound, right, _, _ in (
         JointProblem(X, j, terms, cost, rows, lower, upper).proven(alpha, theta),
-        certified.relaxed(Z, j, j, y, C, *words),
+        relaxation.bounds.relaxed(Z, j, j, y, C, *words),
     ):
         gained, exact = parts(X, y, C, right, squared)
         d = [Fraction(cost[k]) + Fraction(theta[0]) - exact[k] ** 2 / 2 for k in j]
@@ -104,6 +106,7 @@ def test_the_bound_of_a_relaxation_is_not_above_the_exact_one(seed, squared):
 
 @pytest.mark.parametrize("seed", range(61))
 @pytest.mark.parametrize("squared", [False, True])
+@needs_compiled
 def test_the_bound_at_a_support_is_not_above_the_exact_one(seed, squared):
     rng, X, y, C, alpha = instance(seed)
     loss, sigma = (SquaredHinge if squared else Hinge)(C), rng.uniform(0.2, 1, 3)
@@ -111,7 +114,7 @@ def test_the_bound_at_a_support_is_not_above_the_exact_one(seed, squared):
     proof.bound = -np.inf
     proof.try_alpha(alpha)
     Z = np.ascontiguousarray(X.T) * y
-    compiled = certified.supported(Z, np.arange(3), sigma, y, C, alpha, np.zeros(3), squared, True)
+    compiled = relaxation.bounds.supported(Z, np.arange(3), sigma, y, C, alpha, np.zeros(3), squared, True)
     for bound, right in ((proof.bound, proof.alpha), (compiled[2], compiled[3])):
         gained, v = parts(X, y, C, right, squared)
         value = gained - sum(Fraction(s) * x * x for s, x in zip(sigma, v, strict=True)) / 2

@@ -139,7 +139,7 @@ def test_the_bound_of_weights_holds_and_is_attained():
         assert np.abs(w).max() <= fs.fsp.weight_bound(data, C, SQUARED) * (1 + 1e-9)
     for C in (0.1, 1.0, 7.0):  # two samples at +-1 / (2 sqrt(C)): 1/2 w^2 + 2 C (1 - w d)^2 is least at w = sqrt(C)
         data = fs.Dataset.from_arrays(np.array([[0.5], [-0.5]]) / np.sqrt(C), np.array([1.0, -1.0])).scaled("none")
-        w = SvmOracle(data.X, data.y, C, SQUARED).solve([1.0]).w[0]
+        w = SvmOracle(data.X, data.y, C, SQUARED).solve([1.0], tolerance=1e-12).w[0]
         assert w == pytest.approx(fs.fsp.weight_bound(data, C, SQUARED), rel=1e-6)
 
 

@@ -9,19 +9,19 @@ import scipy.sparse as sp
 
 import fsmodels as fs
 from fsmodels.errors import ParameterError
-from fsmodels.models.fsp import oracle
-from fsmodels.models.fsp.oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.relaxation import Rows
 from fsmodels.models.fsp.oracle.screening import Guide
 from fsmodels.models.proofs.losses import SquaredHinge
+from loops import LOOPS
 
 SQUARED = "squared-hinge"
 
 
-@pytest.fixture(autouse=True, params=["numpy", "compiled"])
+@pytest.fixture(autouse=True, params=LOOPS)
 def way(request, monkeypatch):
-    """Both ways to the same answers: numpy alone, and the compiled loop from the first question on."""
-    monkeypatch.setattr(oracle, "FIRST", np.inf if request.param == "numpy" else 0)
+    """Both ways to the same answers: numpy, and the compiled loop."""
+    monkeypatch.setattr(relaxation, "compiled", lambda: request.param == "compiled")
 
 
 def numbers(seed, samples, n, noise=1.0):

@@ -14,7 +14,15 @@ import fsmodels.models.fsp.oracle.gram
 import fsmodels.models.fsp.oracle.interior_point
 import fsmodels.models.proofs.svm
 from fsmodels.errors import DataError, ParameterError
-from fsmodels.models.fsp.oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle, relaxation
+
+
+@pytest.fixture(autouse=True, scope="module")
+def numpy_only():
+    """The compiled loop has tests of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relaxation, "compiled", lambda: False)
+        yield
 
 
 def overlapping(rows, n, seed, noise=0.5):

@@ -13,18 +13,18 @@ from scipy.optimize import linprog
 
 import fsmodels as fs
 from fsmodels.datasets.dataset import DataWarning
-from fsmodels.models.fsp import oracle
-from fsmodels.models.fsp.oracle import SvmOracle
+from fsmodels.models.fsp.oracle import SvmOracle, relaxation
 from fsmodels.models.fsp.oracle.relaxation import Rows
+from loops import LOOPS
 from solvers.drivers.benders.split import split
 from solvers.model.linear import LinearRows
 
 
-@pytest.fixture(autouse=True, scope="module", params=["numpy", "compiled"])
+@pytest.fixture(autouse=True, scope="module", params=LOOPS)
 def way(request):
-    """Both ways to the same answers: numpy alone, and the compiled loop from the first question on."""
+    """Both ways to the same answers: numpy, and the compiled loop."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(oracle, "FIRST", math.inf if request.param == "numpy" else 0)
+        patch.setattr(relaxation, "compiled", lambda: request.param == "compiled")
         yield request.param
 
 

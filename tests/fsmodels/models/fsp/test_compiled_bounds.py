@@ -1,12 +1,13 @@
-"""What multipliers prove in compiled code is what numpy says that they prove, whatever the multipliers and the data."""
+"""The compiled bounds of multipliers equal those of numpy, for any multipliers and data."""
 
 import numpy as np
 import pytest
 
-from fsmodels.models.fsp.oracle import certified
 from fsmodels.models.fsp.oracle.problem import JointProblem, Rows, Terms
 from fsmodels.models.proofs.losses import Hinge, SquaredHinge
 from fsmodels.models.proofs.svm import SvmProof
+
+bounds = pytest.importorskip("fsmodels.models.fsp.oracle.bounds", reason="installed without a C compiler")
 
 
 def data(rng, *, one_price):
@@ -53,9 +54,7 @@ def test_the_bound_of_a_relaxation(seed):
     problem = JointProblem(X[:, where], where, Terms.plain(y, loss, where.size), cost, rows, lower, upper)
     bound, right, _, reduced_costs = problem.proven(alpha, theta)
     Z = np.ascontiguousarray(X.T) * y
-    found = certified.relaxed(
-        Z, where, where, y, C, cost, *rows.arrays, lower, upper, alpha, theta, loss.squared, loss.free_b
-    )
+    found = bounds.relaxed(Z, where, where, y, C, cost, rows, lower, upper, alpha, theta, loss.squared, loss.free_b)
     size = max(abs(bound), right.sum(), 4 * np.abs(theta).sum(), 0.5 * float(found[3] @ found[3]))
     assert found[0] == pytest.approx(bound, abs=1e-12 * size)
     np.testing.assert_allclose(found[1], right, rtol=1e-12)
@@ -66,9 +65,9 @@ def test_the_bound_of_a_relaxation(seed):
 def test_a_row_from_below_has_no_negative_multiplier():
     X, y = np.array([[1.0], [-1.0], [0.5], [-0.5]]), np.array([1.0, -1.0, 1.0, -1.0])
     rows = Rows(np.ones((1, 1)), np.ones(1), np.zeros(1, bool))
-    words = y, np.ones(4), np.zeros(1), *rows.arrays, np.zeros(1), np.ones(1), np.full(4, 0.1)
+    words = y, np.ones(4), np.zeros(1), rows, np.zeros(1), np.ones(1), np.full(4, 0.1)
     j = np.zeros(1, np.int64)
-    negative, none = (certified.relaxed(X.T * y, j, j, *words, np.array([t]), False, True)[0] for t in (-5.0, 0.0))
+    negative, none = (bounds.relaxed(X.T * y, j, j, *words, np.array([t]), False, True)[0] for t in (-5.0, 0.0))
     assert negative == none
 
 
@@ -84,7 +83,7 @@ def test_value_and_bound_at_a_support(seed):
     proof.value, proof.bound = np.inf, -np.inf
     proof.try_u(w / np.sqrt(sigma))
     proof.try_alpha(alpha)
-    value, b, bound, right, v = certified.supported(
+    value, b, bound, right, v = bounds.supported(
         np.ascontiguousarray(X.T) * y, S, sigma, y, C, alpha, w, loss.squared, loss.free_b
     )
     assert value == pytest.approx(proof.value, rel=1e-12)
