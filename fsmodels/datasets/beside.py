@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fsmodels.datasets.decimals import is_missing
+from fsmodels.datasets.categories import level, level_order
 from fsmodels.datasets.origin import Origin
 from fsmodels.errors import DataError
 from fsmodels.words import listed, shown, suggestion
@@ -19,7 +18,7 @@ __all__ = ["checked", "labels", "members", "taken"]
 
 Labels = NDArray[Any]
 MOST = 20  # groups
-DIGITS = 12  # of a number that a scaling is taken off
+DIGITS = 12  # of a number
 
 
 def labels(values: Any, where: str) -> Labels:
@@ -27,22 +26,14 @@ def labels(values: Any, where: str) -> Labels:
     cells = values.to_numpy() if isinstance(values, pd.Series) else np.asarray(values)
     if cells.ndim != 1:
         raise DataError(f"{where} has shape {cells.shape}: give one value a sample.")
-    found = [_text(cell) for cell in cells.tolist()]
+    # The rounding makes values equal that a scaling was taken off.
+    found = [level(float(f"{cell:.{DIGITS}g}") if isinstance(cell, float) else cell) for cell in cells.tolist()]
     if None in found:
         blank = found.index(None)
         raise DataError(f"{where} has no value in row {blank + 1}: fill it in or remove the row.")
     made = np.array(found, dtype=object)
     made.setflags(write=False)
     return made
-
-
-def _text(cell: Any) -> str | None:
-    if is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
-        return None
-    if isinstance(cell, float) and math.isfinite(cell):
-        cell = float(f"{cell:.{DIGITS}g}")
-        return str(int(cell)) if cell == int(cell) else str(cell)
-    return str(cell).strip()
 
 
 def taken(table: pd.DataFrame, names: Sequence[str], target: str, origin: Origin) -> dict[str, Labels]:
@@ -75,20 +66,13 @@ def members(
         what, found = "the groups", labels(groups, "The groups")
         if len(found) != n_samples:
             raise DataError(f"The groups have {len(found)} values for {n_samples} samples: give one a sample.")
-    names = sorted(set(found.tolist()), key=_order)
+    names = sorted(set(found.tolist()), key=level_order)
     if not 2 <= len(names) <= MOST:
         raise DataError(
             f"Column {what} has {len(names)} different values ({listed(names, 5)}): fairness is between 2 to {MOST} "
             "groups of samples, so give a column of categories."
         )
     return {name: np.flatnonzero(found == name) for name in names}
-
-
-def _order(name: str) -> tuple[bool, float, str]:
-    try:
-        return False, float(name), name
-    except ValueError:
-        return True, 0.0, name
 
 
 def checked(aside: Mapping[str, Any], n_samples: int) -> dict[str, Labels]:

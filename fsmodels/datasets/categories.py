@@ -57,7 +57,7 @@ class Category:
 
         ``unseen``: "zeros" decides of such a row as of one of no level.
         """
-        texts = [_level(cell) for cell in cells]
+        texts = [level(cell) for cell in cells]
         if unseen == "refuse" and (new := [text for text in texts if text is not None and text not in self.levels]):
             row = texts.index(new[0])
             raise DataError(
@@ -67,11 +67,11 @@ class Category:
             )
         levels = self.levels[1:] if len(self.levels) == 2 else self.levels
         blank = np.array([text is None for text in texts])
-        columns = [np.where(blank, math.nan, [float(text == level) for text in texts]) for level in levels]
+        columns = [np.where(blank, math.nan, [float(text == each) for text in texts]) for each in levels]
         return np.column_stack(columns) if len(texts) else np.zeros((0, len(levels)))
 
 
-def _level(cell: Any) -> str | None:
+def level(cell: Any) -> str | None:
     """Return a cell as the text of its level: numbers that are whole without a point; None where there is none."""
     if is_missing(cell):
         return None
@@ -83,20 +83,20 @@ def _level(cell: Any) -> str | None:
 
 def levels_of(cells: Iterable[Any]) -> tuple[str, ...]:
     """Return the levels of a column, numbers first and in their order."""
-    found = {text for cell in cells if (text := _level(cell)) is not None}
+    return tuple(sorted({text for cell in cells if (text := level(cell)) is not None}, key=level_order))
 
-    def order(text: str) -> tuple[bool, float, str]:
-        value = number(text)
-        return (value is None, 0.0 if value is None or math.isnan(value) else value, text)
 
-    return tuple(sorted(found, key=order))
+def level_order(text: str) -> tuple[bool, float, str]:
+    """Return the key by which levels are sorted: numbers first and in their order."""
+    value = number(text)
+    return (value is None, 0.0 if value is None or math.isnan(value) else value, text)
 
 
 def is_text(cells: pd.Series) -> bool:
     """Tell whether most cells of a column are text, and no numbers or truth values."""
     if pd.api.types.is_numeric_dtype(cells.dtype) or pd.api.types.is_bool_dtype(cells.dtype):
         return False
-    told = [str(cell).strip() for cell in cells if _level(cell) is not None]
+    told = [str(cell).strip() for cell in cells if level(cell) is not None]
     if {text.lower() for text in told} <= {"true", "false"}:
         return False
     return 2 * sum(number(text) is None for text in told) > len(told)

@@ -469,32 +469,28 @@ class Dataset(Brought):
 
         Data that are scaled, or lack a feature of a product, are returned as they are.
         """
-        if self.imputing is not None and not self.scale.chosen:
-            return made_again.imputed(self)._with_products_again()
-        return self._with_products_again()
-
-    def _with_products_again(self) -> "Dataset":
-        parents = self.parents
-        lacking = {name for pair in parents.values() for name in pair} - set(self.features)
-        if not parents or self.scale.chosen or lacking:
+        if self.scale.chosen:
             return self
-        plain = self.select_features([name for name in self.features if name not in parents])
+        data = self if self.imputing is None else made_again.imputed(self)
+        parents = data.parents
+        if not parents or not {name for pair in parents.values() for name in pair} <= set(data.features):
+            return data
+        plain = data.select_features([name for name in data.features if name not in parents])
         again = plain.with_interactions(pairs=list(parents.values()))
-        return again.select_features([name for name in self.features if name in again.features])
+        return again.select_features([name for name in data.features if name in again.features])
 
     def _with_products(self, found: Mapping[str, Interaction]) -> "Dataset":
         """Append the columns of products, not scaled."""
-        columns = [product.of(self._original) for product in found.values()]
-        none = Scale.none(len(found))
-        shift = np.concatenate([self.scale.shift, none.shift])
-        factor = np.concatenate([self.scale.factor, none.factor])
-        return replace(
-            self,
-            X=np.column_stack([self.require_dense("A product of features").X, *columns]),
-            features=(*self.features, *found),
-            scale=replace(self.scale, shift=shift, factor=factor),
-            products={**self.products, **found},
-        )
+        columns = {name: product.of(self._original) for name, product in found.items()}
+        return replace(self._with_columns(columns), products={**self.products, **found})
+
+    def _with_columns(self, columns: Mapping[str, FloatArray]) -> "Dataset":
+        """Append features in original units, not scaled."""
+        X = np.column_stack([self.require_dense("A computed feature").X, *columns.values()])
+        own, none = self.scale, Scale.none(len(columns))
+        shift, factor = np.concatenate([own.shift, none.shift]), np.concatenate([own.factor, none.factor])
+        scale = replace(own, shift=shift, factor=factor)
+        return replace(self, X=X, features=(*self.features, *columns), scale=scale)
 
     def split(self, train: float = 0.6, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> Split:
         """Divide the rows at random into three parts with the classes in proportion.

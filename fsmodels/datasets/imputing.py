@@ -105,8 +105,7 @@ def _values(
         names = [name for name in category.features if name in place]
         if not names or np.isnan(X[:, place[names[0]]]).all():
             continue
-        shares = {name: float(np.nanmean(X[:, place[name]])) for name in names}
-        rest = 1.0 - sum(shares.values())  # of levels that have no feature here
-        most = max(names, key=lambda name: shares[name])
-        found |= {name: float(name == most and shares[name] > rest) for name in names}
+        shares = np.nanmean(X[:, [place[name] for name in names]], axis=0)
+        most = int(shares.argmax()) if shares.max() > 1.0 - shares.sum() else -1  # or a level that has no feature here
+        found |= {name: float(k == most) for k, name in enumerate(names)}
     return found

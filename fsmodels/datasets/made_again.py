@@ -13,7 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fsmodels.datasets import cells, products
-from fsmodels.datasets.decimals import BLANKS, is_missing
 from fsmodels.datasets.imputing import Imputing
 from fsmodels.datasets.origin import FRAME
 from fsmodels.errors import DataError
@@ -39,7 +38,7 @@ def as_in(own: Any, other: Any) -> Any:
     values = {**other.imputing.values, **own.imputing.values}
     refilled = _refilled(other, replace(other.imputing, values=values))
     stale = [name for name, product in other.products.items() if {product.a, product.b} & {*other.imputing.missing}]
-    if not stale or refilled is other:
+    if not stale:
         return refilled
     return refilled.select_features([name for name in refilled.features if name not in stale])
 
@@ -55,11 +54,11 @@ def _refilled(data: Any, imputing: Imputing) -> Any:
 
 
 def _with_levels(own: Any, other: Any) -> Any:
-    """Add features of 0 for levels that other data do not know; refuse levels that only they have."""
+    """Add features of 0 for levels that other data do not have; refuse levels that only they have."""
     wanted = {*own.features, *(part for each in own.products.values() for part in (each.a, each.b))}
     for column, category in own.categories.items():
-        theirs = other.categories.get(column)
-        if theirs is None or theirs.levels == category.levels:
+        theirs = other.categories.get(column, category)
+        if theirs.levels == category.levels:
             continue
         new = [level for level in theirs.levels if level not in category.levels]
         if new:
@@ -67,25 +66,17 @@ def _with_levels(own: Any, other: Any) -> Any:
                 f'Column "{column}" of data "{other.name}" has levels ({listed(new)}) that "{own.name}" does not have '
                 f"({listed(category.levels)}): correct them, or leave these rows out."
             )
-        told = next(name for name in theirs.features if name in other.features)
-        for name in category.features:
-            if name not in wanted or name in other.features:
-                continue
-            first = len(theirs.levels) == 2 and name == f"{column}={theirs.levels[0]}"  # told by the other alone
-            values = 1.0 - other._original(told) if first else np.zeros(other.n_samples)
-            other = _with_column(other, name, values, told)
+        there = next(name for name in theirs.features if name in other.features)
+        added = {name: np.zeros(other.n_samples) for name in category.features if name in wanted - {*other.features}}
+        first = f"{column}={theirs.levels[0]}"
+        if len(theirs.levels) == 2 and first in added:  # two levels have one feature, of the second
+            added[first] = 1.0 - other._original(there)
+        imputing = other.imputing
+        if imputing is not None and there in imputing.missing:
+            missing = {**imputing.missing, **dict.fromkeys(added, imputing.missing[there])}
+            imputing = replace(imputing, missing=missing, values={**imputing.values, **dict.fromkeys(added, 0.0)})
+        other = replace(other._with_columns(added), imputing=imputing)
     return other
-
-
-def _with_column(data: Any, name: str, values: Any, like: str) -> Any:
-    """Append a feature, not scaled; blank where another is."""
-    imputing = data.imputing
-    if imputing is not None and like in imputing.missing:
-        missing = {**imputing.missing, name: imputing.missing[like]}
-        imputing = replace(imputing, missing=missing, values={**imputing.values, name: 0.0})
-    scale = replace(data.scale, shift=np.append(data.scale.shift, 0.0), factor=np.append(data.scale.factor, 1.0))
-    X = np.column_stack([data.require_dense("Categories").X, values])
-    return replace(data, X=X, features=(*data.features, name), scale=scale, imputing=imputing)
 
 
 def raw(own: Any, table: pd.DataFrame, unseen: str = "refuse") -> tuple[NDArray[np.float64], tuple[str, ...]]:
@@ -104,39 +95,22 @@ def raw(own: Any, table: pd.DataFrame, unseen: str = "refuse") -> tuple[NDArray[
         columns = list(dict.fromkeys(of.get(name, name) for name in missing))
         raise DataError(f"predict: the table lacks columns ({listed(columns)}): give each selected feature.")
     plain = [name for name in needed if name in there]
-    _refuse_blanks(own, table, plain)
     X = np.empty((len(table), len(needed)))
     X[:, [needed.index(name) for name in plain]] = cells.feature_matrix(table[plain], plain, FRAME, blanks=True)
-    coded: dict[str, Any] = {}
-    for k, name in enumerate(needed):
-        if name not in there:
-            category = made[name]
-            if category.column not in coded:
-                column = f'Column "{category.column}"'
-                coded[category.column] = category.coded(table[category.column], column, unseen)
-            X[:, k] = coded[category.column][:, category.features.index(name)]
+    for column in dict.fromkeys(made[name].column for name in needed if name not in there):
+        category = own.categories[column]
+        coded = category.coded(table[column], f'Column "{column}"', unseen)
+        for name, values in zip(category.features, coded.T, strict=True):
+            if name in needed and name not in there:
+                X[:, needed.index(name)] = values
     blank = np.isnan(X)
-    if blank.any():
-        if own.imputing is None:
-            row, k = (int(part) for part in np.argwhere(blank)[0])
-            column = made[needed[k]].column if needed[k] not in there else needed[k]
-            raise _blank_error(column, row)
-        X = np.where(blank, [own.imputing.values[name] for name in needed], X)
-    return X, tuple(needed)
-
-
-def _refuse_blanks(own: Any, table: pd.DataFrame, names: list[str]) -> None:
-    """Refuse a blank where none is filled in."""
     if own.imputing is not None:
-        return
-    for name in names:
-        for row, cell in enumerate(table[name]):
-            if is_missing(cell) or (isinstance(cell, str) and (not cell.strip() or cell.strip().lower() in BLANKS)):
-                raise _blank_error(name, row)
-
-
-def _blank_error(column: str, row: int) -> DataError:
-    return DataError(
-        f'Column "{column}" has no value (blank or NaN) in row {row + 1}: fill it in, or leave the row out. Selections '
-        'from data that were read with --impute median (Python: impute="median") fill such cells in.'
-    )
+        X = np.where(blank, [own.imputing.values[name] for name in needed], X)
+    elif blank.any():
+        row, k = (int(part) for part in np.argwhere(blank)[0])
+        column = made[needed[k]].column if needed[k] not in there else needed[k]
+        raise DataError(
+            f'Column "{column}" has no value (blank or NaN) in row {row + 1}: fill it in, or leave the row out. '
+            'Selections from data that were read with --impute median (Python: impute="median") fill such cells in.'
+        )
+    return X, tuple(needed)
