@@ -11,4 +11,5 @@ OWNER = "fsmodels"  # fsmodels looks for this mark, so that no other package nam
 
 announced.enter()  # the drivers as Pyomo solvers: pyo.SolverFactory("fsmodels.benders")
 jupyter.enable()
-__getattr__, __dir__, __all__ = lazy.attach(__name__, __file__)
+_REMOVED = {"probe": "solvers.register(name, capabilities, qualify=True) solves the trial problems"}
+__getattr__, __dir__, __all__ = lazy.attach(__name__, __file__, _REMOVED)

@@ -3,7 +3,7 @@ from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.benders.explain import explain_split
 from solvers.drivers.benders.multi_tree import Benders
 from solvers.drivers.benders.single_tree import SingleTree
-from solvers.drivers.catalogue import DRIVERS, available, forget, probe, register
+from solvers.drivers.catalogue import DRIVERS, available, forget, register
 from solvers.drivers.mixed_cutting_plane import MixedCuttingPlane as CuttingPlane
 from solvers.drivers.multistart import MultiStart
 from solvers.drivers.row_generation import RowGeneration
@@ -74,7 +74,6 @@ __all__ = [
     "explain_split",
     "facts_of",
     "forget",
-    "probe",
     "register",
     "register_drivers",
     "show",

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 
-def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def attach(
+    package: str, file: str, removed: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
-    ``package``, ``file``: ``__name__`` and ``__file__`` of its ``__init__.py``.
+    ``package``, ``file``: ``__name__`` and ``__file__`` of its ``__init__.py``. ``removed``: former names, each with
+    its replacement in words.
     """
     homes, public = read(Path(file).with_suffix(".pyi"))
 
@@ -29,6 +32,8 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
             found = getattr(held, own) if said else importlib.import_module(f"{module}.{own}")
             setattr(importlib.import_module(package), name, found)  # not asked for again
             return found
+        if removed and name in removed:
+            raise AttributeError(f"{package}.{name} was removed: {removed[name]}.", name=name, obj=None)
         if not name.startswith("_"):
             try:
                 return importlib.import_module(f"{package}.{name}")

@@ -59,8 +59,8 @@ def run(asked: argparse.Namespace) -> int:
         else:
             missing.add_row(row.name, Text(row.install))
     others = Text(
-        "Any other solver that Pyomo knows by name is tried once on small programs and may then stand where these may, "
-        "whole or inside a driver (--solver-option master_solver=NAME); docs/solvers.md tells how far it is believed."
+        "Any other solver that Pyomo knows by name solves whole models (--solver NAME), without a proof of optimality "
+        "over integers: see docs/solvers.md."
     )
     slow = [] if relaxation.loop else ["", Text(relaxation.NOT_COMPILED)]
     show(

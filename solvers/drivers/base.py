@@ -18,9 +18,7 @@ from solvers.drivers.unbounded import verified
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import Facts, facts_of, feasible_value, resolution_of, told_violation, worst_violation
 from solvers.facts.dropped import Dropped
-from solvers.interfaces.probe import learned
 from solvers.interfaces.registry import SOLVERS, called, entry, find, nearest, refuse_unpassed
-from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.model.classes import single_objective
 from solvers.model.conflict import clashing_rows
@@ -144,10 +142,7 @@ class Driver:
         for slot in self.config.slots() if any(value is not None for value in given.values()) else ():
             solver = getattr(self.config, f"{slot}_solver")
             if solver is not None and not (isinstance(solver, str) and solver in SOLVERS):
-                spec = entry(solver)
-                if given["time_limit"] is not None:  # whether it takes one is found out by trial
-                    spec = learned(spec, C.MILP if slot == "master" else C.LP)
-                refuse_unpassed(spec, given)
+                refuse_unpassed(entry(solver), given)
 
     def go_on(self, seconds: float = 0.0) -> None:
         """End ``prepare`` where the run has to stop, or what takes these seconds could not be done in time.

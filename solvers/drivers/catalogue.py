@@ -19,9 +19,8 @@ from solvers.drivers.sla import SuccessiveLinearization
 from solvers.drivers.tree.branch_and_cut import BranchAndCut
 from solvers.drivers.two_layer.driver import TwoLayer
 from solvers.errors import OptionError, SolverError
-from solvers.interfaces.probe import TRIED, Probe, probed
-from solvers.interfaces.probe import forget as forget_probe
-from solvers.interfaces.registry import SOLVERS, Capability, SolverSpec, declared, entry, nearest
+from solvers.interfaces.qualification import qualify as check_trials
+from solvers.interfaces.registry import SOLVERS, Capability, SolverSpec, declared, nearest
 from solvers.interfaces.spec import describe
 
 # Their names stand in ``solvers.names`` too, which imports none of them.
@@ -39,8 +38,15 @@ DRIVERS: dict[str, type[Driver]] = {
 }
 
 
-def register(name: str, capabilities: Capability, *, make: Callable[[], Any] | None = None, **facts: Any) -> SolverSpec:
-    """Enter a solver in the table, with what it can do by your word: it is not probed.
+def register(
+    name: str,
+    capabilities: Capability,
+    *,
+    make: Callable[[], Any] | None = None,
+    qualify: bool = False,
+    **facts: Any,
+) -> SolverSpec:
+    """Add a solver to the table, with the capabilities that you declare.
 
     Parameters
     ----------
@@ -50,6 +56,9 @@ def register(name: str, capabilities: Capability, *, make: Callable[[], Any] | N
         All that it may be asked for, for example ``Capability.LP | Capability.LP_DUALS | Capability.MILP``.
     make : callable, optional
         Returns a new Pyomo solver; by default ``pyo.SolverFactory(name)``.
+    qualify : bool
+        Whether to solve trial problems first, of a few variables and with known answers: linear, convex quadratic and
+        mixed-integer programs, their multipliers, and claims without a solution and at a time limit. About one second.
     **facts
         What is particular about it: the fields of ``SolverSpec``, for example ``words={"gap": "mipgap"}``,
         ``option_names``, ``tight``, ``local=True``, ``flip_duals=True``, ``version``, ``install``.
@@ -58,6 +67,8 @@ def register(name: str, capabilities: Capability, *, make: Callable[[], Any] | N
     ------
     OptionError
         If the name is taken, or a fact is none of ``SolverSpec``.
+    SolverError
+        If an answer to a trial problem is wrong; the solver is not added then.
 
     Examples
     --------
@@ -77,45 +88,21 @@ def register(name: str, capabilities: Capability, *, make: Callable[[], Any] | N
     for fact in facts:
         if fact not in known or fact in ("shared", "ours"):
             raise OptionError(f'"{fact}" is nothing that is known of a solver.{nearest(fact, known)}')
-    SOLVERS[name] = declared(name, capabilities, make, facts)
-    return SOLVERS[name]
+    spec = declared(name, capabilities, make, facts)
+    if qualify:
+        check_trials(spec)
+    SOLVERS[name] = spec
+    return spec
 
 
 def forget(name: str) -> SolverSpec:
-    """Take a solver out of the table, and return its entry; Pyomo's solver of that name is a stranger from then on.
+    """Take a solver out of the table, and return its entry.
 
     Raises SolverError if it is not in the table.
     """
     if name not in SOLVERS:
         raise SolverError(f'"{name}" is not in the table.{nearest(name, list(SOLVERS))} It has: {", ".join(SOLVERS)}.')
-    forget_probe(name)
     return SOLVERS.pop(name)
-
-
-def probe(solver: Any) -> Probe:
-    """Try a solver on small programs, once in a process, and tell what it can be believed: print what is returned.
-
-    Parameters
-    ----------
-    solver : str or Pyomo solver object
-
-    Returns
-    -------
-    Probe
-        ``slots`` where it may stand, ``table`` of what was asked and answered, ``spec`` with what was learnt.
-
-    Raises
-    ------
-    SolverError
-        If it is unknown, not installed, or has no licence to run.
-
-    Examples
-    --------
-    >>> probe("appsi_highs").slots
-    ['lp_solver', 'sub_solver', 'master_solver']
-    """
-    spec = entry(solver)
-    return probed(spec, [kind for kind in TRIED if kind in spec.capabilities])
 
 
 def available() -> pd.DataFrame:

@@ -25,9 +25,7 @@ logical statements and ordered sets mean integers, and are refused as these are.
 
 from __future__ import annotations
 
-import functools
 import math
-import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -42,7 +40,6 @@ from solvers.drivers.starts import RandomStartsConfig, Start, random_points, spr
 from solvers.errors import OptionError, SolverError
 from solvers.facts.base import facts_of, worst_violation
 from solvers.facts.change import Changed
-from solvers.interfaces.probe import learned
 from solvers.interfaces.registry import SOLVERS, SolverSpec, default_solver, find, names
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.required import require
@@ -123,7 +120,6 @@ class MultiStart(Driver):
         refuse_integers(self.seen.reading, self.name, C.MINLP)
         needed = needs(self.seen.reading)
         self.linear = needed == [C.LP]
-        self.spec = learned(self.spec, functools.reduce(operator.or_, needed))
         if not self.linear and not any(n in self.spec.capabilities for n in needed):
             require(c.sub_solver, needed[0])
         self.variables = _free(self.seen.reading)
@@ -324,8 +320,6 @@ class MultiStart(Driver):
 def _local(solver: Any) -> SolverSpec:
     """Return a local solver. Raises SolverError if it takes no NLP, or searches everywhere by itself."""
     spec = require(solver, C.NLP)
-    if not spec.ours:  # of which nobody here knows what it proves
-        return replace(spec, local=True)
     if not spec.local:
         able = " or ".join(n for n in names(C.NLP) if SOLVERS[n].local) or "none installed"
         raise SolverError(

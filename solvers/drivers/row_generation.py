@@ -22,8 +22,6 @@ is that of Franc and Sonnenburg 2009.
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,8 +38,8 @@ from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of, worst_violation
 from solvers.facts.change import Change, Changed
 from solvers.facts.separable import Cuts, Separable
-from solvers.interfaces.probe import learned
-from solvers.interfaces.registry import SolverSpec, default_solver, entry, names
+from solvers.interfaces.registry import SolverSpec, default_solver, names
+from solvers.interfaces.required import listed
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.interfaces.spec import describe
 from solvers.model.classes import has_integers, needs, single_objective
@@ -117,8 +115,7 @@ class RowGeneration(Driver):
     def _spec(self, solver: Any) -> SolverSpec:
         """Return the solver of step 1. Raises ModelError where the one named cannot take this class."""
         needed = needs(self.view.model)
-        every = functools.reduce(operator.or_, needed)
-        spec = default_solver(needed) if solver is None else learned(entry(solver), every)
+        spec = default_solver(needed) if solver is None else listed(solver)
         if not any(n in spec.capabilities for n in needed):
             able = ", ".join(sorted({n for kind in needed for n in names(kind)}))
             raise ModelError(

@@ -6,9 +6,9 @@ one of them is below 0. The candidates for d are the ray of the linear program
 
 .. math:: \min c d \quad \text{s.t. the finite sides of rows and bounds at 0},\ Q_k d = 0,\ d \in [-1, 1]^n
 
-(``interfaces.telling``), and the coordinates, which are rays of products. Variables of any other expression keep their
-values along d. With integers and rational data such a ray of the relaxation is one of the integer points' convex hull,
-where there are any (Meyer 1974, theorem 2.1).
+and the coordinates, which are rays of products. Variables of any other expression keep their values along d. With
+integers and rational data such a ray of the relaxation is one of the integer points' convex hull, where there are any
+(Meyer 1974, theorem 2.1).
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from solvers.facts.base import facts_of
 from solvers.facts.change import Change, Changed
 from solvers.interfaces.registry import default_solver, find
 from solvers.interfaces.runner import Runner, SolveOptions
-from solvers.interfaces.telling import ray_program
 from solvers.model.classes import has_integers, needs, violation
 from solvers.model.rewriting import visible
 from solvers.reading import ModelReading, read
@@ -66,14 +65,51 @@ def _verified(reading: ModelReading, time_limit: float | None) -> tuple[Solution
 
 def may_fall(reading: ModelReading, time_limit: float | None) -> bool:
     """Return whether the model without its ordered sets has a ray along which the objective falls."""
-    program, _ = ray_program(reading)
+    program, _ = _ray_program(reading)
     answer = Runner(find("highs"), SolveOptions()).solve(program, time_limit=time_limit)
     return answer.has_point and float(pyo.value(program.falls)) < -FEASIBLE
 
 
+def _ray_program(reading: ModelReading) -> tuple[pyo.ConcreteModel, dict[int, int]]:
+    """Return the linear program of a ray, and the places of its variables ``d`` by the id of the model's.
+
+    What is curved is constant along d: Q d = 0 for quadratic parts, d = 0 for variables of any other.
+    """
+    model, objective = pyo.ConcreteModel(name="ray"), reading.objectives[0]
+    free = {id(v): (k, v) for k, v in enumerate(reading.variables) if not v.fixed}
+    model.d = pyo.Var([k for k, _ in free.values()], bounds=(-1, 1), initialize=0.0)
+    for k, v in free.values():
+        if v.lb is not None:
+            model.d[k].setlb(0)
+        if v.ub is not None:
+            model.d[k].setub(0)
+    model.rows = pyo.ConstraintList()
+
+    def along(expression: Any) -> Any:
+        repn = generate_standard_repn(expression, quadratic=True)
+        for v in repn.nonlinear_vars:
+            model.d[free[id(v)][0]].setlb(0), model.d[free[id(v)][0]].setub(0)
+        bent: dict[int, list[Any]] = {}
+        for c, (v, w) in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True):
+            bent.setdefault(id(v), []).append(c * model.d[free[id(w)][0]])
+            bent.setdefault(id(w), []).append(c * model.d[free[id(v)][0]])
+        for parts in bent.values():
+            model.rows.add(pyo.quicksum(parts) == 0)
+        size = max(map(abs, repn.linear_coefs), default=1.0) or 1.0  # tolerances are absolute
+        terms = zip(repn.linear_coefs, repn.linear_vars, strict=True)
+        return pyo.quicksum(c / size * model.d[free[id(v)][0]] for c, v in terms)
+
+    for row in reading.rows:
+        move = along(row.body)
+        if not isinstance(move, int | float):
+            model.rows.add((0 if row.has_lb() else None, move, 0 if row.has_ub() else None))
+    model.falls = pyo.Objective(expr=(1.0 if objective.sense == pyo.minimize else -1.0) * along(objective.expr))
+    return model, {key: k for key, (k, _) in free.items()}
+
+
 def _candidates(reading: ModelReading, time_limit: float | None) -> Iterator[dict[int, float]]:
     """Yield directions, by the id of the variable."""
-    program, places = ray_program(reading)
+    program, places = _ray_program(reading)
     answer = Runner(find("highs"), SolveOptions()).solve(program, time_limit=time_limit)
     if answer.has_point:
         found = {key: program.d[k].value or 0.0 for key, k in places.items()}

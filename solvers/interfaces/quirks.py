@@ -148,9 +148,9 @@ def modern(name: str) -> Callable[[], Any]:
     return lambda: SolverFactoryV2(name)
 
 
-def classic(name: str) -> Callable[[], Any]:
-    """Return a function that makes a solver of Pyomo's first generation."""
-    return lambda: pyo.SolverFactory(name)
+def classic(name: str, *, module: str = "pyomo.environ") -> Callable[[], Any]:
+    """Return a function that makes a solver of Pyomo's first generation; ``module`` registers its name."""
+    return lambda: importlib.import_module(module) and pyo.SolverFactory(name)
 
 
 def pounce() -> Any:

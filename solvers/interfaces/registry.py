@@ -1,8 +1,7 @@
-"""Every solver by name: what it can solve, how it is found, how it is installed.
+"""Find a solver by its name or from a Pyomo object.
 
-A name of this table leads to one Pyomo interface or one driver. Any other name goes to ``pyo.SolverFactory`` as it is.
-The traps of the field that the entries guard against stand beside the code that does so: the facts here, what must be
-done about them in ``quirks``, what holds for every solver in ``runner``.
+A name of ``table`` leads to its entry. Any other name is passed to ``pyo.SolverFactory``; such a solver takes whole
+models only, see ``unlisted``.
 """
 
 from __future__ import annotations
@@ -10,187 +9,25 @@ from __future__ import annotations
 import difflib
 import functools
 import io
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.common.log import LoggingIntercept
+from pyomo.contrib.appsi.base import Solver as Appsi
 from pyomo.contrib.solver.common.base import SolverBase
 from pyomo.contrib.solver.common.factory import SolverFactory as SolverFactoryV2
+from pyomo.opt.solver import SystemCallSolver
 
 from solvers.errors import OptionError, SolverError
-from solvers.interfaces import quirks
+from solvers.interfaces import table  # noqa: F401 - fills SOLVERS
 from solvers.interfaces.spec import DUALS, SOLVERS, Capability, SolverSpec
-from solvers.interfaces.strangers import stranger
 
 C = Capability
-_MIXED_INTEGER = C.LP | C.MILP | C.QP | C.MIQP | C.QCP | C.MIQCP | C.NONCONVEX | C.SOS
-_LOCAL = C.LP | C.QP | C.QCP | C.NLP | DUALS
 _DEFAULTS = [("highs", C.LP), ("highs", C.MILP), ("clarabel", C.QP), ("clarabel", C.QCP), ("scip", C.NONCONVEX)]
 _DEFAULTS += [("scip", C.MIQP), ("scip", C.MIQCP), ("scip", C.MINLP), ("pounce", C.NLP), ("scip", C.SOS)]
 COMMON = ["time_limit", "gap", "threads", "seed", "tee"]
-
-
-_CYIPOPT = (
-    "conda install -c conda-forge cyipopt pynumero_libraries; Debian: scripts/install_ipopt.sh of the source folder, "
-    "because pip install cyipopt alone lacks Ipopt and Pyomo's ASL library"
-)
-_V2 = "pyomo.contrib.solver.solvers."
-
-
-SOLVERS.update(
-    (spec.name, spec)
-    for spec in [
-        # HiGHS stalls, aborts the process or finds false optima on quadratic models: LP and MILP only, see
-        # docs/decisions/highs-sees-no-qp.md.
-        SolverSpec(
-            "highs",
-            C.LP | C.MILP | C.LP_DUALS,
-            "pip install highspy",
-            quirks.highs_silent,
-            quirks.package("highspy", "highspy"),
-            words={"seed": "random_seed"},
-            option_names=quirks.highs_options,
-            around=quirks.highs,
-            tight={
-                "primal_feasibility_tolerance": 1e-9,
-                "dual_feasibility_tolerance": 1e-9,
-                "mip_feasibility_tolerance": 1e-9,
-                "mip_abs_gap": 0.0,
-            },
-            tell_apart={"presolve": "off"},
-            interface=_V2 + "highs.Highs",
-        ),
-        SolverSpec(
-            "clarabel",
-            C.LP | C.QP | C.QCP | DUALS,
-            "pip install clarabel",
-            quirks.clarabel,
-            quirks.package("clarabel", "clarabel"),
-            words={"iteration_limit": "iteration_limit"},
-            option_names=quirks.clarabel_options,
-            checks_options=True,
-            pace=7e-7,
-            interior=True,
-            tell_apart={"tol_infeas_abs": 1e-14, "tol_infeas_rel": 1e-14},
-            interface="solvers.clarabel.interface.Clarabel",
-        ),
-        SolverSpec(
-            "pounce",
-            _LOCAL,
-            "pip install pyomo-pounce",
-            quirks.pounce,
-            quirks.package("pyomo_pounce", "pyomo-pounce"),
-            words={"iteration_limit": "max_iter"},
-            near={"mu_init": 1e-4},
-            asked={"constr_viol_tol": 1e-7},
-            option_names=quirks.ipopt_options,
-            checks_options=True,
-            local=True,
-            interface="pyomo_pounce.v2.Pounce",
-        ),
-        # SCIP 10 cuts off optima by bound inequalities of ordered sets: wrong where rows x_j <= t hold for a variable t
-        # and members x_j of several sets.
-        SolverSpec(
-            "scip",
-            _MIXED_INTEGER | C.NLP | C.MINLP,
-            "pip install pyscipopt",
-            quirks.Scip,
-            quirks.package("pyscipopt", "pyscipopt"),
-            around=quirks.scip,
-            words={"seed": "randomization/randomseedshift"},
-            strict={"numerics/feastol": 1e-9},
-            tight={"numerics/feastol": 1e-7, "numerics/dualfeastol": 1e-9},  # below, its LP solver complains on stdout
-            pace=3e-6,
-            sound={"constraints/SOS1/maxboundcuts": 0, "constraints/SOS1/maxboundcutsroot": 0},
-            proves_at_poles=False,  # w^2 / s with s >= 0: 1005.9 "optimal" where 4.3 is, and "infeasible" for s >= 1e-9
-            proves_with_sets=False,  # unbounded with sets without bounds: "infeasible" once, "optimal" once
-            option_names=quirks.scip_options,
-            interface=_V2 + "scip.scip_direct.ScipDirect",
-        ),
-        SolverSpec(
-            "gurobi",
-            _MIXED_INTEGER | C.LP_DUALS | C.LAZY_CUTS,
-            "pip install gurobipy (without a licence: at most 2000 rows and columns, fewer with quadratic rows)",
-            quirks.Gurobi,
-            quirks.package("gurobipy", "gurobipy"),
-            words={"seed": "Seed"},
-            option_names=quirks.gurobi_options,
-            checks_options=True,
-            pace=3e-6,
-            steep=1e5,  # at 5e5 it called 36532 optimal where 33846 is
-            tight={"IntFeasTol": 1e-9, "FeasibilityTol": 1e-9, "OptimalityTol": 1e-9, "MIPGapAbs": 0.0},
-            tell_apart={"DualReductions": 0},
-            interface=_V2 + "gurobi.gurobi_persistent.GurobiPersistent",
-            alone=True,
-        ),
-        SolverSpec(
-            "ipopt",
-            _LOCAL,
-            f"an ipopt executable on the PATH (conda install -c conda-forge ipopt), or cyipopt ({_CYIPOPT})",
-            quirks.modern("ipopt"),
-            quirks.executable("ipopt", "-v", r"Ipopt (\S+)"),
-            words={"iteration_limit": "max_iter"},
-            near={"mu_init": 1e-4},
-            asked={"constr_viol_tol": 1e-7, "bound_relax_factor": 1e-10},
-            option_names=quirks.ipopt_options,
-            checks_options=True,
-            local=True,
-            stand_in="cyipopt",
-            interface=_V2 + "ipopt.Ipopt",
-        ),
-        SolverSpec(
-            "cyipopt",
-            _LOCAL,
-            _CYIPOPT,
-            quirks.classic("cyipopt"),
-            quirks.cyipopt_version,
-            words={"iteration_limit": "max_iter"},
-            near={"mu_init": 1e-4},
-            asked={"constr_viol_tol": 1e-7, "bound_relax_factor": 1e-10},
-            option_names=quirks.ipopt_options,
-            checks_options=True,
-            accept=quirks.cyipopt_accepts,
-            around=quirks.cyipopt,
-            local=True,
-            flip_duals=True,
-            interface="pyomo.contrib.pynumero.algorithms.solvers.cyipopt_solver.PyomoCyIpoptSolver",
-            alone=True,
-        ),
-        # PyPI's cbcbox returns wrong LP duals: no cbc is trusted with them. A gap would make its bound the LP
-        # relaxation's, and when maximising of either sign: it always solves to its own proof. Version 2.10.8
-        # was wrong on one of 2000 small mixed-integer models; without preprocessing it crashes on infeasible ones.
-        SolverSpec(
-            "cbc",
-            C.LP | C.MILP,
-            "Debian: apt-get install coinor-cbc; conda: conda install -c conda-forge coin-or-cbc",
-            quirks.classic("cbc"),
-            quirks.executable("cbc", "-stop", r"^(?:Version:|CBC) (\S+)"),
-            words={"threads": "threads", "seed": "randomCbcSeed", "iteration_limit": "maxIterations"},
-            option_names=quirks.cbc_options,
-            misled="its integer preprocessing cuts off optima, and without that it crashes",
-            confuses=C.MILP,
-            proves_optimum=True,
-            interface="pyomo.solvers.plugins.solvers.CBCplugin.CBCSHELL",
-            alone=True,
-        ),
-        # A MIP gap ends in "feasible" without a bound: it always solves to its own proof.
-        SolverSpec(
-            "glpk",
-            C.LP | C.MILP | C.LP_DUALS,
-            "Debian: apt-get install glpk-utils; conda: conda install -c conda-forge glpk",
-            quirks.Glpk,
-            quirks.executable("glpsol", "--version", r"Solver,?\s+v?(\d\S*)"),
-            option_names=quirks.glpk_options,
-            seconds=math.ceil,
-            proves_optimum=True,
-            interface="pyomo.solvers.plugins.solvers.GLPK.GLPKSHELL",
-            alone=True,
-        ),
-    ]
-)
 
 
 def nearest(name: str, allowed: list[str]) -> str:
@@ -243,7 +80,7 @@ def find(name: str, besides: Iterable[str] = ()) -> SolverSpec:
             ) from None
         if not runs:
             raise SolverError(f'Pyomo knows "{name}", but does not find it here. Installed here: {here}.')
-        return stranger(name, lambda: factory(name), made)
+        return replace(_listed(made) or unlisted(name, made), name=name, make=lambda: factory(name), alone=True)
     if spec.found:
         return replace(SOLVERS[spec.stand_in], name=name)
     raise SolverError(f'Solver "{name}" is not installed. To get it: {spec.install}. Installed here: {here}.')
@@ -265,15 +102,43 @@ def recognise(solver: Any) -> SolverSpec:
     """
     if not callable(getattr(solver, "solve", None)):
         raise SolverError(f"solver={solver!r} is neither a name nor a Pyomo solver: use one of {', '.join(SOLVERS)}.")
-    known = {spec.interface: spec for spec in SOLVERS.values()}
-    for kind in type(solver).__mro__:
-        spec = known.get(f"{kind.__module__}.{kind.__qualname__}")
-        if spec is not None:
-            return replace(spec, make=lambda: solver, shared=solver, alone=True)
     called = getattr(solver, "name", None) or next(
         kind.__name__ for kind in type(solver).__mro__ if not kind.__name__.startswith("Legacy")
     )
-    return replace(stranger(str(called), lambda: solver, solver), shared=solver)
+    spec = _listed(solver) or unlisted(str(called), solver)
+    return replace(spec, make=lambda: solver, shared=solver, alone=True)
+
+
+def _listed(solver: Any) -> SolverSpec | None:
+    """Return the table's entry for the interface of a solver object, or None."""
+    known = {spec.interface: spec for spec in SOLVERS.values()}
+    found = (known.get(f"{kind.__module__}.{kind.__qualname__}") for kind in type(solver).__mro__)
+    return next((spec for spec in found if spec is not None), None)
+
+
+def unlisted(name: str, made: Any) -> SolverSpec:
+    """Return an entry for a solver that is not in the table.
+
+    It solves whole models, its points are verified, and its bounds count for continuous linear models only. Common
+    options that Pyomo cannot pass to it are rejected. ``made``: one of its kind.
+    """
+    if isinstance(made, SolverBase):
+        names_of = {"time_limit": "time_limit", "gap": "rel_gap", "threads": "threads"}
+        passed = {word for word, name in names_of.items() if name in made.config}
+    else:
+        passed = {"time_limit"} if isinstance(made, SystemCallSolver | Appsi) else set()
+    return SolverSpec(
+        name,
+        ~(C.LAZY_CUTS | C.SOS | DUALS),
+        "see Pyomo's documentation",
+        type(made),
+        lambda: "unknown",
+        checks_options=True,
+        misled="it is not in the table of tested solvers (see solvers.register)",
+        takes_no=frozenset({"time_limit", "gap", "threads", "seed"}) - passed,
+        alone=True,
+        ours=False,
+    )
 
 
 def entry(solver: Any) -> SolverSpec:
@@ -288,10 +153,11 @@ def called(solver: Any) -> str:
 
 def declared(name: str, can: Capability, make: Callable[[], Any] | None, facts: Mapping[str, Any]) -> SolverSpec:
     """Return an entry by the word of a user."""
-    made = (make or (lambda: pyo.SolverFactory(name)))()
-    spec = stranger(name, make or (lambda: pyo.SolverFactory(name)), made)
-    given = {"version": _version_of(spec.make), "capabilities": can, "misled": "", **facts}
-    return replace(spec, ours=True, **given)
+    make = make or (lambda: pyo.SolverFactory(name))
+    made = make()
+    spec = replace(_listed(made) or unlisted(name, made), misled="")
+    given = {"version": _version_of(make), "capabilities": can, "interface": "", **facts}
+    return replace(spec, name=name, make=make, ours=True, **given)
 
 
 def _version_of(make: Callable[[], Any]) -> Callable[[], str | None]:

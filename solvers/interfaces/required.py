@@ -1,13 +1,24 @@
-"""Who may stand in a slot of a driver: one of the table that claims what is needed, or one that a probe found so."""
+"""Check that a solver has the capabilities that a driver role requires."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from solvers.errors import SolverError
-from solvers.interfaces.probe import learned
 from solvers.interfaces.registry import SOLVERS, Capability, SolverSpec, entry, names
 from solvers.interfaces.spec import describe
+
+
+def listed(solver: Any) -> SolverSpec:
+    """Return the table's entry of a solver, by name or as an object. Raises SolverError if it has none."""
+    spec = entry(solver)
+    if not spec.ours:
+        raise SolverError(
+            f'Solver "{spec.name}" is not in the table of tested solvers, so it solves whole models only. Use one of '
+            f"{', '.join(n for n, s in SOLVERS.items() if s.found)}, or add it: "
+            f'solvers.register("{spec.name}", Capability.LP | Capability.LP_DUALS, qualify=True).'
+        )
+    return spec
 
 
 def require(solver: Any, needed: Capability) -> SolverSpec:
@@ -15,7 +26,7 @@ def require(solver: Any, needed: Capability) -> SolverSpec:
 
     Raises SolverError, naming the missing capability and the installed solvers that have it.
     """
-    spec = learned(entry(solver), needed)
+    spec = listed(solver)
     if needed in spec.capabilities:
         return spec
     missing = describe(needed & ~spec.capabilities)
@@ -24,7 +35,7 @@ def require(solver: Any, needed: Capability) -> SolverSpec:
 
 
 def require_proofs(solver: Any, needed: Capability) -> SolverSpec:
-    """Return an installed solver whose word on mixed-integer programs a driver may build its bounds on.
+    """Return an installed solver whose bounds on mixed-integer programs count.
 
     Raises SolverError as ``require`` does, and for one that was measured to be wrong.
     """

@@ -32,9 +32,9 @@ from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
 from solvers import per_thread  # noqa: F401 - Pyomo's visitors per thread
 from solvers.errors import Error, LicenceError, OptionError, SolverFailure, UnsupportedModel
+from solvers.interfaces.infeasibility import doubtful, surely_infeasible
 from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, refused_option
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.telling import doubtful, surely_infeasible, told_apart
 from solvers.reading import ModelReading, read
 from solvers.result import SolutionStatus, StopReason
 from solvers.shared_state import Turn
@@ -152,14 +152,15 @@ class Runner:
         answer = self._attempt(reading, end, integer, duals, self.spec.sound)
         if answer.undecided and self.spec.tell_apart:
             answer = self._attempt(reading, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
-        if (C.MILP if integer else C.LP) in self.spec.confuses and _doubtful(answer):
-            answer = self._told_apart(reading, end, answer, integer)
+        if self.spec.misled and (integer or not self.spec.ours) and _doubtful(answer):
+            words = f"reports {answer.message} without a proof: {self.spec.misled}"
+            answer = replace(answer, status=SolutionStatus.NO_SOLUTION, message=words, undecided=True)
         if answer.status is SolutionStatus.UNBOUNDED and self.spec.interior:
             again = self._attempt(reading, end, integer, duals, {**self.spec.sound, **self.spec.tell_apart})
             answer = again if again.status is SolutionStatus.OPTIMAL else answer
         if answer.status is SolutionStatus.INFEASIBLE and (self.spec.interior or doubtful(reading)):
             answer = self._checked(reading, end, answer, integer, duals)
-        return self._disbelieved(answer) if integer and self.spec.misled else answer
+        return self.without_proof(answer) if integer and self.spec.misled else answer
 
     def _checked(
         self, reading: ModelReading, end: float | None, said: Answer, integer: bool, duals: Sequence[Any]
@@ -179,8 +180,8 @@ class Runner:
         words = "reports the model as infeasible, but with slacks in the rows it finds none that is needed"
         return replace(said, status=SolutionStatus.NO_SOLUTION, message=words, undecided=True)
 
-    def _disbelieved(self, said: Answer) -> Answer:
-        """Keep the point of a solver that is misled about integers: neither its bound nor its word proves anything."""
+    def without_proof(self, said: Answer) -> Answer:
+        """Return an answer without its bound and claims, for a solver that is not trusted on this class of model."""
         status = {
             SolutionStatus.OPTIMAL: SolutionStatus.FEASIBLE,
             SolutionStatus.INFEASIBLE: SolutionStatus.NO_SOLUTION,
@@ -188,21 +189,8 @@ class Runner:
         if said.status not in status:
             return replace(said, bound=None)
         able = ", ".join(n for n in names(C.MILP) if not SOLVERS[n].misled)
-        words = f"says {said.status.value}, which proves nothing: {self.spec.misled}; solvers that can prove it: {able}"
+        words = f"reports {said.status.value} without a proof: {self.spec.misled}. Solvers that prove it: {able}"
         return replace(said, status=status[said.status], bound=None, message=words)
-
-    def _told_apart(self, reading: ModelReading, end: float | None, said: Answer, integer: bool) -> Answer:
-        """Find out by programs that have an optimum whether the model is infeasible or unbounded; values stay."""
-
-        def solved(model: Any) -> bool:
-            mixed = integer and model.name == "elastic"
-            answer = self._attempt(read(model), end, mixed, (), self.spec.sound)
-            return answer.has_point and answer.status is SolutionStatus.OPTIMAL
-
-        status = told_apart(reading, solved)
-        message = said.message if status is SolutionStatus.NO_SOLUTION else status.value
-        stop = said.stop_reason if status is SolutionStatus.NO_SOLUTION else StopReason.CONVERGED
-        return replace(said, status=status, stop_reason=stop, message=message, undecided=False)
 
     def _attempt(
         self, reading: ModelReading, end: float | None, integer: bool, rows: Sequence[Any], extra: dict[str, Any]
@@ -254,7 +242,7 @@ class Runner:
             why, able = text.splitlines()[0].partition(":")[0].rstrip("."), " or ".join(names(C.NLP))
             said = f"{self.spec.name} cannot take this model: {why}. Use {able}, or name no solver."
             return UnsupportedModel(said, self.spec.name)
-        beside = f" with its options {own}" if own and not self.spec.ours else ""
+        beside = f" with its options {own}" if own and self.spec.option_names is None else ""
         said = f"{self.spec.name} failed{beside}: {text.rstrip('.!')}."
         code = getattr(error, "errno", None)
         if code == TOO_LARGE:

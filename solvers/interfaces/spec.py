@@ -33,7 +33,6 @@ C = Capability
 LABELS = {C.QP: "convex QP", C.QCP: "SOCP/QCQP", C.MIQCP: "MISOCP", C.NONCONVEX: "nonconvex QCQP"}
 LABELS |= {C.LP_DUALS: "LP duals", C.QP_DUALS: "QP duals", C.LAZY_CUTS: "lazy cuts"}
 DUALS = C.LP_DUALS | C.QP_DUALS
-_NONE = Capability(0)
 
 
 @dataclass(frozen=True)
@@ -59,10 +58,9 @@ class SolverSpec:
     - ``tight``: what makes it hold rows, integrality and reduced costs to about 1e-9, as the masters of cut loops need.
     - ``tell_apart``: options with which it tells infeasible from unbounded when its presolve could not, or with which
       its certificates hold to less than rounding.
-    - ``misled``: why its optimum of a mixed-integer program may be none: neither its word nor its bound counts there,
-      and no driver builds on it.
-    - ``confuses``: classes of model on which its words infeasible and unbounded are wrong or missing: see ``telling``.
-    - ``interior``: its certificate of infeasibility holds to relative tolerances and is checked: see ``telling``.
+    - ``misled``: why neither its claims nor its bounds count on models with integers; no driver uses it for a master
+      whose bound counts.
+    - ``interior``: its certificate of infeasibility holds to relative tolerances and is checked: see ``infeasibility``.
     - ``proves_at_poles``: whether its bound and its "infeasible" count where a divisor can be 0.
     - ``proves_with_sets``: whether they count with ordered sets where the objective may fall without end.
     - ``near``: options with which it stays near the point it starts from: a barrier of the usual 0.1 throws it away.
@@ -81,7 +79,7 @@ class SolverSpec:
     - ``interface``: qualified name of its interface's class, by which a solver object is recognised.
     - ``takes_no``: common words that Pyomo cannot pass to it: refused where they are given.
     - ``shared``: the solver object that ``make`` returns each time, where it was given as one.
-    - ``ours``: in the table. Any other solver is believed as far as ``probe`` has tried it.
+    - ``ours``: in the table. Any other solver takes whole models only: see ``registry.unlisted``.
     """
 
     name: str
@@ -102,7 +100,6 @@ class SolverSpec:
     misled: str = ""
     proves_at_poles: bool = True
     proves_with_sets: bool = True
-    confuses: Capability = _NONE
     interior: bool = False
     strict: dict[str, Any] = field(default_factory=dict)
     sound: dict[str, Any] = field(default_factory=dict)
@@ -125,7 +122,7 @@ class SolverSpec:
         return version if version or not self.stand_in else SOLVERS[self.stand_in].found
 
 
-SOLVERS: dict[str, SolverSpec] = {}  # by name; ``registry`` fills it
+SOLVERS: dict[str, SolverSpec] = {}  # by name; ``table`` fills it
 
 
 def describe(capability: Capability) -> str:

@@ -63,7 +63,7 @@ class MixedProgram:
         self._spec, self._unit, self._integer, self._cost = spec, unit, integer, cost / unit
         ranges = (upper - lower)[integer]
         self._hidden = REDUCED_COSTS * (1.0 + float(ranges[np.isfinite(ranges)].sum()))
-        direct = spec.name == "highs" and spec.ours and not words.tee
+        direct = spec.name == "highs" and not words.tee
         kind = HighsProgram if direct else PyomoProgram
         self._program = kind(spec, words, self._cost, lower, upper, integer)
 

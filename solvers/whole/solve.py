@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-import operator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -25,7 +23,6 @@ from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change, Changed
 from solvers.facts.dropped import Dropped
 from solvers.facts.structure import Structure
-from solvers.interfaces.probe import learned
 from solvers.interfaces.registry import (
     COMMON,
     SOLVERS,
@@ -132,6 +129,8 @@ class _Whole:
         answer = self._doubted(answer, target)
         if answer.has_point and self._helper is not None:
             answer = replace(answer, duals=self._from_helper(target, view))
+        if not self.spec.ours and C.LP not in self.needed:
+            answer = runner.without_proof(answer)
         if view is None:
             return answer
         if answer.has_point:
@@ -379,7 +378,6 @@ def solve_whole(model: Any, spec: SolverSpec, options: dict[str, Any]) -> Result
     if needed in ([C.QP], [C.MIQP]) and not seen.pairs and C.SOS in spec.capabilities:
         seen = products_as_sets(reading) or seen
         needed = needs(seen.reading)
-    spec = learned(spec, functools.reduce(operator.or_, needed))
     refuse_unpassed(spec, options)
     multipliers = Multipliers.wanted(reading, spec, seen, needed)
     whole = _Whole(reading, spec, options, clock, seen, needed, structure, parts, multipliers)
@@ -551,7 +549,8 @@ def _sentence(spec: SolverSpec, answer: Answer, gap: float | None) -> str:
         return f"{spec.name} {_STOPPED[answer.stop_reason]}{proven}{nothing}."
     if answer.stop_reason is StopReason.SOLVER_ERROR:
         return f"{spec.name} failed: {answer.message}."
-    said = _CONVERGED.get(answer.status, answer.message)
+    verified_elsewhere = answer.message if answer.undecided else ""
+    said = verified_elsewhere or _CONVERGED.get(answer.status, answer.message)
     if said.endswith("."):  # a sentence of its own
         return said
     return f"{spec.name} {said}." if said else ""

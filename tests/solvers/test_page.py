@@ -14,12 +14,11 @@ pytestmark = pytest.mark.skipif(PAGE is None, reason="tests run without the sour
 def test_the_examples_run_in_their_order(capsys):
     names = {}
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) >= 5
+    assert len(blocks) >= 4
     for code in blocks:
         exec(code, names)
     assert names["result"].status.value == "optimal"
     shown = capsys.readouterr().out
-    assert "appsi_highs solves LP, MILP, LP duals" in shown
     assert "HiGHS" in shown  # the master's log
     assert "Incumbent" in shown
 

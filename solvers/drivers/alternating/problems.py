@@ -7,9 +7,7 @@ edited objective, bound or row falls back to a solver.
 
 from __future__ import annotations
 
-import functools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -24,7 +22,6 @@ from solvers.drivers.alternating.partition import Part, Partition
 from solvers.errors import ModelError, SolverError
 from solvers.facts.blocks import Block
 from solvers.facts.dropped import Dropped
-from solvers.interfaces.probe import learned
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, called, default_solver, entry, find, names
 from solvers.interfaces.required import require
@@ -154,8 +151,8 @@ class GeneralBlock:
     def _chosen(self) -> SolverSpec:
         if self._part.block.solver is None:
             return default_solver(self._needed)
-        spec = learned(entry(self._part.block.solver), functools.reduce(operator.or_, self._needed))
-        if any(n in spec.capabilities for n in self._needed):
+        spec = entry(self._part.block.solver)
+        if spec.ours and any(n in spec.capabilities for n in self._needed):
             return spec
         try:
             return require(self._part.block.solver, self._needed[0])
@@ -319,7 +316,7 @@ class Maker:
         """Return who solves a linear block and what it is told; None where its solver does not fit the LP protocol."""
         if block.solver is None:
             return (self.lp_solver if not block.options else None), self.lp_words
-        spec = learned(entry(block.solver), NEEDED)
+        spec = entry(block.solver)
         words = replace(self.lp_words, own=dict(block.options or {}))
         return (block.solver if NEEDED in spec.capabilities and not spec.local else None), words
 

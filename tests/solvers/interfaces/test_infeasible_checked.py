@@ -5,9 +5,9 @@ import pytest
 
 import solvers
 from solvers import SolutionStatus
+from solvers.interfaces.infeasibility import surely_infeasible
 from solvers.interfaces.registry import find
 from solvers.interfaces.runner import Runner, SolveOptions
-from solvers.interfaces.telling import surely_infeasible
 from solvers.reading import read
 
 

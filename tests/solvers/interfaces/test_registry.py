@@ -244,4 +244,4 @@ def test_a_solver_object_is_recognised_by_its_interface():
     assert recognise(SolverFactoryV2("ipopt")).name == "ipopt"
     assert recognise(Clarabel()).name == recognise(LegacyClarabel()).name == "clarabel"
     assert recognise(SolverFactoryV2("clarabel")).name == recognise(pyo.SolverFactory("clarabel")).name == "clarabel"
-    assert recognise(pyo.SolverFactory("appsi_highs")).ours is False
+    assert recognise(pyo.SolverFactory("appsi_highs")).name == "appsi_highs"

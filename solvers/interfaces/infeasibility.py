@@ -1,15 +1,6 @@
-r"""Infeasible or unbounded, by a solver whose words for these are wrong or missing, over linear rows and objective.
+"""Check a solver's claim that a model is infeasible by its elastic program, whose rows have slacks.
 
-Two programs that have an optimum whatever the model is, so that the solver is asked for nothing but optima:
-
-elastic
-    min { sum of slacks : rows with slacks, bounds, integers as they are }. Above 0 no point satisfies the rows.
-ray
-    min { c.d : rows' and bounds' finite sides at 0, d in [-1, 1]^n }. Below 0 the objective falls for ever along d from
-    any point; with a point (elastic) the model is unbounded, with integers and rational data too (Meyer 1974, theorem
-    2.1).
-
-With a point and without such a ray a linear program has an optimum, and the solver just did not find it.
+The program min { sum of slacks } has an optimum whatever the model is. Above 0 no point satisfies the rows.
 """
 
 from __future__ import annotations
@@ -27,28 +18,6 @@ from solvers.result import FEASIBLE, ROUNDING, SolutionStatus
 from solvers.values import bounds_of, kept, value_or_none
 
 SMALL, LARGE = 1e-4, 1e7  # sizes of coefficients beyond which a claim of infeasibility is checked
-
-
-def told_apart(reading: ModelReading, solved: Callable[[Any], bool]) -> SolutionStatus:
-    """Return INFEASIBLE or UNBOUNDED where that is shown, else NO_SOLUTION; the model's values stay.
-
-    ``solved``: solves a model to its optimum; tells whether it did.
-    """
-    objective = reading.objectives[0]
-    rows = [generate_standard_repn(row.body) for row in reading.rows]
-    cost = generate_standard_repn(objective.expr)
-    unknown = SolutionStatus.NO_SOLUTION
-    if any(r.nonlinear_expr is not None or r.quadratic_vars for r in (cost, *rows)):
-        return unknown
-    elastic = _elastic(reading)
-    with kept(reading.variables):
-        if not solved(elastic):
-            return unknown
-        missed = float(pyo.value(elastic.missed))
-    if missed > FEASIBLE:
-        return SolutionStatus.INFEASIBLE
-    ray, _ = ray_program(reading)
-    return SolutionStatus.UNBOUNDED if solved(ray) and float(pyo.value(ray.falls)) < -FEASIBLE else unknown
 
 
 def doubtful(reading: ModelReading) -> bool:
@@ -130,40 +99,3 @@ def _elastic(reading: ModelReading, *, curved: bool = True) -> pyo.ConcreteModel
     )
     model.missed = pyo.Objective(expr=pyo.quicksum([*model.up.values(), *model.down.values()]))
     return model
-
-
-def ray_program(reading: ModelReading) -> tuple[pyo.ConcreteModel, dict[int, int]]:
-    """Return the linear program of a ray, and the places of its variables ``d`` by the id of the model's.
-
-    What is curved is constant along d: Q d = 0 for quadratic parts, d = 0 for variables of any other.
-    """
-    model, objective = pyo.ConcreteModel(name="ray"), reading.objectives[0]
-    free = {id(v): (k, v) for k, v in enumerate(reading.variables) if not v.fixed}
-    model.d = pyo.Var([k for k, _ in free.values()], bounds=(-1, 1), initialize=0.0)
-    for k, v in free.values():
-        if v.lb is not None:
-            model.d[k].setlb(0)
-        if v.ub is not None:
-            model.d[k].setub(0)
-    model.rows = pyo.ConstraintList()
-
-    def along(expression: Any) -> Any:
-        repn = generate_standard_repn(expression, quadratic=True)
-        for v in repn.nonlinear_vars:
-            model.d[free[id(v)][0]].setlb(0), model.d[free[id(v)][0]].setub(0)
-        bent: dict[int, list[Any]] = {}
-        for c, (v, w) in zip(repn.quadratic_coefs, repn.quadratic_vars, strict=True):
-            bent.setdefault(id(v), []).append(c * model.d[free[id(w)][0]])
-            bent.setdefault(id(w), []).append(c * model.d[free[id(v)][0]])
-        for parts in bent.values():
-            model.rows.add(pyo.quicksum(parts) == 0)
-        size = max(map(abs, repn.linear_coefs), default=1.0) or 1.0  # tolerances are absolute
-        terms = zip(repn.linear_coefs, repn.linear_vars, strict=True)
-        return pyo.quicksum(c / size * model.d[free[id(v)][0]] for c, v in terms)
-
-    for row in reading.rows:
-        move = along(row.body)
-        if not isinstance(move, int | float):
-            model.rows.add((0 if row.has_lb() else None, move, 0 if row.has_ub() else None))
-    model.falls = pyo.Objective(expr=(1.0 if objective.sense == pyo.minimize else -1.0) * along(objective.expr))
-    return model, {key: k for key, (k, _) in free.items()}

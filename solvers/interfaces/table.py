@@ -1,0 +1,281 @@
+"""The table of solvers: capabilities, how each one is found and installed, and its particularities."""
+
+from __future__ import annotations
+
+import math
+
+from solvers.interfaces import quirks
+from solvers.interfaces.spec import DUALS, SOLVERS, SolverSpec
+from solvers.interfaces.spec import Capability as C
+
+_CONVEX = C.LP | C.MILP | C.QP | C.MIQP | C.QCP | C.MIQCP
+_MIXED_INTEGER = _CONVEX | C.NONCONVEX | C.SOS
+_LOCAL = C.LP | C.QP | C.QCP | C.NLP | DUALS
+_CYIPOPT = (
+    "conda install -c conda-forge cyipopt pynumero_libraries; Debian: scripts/install_ipopt.sh of the source folder, "
+    "because pip install cyipopt alone lacks Ipopt and Pyomo's ASL library"
+)
+_V1, _V2 = "pyomo.solvers.plugins.solvers.", "pyomo.contrib.solver.solvers."
+_HIGHS_TIGHT = {
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
+    "mip_feasibility_tolerance": 1e-9,
+    "mip_abs_gap": 0.0,
+}
+_GUROBI_TIGHT = {"IntFeasTol": 1e-9, "FeasibilityTol": 1e-9, "OptimalityTol": 1e-9, "MIPGapAbs": 0.0}
+
+
+SOLVERS.update(
+    (spec.name, spec)
+    for spec in [
+        # HiGHS stalls, aborts the process or finds false optima on quadratic models: LP and MILP only, see
+        # docs/decisions/highs-sees-no-qp.md.
+        SolverSpec(
+            "highs",
+            C.LP | C.MILP | C.LP_DUALS,
+            "pip install highspy",
+            quirks.highs_silent,
+            quirks.package("highspy", "highspy"),
+            words={"seed": "random_seed"},
+            option_names=quirks.highs_options,
+            around=quirks.highs,
+            tight=_HIGHS_TIGHT,
+            tell_apart={"presolve": "off"},
+            interface=_V2 + "highs.Highs",
+        ),
+        SolverSpec(
+            "clarabel",
+            C.LP | C.QP | C.QCP | DUALS,
+            "pip install clarabel",
+            quirks.clarabel,
+            quirks.package("clarabel", "clarabel"),
+            words={"iteration_limit": "iteration_limit"},
+            option_names=quirks.clarabel_options,
+            checks_options=True,
+            pace=7e-7,
+            interior=True,
+            tell_apart={"tol_infeas_abs": 1e-14, "tol_infeas_rel": 1e-14},
+            interface="solvers.clarabel.interface.Clarabel",
+        ),
+        SolverSpec(
+            "pounce",
+            _LOCAL,
+            "pip install pyomo-pounce",
+            quirks.pounce,
+            quirks.package("pyomo_pounce", "pyomo-pounce"),
+            words={"iteration_limit": "max_iter"},
+            near={"mu_init": 1e-4},
+            asked={"constr_viol_tol": 1e-7},
+            option_names=quirks.ipopt_options,
+            checks_options=True,
+            local=True,
+            interface="pyomo_pounce.v2.Pounce",
+        ),
+        # SCIP 10 cuts off optima by bound inequalities of ordered sets: wrong where rows x_j <= t hold for a variable t
+        # and members x_j of several sets.
+        SolverSpec(
+            "scip",
+            _MIXED_INTEGER | C.NLP | C.MINLP,
+            "pip install pyscipopt",
+            quirks.Scip,
+            quirks.package("pyscipopt", "pyscipopt"),
+            around=quirks.scip,
+            words={"seed": "randomization/randomseedshift"},
+            strict={"numerics/feastol": 1e-9},
+            tight={"numerics/feastol": 1e-7, "numerics/dualfeastol": 1e-9},  # below, its LP solver complains on stdout
+            pace=3e-6,
+            sound={"constraints/SOS1/maxboundcuts": 0, "constraints/SOS1/maxboundcutsroot": 0},
+            proves_at_poles=False,  # w^2 / s with s >= 0: 1005.9 "optimal" where 4.3 is, and "infeasible" for s >= 1e-9
+            proves_with_sets=False,  # unbounded with sets without bounds: "infeasible" once, "optimal" once
+            option_names=quirks.scip_options,
+            interface=_V2 + "scip.scip_direct.ScipDirect",
+        ),
+        SolverSpec(
+            "gurobi",
+            _MIXED_INTEGER | C.LP_DUALS | C.LAZY_CUTS,
+            "pip install gurobipy (without a licence: at most 2000 rows and columns, fewer with quadratic rows)",
+            quirks.Gurobi,
+            quirks.package("gurobipy", "gurobipy"),
+            words={"seed": "Seed"},
+            option_names=quirks.gurobi_options,
+            checks_options=True,
+            pace=3e-6,
+            steep=1e5,  # at 5e5 it called 36532 optimal where 33846 is
+            tight=_GUROBI_TIGHT,
+            tell_apart={"DualReductions": 0},
+            interface=_V2 + "gurobi.gurobi_persistent.GurobiPersistent",
+            alone=True,
+        ),
+        SolverSpec(
+            "ipopt",
+            _LOCAL,
+            f"an ipopt executable on the PATH (conda install -c conda-forge ipopt), or cyipopt ({_CYIPOPT})",
+            quirks.modern("ipopt"),
+            quirks.executable("ipopt", "-v", r"Ipopt (\S+)"),
+            words={"iteration_limit": "max_iter"},
+            near={"mu_init": 1e-4},
+            asked={"constr_viol_tol": 1e-7, "bound_relax_factor": 1e-10},
+            option_names=quirks.ipopt_options,
+            checks_options=True,
+            local=True,
+            stand_in="cyipopt",
+            interface=_V2 + "ipopt.Ipopt",
+        ),
+        SolverSpec(
+            "cyipopt",
+            _LOCAL,
+            _CYIPOPT,
+            quirks.classic("cyipopt"),
+            quirks.cyipopt_version,
+            words={"iteration_limit": "max_iter"},
+            near={"mu_init": 1e-4},
+            asked={"constr_viol_tol": 1e-7, "bound_relax_factor": 1e-10},
+            option_names=quirks.ipopt_options,
+            checks_options=True,
+            accept=quirks.cyipopt_accepts,
+            around=quirks.cyipopt,
+            local=True,
+            flip_duals=True,
+            interface="pyomo.contrib.pynumero.algorithms.solvers.cyipopt_solver.PyomoCyIpoptSolver",
+            alone=True,
+        ),
+        # PyPI's cbcbox returns wrong LP duals: no cbc is trusted with them. A gap would make its bound the LP
+        # relaxation's, and when maximising of either sign: it always solves to its own proof. Version 2.10.8
+        # was wrong on one of 2000 small mixed-integer models; without preprocessing it crashes on infeasible ones.
+        SolverSpec(
+            "cbc",
+            C.LP | C.MILP,
+            "Debian: apt-get install coinor-cbc; conda: conda install -c conda-forge coin-or-cbc",
+            quirks.classic("cbc"),
+            quirks.executable("cbc", "-stop", r"^(?:Version:|CBC) (\S+)"),
+            words={"threads": "threads", "seed": "randomCbcSeed", "iteration_limit": "maxIterations"},
+            option_names=quirks.cbc_options,
+            misled="its integer preprocessing cuts off optima, and without that it crashes",
+            proves_optimum=True,
+            interface="pyomo.solvers.plugins.solvers.CBCplugin.CBCSHELL",
+            alone=True,
+        ),
+        # A MIP gap ends in "feasible" without a bound: it always solves to its own proof.
+        SolverSpec(
+            "glpk",
+            C.LP | C.MILP | C.LP_DUALS,
+            "Debian: apt-get install glpk-utils; conda: conda install -c conda-forge glpk",
+            quirks.Glpk,
+            quirks.executable("glpsol", "--version", r"Solver,?\s+v?(\d\S*)"),
+            option_names=quirks.glpk_options,
+            seconds=math.ceil,
+            proves_optimum=True,
+            interface="pyomo.solvers.plugins.solvers.GLPK.GLPKSHELL",
+            alone=True,
+        ),
+        # HiGHS through Pyomo's older interface: linear and mixed-integer linear models, as "highs".
+        SolverSpec(
+            "appsi_highs",
+            C.LP | C.MILP | C.LP_DUALS,
+            "pip install highspy",
+            quirks.classic("appsi_highs"),
+            quirks.package("highspy", "highspy"),
+            words={"gap": "mip_rel_gap", "threads": "threads", "seed": "random_seed"},
+            option_names=quirks.highs_options,
+            around=quirks.highs,
+            tight=_HIGHS_TIGHT,
+            tell_apart={"presolve": "off"},
+            interface="pyomo.contrib.appsi.solvers.highs.Highs",
+            alone=True,
+        ),
+        SolverSpec(
+            "gurobi_direct",
+            _MIXED_INTEGER | DUALS,
+            "pip install gurobipy",
+            quirks.classic("gurobi_direct"),
+            quirks.package("gurobipy", "gurobipy"),
+            words={"gap": "MIPGap", "time_limit": "TimeLimit", "threads": "Threads", "seed": "Seed"},
+            option_names=quirks.gurobi_options,
+            checks_options=True,
+            steep=1e5,
+            tight=_GUROBI_TIGHT,
+            tell_apart={"DualReductions": 0},
+            interface=_V1 + "gurobi_direct.GurobiDirect",
+            alone=True,
+        ),
+        SolverSpec(
+            "cplex",
+            _CONVEX | DUALS,
+            "pip install cplex (without a licence: at most 1000 rows and columns)",
+            quirks.classic("cplex_direct"),
+            quirks.package("cplex", "cplex"),
+            words={
+                "gap": "mip_tolerances_mipgap",
+                "time_limit": "timelimit",
+                "threads": "threads",
+                "seed": "randomseed",
+            },
+            checks_options=True,
+            interface=_V1 + "cplex_direct.CPLEXDirect",
+            alone=True,
+        ),
+        SolverSpec(
+            "xpress",
+            _CONVEX | DUALS,
+            "pip install xpress (with a community licence: small models)",
+            quirks.classic("xpress_direct"),
+            quirks.package("xpress", "xpress"),
+            words={"gap": "miprelstop", "time_limit": "timelimit", "threads": "threads", "seed": "randomseed"},
+            checks_options=True,
+            interface=_V1 + "xpress_direct.XpressDirect",
+            alone=True,
+        ),
+        # The entries below follow the documentation of Pyomo and the vendor: no licence was at hand to test them.
+        SolverSpec(
+            "mosek",
+            C.LP | C.MILP | C.QP | C.MIQP | C.LP_DUALS,
+            "pip install mosek, and a licence",
+            quirks.classic("mosek_direct"),
+            quirks.package("mosek", "mosek"),
+            words={
+                "gap": "dparam.mio_tol_rel_gap",
+                "time_limit": "dparam.optimizer_max_time",
+                "threads": "iparam.num_threads",
+                "seed": "iparam.mio_seed",
+            },
+            checks_options=True,
+            interface=_V1 + "mosek_direct.MOSEKDirect",
+            alone=True,
+        ),
+        SolverSpec(
+            "copt",
+            C.LP | C.MILP | C.LP_DUALS,
+            "pip install coptpy, a licence, and COPT's module copt_pyomo on the Python path",
+            quirks.classic("copt_direct", module="copt_pyomo"),
+            quirks.package("copt_pyomo", "coptpy"),
+            words={"gap": "RelGap", "time_limit": "TimeLimit", "threads": "Threads"},
+            checks_options=True,
+            takes_no=frozenset({"seed"}),
+            interface="copt_pyomo.CoptDirect",
+            alone=True,
+        ),
+        SolverSpec(
+            "knitro",
+            C.LP | C.QP | C.QCP | C.NLP,
+            "pip install knitro, and a licence",
+            quirks.modern("knitro_direct"),
+            quirks.package("knitro", "knitro"),
+            checks_options=True,
+            local=True,
+            takes_no=frozenset({"seed"}),
+            interface=_V2 + "knitro.direct.KnitroDirectSolver",
+            alone=True,
+        ),
+        SolverSpec(
+            "baron",
+            _MIXED_INTEGER & ~C.SOS | C.NLP | C.MINLP,
+            "a baron executable on the PATH, and a licence",
+            quirks.classic("baron"),
+            quirks.executable("baron", "-v", r"(\d+\.\d+\.\d+)"),
+            words={"gap": "EpsR", "threads": "threads"},
+            takes_no=frozenset({"seed"}),
+            interface=_V1 + "BARON.BARONSHELL",
+            alone=True,
+        ),
+    ]
+)
