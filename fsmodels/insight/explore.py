@@ -1,22 +1,16 @@
-"""What if: a session of questions about one model, each answered from what the earlier ones proved where that suffices.
-
-Two facts need no solve. A question that only forbids more (further rows, a smaller limit, a higher price) cannot have a
-better optimum: the bound of the earlier one holds. And a selection that was found stays what it is where the objective
-is the same and the rows allow it. Where both meet, the answer is there; where not, the driver goes on from its memory.
-"""
+"""What-if questions about one model: each solve continues the tree of the earlier ones."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from numbers import Number
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
-from pyomo.core.expr.visitor import identify_variables
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
@@ -27,18 +21,16 @@ from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import KINDS, Side, beside, read_sides, state, state_most
 from fsmodels.words import lasting, listed, short
-from solvers import Memory, SolutionStatus, StopReason, html, interrupt
+from solvers import Memory, SolutionStatus, html, interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.options import Config
-from solvers.result import DEFAULT_GAP, relative_gap, verdict
 from solvers.shared_state import Turn
 
 __all__ = ["Explored", "Session", "explore"]
 
 MUTABLE = ("max_features", "C", "penalty")
 WEIGHTS = ("C", "penalty")  # of terms of the objective: of other values, it is another one
-MISS = 1e-9  # of a row's size
 
 
 @dataclass(frozen=True)
@@ -90,17 +82,6 @@ class Explored:
         return html.paragraph(self.sentence) + self.found._repr_html_()
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A question as numbers and rows, and what was proven about it."""
-
-    question: str
-    values: dict[str, Any]
-    sides: tuple[Side, ...]
-    own: frozenset[str]
-    found: Selection
-
-
 @dataclass(repr=False)
 class Session:
     """Questions about one model; ``ask`` changes it, and each answer is kept in ``answers``. One thread asks at a time.
@@ -120,8 +101,7 @@ class Session:
     answers: list[Explored] = field(default_factory=list)
     _own: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
     _built: frozenset[str] = frozenset()
-    _asked: list[_Asked] = field(default_factory=list)
-    _met: list[Callable[[Any], Any]] = field(default_factory=list)  # kept, so that no later row has the id of one
+    _proven: dict[Any, Explored] = field(default_factory=dict)
     _turn: Turn = field(default_factory=Turn)
 
     @property
@@ -181,18 +161,19 @@ class Session:
             if self.model.component(name) is not None and name not in own:
                 raise ParameterError(f'add: the model has a component "{name}": give the row another name.')
             own[name] = row
-            self._met.append(row)
             words.append(f'with "{name}"')
         sides = tuple(read_sides(self.task.recipe, given, self.data))
         with interrupt.run(), one_clock(), watching.shown(progress):
             stated = self._state(values, sides, own)
             self.values, self.given, self._own, self.task.options = values, given, own, options
             question = ", ".join(words) or ("as it is" if self.answers else "to begin with")
-            asked = self._answered(question, sides, own, stated)
+            found, how = self._answered(sides, stated)
         before = self.answers[-1].found.objective if self.answers else None
         rescaled = listed(k for k in WEIGHTS if self.answers and values.get(k) != held.get(k))
-        answer = Explored(question, asked[0], asked[1], time.perf_counter() - start, before, rescaled)
+        answer = Explored(question, found, how, time.perf_counter() - start, before, rescaled)
         self.answers.append(answer)
+        if found.status in (SolutionStatus.OPTIMAL, SolutionStatus.INFEASIBLE):
+            self._proven.setdefault(self._key(sides), answer)
         return answer
 
     def history(self) -> pd.DataFrame:
@@ -279,102 +260,24 @@ class Session:
         else:
             parameter.set_value(value)
 
-    def _answered(
-        self, question: str, sides: tuple[Side, ...], own: Mapping[str, Any], stated: dict[str, Any]
-    ) -> tuple[Selection, str]:
-        """Answer from what is known, or solve."""
-        rows = frozenset(f"{name}/{id(row)}" for name, row in own.items())
-        bound, by = self._known_bound(sides, rows)
-        at_hand = self._known_selection(sides, rows)
-        gap = self.task.options.get("gap")
-        gap = DEFAULT_GAP if gap is None else gap
-        parameters = {**self.task.parameters, **{k: v for k, v in self.values.items() if v is not None}} | stated
-        if at_hand is not None and bound is not None and (relative_gap(at_hand.objective, bound) or 0.0) <= gap:
-            assert at_hand.objective is not None
-            judged = verdict(at_hand.objective, bound, gap=gap)
-            found = replace(
-                at_hand, parameters=parameters, bound=judged.bound, status=judged.status,
-                stop_reason=StopReason.CONVERGED,
-            )  # fmt: skip
-            how = f'Nothing was solved: the bound is that of "{by}", and the selection is allowed and as good.'
-        else:
-            self.task.parameters = {**self.task.parameters, **self.values}
-            self.task.stated = stated
-            found = self.task.run()
-            if bound is not None and found.objective is not None and (found.bound is None or bound > found.bound):
-                judged = verdict(found.objective, min(bound, found.objective), gap=gap)
-                found = replace(found, bound=judged.bound, status=judged.status)
-            how = self._told(found)
-        if found.has_solution or found.status is SolutionStatus.INFEASIBLE:
-            self._asked.append(_Asked(question, dict(self.values), sides, rows, found))
-        return found, how
+    def _key(self, sides: Iterable[Side]) -> Any:
+        """Return a key of the current question, equal for questions with the same answer."""
+        rows = frozenset((side.kind, repr(side.told)) for side in sides)
+        return repr(self.values), rows, frozenset(self._own.items()), self.task.options.get("gap")
 
-    def _told(self, found: Selection) -> str:
-        """Say what a solve went on from."""
-        reused = found.result.details.get("reused")
-        if reused:
-            return f"Solved, going on from {reused}." if isinstance(reused, str) else "Solved, going on from memory."
-        return "Solved, going on from what the driver remembers." if self._asked else "Solved."
-
-    def _known_bound(self, sides: tuple[Side, ...], own: frozenset[str]) -> tuple[float | None, str]:
-        """Return the best bound of earlier questions that forbid no more than this one, and which it is."""
-        best: tuple[float | None, str] = None, ""
-        for asked in self._asked:
-            bound = asked.found.bound
-            allows = asked.own <= own and all(any(_implies(s, r) for s in sides) for r in asked.sides)
-            if bound is None or not allows or not self._no_easier(asked.values):
-                continue
-            if best[0] is None or bound > best[0]:
-                best = bound, asked.question
-        return best
-
-    def _no_easier(self, values: Mapping[str, Any]) -> bool:
-        """Tell whether the parameters now allow nothing, and charge nothing less, that those did not."""
-        for name, value in self.values.items():
-            before = values.get(name)
-            if value == before:
-                continue
-            if isinstance(value, Mapping) or isinstance(before, Mapping):
-                return False
-            if name == "max_features":
-                value, before = (self.data.n_features if x is None else x for x in (value, before))
-            direction = self.task.recipe.direction.get(name)  # fs: no objective is monotone in its penalty
-            if direction is None or direction * (value - before) < 0:
-                return False
-        return True
-
-    def _known_selection(self, sides: tuple[Side, ...], own: frozenset[str]) -> Selection | None:
-        """Return the best selection of earlier questions with this objective that the rows now allow."""
-        on_weights = {repr(s.told) for s in sides if s.on_weights}
-        sigma = {id(v) for v in self.model.sigma.values()}
-        rows = [self.model.component(name) for name in (*self._rows(), "cardinality")]
-        rows = [row for row in rows if row is not None]
-        on_sigma = [row for row in rows if all(id(v) in sigma for part in _parts(row) for v in _variables(part))]
-        others = {name for name in self._own if not any(row.local_name == name for row in on_sigma)}
-        need = {key for key in own if key.rpartition("/")[0] in others}
-        price = {name: value for name, value in self.values.items() if name != "max_features"}
-        best: Selection | None = None
-        for asked in self._asked:
-            found = asked.found
-            if found.objective is None or (best is not None and found.objective >= (best.objective or 0.0)):
-                continue
-            same = {name: value for name, value in asked.values.items() if name != "max_features"} == price
-            held = on_weights <= {repr(s.told) for s in asked.sides if s.on_weights} and need <= asked.own
-            if same and held and self._allows(found.selected, on_sigma):
-                best = found
-        return best
-
-    def _allows(self, selected: Iterable[str], rows: Iterable[Any]) -> bool:
-        """Tell whether rows on sigma allow a selection."""
-        model, chosen = self.model, set(selected)
-        before = [(v, v.value) for v in model.sigma.values()]
-        try:
-            for name, v in model.sigma.items():
-                v.set_value(1.0 if name in chosen else 0.0, skip_validation=True)
-            return all(_met(row) for row in rows)
-        finally:
-            for v, value in before:
-                v.set_value(value, skip_validation=True)
+    def _answered(self, sides: Iterable[Side], stated: dict[str, Any]) -> tuple[Selection, str]:
+        """Return the proven answer of an earlier identical question, or solve; and how the answer was found."""
+        if earlier := self._proven.get(self._key(sides)):
+            return earlier.found, f'The question is that of "{earlier.question}".'
+        self.task.parameters = {**self.task.parameters, **self.values}
+        self.task.stated = stated
+        found = self.task.run()
+        return (
+            found,
+            "Solved with the memory of earlier solves."
+            if self.answers and "memory" in self.task.options
+            else "Solved.",
+        )
 
     def __repr__(self) -> str:
         return "\n".join(repr(answer) for answer in self.answers)
@@ -417,9 +320,10 @@ def explore(
     >>> session = fs.explore(fs.load_dataset("bupa"), max_features=3)
     >>> session.found.selected
     ('sgpt', 'sgot', 'gammagt')
-    >>> answer = session.ask(excludes=[("mcv", "drinks")])
-    >>> answer.how
-    'Nothing was solved: the bound is that of "to begin with", and the selection is allowed and as good.'
+    >>> session.ask(max_features=2).found.selected
+    ('sgpt', 'sgot')
+    >>> session.ask(max_features=3).how
+    'The question is that of "to begin with".'
     """
     name = bounded(model)
     data = ready(data, scale, given)
@@ -436,44 +340,7 @@ def explore(
     return session
 
 
-def _implies(this: Side, other: Side) -> bool:
-    """Tell whether a row forbids all that another of its kind forbids."""
-    if this.kind != other.kind:
-        return False
-    if this.kind in ("force_in", "force_out"):
-        return set(other.arguments) <= set(this.arguments)
-    if repr(this.told) == repr(other.told):
-        return True
-    if this.kind == "budget" and this.told["costs"] == other.told["costs"]:
-        return bool(this.told["limit"] <= other.told["limit"])
-    if this.kind in ("at_most", "at_least") and this.told["features"] == other.told["features"]:
-        sign = 1 if this.kind == "at_most" else -1
-        return bool(sign * this.told["k"] <= sign * other.told["k"])
-    return False
-
-
 def _shortly(kind: str, value: Any) -> str:
     if kind == "budget" and isinstance(value, tuple) and len(value) == 2:
         return f"of {value[1]:g}" if isinstance(value[1], int | float) else "of costs"
     return short(str(value))
-
-
-def _parts(row: Any) -> list[Any]:
-    return list(row.values()) if row.is_indexed() else [row]
-
-
-def _variables(part: Any) -> list[Any]:
-    return list(identify_variables(part.body))
-
-
-def _met(row: Any) -> bool:
-    """Tell whether the values on the model meet a row on sigma."""
-    for part in _parts(row):
-        body = pyo.value(part.body, exception=False)
-        if body is None:
-            return False
-        low, high = (-np.inf if part.lower is None else pyo.value(part.lower)), pyo.value(part.upper, exception=False)
-        slack = MISS * max(1.0, abs(body))
-        if body < low - slack or (part.upper is not None and body > high + slack):
-            return False
-    return True

@@ -62,13 +62,33 @@ def session():
     return fs.explore(fs.load_dataset("bupa"), max_features=2)
 
 
-def test_a_row_that_the_best_selection_meets_needs_no_solve(session):
+def test_a_row_that_the_best_selection_satisfies_leaves_the_optimum(session):
     first = session.found
     answer = session.ask(excludes=[("mcv", "drinks")])
-    assert answer.how.startswith("Nothing was solved")
-    assert (answer.found.objective, answer.found.selected) == (first.objective, first.selected)
+    assert answer.how == "Solved with the memory of earlier solves."
+    assert answer.found.selected == first.selected
+    assert answer.found.objective == pytest.approx(first.objective, rel=1e-6)
     assert answer.found.parameters["excludes"] == [["mcv", "drinks"]]
-    assert "the same as the answer before" in answer.sentence
+
+
+def test_an_identical_question_is_not_solved_again(session, monkeypatch):
+    excluded = session.ask(excludes=[("mcv", "drinks")], max_features=3)
+    nothing = session.ask(force_in=["mcv", "drinks"])
+    monkeypatch.setattr(type(session.task), "run", None)
+    back = session.ask(excludes=(), force_in=(), max_features=2)
+    assert back.found is session.answers[0].found
+    assert back.how == 'The question is that of "to begin with".'
+    again = session.ask(excludes=[("mcv", "drinks")], max_features=3)
+    assert again.found is excluded.found
+    assert session.ask(force_in=["mcv", "drinks"]).found is nothing.found
+    with pytest.raises(TypeError):
+        session.ask(gap=1e-9)
+
+
+def test_a_question_without_a_proof_is_solved_again():
+    session = fs.explore(fs.load_dataset("sonar"), max_features=5, iteration_limit=1)
+    assert session.found.status is not fs.SolutionStatus.OPTIMAL
+    assert session.ask().found is not session.answers[0].found
 
 
 def test_objectives_of_another_C_are_not_held_against_one_another(session):
