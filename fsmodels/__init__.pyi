@@ -17,12 +17,12 @@ from fsmodels.errors import (
 from fsmodels.evaluation.choosing import Chosen, choose
 from fsmodels.evaluation.comparison import Comparison, compare
 from fsmodels.evaluation.cross_validation import CrossValidated, cross_validate
+from fsmodels.evaluation.stability import stability, stability_index
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.insight.explore import Session, explore
 from fsmodels.insight.near_optimal import NearOptimal, near_optimal
 from fsmodels.insight.necessity import Necessity, necessity
 from fsmodels.insight.price import Price, Prices, price_of
-from fsmodels.insight.stability import stability, stability_index
 from fsmodels.models import concave, fsp, gmeb, kernel, multivariate, obd, side_constraints, svm
 from fsmodels.models.multivariate import measures
 from fsmodels.page.report import Page, report

@@ -15,7 +15,7 @@ from fsmodels.cli.result_file import check_target
 from fsmodels.cli.select import show
 from fsmodels.datasets.files import write_file
 from fsmodels.errors import ModelError, ParameterError
-from fsmodels.insight.stability import Stability, stability
+from fsmodels.evaluation.stability import Stability, stability
 from fsmodels.selection import report
 from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.path import path

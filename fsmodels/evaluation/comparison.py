@@ -22,7 +22,7 @@ from fsmodels.evaluation.contender import Contender, contenders, runs
 from fsmodels.evaluation.cross_validation import standard_error
 from fsmodels.evaluation.fold_run import FAILED, parts_of, raw_and_words
 from fsmodels.evaluation.runs import FoldRunner
-from fsmodels.insight.stability import stability_index
+from fsmodels.evaluation.stability import stability_index
 from fsmodels.models.svm import C_MEANING
 from fsmodels.selection.report import as_json, boundary_note
 from fsmodels.words import listed

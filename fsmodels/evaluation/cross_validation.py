@@ -26,7 +26,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError
 from fsmodels.evaluation.fold_run import MEASURES, FoldRun, parts_of, raw_and_words
 from fsmodels.evaluation.runs import FoldRunner
-from fsmodels.insight.stability import stability_index
+from fsmodels.evaluation.stability import stability_index
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import as_json, boundary_note, percent
 from fsmodels.words import listed

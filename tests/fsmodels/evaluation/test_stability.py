@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
 import fsmodels as fs
+from fsmodels.evaluation import fold_run
 from fsmodels.selection.resampling import bootstraps_of, many
 from uneven_columns import uneven_columns
 
@@ -193,19 +194,27 @@ def test_ctrl_c_keeps_what_is_done(data, monkeypatch, n_jobs):
         many(slow, bootstraps_of(data, 6, 0), 1)
 
 
+def stop_after(count, monkeypatch):
+    """Raise KeyboardInterrupt in the run after the first ``count``."""
+    real, left = fold_run.FoldRun.found, list(range(count))
+
+    def found(run):
+        if not left:
+            raise KeyboardInterrupt
+        left.pop()
+        return real(run)
+
+    monkeypatch.setattr(fold_run.FoldRun, "found", found)
+
+
 def test_runs_that_ctrl_c_left_out_are_told(data, monkeypatch):
-    monkeypatch.setattr("fsmodels.insight.stability.many", lambda run, parts, *_: [run(part) for part in parts[:3]])
+    stop_after(3, monkeypatch)
     assert "Stopped by Ctrl-C after 3 of 5 runs." in fs.stability(data, "rfe", max_features=2, bootstraps=5).sentence
 
 
 @pytest.mark.parametrize("runs", [0, 1])
 def test_fewer_than_two_runs_before_ctrl_c_are_kept(runs, data, monkeypatch):
-    def many(run, parts, *_):
-        if not runs:
-            raise KeyboardInterrupt
-        return [run(part) for part in parts[:runs]]
-
-    monkeypatch.setattr("fsmodels.insight.stability.many", many)
+    stop_after(runs, monkeypatch)
     found = fs.stability(data, "rfe", max_features=2, bootstraps=5)
     assert f"Stopped by Ctrl-C after {runs} of 5 runs." in found.sentence
     assert (found.index, len(found.runs), len(found.found.selected)) == (None, runs, 2)

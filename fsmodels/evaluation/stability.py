@@ -25,25 +25,22 @@ from __future__ import annotations
 import statistics
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.looks import look
-from fsmodels.datasets.units import reweighted
 from fsmodels.errors import DataError, ModelError, ParameterError
+from fsmodels.evaluation.fold_run import FoldRun, raw_and_words
+from fsmodels.evaluation.runs import FoldRunner
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import as_json, percent
-from fsmodels.selection.resampling import Resample, bootstraps_of, folds_of, many
+from fsmodels.selection.resampling import bootstraps_of, folds_of
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
-from fsmodels.selection.sides import beside
-from fsmodels.words import lasting, listed
+from fsmodels.words import listed
 from solvers import SolutionStatus, StopReason, html
 from solvers import progress as watching
 from solvers.clock import own_clock
@@ -54,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["Stability", "stability", "stability_index"]
 
 BOOTSTRAPS = 20
+COLUMNS = ("selected", "n_selected", "objective", "bound", "gap", "status", "training_error", "error", "seconds")
 GRADES = ((0.75, "excellent"), (0.4, "intermediate to good"), (-1.0, "poor"))  # section 6 there, after Fleiss
 
 
@@ -176,6 +174,15 @@ class Stability:
         return html.paragraph(self.sentence) + html.frame(frame[frame["frequency"] > 0].round(3))
 
 
+@dataclass(frozen=True)
+class _ResampleRun(FoldRun):
+    """A selection on a resample, with its weights."""
+
+    def found(self) -> tuple[Selection, dict[str, Any]]:
+        found, _ = super().found()
+        return found, {"weights": {name: found.weights.get(name, 0.0) for name in found.selected}}
+
+
 def stability(
     data: Dataset,
     model: str = "fsp-m",
@@ -237,35 +244,31 @@ def stability(
     if folds is not None and bootstraps is not None:
         raise ParameterError("stability: give folds or bootstraps, not both.")
     _check_level(level)
-    for word in ("validation", "choose_by"):
-        if word in words:
-            raise ParameterError(f"stability does not take {word}: what a run leaves out is its held-out data.")
-    counts = words.pop("sample_weight", None), words.pop("class_weight", None)
-    data, fair = beside(reweighted(dataset(data), *counts), fair)
-    look(data)
+    data, words = raw_and_words("stability", data, {"fair": fair, "scale": scale, **words})
     if folds is not None:
         parts, way = folds_of(data, folds, seed), "runs that each leave a fold out"
     else:
         parts, way = bootstraps_of(data, BOOTSTRAPS if bootstraps is None else bootstraps, seed), "bootstrap samples"
-    words = {name: lasting(value) for name, value in {"fair": fair, "scale": scale, **words}.items()}
     with watching.shown(progress):
         with own_clock(), watching.doing("all samples"):
             found = select(data, model, **words)
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, Any] | None] = []
         if found.stop_reason is not StopReason.INTERRUPTED:
             with suppress(KeyboardInterrupt) if found.has_solution else nullcontext():  # no run was finished
-                rows = many(partial(_run, model, words), parts, n_jobs, "run")
+                rows = FoldRunner(n_jobs, None).rows([_ResampleRun(model, words, part) for part in parts], "run")
         elif not found.has_solution:
             raise KeyboardInterrupt
-    solved = [row.pop("weights") for row in rows]
-    weights = pd.DataFrame([w for w in solved if w is not None], columns=list(data.features), dtype=float)
-    if len(weights) < 2 and len(rows) == len(parts):
+    finished = [row for row in rows if row is not None]
+    solved = [row["weights"] for row in finished if row["selected"] is not None]
+    weights = pd.DataFrame(solved, columns=list(data.features), dtype=float)
+    if len(weights) < 2 and len(finished) == len(parts):
         raise ModelError(
             f"stability needs two runs with a solution, and there are {len(weights)} of {len(parts)}: give more time "
             "(time_limit=)."
         )
     index, interval = (None, None) if len(weights) < 2 else stability_index(weights.notna(), level)
-    return Stability(found, pd.DataFrame(rows), weights, index, interval, level, way, len(parts))
+    runs = pd.DataFrame(finished, columns=list(COLUMNS)).rename(columns={"error": "held_out_error"})
+    return Stability(found, runs, weights, index, interval, level, way, len(parts))
 
 
 def stability_index(chosen: ArrayLike, level: float = 0.95) -> tuple[float | None, tuple[float, float] | None]:
@@ -302,27 +305,3 @@ def stability_index(chosen: ArrayLike, level: float = 0.95) -> tuple[float | Non
 def _check_level(level: Any) -> None:
     if isinstance(level, bool) or not isinstance(level, float | int) or not 0 < level < 1:
         raise ParameterError(f"level={level!r} is not allowed: give a number between 0 and 1, such as 0.95.")
-
-
-def _run(model: str, words: dict[str, Any], part: Resample) -> dict[str, Any]:
-    """Return what a run says, in plain numbers, so that a worker can send it.
-
-    Raises KeyboardInterrupt where Ctrl-C has cut it short: what it had by then is no run of this kind.
-    """
-    with own_clock():
-        found = select(part.train, model, **words)
-    if found.stop_reason is StopReason.INTERRUPTED:
-        raise KeyboardInterrupt
-    selected = found.has_solution
-    return {
-        "selected": list(found.selected) if selected else None,
-        "n_selected": len(found.selected) if selected else None,
-        "objective": found.objective,
-        "bound": found.bound,
-        "gap": found.gap,
-        "status": found.status.value,
-        "training_error": found.training_error,
-        "held_out_error": found.error(part.held_out) if selected and part.held_out is not None else None,
-        "seconds": found.seconds,
-        "weights": {name: found.weights.get(name, 0.0) for name in found.selected} if selected else None,
-    }
