@@ -15,7 +15,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.cli import main
-from fsmodels.cli.parser import parser
+from fsmodels.cli.commands import parse
 from fsmodels.selection.recipes import MODELS
 from solvers import available
 
@@ -41,7 +41,7 @@ def commands(text):
 def test_every_command_has_options_that_exist(page):
     for words in commands(PAGES[page]):
         if "--help" not in words:
-            parser().parse_args(words)
+            parse(words)
 
 
 def test_pages_have_commands():

@@ -9,18 +9,21 @@ May import ``fsmodels.selection``, ``fsmodels.datasets`` and what lies below the
 
 from __future__ import annotations
 
-import argparse
-import re
+import importlib
 import signal
 import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+from typing import Any
 
 from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, complain
 
 AT_ONCE = ("list", "describe", "predict")  # commands that solve nothing
+MODULES = {"describe": "listing", "list": "listing", "path": "repeated", "stability": "repeated"}
+MODULES |= dict.fromkeys(["certify", "near-optimal", "necessity", "price", "verify"], "questions")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,84 +79,53 @@ def _ended_as_by_ctrl_c(*, for_good: bool) -> Iterator[None]:
 
 
 def _run(words: list[str]) -> int:
+    import click
+
+    from fsmodels.cli import commands
+    from fsmodels.errors import Error, NoSelection
     from solvers import interrupt
 
     try:
-        with _whatever_ctrl_c_does(), interrupt.raising():
-            from fsmodels.cli.parser import parser
-            from fsmodels.errors import Error, NoSelection
-
-            asked = parser().parse_args(words)
-    except SystemExit as stop:  # --help, --version, or words that argparse refused
-        return int(stop.code or 0)
-    except KeyboardInterrupt:
-        complain("Error", "stopped by Ctrl-C.")
-        return NO_SOLUTION
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        try:
-            return _command(asked, words, caught)
-        except Error as error:
-            complain("Error", _as_typed(str(error), asked))
-            return NO_SOLUTION if isinstance(error, NoSelection) else BAD_INPUT
-        except (MemoryError, ImportError) as error:
-            if isinstance(error, ImportError) and "map segment" not in str(error):  # a library that found no room
-                raise
+        with interrupt.raising():
+            asked = commands.parse(words)
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.showwarning = _note
+            return _command(asked)
+    except click.exceptions.Exit as stop:  # --help, --version
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        return error.exit_code
+    except Error as error:
+        complain("Error", str(error))
+        return NO_SOLUTION if isinstance(error, NoSelection) else BAD_INPUT
+    except (Exception, KeyboardInterrupt) as error:
+        if isinstance(error, KeyboardInterrupt) or interrupt.pressed():  # which ends an import with another error
+            before = "" if words[:1] and words[0] in AT_ONCE else " before there was a solution"
+            complain("Error", f"stopped by Ctrl-C{before}.")
+            return NO_SOLUTION
+        if isinstance(error, MemoryError) or "map segment" in str(error):  # a library that found no room
             complain("Error", "Not enough memory for these data and this model: use fewer rows or columns.")
             return BAD_INPUT
-        except KeyboardInterrupt:
-            complain("Error", f"stopped by Ctrl-C{'' if asked.command in AT_ONCE else ' before there was a solution'}.")
-            return NO_SOLUTION
-
-
-def _as_typed(text: str, asked: argparse.Namespace) -> str:
-    """Return an error for who typed a command: in his words, without what only Python has, with what was dropped."""
-    from solvers.options import PROGRAMS
-
-    words = re.sub(rf" {PROGRAMS}[^.]*\.", "", text)
-    words = re.sub(r'(force_in|force_out)=\["([^"]+)"\]', lambda m: f"--{m[1].replace('_', '-')} {m[2]}", words)
-    words = re.sub(r'(requires|excludes)=\("([^"]+)", "([^"]+)"\)', r"--\1 \2:\3", words)
-    words = re.sub(r"\bmax_features=(\d)", r"--max-features \1", words)
-    for name in getattr(asked, "drop", None) or ():
-        if f'"{name}"' in words:
-            by_itself = ", for --fair makes it no feature by itself" if getattr(asked, "fair", None) else ""
-            words += f' "{name}" was left out by --drop {name}: take that away{by_itself}.'
-    return words
-
-
-@contextmanager
-def _whatever_ctrl_c_does() -> Iterator[None]:
-    """Let an error that Ctrl-C has led to, in the midst of importing something, be Ctrl-C."""
-    from solvers import interrupt
-
-    try:
-        yield
-    except Exception:
-        if interrupt.pressed():
-            raise KeyboardInterrupt from None
         raise
 
 
-def _command(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
+def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Write a warning about the data to standard error; drop others."""
+    from fsmodels.errors import DataWarning
+    from solvers import progress
+
+    if issubclass(category, DataWarning):
+        with progress.paused():
+            complain("Note", str(message))
+
+
+def _command(asked: SimpleNamespace) -> int:
     from solvers import interrupt, progress
 
-    shows = not getattr(asked, "quiet", True)
-    with progress.shown(shows), progress.doing("loading"), _whatever_ctrl_c_does(), interrupt.raising():
-        from fsmodels.cli import listing, predict, questions, repeated, select
-
-    if asked.command in AT_ONCE:
-        with interrupt.raising():
-            return {"list": listing.run, "describe": listing.tell, "predict": predict.run}[asked.command](asked)
-    if asked.command == "select":
-        return select.run(asked, words, caught)
-    if asked.command in ("path", "stability"):
-        return repeated.run(asked, words, caught)
-    if asked.command == "compare":
-        with progress.doing("loading"):
-            from fsmodels.cli import compare
-        return compare.run(asked, words, caught)
-    if asked.command == "report":
-        with progress.doing("loading"):
-            from fsmodels.cli import report
-        return report.run(asked, words, caught)
-    return questions.run(asked, words, caught)
+    with progress.shown(not getattr(asked, "quiet", True)), progress.doing("loading"), interrupt.raising():
+        module = importlib.import_module(f"fsmodels.cli.{MODULES.get(asked.command, asked.command)}")
+    with interrupt.raising() if asked.command in AT_ONCE else nullcontext():
+        code: int = module.run(asked)
+    return code

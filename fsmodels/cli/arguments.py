@@ -5,12 +5,12 @@ Feature names may hold ``:`` and ``=``; they are matched against the names that 
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from fsmodels.datasets.dataset import Dataset
@@ -241,7 +241,7 @@ def penalties(words: Sequence[str], features: Sequence[str]) -> Any:
     return penalty(words, features)
 
 
-def files(asked: argparse.Namespace) -> list[Path]:
+def files(asked: SimpleNamespace) -> list[Path]:
     """Return the files that budgets, penalties and groups name."""
     groups = [source for text in asked.at_most_of_group if (source := text.rpartition(":")[0])]
     costs = [text.rpartition(":")[0] for text in asked.budget] + [word for word in asked.penalty if _is_costs(word)]

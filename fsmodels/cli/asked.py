@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
-from rich.console import Console
-
 from fsmodels.cli import arguments, loading
-from fsmodels.cli.codes import complain
+from fsmodels.cli.codes import complain, show
 from fsmodels.cli.result_file import ResultFile
 from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.datasets.instances import Embedding
@@ -31,13 +29,12 @@ class Task:
     ``rows``: of the model, with what was typed for them.
     """
 
-    asked: argparse.Namespace
+    asked: SimpleNamespace
     data: Dataset
     facts: dict[str, Any]
     embedding: Embedding | None
     given: dict[str, Any]
     file: ResultFile | None
-    console: Console
     runs_solver: bool
     notes: list[str]
     rows: dict[str, str] = field(default_factory=dict)
@@ -48,21 +45,13 @@ class Task:
         return not self.asked.quiet
 
 
-def console() -> Console:
-    """Return the console of reports."""
-    return Console(highlight=False, markup=False, emoji=False)
-
-
-def read(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> Task:
+def read(asked: SimpleNamespace) -> Task:
     """Read the data and the words about a model; notes go to standard error at once."""
-    file, out = _result_file(asked), console()
-    with interrupt.raising(), progress.shown(not asked.quiet), progress.doing(f"reading {asked.data}"):
-        data, facts, embedding, notes = loading.load(asked)
-        look(data)
-    notes = tell(data, notes, caught, signs=not (asked.quiet and asked.json is None))
+    file = _result_file(asked)
+    data, facts, embedding, notes = loaded(asked, signs=not (asked.quiet and asked.json is None))
     if not asked.quiet:
-        out.print(describe(data) if embedding is None else repr(embedding), soft_wrap=True)
-    parameters = {name: getattr(asked, p.given_as) for name, p in PARAMETERS.items()}
+        show(describe(data) if embedding is None else repr(embedding))
+    parameters = {name: getattr(asked, p.name) for name, p in PARAMETERS.items()}
     grids = asked.command == "path"
     parameters["penalty"] = (arguments.penalties if grids else arguments.penalty)(parameters["penalty"], data.features)
     shares = parameters.pop("budget")
@@ -78,33 +67,35 @@ def read(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warn
         "force_out": asked.force_out,
         "at_most_of_group": [arguments.grouped(text, data) for text in asked.at_most_of_group],
         "hierarchy": asked.hierarchy,
-        "signs": arguments.signs(asked.sign, data.features),
+        "signs": arguments.signs(asked.signs, data.features),
         "fair": [arguments.fair(text) for text in asked.fair],
     }
     runs_solver = asked.model not in MODELS or MODELS[asked.model].runs_solver
-    given = {**parameters, **sides, "solver": asked.solver, **_options(asked, words, runs_solver)}
-    return Task(asked, data, facts, embedding, given, file, out, runs_solver, notes)
+    given = {**parameters, **sides, "solver": asked.solver, **_options(asked, runs_solver)}
+    return Task(asked, data, facts, embedding, given, file, runs_solver, notes)
 
 
-def tell(data: Dataset, notes: list[str], caught: list[warnings.WarningMessage], *, signs: bool) -> list[str]:
-    """Write notes on the data to standard error; ``signs``: whether any sign of a weight will be shown.
+def loaded(asked: SimpleNamespace, *, signs: bool) -> tuple[Dataset, dict[str, Any], Embedding | None, list[str]]:
+    """Return what ``loading.load`` returns, with all notes, which are written to standard error.
 
-    Return those on the data themselves.
+    ``signs``: whether any sign of a weight will be shown.
     """
-    for note in notes:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        with interrupt.raising(), progress.shown(not asked.quiet), progress.doing(f"reading {asked.data}"):
+            data, facts, embedding, notes = loading.load(asked)
+            look(data)
+    notes += dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, DataWarning))
+    for note in [*notes, *([report.guess(data)] if data.positive_guessed and signs else [])]:
         complain("Note", note)
-    if data.positive_guessed and signs:
-        complain("Note", report.guess(data))
-    told = [str(warning.message) for warning in caught if issubclass(warning.category, DataWarning)]
-    show_warnings(caught)
-    return [*notes, *dict.fromkeys(told)]
+    return data, facts, embedding, notes
 
 
-def _options(asked: argparse.Namespace, words: list[str], runs_solver: bool) -> dict[str, Any]:
+def _options(asked: SimpleNamespace, runs_solver: bool) -> dict[str, Any]:
     """Return the solver's options; those that were not given only where they make sense."""
     options = arguments.solver_options(asked.solver_option)
     given = {"gap": asked.gap, "seed": asked.seed, "threads": asked.threads}
-    limited = any(word == "--time-limit" or word.startswith("--time-limit=") for word in words)
+    limited = "time_limit" in asked.given
     if limited or runs_solver:
         given["time_limit"] = asked.time_limit
     for name, value in given.items():
@@ -115,7 +106,7 @@ def _options(asked: argparse.Namespace, words: list[str], runs_solver: bool) -> 
     return options
 
 
-def _result_file(asked: argparse.Namespace) -> ResultFile | None:
+def _result_file(asked: SimpleNamespace) -> ResultFile | None:
     if asked.json is None:
         if asked.force:
             raise OptionError("--force lets the file of --json be replaced: give --json FILE with it.")
@@ -132,11 +123,3 @@ def describe(data: Dataset) -> str:
         f"{data.positive_label} ({positives} samples){'' if data.weighting is None else f'; {data.weighting}'}"
         f"{'' if data.imputing is None else f'; filled in {data.imputing}'}"
     )
-
-
-def show_warnings(caught: list[warnings.WarningMessage]) -> None:
-    """Write warnings about data to standard error, once."""
-    for warning in caught:
-        if issubclass(warning.category, DataWarning):
-            complain("Note", str(warning.message))
-    caught.clear()

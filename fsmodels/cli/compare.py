@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-import warnings
+from types import SimpleNamespace
 
 from fsmodels.cli import asked as questions
 from fsmodels.cli import repeated
-from fsmodels.cli.codes import NO_SOLUTION, SOLVED, complain
-from fsmodels.cli.honest_words import MODELS
-from fsmodels.cli.parser import EACH_LIMIT
+from fsmodels.cli.codes import NO_SOLUTION, SOLVED, complain, show
+from fsmodels.cli.commands import COMPARED
 from fsmodels.errors import ParameterError
 from fsmodels.evaluation.comparison import BUDGET, among
 from fsmodels.selection.recipes import find
@@ -18,15 +16,15 @@ from solvers import progress
 WIDTH = 160  # of a printed table
 
 
-def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
+def run(asked: SimpleNamespace) -> int:
     """Compare, report, draw and write; return the exit code."""
     repeated.check(asked)
     if asked.bags is not None:
         raise ParameterError("--bags makes features of the instances of all bags, those held out too: leave it out.")
-    task = questions.read(asked, words, caught)
-    models = [name.strip() for name in (asked.models or MODELS).split(",") if name.strip()]
+    task = questions.read(asked)
+    models = [name.strip() for name in (asked.models or COMPARED).split(",") if name.strip()]
     given = dict(task.given)
-    if not any(find(name).runs_solver for name in models) and asked.time_limit == EACH_LIMIT:
+    if not any(find(name).runs_solver for name in models) and "time_limit" not in asked.given:
         given.pop("time_limit", None)  # the default, which nobody takes
     most, C = given.pop("max_features"), given.pop("C")
     repeated.announce(task, "each fold of each model", f"{len(models)} models on {asked.cv} folds")
@@ -36,18 +34,14 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
             C=1.0 if C is None else C, cv=asked.cv, repeats=asked.repeats or 1, seed=asked.seed or 0,
             n_jobs=asked.n_jobs, memory=asked.memory,
         )  # fmt: skip
-    questions.show_warnings(caught)
     solved = bool(found.table()["folds"].sum())
     if trouble := repeated.written(task, found.to_dict(), found if solved else None, solved):
         return trouble
     if not solved:
         complain("Error", found.sentence)
         return NO_SOLUTION
-    task.console.print(found.sentence, soft_wrap=True)
+    show(found.sentence)
     if not asked.quiet:
-        table = found.short().to_string(line_width=WIDTH)
-        task.console.print(f"\n{table}\n", soft_wrap=True)
-        for line in found.given:
-            task.console.print(line, soft_wrap=True)
+        show(f"\n{found.short().to_string(line_width=WIDTH)}\n", *found.given)
         repeated.tell_files(task)
     return SOLVED

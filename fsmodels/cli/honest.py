@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-import warnings
 from dataclasses import dataclass
+from types import SimpleNamespace
 
-from fsmodels.cli.asked import Task, show_warnings
-from fsmodels.cli.codes import complain
-from fsmodels.cli.parser import EACH_LIMIT
+from fsmodels.cli.asked import Task
+from fsmodels.cli.codes import complain, show
+from fsmodels.cli.commands import EACH_LIMIT
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.evaluation.cross_validation import CrossValidated, over_folds
 from fsmodels.evaluation.fold_run import parts_of
@@ -29,24 +28,23 @@ class Judge:
     """What the command line asked for: folds, a part held out, or nothing."""
 
     task: Task
-    limited: bool
     part: Resample | None = None
 
-    def of(self, found: Selection, caught: list[warnings.WarningMessage]) -> CrossValidated | HeldOut | None:
+    def of(self, found: Selection) -> CrossValidated | HeldOut | None:
         """Judge the selection; None where nothing was asked, or nothing came of it."""
         if not found.has_solution:
             return None
         if self.part is not None:
             return judged(found, self.part)
-        return None if self.task.asked.cv is None else self._over_folds(caught)
+        return None if self.task.asked.cv is None else self._over_folds()
 
-    def _over_folds(self, caught: list[warnings.WarningMessage]) -> CrossValidated | None:
+    def _over_folds(self) -> CrossValidated | None:
         asked, task = self.task.asked, self.task
         if interrupt.pressed():
             complain("Note", "the folds were left out, as Ctrl-C was pressed before.")
             return None
         words = dict(task.given)
-        if not self.limited and "time_limit" in words:
+        if "time_limit" not in asked.given and "time_limit" in words:
             words["time_limit"] = EACH_LIMIT
         try:
             with progress.shown(task.shows):
@@ -58,12 +56,10 @@ class Judge:
             complain("Note", f"there is no held-out error. {error}")
         except KeyboardInterrupt:
             complain("Note", "Ctrl-C came before a fold was done: there is no held-out error.")
-        finally:
-            show_warnings(caught)
         return None
 
 
-def check(asked: argparse.Namespace) -> None:
+def check(asked: SimpleNamespace) -> None:
     """Refuse words that do not go together, before anything is read."""
     if asked.cv is not None and asked.test is not None:
         raise ParameterError("--cv and --test are two ways to the same number: give one of them.")
@@ -81,7 +77,7 @@ def check(asked: argparse.Namespace) -> None:
         )
 
 
-def judgement(task: Task, words: list[str]) -> Judge:
+def judgement(task: Task) -> Judge:
     """Return how the selection will be judged; with ``--test`` the task's data are the training part from now on."""
     asked = task.asked
     judged_at_all = asked.cv is not None or asked.test is not None
@@ -90,19 +86,17 @@ def judgement(task: Task, words: list[str]) -> Judge:
     if asked.cv is not None:  # refused before the selection, not after it
         parts_of(task.data, asked.cv, asked.repeats or 1, asked.seed or 0)
         FoldRunner(asked.n_jobs, asked.memory)
-    limited = any(word == "--time-limit" or word.startswith("--time-limit=") for word in words)
     if asked.test is None:
-        return Judge(task, limited)
+        return Judge(task)
     part = held_out_part(task.data, asked.test, asked.seed or 0)
     task.data = part.train
     assert part.held_out is not None
     if not asked.quiet:
-        task.console.print(
+        show(
             f"Held out: {part.held_out.n_samples} samples, drawn with the classes in proportion; the selection is of "
-            f"the other {part.learn.n_samples}",
-            soft_wrap=True,
+            f"the other {part.learn.n_samples}"
         )
-    return Judge(task, limited, part)
+    return Judge(task, part)
 
 
 def lines(error: CrossValidated | HeldOut) -> list[str]:

@@ -1,16 +1,14 @@
-"""``fsmodels list``: data sets, models and solvers."""
+"""``fsmodels list`` and ``describe``: data sets, models and solvers."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 from rich.table import Table
 from rich.text import Text
 
-from fsmodels.cli.asked import console as make_console
-from fsmodels.cli.codes import SOLVED
-from fsmodels.cli.select import show
+from fsmodels.cli.codes import SOLVED, show
 from fsmodels.datasets.shipped import list_bags, list_datasets
 from fsmodels.models.fsp.oracle import relaxation
 from fsmodels.selection.described import describe
@@ -19,15 +17,11 @@ from fsmodels.selection.recipes import MODELS
 from solvers import available
 
 
-def tell(asked: argparse.Namespace) -> int:
-    """Describe one model, or all, a line each; return the exit code."""
-    print(describe(asked.model))
-    return SOLVED
-
-
-def run(asked: argparse.Namespace) -> int:
-    """Show what there is to use; return the exit code."""
-    console = make_console()
+def run(asked: SimpleNamespace) -> int:
+    """Describe a model, or list data sets, models and solvers; return the exit code."""
+    if asked.command == "describe":
+        print(describe(asked.model))
+        return SOLVED
 
     def table(title: str, *columns: str, right: Sequence[str] = ()) -> Table:
         made = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
@@ -62,9 +56,7 @@ def run(asked: argparse.Namespace) -> int:
         "Any other solver that Pyomo knows by name solves whole models (--solver NAME), without a proof of optimality "
         "over integers: see docs/solvers.md."
     )
+    missed = ["", missing] if missing.row_count else []
     slow = [] if relaxation.loop else ["", Text(relaxation.NOT_COMPILED)]
-    show(
-        console,
-        [data, "", bags, "", models, "", found, *(["", missing] if missing.row_count else []), "", others, *slow],
-    )
+    show(data, "", bags, "", models, "", found, *missed, "", others, *slow)
     return SOLVED

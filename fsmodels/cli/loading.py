@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from fsmodels.cli.arguments import class_weight, fair, with_interactions
@@ -22,7 +22,7 @@ _NO_FILE = "Nor is there a file of that name: give the path of a CSV file"
 BAG = "bag_id"
 
 
-def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding | None, list[str]]:
+def load(asked: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | None, list[str]]:
     """Return the data, the facts about them for the JSON file, the embedding where they are bags, and notes.
 
     Raises DataError, ParameterError: the file, or an option that does not go with it.
@@ -68,17 +68,17 @@ def load(asked: argparse.Namespace) -> tuple[Dataset, dict[str, Any], Embedding 
     return data, facts, None, notes
 
 
-def dialect(asked: argparse.Namespace) -> dict[str, Any]:
+def dialect(asked: SimpleNamespace) -> dict[str, Any]:
     """Return what the words say of how a table is read."""
     return {part.name: getattr(asked, part.name) for part in fields(Dialect)}
 
 
-def making(asked: argparse.Namespace) -> dict[str, Any]:
+def making(asked: SimpleNamespace) -> dict[str, Any]:
     """Return what the words say of columns that are made."""
     return {"one_hot": asked.one_hot, "impute": asked.impute}
 
 
-def source(asked: argparse.Namespace) -> tuple[Path, list[str]]:
+def source(asked: SimpleNamespace) -> tuple[Path, list[str]]:
     """Return the file that DATA names, here or shipped, and notes on it. Raises DataError if there is none."""
     of_bags = asked.bags is not None
     shipped = set((list_bags() if of_bags else list_datasets())["name"])
@@ -98,7 +98,7 @@ def source(asked: argparse.Namespace) -> tuple[Path, list[str]]:
         raise DataError(str(error).replace(reader, remedy)) from None
 
 
-def _check_sparse(asked: argparse.Namespace, path: Path) -> None:
+def _check_sparse(asked: SimpleNamespace, path: Path) -> None:
     """Refuse what needs columns with names, or would fill every cell."""
     if said := Dialect(**dialect(asked)).told:
         raise ParameterError(

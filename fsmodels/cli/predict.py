@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from fsmodels.words import listed
 from solvers import interrupt
 
 
-def run(asked: argparse.Namespace) -> int:
+def run(asked: SimpleNamespace) -> int:
     """Decide for each row, write row, label and score, and return the exit code."""
     if asked.out is not None:
         check_target("--out", asked.out, [asked.selection, asked.table])
@@ -55,7 +55,7 @@ def run(asked: argparse.Namespace) -> int:
     return SOLVED
 
 
-def _names(asked: argparse.Namespace, table: pd.DataFrame) -> dict[str, Any]:
+def _names(asked: SimpleNamespace, table: pd.DataFrame) -> dict[str, Any]:
     """Return what names the rows: their numbers, or the columns of --id."""
     if not asked.id:
         return {"row": np.arange(1, len(table) + 1)}
@@ -67,7 +67,7 @@ def _names(asked: argparse.Namespace, table: pd.DataFrame) -> dict[str, Any]:
     return {name: table[name].to_numpy() for name in asked.id}
 
 
-def _no_column(name: str, asked: argparse.Namespace, table: pd.DataFrame) -> DataError:
+def _no_column(name: str, asked: SimpleNamespace, table: pd.DataFrame) -> DataError:
     return DataError(f'There is no column "{name}" in "{asked.table}": its columns are {listed(table.columns)}.')
 
 

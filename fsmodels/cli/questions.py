@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from fsmodels.certificates.document import verify
 from fsmodels.cli import arguments, loading
 from fsmodels.cli import asked as questions
 from fsmodels.cli.asked import Task
-from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain
+from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain, show
 from fsmodels.cli.result_file import ResultFile
 from fsmodels.cli.select import announce
 from fsmodels.insight.certify import certify
@@ -25,29 +24,27 @@ from fsmodels.selection.select import prepared
 WIDTH = 120  # of a printed table
 
 
-def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
+def run(asked: SimpleNamespace) -> int:
     """Ask, report and write; return the exit code."""
     if asked.command == "verify":
-        return _verify(asked, caught)
-    task = questions.read(asked, words, caught)
+        return _verify(asked)
+    task = questions.read(asked)
     announce(task)
     answer = ASK[asked.command](task)
-    questions.show_warnings(caught)
     if task.file is not None:
         content = answer.to_dict()
         content["data_file"] = task.facts
         if trouble := task.file.write(content, has_solution=True):
             complain("Error", trouble)
             return BAD_INPUT
-    task.console.print(_as_typed(answer.sentence, task.rows), soft_wrap=True)
+    show(_as_typed(answer.sentence, task.rows))
     if not asked.quiet and hasattr(answer, "table"):
         table = answer.table()
         if table.index.name == "row":
             table = table.rename(index=task.rows)
-        task.console.print("")
-        task.console.print(table.to_string(line_width=WIDTH, float_format=lambda x: f"{x:.6g}"), soft_wrap=True)
+        show("", table.to_string(line_width=WIDTH, float_format=lambda x: f"{x:.6g}"))
     if not asked.quiet and asked.json is not None:
-        task.console.print(f"\nWritten to {asked.json}", soft_wrap=True)
+        show(f"\nWritten to {asked.json}")
     return SOLVED
 
 
@@ -82,8 +79,8 @@ def _price(task: Task) -> Any:
     names = {flag: row for row, flag in task.rows.items()}  # as the table tells them
     return price_of(
         ready.model,
-        None if task.asked.row is None else [names.get(row, row) for row in task.asked.row],
-        at=task.asked.at,
+        [names.get(row, row) for row in task.asked.row] or None,
+        at=task.asked.at or [],
         solver=ready.solver,
         time_limit=limit,
         progress=task.shows,
@@ -99,12 +96,11 @@ ASK: dict[str, Callable[[Task], Any]] = {
 }
 
 
-def _verify(asked: argparse.Namespace, caught: list[warnings.WarningMessage]) -> int:
+def _verify(asked: SimpleNamespace) -> int:
     file = None
     if asked.json is not None:
         file = ResultFile(asked.json, [loading.source(asked)[0], asked.certificate], force=True)
-    data, _, _, notes = loading.load(asked)
-    questions.tell(data, notes, caught, signs=False)
+    data = questions.loaded(asked, signs=False)[0]
     found = verify(asked.certificate, data)
     words = f"objective {number(found.objective)}, proven within {percent(found.gap)} by {found.parts} parts"
     told = f"The certificate holds: {words}." if found.holds else f"The certificate does not hold. {found.why}"
@@ -117,10 +113,10 @@ def _verify(asked: argparse.Namespace, caught: list[warnings.WarningMessage]) ->
             complain("Error", trouble)
             return BAD_INPUT
     if found.holds:
-        questions.console().print(told, soft_wrap=True)
+        show(told)
         if not asked.quiet:
             lines = [f"  {key}: {'; '.join(v) if key == 'rows' else v}" for key, v in found.problem.items()]
-            questions.console().print("\n".join(["Problem verified:", *lines]), soft_wrap=True)
+            show("Problem verified:", *lines)
         return SOLVED
     complain("Error", told)
     return NO_SOLUTION

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-import warnings
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from fsmodels.cli import asked as questions
 from fsmodels.cli.asked import Task
-from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain
+from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain, show
 from fsmodels.cli.result_file import check_target
-from fsmodels.cli.select import show
 from fsmodels.datasets.files import write_file
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.evaluation.stability import Stability, stability
@@ -27,14 +25,14 @@ RULES = ("one-se", "best", "knee")
 WIDTH = 140  # of a printed table
 
 
-def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
+def run(asked: SimpleNamespace) -> int:
     """Solve, report, draw and write; return the exit code."""
     check(asked)
-    task = questions.read(asked, words, caught)
-    return (_path if asked.command == "path" else _stability)(task, caught)
+    task = questions.read(asked)
+    return (_path if asked.command == "path" else _stability)(task)
 
 
-def check(asked: argparse.Namespace) -> None:
+def check(asked: SimpleNamespace) -> None:
     """Refuse before the run what could not be done after it."""
     file = asked.picture
     if file is not None:
@@ -48,11 +46,10 @@ def check(asked: argparse.Namespace) -> None:
         raise ParameterError(f"--choose {rule} goes by held-out errors: give --folds 5 with it.")
 
 
-def _path(task: Task, caught: list[warnings.WarningMessage]) -> int:
+def _path(task: Task) -> int:
     asked = task.asked
     announce(task, "each point")
     found = path(task.data, asked.model, folds=asked.folds, n_jobs=asked.n_jobs, progress=task.shows, **task.given)
-    questions.show_warnings(caught)
     solved = any(point.has_solution for point in found.points)
     chosen = None
     if asked.folds is not None and found.errors is None:
@@ -70,13 +67,13 @@ def _path(task: Task, caught: list[warnings.WarningMessage]) -> int:
         return NO_SOLUTION
     if asked.quiet:
         line = report.one_line(chosen) if chosen is not None else _ends(found)
-        task.console.print(line, soft_wrap=True)
+        show(line)
         return SOLVED
-    task.console.print(f"\n{found.title}")
-    task.console.print(found.short().to_string(line_width=WIDTH), soft_wrap=True)
+    show(f"\n{found.title}")
+    show(found.short().to_string(line_width=WIDTH))
     if chosen is not None:
         told = " ".join(f"{name}={chosen.parameters[name]:g}" for name in found.index.names)
-        show(task.console, [f"\nChosen by {asked.choose}: {told}", *report.report(chosen)])
+        show(f"\nChosen by {asked.choose}: {told}", *report.report(chosen))
     tell_files(task)
     return SOLVED
 
@@ -97,7 +94,7 @@ def _ends(found: SelectionPath) -> str:
     )
 
 
-def _stability(task: Task, caught: list[warnings.WarningMessage]) -> int:
+def _stability(task: Task) -> int:
     asked, given = task.asked, dict(task.given)
     announce(task, "each run")
     seed = given.pop("seed", None)
@@ -105,14 +102,13 @@ def _stability(task: Task, caught: list[warnings.WarningMessage]) -> int:
         task.data, asked.model, folds=asked.folds, bootstraps=asked.bootstraps, n_jobs=asked.n_jobs,
         seed=0 if seed is None else seed, progress=task.shows, **given,
     )  # fmt: skip
-    questions.show_warnings(caught)
     if trouble := written(task, found.to_dict(), found, solved=True):
         return trouble
-    task.console.print(found.sentence, soft_wrap=True)
+    show(found.sentence)
     if not asked.quiet:
         table = found.table().fillna({"frequency": 0.0})
         text = table[table["frequency"] > 0].to_string(line_width=WIDTH, float_format=lambda x: f"{x:.3g}")
-        task.console.print(f"\n{text}", soft_wrap=True)
+        show(f"\n{text}")
         tell_files(task)
     return SOLVED
 
@@ -122,9 +118,7 @@ def announce(task: Task, each: str, what: str = "") -> None:
     if not task.asked.quiet and task.runs_solver:
         limit = task.given.get("time_limit")
         words = "" if limit is None else f", at most {limit:g} s for {each}"
-        task.console.print(
-            f"Solving {what or task.asked.model}{words}; Ctrl-C stops and keeps what is done", soft_wrap=True
-        )
+        show(f"Solving {what or task.asked.model}{words}; Ctrl-C stops and keeps what is done")
 
 
 def written(task: Task, content: dict[str, Any], drawn: Any, solved: bool) -> int:
@@ -167,4 +161,4 @@ def tell_files(task: Task) -> None:
     """Say what was written."""
     for file in (task.asked.json, task.asked.picture):
         if file is not None:
-            task.console.print(f"\nWritten to {file}", soft_wrap=True)
+            show(f"\nWritten to {file}")

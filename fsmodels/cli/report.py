@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
-import warnings
+from types import SimpleNamespace
 from typing import Any
 
 from fsmodels.cli import arguments, loading
 from fsmodels.cli import asked as questions
 from fsmodels.cli.asked import Task
-from fsmodels.cli.codes import BAD_INPUT, SOLVED, complain
+from fsmodels.cli.codes import BAD_INPUT, SOLVED, complain, show
 from fsmodels.cli.result_file import ResultFile, check_target
 from fsmodels.errors import NoSelection
 from fsmodels.page.provenance import Provenance
@@ -21,13 +20,13 @@ from fsmodels.selection.selection import Selection
 from solvers import progress
 
 
-def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
+def run(asked: SimpleNamespace) -> int:
     """Write the page and return the exit code."""
     files = [loading.source(asked)[0], *arguments.files(asked)]
     others = [*files, *([asked.json] if asked.json else [])]
     check_target("--html", asked.html, others)
     page = ResultFile(asked.html, others, force=True, option="--html")
-    task = questions.read(asked, words, caught)
+    task = questions.read(asked)
     given = dict(task.given)
     given.pop("time_limit", None)
     plan = Plan.of(
@@ -35,7 +34,7 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
         time_limit=asked.time_limit, n_jobs=asked.n_jobs, scale=asked.scale,
     )  # fmt: skip
     origin = Provenance.read(
-        shlex.join(["fsmodels", *words]), files, of_shell=True, target=task.facts["target"],
+        shlex.join(["fsmodels", *asked.words]), files, of_shell=True, target=task.facts["target"],
         dropped=tuple(task.facts["dropped"]), notes=tuple(task.notes),
         concepts=None if task.embedding is None else task.embedding.concepts,
     )  # fmt: skip
@@ -49,7 +48,6 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
             trouble = task.file.write(_content(task, none), has_solution=False)
             complain("Note", trouble or f"{asked.json} says so.")
         raise NoSelection(f"{error} No page was written.") from None
-    questions.show_warnings(caught)
     trouble = page.put(done.html)
     if not trouble and task.file is not None:
         trouble = task.file.write(_content(task, done.found), has_solution=True)
@@ -69,7 +67,7 @@ def _content(task: Task, found: Selection) -> dict[str, Any]:
 def _announce(task: Task, longest: float | None) -> None:
     if not task.asked.quiet:
         words = "" if longest is None else f" Its solves take {_minutes(longest)} at most, often far less."
-        task.console.print(f"Writing a report.{words} Ctrl-C stops and writes what is done", soft_wrap=True)
+        show(f"Writing a report.{words} Ctrl-C stops and writes what is done")
 
 
 def _minutes(seconds: float) -> str:
@@ -79,8 +77,7 @@ def _minutes(seconds: float) -> str:
 def _say(task: Task, done: Page) -> None:
     """Print the summary of the page."""
     if task.asked.quiet:
-        task.console.print(report.one_line(done.found), soft_wrap=True)
+        show(report.one_line(done.found))
         return
-    task.console.print("\n".join(["", *done.findings.summary]), soft_wrap=True)
     written = [task.asked.html, *([task.asked.json] if task.asked.json else [])]
-    task.console.print(f"\nWritten to {', '.join(map(str, written))}", soft_wrap=True)
+    show("", *done.findings.summary, f"\nWritten to {', '.join(map(str, written))}")

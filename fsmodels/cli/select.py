@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
-import warnings
-from collections.abc import Sequence
-from typing import Any
-
-from rich.console import Console
+from types import SimpleNamespace
 
 from fsmodels.cli import arguments, hints, honest, loading
 from fsmodels.cli import asked as questions
-from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain
+from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain, show
+from fsmodels.cli.commands import data_words
 from fsmodels.cli.result_file import check_target
 from fsmodels.errors import ModelError, NoSelection, ParameterError
 from fsmodels.insight.certify import Certified, certify
@@ -29,16 +25,16 @@ COMPARED = "fsp_objective"  # what --certify proves something about
 CONCEPTS = 20  # instances shown
 
 
-def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.WarningMessage]) -> int:
+def run(asked: SimpleNamespace) -> int:
     """Select, report and write; return the exit code."""
     if asked.certify is not None:
         _check_certify(asked)
     if asked.certificate is not None:
         _check_certificate(asked)
     honest.check(asked)
-    task = questions.read(asked, words, caught)
-    console, file, embedding = task.console, task.file, task.embedding
-    judgement = honest.judgement(task, words)
+    task = questions.read(asked)
+    file, embedding = task.file, task.embedding
+    judgement = honest.judgement(task)
     announce(task)
     try:
         found = select(task.data, asked.model, **task.given, progress=task.shows)
@@ -49,9 +45,8 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
             if trouble:
                 complain("Note", trouble)
         raise
-    questions.show_warnings(caught)
     against = _certified(task, found) if asked.certify is not None and found.has_solution else None
-    held_out = judgement.of(found, caught)
+    held_out = judgement.of(found)
 
     if file is not None:
         content = found.to_dict()
@@ -65,42 +60,38 @@ def run(asked: argparse.Namespace, words: list[str], caught: list[warnings.Warni
         if trouble := file.write(content, has_solution=found.has_solution):
             complain("Note" if not found.has_solution else "Error", trouble)
             if found.has_solution:
-                show(console, report.report(found))
+                show(*report.report(found))
                 return BAD_INPUT
     if not found.has_solution:
         complain("Error", as_flags(report.headline(found), found.parameters))
         return NO_SOLUTION
     trouble = "" if asked.certificate is None else _save_certificate(found, asked)
     if asked.quiet:
-        console.print(report.one_line(found), soft_wrap=True)
-        if against is not None:
-            console.print(against.sentence, soft_wrap=True)
-        if held_out is not None:
-            console.print(held_out.sentence, soft_wrap=True)
+        show(report.one_line(found), *(part.sentence for part in (against, held_out) if part is not None))
         if trouble:
             complain("Error", trouble)
         return BAD_INPUT if trouble else SOLVED
-    show(console, ["", *report.report(found)])
+    show("", *report.report(found))
     if against is not None:
-        show(console, ["", against.sentence])
+        show("", against.sentence)
     if held_out is not None:
-        show(console, honest.lines(held_out))
+        show(*honest.lines(held_out))
     if embedding is not None:
-        console.print("\nSelected instances, of the file:")
-        console.print(embedding.concepts(found).to_string(index=False, max_rows=CONCEPTS), soft_wrap=True)
+        table = embedding.concepts(found).to_string(index=False, max_rows=CONCEPTS)
+        show("\nSelected instances, of the file:", table)
     if asked.json is not None:
-        console.print(f"\nWritten to {asked.json}", soft_wrap=True)
+        show(f"\nWritten to {asked.json}")
     if trouble:
         complain("Error", trouble)
         return BAD_INPUT
     if asked.certificate is not None:
-        check = _check_by(asked)
-        console.print(f"\nProof written to {asked.certificate}; what checks it: {check}", soft_wrap=True)
-    show(console, hints.next_steps(found, words))
+        check = shlex.join(["fsmodels", "verify", str(asked.certificate), asked.data, *data_words(asked)])
+        show(f"\nProof written to {asked.certificate}; what checks it: {check}")
+    show(*hints.next_steps(found, asked))
     return SOLVED
 
 
-def _check_certify(asked: argparse.Namespace) -> None:
+def _check_certify(asked: SimpleNamespace) -> None:
     """Refuse --certify where the model has a bound of its own, or no C to be compared by."""
     recipe = find(asked.model)
     if COMPARED not in recipe.compared:
@@ -112,27 +103,9 @@ def _check_certify(asked: argparse.Namespace) -> None:
         raise ParameterError(f"--certify {asked.certify:g} is no time: give seconds above 0.")
 
 
-def _check_by(asked: argparse.Namespace) -> str:
-    """Return the command that checks the certificate: with the words by which the data were read."""
-    words = ["fsmodels", "verify", str(asked.certificate), asked.data]
-    words += [] if asked.target == "target" else ["--target", asked.target]
-    words += [] if asked.positive is None else ["--positive", asked.positive]
-    for option, values in (
-        ("--drop", asked.drop),
-        ("--one-hot", asked.one_hot),
-        ("--interactions", asked.interactions),
-    ):
-        words += [word for value in values for word in (option, value)]
-    words += [part for name, value in loading.dialect(asked).items() if value for part in (f"--{name}", value)]
-    words += [] if asked.impute is None else ["--impute", asked.impute]
-    words += [] if asked.bags is None else ["--bags", asked.bags]
-    words += [] if asked.sigma is None else ["--sigma", str(asked.sigma)]
-    return shlex.join(words)
-
-
-def _check_certificate(asked: argparse.Namespace) -> None:
+def _check_certificate(asked: SimpleNamespace) -> None:
     """Refuse --certificate where there will be none, or where it would replace a file of this run."""
-    if asked.model not in FAMILIES or asked.sign or asked.fair:
+    if asked.model not in FAMILIES or asked.signs or asked.fair:
         what = "--sign and --fair" if asked.model in FAMILIES else f'model "{asked.model}"'
         raise ParameterError(
             f"--certificate is written for {listed(FAMILIES)} with rows on features, not for {what}: leave it out."
@@ -141,7 +114,7 @@ def _check_certificate(asked: argparse.Namespace) -> None:
     check_target("--certificate", asked.certificate, [*others, *([asked.json] if asked.json else [])])
 
 
-def _save_certificate(found: Selection, asked: argparse.Namespace) -> str:
+def _save_certificate(found: Selection, asked: SimpleNamespace) -> str:
     """Write the proof; return what to tell the user where that failed."""
     try:
         found.certificate.save(asked.certificate)
@@ -165,10 +138,4 @@ def announce(task: questions.Task) -> None:
     if not task.asked.quiet and task.runs_solver:
         limit = task.given.get("time_limit")
         words = "" if limit is None else f" for at most {limit:g} s"
-        task.console.print(f"Solving {task.asked.model}{words}; Ctrl-C stops and keeps the best so far")
-
-
-def show(console: Console, parts: Sequence[Any]) -> None:
-    """Print the parts of a report."""
-    for part in parts:
-        console.print(part, soft_wrap=isinstance(part, str))
+        show(f"Solving {task.asked.model}{words}; Ctrl-C stops and keeps the best so far")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+import click
 
 __all__ = ["grid", "numbers", "seconds", "share", "values"]
 
@@ -14,7 +14,7 @@ def seconds(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f'"{text}" is no number of seconds: give one, or "none"') from None
+        raise click.BadParameter(f'"{text}" is no number of seconds: give one, or "none"') from None
 
 
 def share(text: str) -> float:
@@ -24,7 +24,7 @@ def share(text: str) -> float:
     except ValueError:
         found = -1.0
     if not found > 0 or (found >= 1 and not text.endswith("%")):
-        raise argparse.ArgumentTypeError(f'"{text}" is no share: give 5% or 0.05')
+        raise click.BadParameter(f'"{text}" is no share: give 5% or 0.05')
     return found
 
 
@@ -38,7 +38,7 @@ def grid(text: str) -> int | list[int]:
             return list(range(first, last + 1, *step))
         several = [int(part) for part in text.split(",")]
     except ValueError:
-        raise argparse.ArgumentTypeError(f'"{text}" is no list of whole numbers: give 5, 1:10 or 1,2,5') from None
+        raise click.BadParameter(f'"{text}" is no list of whole numbers: give 5, 1:10 or 1,2,5') from None
     return several if "," in text else several[0]
 
 
@@ -53,4 +53,4 @@ def numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise argparse.ArgumentTypeError(f'"{text}" is no list of numbers: give 10,15,20') from None
+        raise click.BadParameter(f'"{text}" is no list of numbers: give 10,15,20') from None

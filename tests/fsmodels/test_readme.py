@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fsmodels.cli.parser import parser
+from fsmodels.cli.commands import parse
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 TEXT = README.read_text("utf-8") if README.is_file() else ""
@@ -32,7 +32,7 @@ def test_every_command_has_options_that_exist():
     for command in commands:
         words = shlex.split(command)[1:]
         if "--help" not in words:
-            parser().parse_args(words)
+            parse(words)
 
 
 def test_both_commands_of_the_first_screen_are_there():

@@ -15,7 +15,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels import cli
-from fsmodels.cli.parser import TIME_LIMIT
+from fsmodels.cli.commands import TIME_LIMIT
 from fsmodels.models.fsp.oracle import SvmOracle
 from solvers.display import StatusLine
 from solvers.interfaces.runner import Runner
@@ -113,16 +113,16 @@ def test_the_report_says_what_was_found_and_what_is_proven(folder, capsys):
         assert f"{content['weights_original'][name]:.6g}" in out
     for fact in ("Iter", "Objective", "Proven bound", "Gap", "Training error", "Time", "What to try next"):
         assert fact in out
-    assert "--max-features 3" in out
-    assert "--json" not in out.split("What to try next")[1].replace("--json out.json", "")
+    assert "--max-features 3: one feature more" in out
+    assert "--json" not in out.split("What to try next")[1]
 
 
 def test_what_to_try_next_runs(folder, capsys):
     _, out, _ = run(capsys, *SELECT, "--model", "one-norm-svm")
-    commands = [shlex.split(line)[1:] for line in out.splitlines() if line.strip().startswith("fsmodels ")]
-    assert len(commands) == 2
-    for command in commands:
-        assert run(capsys, *command)[0] == 0
+    steps = [shlex.split(line.partition(":")[0]) for line in out.split("What to try next")[1].splitlines() if line]
+    assert len(steps) == 2
+    for step in steps:
+        assert run(capsys, *SELECT, "--model", "one-norm-svm", *step)[0] == 0
 
 
 def test_quiet_prints_one_line(folder, capsys):
@@ -319,7 +319,13 @@ def test_an_uninstalled_solver_says_how_to_get_it(folder, capsys, monkeypatch):
 def test_words_that_are_no_command_are_exit_code_2(words, capsys):
     code, _, err = run(capsys, *words)
     assert code == 2
-    assert "usage: fsmodels" in err
+    assert "Usage: fsmodels" in err
+
+
+def test_a_near_miss_of_an_option_names_the_option(capsys):
+    code, _, err = run(capsys, "select", "wdbc", "--model", "svm", "--max-feature", "2")
+    assert code == 2
+    assert "--max-features" in err
 
 
 def test_infeasible_side_constraints_are_exit_code_3_and_named(folder, capsys):

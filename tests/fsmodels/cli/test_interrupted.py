@@ -137,7 +137,7 @@ def stopped(*_, **__):
 @pytest.mark.parametrize(
     ("words", "where", "said"),
     [
-        (["list"], "fsmodels.cli.parser.parser", "stopped by Ctrl-C."),
+        (["list"], "fsmodels.cli.commands.parse", "stopped by Ctrl-C."),
         (["list"], "fsmodels.cli.listing.run", "stopped by Ctrl-C."),
         (["predict", "a.json", "b.csv"], "fsmodels.cli.predict.load_selection", "stopped by Ctrl-C."),
         (["select", "bupa", "--model", "rfe"], "fsmodels.cli.loading.load", "stopped by Ctrl-C before there was a sol"),

@@ -8,7 +8,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.cli import main
-from fsmodels.cli.parser import parser
+from fsmodels.cli.commands import parse
 
 
 @pytest.fixture
@@ -182,6 +182,6 @@ def test_the_time_limit_is_of_each_run(folder, capsys, monkeypatch):
 
 
 def test_ranges_are_words_of_paths_only():
-    asked = parser().parse_args(["path", "wdbc", "--max-features", "1:10:3", "-C", "0.5"])
+    asked = parse(["path", "wdbc", "--max-features", "1:10:3", "-C", "0.5"])
     assert (asked.max_features, asked.C) == ([1, 4, 7, 10], 0.5)
-    assert parser().parse_args(["stability", "wdbc", "--max-features", "3"]).max_features == 3
+    assert parse(["stability", "wdbc", "--max-features", "3"]).max_features == 3

@@ -348,22 +348,6 @@ def test_a_loss_of_ones_own_is_written_by_its_name(name, data):
     assert json.loads(json.dumps(found.to_dict()))["parameters"]["loss"] == name
 
 
-def test_hints_take_options_away_with_their_values_only():
-    from fsmodels.cli import hints
-    from fsmodels.cli.parser import parser
-
-    select = next(a for a in parser()._actions if a.dest == "command").choices["select"]
-    switches = {o for a in select._actions if a.nargs == 0 and "SUPPRESS" not in a.help for o in a.option_strings} - {
-        "-h",
-        "--help",
-    }
-    assert set(hints.SWITCHES) == switches
-    words = ["select", "news.svm", "--offset", "--loss", "f1", "--quiet", "--penalty=3", "-C", "2"]
-    assert hints.without(words, "--offset") == [word for word in words if word != "--offset"]
-    assert hints.without(words, "--loss") == ["select", "news.svm", "--offset", "--quiet", "--penalty=3", "-C", "2"]
-    assert hints.without(words, "--penalty") == [*words[:6], "-C", "2"]
-
-
 def test_wants_a_dataset():
     with pytest.raises(fs.ParameterError, match=r"DataFrame.*from_csv"):
         fs.select(pd.DataFrame({"a": [1.0]}), max_features=1)

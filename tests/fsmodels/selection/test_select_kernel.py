@@ -10,7 +10,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels import cli
-from fsmodels.cli.parser import TIME_LIMIT
+from fsmodels.cli.commands import TIME_LIMIT
 from fsmodels.models.kernel.recipes import WithKernel
 from fsmodels.selection.recipes import MODELS
 from solvers import SolutionStatus, StopReason
@@ -282,10 +282,13 @@ def test_the_command(chess, tmp_path, monkeypatch, capsys):
     assert "Kernel weight," in out
     assert "support vectors of 60 samples" in out
     assert "(bias)" not in out
-    assert "A lower price for more features" in out
+    assert "a lower price for more features" in out
     assert "linear classifier, with a proof" in out
-    next_steps = [shlex.split(line)[1:] for line in out.splitlines() if line.strip().startswith("fsmodels ")]
-    assert [cli.main([*step, "--quiet", "--json", "next.json"]) for step in next_steps] == [0, 0]
+    steps = [shlex.split(line.partition(":")[0]) for line in out.split("What to try next")[1].splitlines() if line]
+    assert steps[0] == ["--penalty", "0.25"]
+    assert cli.main([*words[:-1], "next.json", "--quiet", *steps[0]]) == 0
+    assert steps[1][:2] == ["--model", "fsp-m"]
+    assert cli.main([*words[:2], "--quiet", *steps[1]]) == 0
     capsys.readouterr()
     content = json.loads((tmp_path / "out.json").read_text("utf-8"))
     assert content["solver"]["options"] == {"time_limit": TIME_LIMIT}

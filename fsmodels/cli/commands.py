@@ -1,0 +1,440 @@
+"""The commands of ``fsmodels`` and their options; the help of a command is the docstring of its function.
+
+Imports neither Pyomo nor pandas, so that help and usage errors appear at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from fsmodels.cli.values import grid, numbers, seconds, share, values
+from fsmodels.datasets.methods import DEFAULT, METHODS
+from fsmodels.selection.parameters import PARAMETERS
+from fsmodels.version import __version__
+
+TIME_LIMIT = 120.0  # s, of a run without --time-limit
+EACH_LIMIT = 30.0  # s, of each solve of a command with several
+SHARED = ("max_features", "C")  # parameters with the same meaning for most models
+COMPARED = "fsp-m,fsv,gmeb,rfe,one-norm-svm,relief"
+EPILOG = """DATA is a CSV file with a header and one sample per row, a libsvm-format file (.svm, .svm.gz), or the name
+of a shipped data set.
+
+Exit codes: 0 solved, or stopped at a limit or by Ctrl-C with a solution; 2 bad input, a solver that is not installed,
+or output that cannot be written; 3 no solution.
+"""
+
+
+class Option(click.Option):
+    """Option from a declaration such as ``--target COL``, or ``--quiet`` for a flag; ``group``: its heading."""
+
+    group = "Options"
+
+    def __init__(self, declaration: str, text: str, **attributes: Any) -> None:
+        flag, _, metavar = declaration.partition(" ")
+        name = attributes.pop("name", flag.lstrip("-").replace("-", "_"))
+        text += "; may be repeated" if attributes.get("multiple") else ""
+        super().__init__(
+            [flag, name], metavar=metavar or None, is_flag=None if metavar else True, help=text, **attributes
+        )
+
+
+Several = partial(Option, multiple=True)
+Number = partial(Option, type=float)
+Count = partial(Option, type=int)
+File = partial(Option, type=Path)
+
+
+class Command(click.Command):
+    """Command that returns the values of its options; its help shows them by group.
+
+    ``fixed``: values of options that it does not have.
+    """
+
+    def __init__(self, *names: Any, fixed: dict[str, Any] | None = None, **attributes: Any) -> None:
+        super().__init__(*names, **attributes)
+        self.fixed = fixed or {}
+
+    def invoke(self, ctx: click.Context) -> SimpleNamespace:
+        """Return the values, with ``command``, and ``given``: the options that were typed."""
+        given = {name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+        found = {name: list(value) if isinstance(value, tuple) else value for name, value in ctx.params.items()}
+        return SimpleNamespace(command=self.name, given=given, **self.fixed, **found)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one section per group."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                groups.setdefault(getattr(parameter, "group", Option.group), []).append(record)
+        for group, records in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(records)
+
+
+def parse(words: Sequence[str]) -> SimpleNamespace:
+    """Return what ``Command.invoke`` returns, with ``words``.
+
+    Raises ``click.UsageError``; after ``--help`` and ``--version``, ``click.exceptions.Exit``.
+    """
+    with commands.make_context("fsmodels", list(words)) as context:
+        asked: SimpleNamespace = commands.invoke(context)
+    asked.words = list(words)
+    return asked
+
+
+def data_words(asked: SimpleNamespace) -> list[str]:
+    """Return the options for reading the data that were typed, as words."""
+    words = []
+    for option in _data():
+        if isinstance(option, Option) and option.name in asked.given:
+            value = getattr(asked, option.name)
+            for one in value if isinstance(value, list) else [value]:
+                words += [option.opts[0], str(one)]
+    return words
+
+
+# ------------------------------------------------------------------------------------------------------- the options
+
+
+def _group(title: str, *options: Option) -> list[Option]:
+    for option in options:
+        option.group = title
+    return list(options)
+
+
+def _table() -> list[Option]:
+    return _group(
+        "Data",
+        Option("--sep MARK", 'mark between columns: , ; | or "tab" (default: as found)'),
+        Option("--decimal MARK", "decimal mark, . or , (default: as found)"),
+        Option("--thousands MARK", "mark between thousands (default: as found)"),
+        Option("--encoding NAME", "encoding of a text file (default: utf-8)"),
+        Option("--sheet NAME", "sheet of a workbook (default: the one that has cells)"),
+    )
+
+
+def _data() -> list[click.Parameter]:
+    scales = ", ".join([DEFAULT, *(method for method in METHODS if method != DEFAULT)])
+    reading = _group(
+        "Data",
+        Option("--target COL", 'column of the labels (default "target")', default="target"),
+        Option("--positive LABEL", "label that becomes +1 (default: the larger of two)"),
+        Several("--drop A,B,..", "leave columns out"),
+        Several("--class-weight LABEL:W", "weight of errors in a class (default 1), or balanced: equal total weights"),
+        Option("--sample-weight COL", "column with the weight of each row, which is then no feature"),
+        Several("--one-hot A,B,..", "make 0/1 features of categories, selected together (A:apart: one by one); or all"),
+        Option("--impute HOW", "fill blanks in by median, mean or most-frequent (default: refuse them)"),
+        Several("--interactions A:B:..", "add products A:B of any two of these standardised features, or of all"),
+        Option("--bags COL", "rows are instances of the bags in this column; instances are selected (MILES)"),
+        Number("--sigma S", "width of the similarity of a bag to an instance"),
+    )
+    scale = _group("Data", Option("--scale HOW", f"{scales} (default {DEFAULT}; none for libsvm-format files)"))
+    return [click.Argument(["data"], metavar="DATA"), *reading, *_table(), *scale]
+
+
+def _parameters(names: Iterable[str], *, grids: bool) -> list[Option]:
+    """Return the options of parameters of models; ``grids``: numbers may have several values."""
+    options = []
+    for parameter in map(PARAMETERS.__getitem__, names):
+        declaration, text, attributes = parameter.declaration, parameter.help, dict(parameter.attributes)
+        if grids and "type" in attributes:
+            declaration += ",.."
+            whole = attributes["type"] is int
+            attributes["type"] = grid if whole else values
+            text += f"; several values: {'1:10 or 1,2,5' if whole else '0.1,1,10'}"
+        options.append(Option(declaration, text, **attributes))
+    return _group("Parameters of the models", *options)
+
+
+def _sides() -> list[Option]:
+    grouped = (
+        "at most K of each group; the file has the header feature,group; or correlation=R:K: groups that correlate by R"
+    )
+    return _group(
+        "Side constraints",
+        Several("--budget COSTS.csv:LIMIT", "the features cost at most LIMIT; the file has the header feature,cost"),
+        Several("--requires A:B", "A only together with B"),
+        Several("--excludes A:B", "not both A and B"),
+        Several("--force-in A", "A is selected"),
+        Several("--force-out A", "A is not selected"),
+        Several("--all-or-none A:B:..", "all of the group, or none"),
+        Several("--at-most K:A:B:..", "at most K of the group"),
+        Several("--at-least K:A:B:..", "at least K of the group"),
+        Several("--at-most-of-group GROUPS.csv:K", grouped),
+        Option("--hierarchy KIND", "products of --interactions only with both features (strong), or one (weak)"),
+        Several("--sign A:+", "weight of A at least 0; A:-, at most 0", name="signs"),
+        Several("--fair COL:LIMIT", "mean scores of the groups in COL, which is no feature, differ by LIMIT at most"),
+        Option("--keep-fair", "the columns of --fair are features too"),
+    )
+
+
+def _solver(each: str) -> list[Option]:
+    of, limit = (f"each {each}", EACH_LIMIT) if each else ("the whole run, reading included", TIME_LIMIT)
+    limited = f'seconds for {of}, or "none" (default {limit:g})'
+    return _group(
+        "Solver",
+        Option("--solver NAME", "a solver or driver from fsmodels list"),
+        Several("--solver-option K=V", "an option of the solver"),
+        Number("--gap X", "relative gap at which to stop (default 1e-4)"),
+        Option("--time-limit S", limited, type=seconds, default=f"{limit:g}"),
+        Count("--seed N", "seed of the solver, and of folds"),
+        Count("--threads N", "threads of the solver; branch-and-cut: processes that share its tree"),
+    )
+
+
+def _output() -> list[Option]:
+    return _group(
+        "Output",
+        File("--json FILE", "write the result to a JSON file"),
+        Option("--force", "let a run without a solution replace a --json file that has one"),
+        Option("--quiet", "print one line instead of table and report"),
+    )
+
+
+def _solve(
+    model: str | None = "fsp-m", each: str = "", parameters: Iterable[str] = PARAMETERS, grids: bool = False
+) -> list[click.Parameter]:
+    """Return the options of a command that solves.
+
+    ``model``: the default; None where one is required. ``each``: what the time limit is for, if not for the whole run.
+    ``parameters``: of the models. ``grids``: they may have several values.
+    """
+    text = "a model from fsmodels list" + (f" (default {model})" if model else ", for example fsp-m")
+    name = Option("--model NAME", text, default=model, required=model is None)
+    return [*_data(), name, *_parameters(parameters, grids=grids), *_sides(), *_solver(each), *_output()]
+
+
+def _picture(what: str) -> Option:
+    return File("--picture FILE", f"draw {what} to a .png, .pdf or .svg file")
+
+
+def _removed(declaration: str, instead: str) -> Option:
+    """Return an option that is refused with its alternative."""
+
+    def refuse(context: click.Context, option: click.Parameter, value: object) -> None:
+        if value:
+            raise click.BadParameter(f"the option was removed. {instead}")
+
+    return Option(declaration, "", callback=refuse, hidden=True, expose_value=False)
+
+
+def _folds() -> list[Option]:
+    return [
+        Count("--repeats R", "divide into folds R times (default 1)"),
+        Count("--n-jobs N", "workers for the folds (default 1)"),
+        File("--memory DIR", "folder for finished folds; the same command reads them again"),
+        _removed("--checkpoint FILE", "Use --memory DIR, a folder for finished folds"),
+    ]
+
+
+WITHIN = Option("--within X", "the share (default 1%)", type=share, default="1%")
+WORKERS = Count("--n-jobs N", "workers (default 1)", default=1)
+
+# ------------------------------------------------------------------------------------------------------ the commands
+
+commands = click.Group(
+    "fsmodels",
+    help="Feature selection for support vector machines, with proofs of optimality.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+click.version_option(__version__, message="%(prog)s %(version)s")(commands)
+
+
+_command = partial(commands.command, cls=Command, epilog=EPILOG)
+
+
+@_command("list", epilog=None)
+def _list() -> None:
+    """Show data sets, models and solvers."""
+
+
+@_command(params=[click.Argument(["model"], required=False, metavar="[NAME]")], epilog=None)
+def describe() -> None:
+    """Show what a model minimises, takes and can prove.
+
+    Without NAME, one line for each model. Example: fsmodels describe fsmulti
+    """
+
+
+@_command(
+    params=[
+        *_solve(model=None),
+        *_group(
+            "Error on samples held out",
+            Count(
+                "--cv K", "select on all samples, and on K folds for their error; the time limit is for each fold too"
+            ),
+            Number("--test SHARE", "hold a share of the samples out, 0.25: select on the others, test on these"),
+            *_folds(),
+        ),
+        Number("--certify S", "of rfe, filters, one-norm-svm: S more seconds for a bound on the distance to the best"),
+        File("--certificate FILE", "write a proof that fsmodels verify FILE DATA checks (fsp-m, fsp-lambda)"),
+    ]
+)
+def select() -> None:
+    """Select features of a data set.
+
+    Reports the classifier and what is proven about it.
+    Example: fsmodels select wdbc --model fsp-m --max-features 5
+    """
+
+
+@_command(
+    params=[
+        Count("--folds K", "walk the path on K folds too, for held-out errors"),
+        Option("--choose RULE", "report one point: one-se or best by held-out error, or knee by the objective"),
+        _picture("the path"),
+        WORKERS,
+        *_solve(each="point", grids=True),
+    ]
+)
+def path() -> None:
+    """Solve for each value of a grid.
+
+    Reports objectives, proven intervals and errors as a table.
+    Example: fsmodels path wdbc --max-features 1:6 --folds 5 --choose one-se
+    """
+
+
+@_command(
+    params=[
+        Count("--folds K", "leave out one of K folds at a time"),
+        Count("--bootstraps N", "N samples with replacement (default 20)"),
+        _picture("frequencies"),
+        WORKERS,
+        *_solve(each="run"),
+    ]
+)
+def stability() -> None:
+    """Select again on folds or bootstrap samples.
+
+    Reports how often each feature is selected, and an index of stability.
+    Example: fsmodels stability wdbc --max-features 3 --bootstraps 20 --n-jobs 2
+    """
+
+
+@_command(
+    params=[
+        click.Argument(["selection"], type=Path, metavar="SELECTION"),
+        click.Argument(["table"], type=Path, metavar="TABLE"),
+        *_table(),
+        Option("--unseen HOW", "new level of a category: refuse, or zeros to decide as of no level", default="refuse"),
+        Option("--target COL", "column of the true labels: report the error"),
+        Several("--id COL", "column that names the rows in the output, in place of their numbers"),
+        File("--out FILE", "write to a file (default: standard output)"),
+    ],
+    epilog="Exit codes: 0 done; 2 bad input; 3 no classifier.",
+)
+def predict() -> None:
+    """Label new samples by a saved selection.
+
+    Writes row, label and score as CSV. SELECTION is a file of select --json or found.save; TABLE has a header and the
+    selected features. Example: fsmodels predict x.json new.csv
+    """
+
+
+@_command(
+    params=[
+        Option("--models A,B,..", f"models from fsmodels list, with commas between (default {COMPARED})"),
+        Count("--cv K", "folds (default 5)", default=5),
+        *_folds(),
+        _picture("errors against features"),
+        *(option for option in _solve(each="fold of each model", parameters=SHARED) if option.name != "model"),
+    ],
+    fixed={"model": "fsp-m"}  # whose parameters the others share
+    | {p.name: [] if "multiple" in p.attributes else None for name, p in PARAMETERS.items() if name not in SHARED},
+)
+def compare() -> None:
+    """Select by several models on the same folds.
+
+    Reports held-out errors, features, stability, time, and the value of each selection in one objective.
+    Example: fsmodels compare wdbc --models fsp-m,rfe,one-norm-svm --cv 5
+    """
+
+
+@_command(
+    params=[
+        File("--html FILE", "the page to write", required=True),
+        Count("--cv K", "parts for the held-out error, or 0 (default 5)", default=5),
+        Count("--max-path K", "most features to try; 0: only --max-features (default: twice these)"),
+        Number("--what-if S", "seconds for what-ifs; 0: none (default: those of --time-limit)"),
+        WORKERS,
+        *_solve(each="solve"),
+    ]
+)
+def report() -> None:
+    """Select, and write one self-contained HTML page.
+
+    It has features with units, held-out errors, the proof, what-ifs, and the command that makes it again.
+    Example: fsmodels report wdbc --max-features 3 --html wdbc.html
+    """
+
+
+@_command(
+    params=[
+        Option("--features A,B,..", "the selection", required=True),
+        Option("--within X", "stop once it is settled whether it is within X (5%, 0.05)", type=share),
+        *_solve(),
+    ]
+)
+def certify() -> None:
+    """Compare a selection from elsewhere with the best.
+
+    Proves a bound on the distance under the same limits.
+    Example: fsmodels certify wdbc --features mean_area,worst_texture --within 5%
+    """
+
+
+@_command(params=[WITHIN, Count("--limit N", "most selections to keep (default 1000)", default=1000), *_solve()])
+def near_optimal() -> None:
+    """List every selection within a share of the best.
+
+    Proves that there is no other. Example: fsmodels near-optimal cleveland --max-features 5 --within 2%
+    """
+
+
+@_command(params=[WITHIN, *_solve()])
+def necessity() -> None:
+    """Prove which features every good model needs.
+
+    Each feature is in every good model, in some, or in none. Example: fsmodels necessity cleveland --max-features 5
+    """
+
+
+@_command(
+    params=[
+        Several("--row NAME", "a row, by its name on the model"),
+        Option("--at X,Y,..", "other limits of that row to solve for", type=numbers),
+        *_solve(),
+    ]
+)
+def price() -> None:
+    """Prove what each side constraint costs.
+
+    Compares the objective with all of them, and without each.
+    Example: fsmodels price wdbc --max-features 5 --excludes worst_area:worst_texture
+    """
+
+
+@_command(
+    params=[
+        click.Argument(["certificate"], type=Path, metavar="CERTIFICATE"),
+        *_data(),
+        File("--json FILE", "write the result to a JSON file"),
+        Option("--quiet", "print one line"),
+    ],
+    fixed={"fair": [], "keep_fair": False},
+    epilog="Exit codes: 0 it holds; 2 bad input; 3 it does not hold.",
+)
+def verify() -> None:
+    """Check a certificate from the data alone.
+
+    Computes every bound again. CERTIFICATE is a file of --certificate. Example: fsmodels verify c.json patients.csv
+    """
