@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmodels.errors import InfeasibleParameter, ParameterError
+from fsmodels.errors import Error, InfeasibleParameter, ParameterError
 from fsmodels.words import shown
 
 LARGEST = 1e30
@@ -38,12 +38,12 @@ def number(value: Any) -> float:
         return math.inf
 
 
-def number_array(name: str, values: Any, error: type[Exception] = ParameterError) -> NDArray[np.float64]:
+def number_array(name: str, values: Any, error: type[Error] = ParameterError) -> NDArray[np.float64]:
     """Return numbers as an array of float64. Raises ``error``, with the name, where they are no numbers."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise error(f"{name}={shown(values)} is not allowed: give an array of numbers.") from None
+        raise error(f"{name}={shown(values)} is not allowed: give an array of numbers.", parameter=name) from None
 
 
 def positive(name: str, value: Any, meaning: str, *, any_size: bool = False) -> float:
@@ -54,12 +54,14 @@ def positive(name: str, value: Any, meaning: str, *, any_size: bool = False) -> 
     found = number(value)
     if not (math.isfinite(found) and found > 0):
         raise ParameterError(
-            f"{name}={shown(value)} is not allowed: {meaning}. Give a number above 0, for example {name}=1."
+            f"{name}={shown(value)} is not allowed: {meaning}. Give a number above 0, for example {name}=1.",
+            parameter=name,
         )
     if not any_size and not SMALLEST <= found <= LARGEST:
         raise ParameterError(
             f"{name}={shown(value)} is beyond what the arithmetic can bear: give {SMALLEST:g}..{LARGEST:g}, or data in "
-            "other units."
+            "other units.",
+            parameter=name,
         )
     return found
 
@@ -72,7 +74,9 @@ def share(name: str, value: Any, meaning: str, *, open_below: bool = False) -> f
     found = number(value)
     if not 0 <= found < 1 or (open_below and found == 0):
         least = "above 0" if open_below else "from 0"
-        raise ParameterError(f"{name}={shown(value)} is not allowed: {meaning}. Give a number {least} to below 1.")
+        raise ParameterError(
+            f"{name}={shown(value)} is not allowed: {meaning}. Give a number {least} to below 1.", parameter=name
+        )
     return found
 
 
@@ -85,20 +89,24 @@ def whole(name: str, value: Any, least: int, most: int | None, meaning: str) -> 
     if is_whole and least <= value and (most is None or value <= most):
         return int(value)
     allowed = f"of at least {least}" if most is None else f"in {least}..{most}"
-    raise ParameterError(f"{name}={shown(value)} is not allowed: {meaning}. Give a whole number {allowed}.")
+    raise ParameterError(
+        f"{name}={shown(value)} is not allowed: {meaning}. Give a whole number {allowed}.", parameter=name
+    )
 
 
 def choice(name: str, value: Any, allowed: list[str]) -> str:
     """Return a value that is one of those allowed. Raises ParameterError, with the allowed values."""
     if not isinstance(value, str) or value not in allowed:
-        raise ParameterError(f"{name}={shown(value)} is not known: use one of {', '.join(allowed)}.")
+        raise ParameterError(f"{name}={shown(value)} is not known: use one of {', '.join(allowed)}.", parameter=name)
     return str(value)
 
 
 def switch(name: str, value: Any, meaning: str) -> bool:
     """Return True or False. Raises ParameterError, with the value and what True means."""
     if not isinstance(value, bool | np.bool_):
-        raise ParameterError(f"{name}={shown(value)} is not allowed: give True for {meaning}, or False.")
+        raise ParameterError(
+            f"{name}={shown(value)} is not allowed: give True for {meaning}, or False.", parameter=name
+        )
     return bool(value)
 
 
@@ -118,7 +126,7 @@ def feature_count(value: Any, n_features: int, instead: str = "", name: str = "m
     what = "is no whole number"
     if whole:
         what = "selects no feature" if value < 1 else f"is above the {n_features} features of the data"
-    raise InfeasibleParameter(f"{name}={shown(value)} {what}: use 1..{n_features}{instead}.")
+    raise InfeasibleParameter(f"{name}={shown(value)} {what}: use 1..{n_features}{instead}.", parameter=name)
 
 
 def renamed(old: str, new: str) -> Callable[[Callable[P, T]], Callable[P, T]]:

@@ -90,7 +90,7 @@ def _check(option: str, value: Any, hint: Any) -> None:
             return
         asked.append("the name of a solver" if kind is str and option.endswith("solver") else what)
     left_out = ", or leave it out" if types.NoneType in parts else ""
-    raise OptionError(f"{option}={value!r} is not allowed: give {' or '.join(asked)}{left_out}.")
+    raise OptionError(f"{option}={value!r} is not allowed: give {' or '.join(asked)}{left_out}.", parameter=option)
 
 
 def _instance(kind: type) -> Callable[[Any], bool]:
@@ -172,13 +172,20 @@ def check_limits(options: dict[str, Any]) -> None:
     for option, least in LEAST.items():
         value = options.get(option)
         if isinstance(value, int | float) and not value >= least:
-            raise OptionError(f"{option}={value!r} is not allowed: give a number of at least {least}, or leave it out.")
+            raise OptionError(
+                f"{option}={value!r} is not allowed: give a number of at least {least}, or leave it out.",
+                parameter=option,
+            )
     gap = options.get("gap")
     if gap is not None and gap >= MOST_GAP:
         raise OptionError(
             f"gap={gap!r} is not allowed: give a share of at least 0 and below {MOST_GAP:g}, 0.01 for 1%, or leave it "
-            "out (1e-4)."
+            "out (1e-4).",
+            parameter="gap",
         )
     seed = options.get("seed")
     if seed is not None and not 0 <= seed <= LARGEST_SEED:
-        raise OptionError(f"seed={seed!r} is not allowed: give a whole number in 0..{LARGEST_SEED}, or leave it out.")
+        raise OptionError(
+            f"seed={seed!r} is not allowed: give a whole number in 0..{LARGEST_SEED}, or leave it out.",
+            parameter="seed",
+        )

@@ -104,7 +104,7 @@ def test_the_tutorial_runs_from_its_first_command_to_its_last(tmp_path, monkeypa
     squeezed = {" ".join(line.split()) for line in said.splitlines()}
     shown = [line for block in blocks(text, "text") for line in block.splitlines()]
     for line in shown:
-        if line.startswith(("Solved", "Chosen", "fsp-m", '"--budget', "cp, ca", "thal", "(bias)")):
+        if line.startswith(("Solved", "Chosen", "fsp-m", "budget=(costs", "cp, ca", "thal", "(bias)")):
             assert any(" ".join(line.split()) in other for other in squeezed), line
     assert Path("report.html").stat().st_size > 10_000
     assert round(names["result"].objective, 3) == 135.038

@@ -98,7 +98,8 @@ def _run(words: list[str]) -> int:
         error.show(sys.stderr)
         return error.exit_code
     except Error as error:
-        complain("Error", str(error))
+        option = commands.option_of(error.parameter, asked)
+        complain("Error", f"{error} Option: {option}." if option and option not in str(error) else str(error))
         return NO_SOLUTION if isinstance(error, NoSelection) else BAD_INPUT
     except (Exception, KeyboardInterrupt) as error:
         if isinstance(error, KeyboardInterrupt) or interrupt.pressed():  # which ends an import with another error

@@ -26,7 +26,7 @@ class Task:
 
     ``facts``: of the data, for the JSON file. ``given``: parameters, side constraints, solver and options, as
     ``select`` takes them. ``file``: where the answer is written, if anywhere. ``notes``: what was said of the data.
-    ``rows``: of the model, with what was typed for them.
+    ``rows``: components of the model, with the words of ``select`` for them.
     """
 
     asked: SimpleNamespace

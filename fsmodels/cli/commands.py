@@ -89,6 +89,15 @@ def parse(words: Sequence[str]) -> SimpleNamespace:
     return asked
 
 
+def option_of(parameter: str | None, asked: SimpleNamespace) -> str:
+    """Return the option of the command for a parameter of the library, "" where it has none."""
+    name = parameter
+    if parameter in PARAMETERS and parameter not in asked.given:  # fsmulti has another option for its budget
+        name = PARAMETERS[parameter].name
+    options = commands.commands[asked.command].params
+    return next((option.opts[0] for option in options if option.name == name), "")
+
+
 def data_words(asked: SimpleNamespace) -> list[str]:
     """Return the options for reading the data that were typed, as words."""
     words = []
@@ -207,8 +216,15 @@ def _solve(
     ``parameters``: of the models. ``grids``: they may have several values.
     """
     text = "a model from fsmodels list" + (f" (default {model})" if model else ", for example fsp-m")
-    name = Option("--model NAME", text, default=model, required=model is None)
-    return [*_data(), name, *_parameters(parameters, grids=grids), *_sides(), *_solver(each), *_output()]
+    given: dict[str, Any] = {"default": model} if model else {"required": True}
+    return [
+        *_data(),
+        Option("--model NAME", text, **given),
+        *_parameters(parameters, grids=grids),
+        *_sides(),
+        *_solver(each),
+        *_output(),
+    ]
 
 
 def _picture(what: str) -> Option:

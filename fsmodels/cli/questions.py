@@ -18,7 +18,7 @@ from fsmodels.insight.near_optimal import near_optimal
 from fsmodels.insight.necessity import necessity
 from fsmodels.insight.price import price_of
 from fsmodels.selection.report import number, percent
-from fsmodels.selection.row_words import flags_of
+from fsmodels.selection.row_words import words_of
 from fsmodels.selection.select import prepared
 
 WIDTH = 120  # of a printed table
@@ -37,7 +37,7 @@ def run(asked: SimpleNamespace) -> int:
         if trouble := task.file.write(content, has_solution=True):
             complain("Error", trouble)
             return BAD_INPUT
-    show(_as_typed(answer.sentence, task.rows))
+    show(_in_words(answer.sentence, task.rows))
     if not asked.quiet and hasattr(answer, "table"):
         table = answer.table()
         if table.index.name == "row":
@@ -48,10 +48,10 @@ def run(asked: SimpleNamespace) -> int:
     return SOLVED
 
 
-def _as_typed(sentence: str, rows: dict[str, str]) -> str:
-    """Return a sentence about rows of the model with what was typed for them."""
-    for name, flag in rows.items():
-        sentence = sentence.replace(f'"{name}"', f'"{flag}"')
+def _in_words(sentence: str, rows: dict[str, str]) -> str:
+    """Return a sentence about rows of the model with the words of ``select`` for them."""
+    for name, words in rows.items():
+        sentence = sentence.replace(f'"{name}"', words)
     return sentence
 
 
@@ -75,8 +75,8 @@ def _price(task: Task) -> Any:
     options = dict(task.given)
     limit = options.pop("time_limit", None)
     ready = prepared(task.data, task.asked.model, **options)
-    task.rows = flags_of(ready.parameters | ready.stated)
-    names = {flag: row for row, flag in task.rows.items()}  # as the table tells them
+    task.rows = words_of(ready.parameters | ready.stated)
+    names = {words: row for row, words in task.rows.items()}  # as the table tells them
     return price_of(
         ready.model,
         [names.get(row, row) for row in task.asked.row] or None,

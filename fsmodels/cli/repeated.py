@@ -17,7 +17,6 @@ from fsmodels.evaluation.stability import Stability, stability
 from fsmodels.selection import report
 from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.path import path
-from fsmodels.selection.row_words import as_flags
 from fsmodels.selection.selection import Selection
 
 PICTURES = (".png", ".pdf", ".svg")
@@ -62,8 +61,7 @@ def _path(task: Task) -> int:
     if trouble := written(task, content, found if solved else None, solved):
         return trouble
     if not solved:
-        why = as_flags(report.headline(found.points[0]), found.points[0].parameters)
-        complain("Error", f"no point has a solution. The first: {why}")
+        complain("Error", f"no point has a solution. The first: {report.headline(found.points[0])}")
         return NO_SOLUTION
     if asked.quiet:
         line = report.one_line(chosen) if chosen is not None else _ends(found)
@@ -83,7 +81,7 @@ def _chosen(found: SelectionPath, rule: str) -> Selection | None:
     try:
         return found.knee() if rule == "knee" else found.choose(rule)
     except (ModelError, ParameterError) as error:
-        complain("Note", str(error).replace('folds=5 and choose("one-se")', "--folds 5 --choose one-se"))
+        complain("Note", str(error))
         return None
 
 

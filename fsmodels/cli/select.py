@@ -15,7 +15,6 @@ from fsmodels.insight.certify import Certified, certify
 from fsmodels.selection import report
 from fsmodels.selection.proof import FAMILIES
 from fsmodels.selection.recipes import MODELS, find
-from fsmodels.selection.row_words import as_flags
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import KINDS
@@ -63,7 +62,7 @@ def run(asked: SimpleNamespace) -> int:
                 show(*report.report(found))
                 return BAD_INPUT
     if not found.has_solution:
-        complain("Error", as_flags(report.headline(found), found.parameters))
+        complain("Error", report.headline(found))
         return NO_SOLUTION
     trouble = "" if asked.certificate is None else _save_certificate(found, asked)
     if asked.quiet:

@@ -1,7 +1,6 @@
 """The one table of the parameters of models: their options on the command line, and what they are, in words.
 
-The command line makes its options of it, refusals and hints name them by it. Which of them a model takes, its builder's
-signature says.
+The command line makes its options of it. The signature of a builder shows which of them a model takes.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["PARAMETERS", "Parameter", "flag"]
+__all__ = ["PARAMETERS", "Parameter"]
 
 
 @dataclass(frozen=True)
@@ -93,8 +92,3 @@ PARAMETERS = {
         {"default": None},
     ),
 }
-
-
-def flag(name: str) -> str:
-    """Return the option of a parameter, of one outside the table as it would be called."""
-    return PARAMETERS[name].flag if name in PARAMETERS else f"--{name.replace('_', '-')}"

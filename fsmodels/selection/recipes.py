@@ -18,7 +18,7 @@ from fsmodels.models.gmeb import recipes as gmeb
 from fsmodels.models.kernel import recipes as kernel
 from fsmodels.models.multivariate import recipes as multivariate
 from fsmodels.models.recipe import Recipe
-from fsmodels.selection.parameters import PARAMETERS, flag
+from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.words import built_model, listed, short
 
 __all__ = ["MODELS", "find", "used_parameters"]
@@ -68,9 +68,9 @@ def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[s
         if value is not None and name not in known:
             users = [other for other, r in MODELS.items() if name in r.parameters]
             raise ParameterError(
-                f'Model "{recipe.name}" does not use {name} ({flag(name)}): it takes '
-                f"{listed(f'{n} ({flag(n)})' for n in known if n in PARAMETERS)}. "
-                f"Models that use {name}: {', '.join(users)}."
+                f'Model "{recipe.name}" does not use {name}: it takes {listed(n for n in known if n in PARAMETERS)}. '
+                f"Models that use {name}: {', '.join(users)}.",
+                parameter=name,
             )
     for name, required in known.items():
         other = recipe.instead.get(name)
@@ -78,8 +78,8 @@ def used_parameters(recipe: Recipe, given: Mapping[str, Any], others: Iterable[s
             what = PARAMETERS[name].what if name in PARAMETERS else "see its documentation"
             near = difflib.get_close_matches(name, list(others), n=1, cutoff=0.75)
             hint = f' "{near[0]}" is no parameter of it: did you mean {name}?' if near else ""
-            rival = f"; or {other} ({flag(other)}), {PARAMETERS[other].what}" if other else ""
-            raise ParameterError(f'Model "{recipe.name}" needs {name} ({flag(name)}): {what}{rival}.{hint}')
+            rival = f"; or {other}, {PARAMETERS[other].what}" if other else ""
+            raise ParameterError(f'Model "{recipe.name}" needs {name}: {what}{rival}.{hint}', parameter=name)
     used = {name: given[name] for name in known if given.get(name) is not None}
     if "C" in known:
         used.setdefault("C", 1.0)

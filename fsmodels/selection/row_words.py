@@ -8,7 +8,7 @@ from typing import Any
 
 from fsmodels.selection.sides import KINDS, ONCE
 
-__all__ = ["as_flags", "as_words", "flags_of"]
+__all__ = ["as_words", "words_of"]
 
 ROW = re.compile(r'"([^"]+)"')
 
@@ -18,41 +18,30 @@ def as_words(text: str, parameters: Mapping[str, Any]) -> str:
 
     ``parameters``: of a selection, with its side constraints.
     """
-    return _replaced(text, {row: word for row, word, _ in _rows(parameters)})
-
-
-def as_flags(text: str, parameters: Mapping[str, Any]) -> str:
-    """Return a message of ``as_words`` as who typed a command would say it: ``--force-in a``."""
-    for _, word, flag in _rows(parameters):
-        text = text.replace(word, flag)
-    return text
-
-
-def flags_of(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Return component of the model -> what was typed for it."""
-    return {row: flag for row, _, flag in _rows(parameters) if "[" not in row}
-
-
-def _replaced(text: str, words: Mapping[str, str]) -> str:
+    words = dict(_rows(parameters))
     told = ROW.sub(lambda found: words.get(found[1], found[0]), text)
     return told if told == text else told.replace("Relax or deactivate one", "Relax or leave out one")
 
 
-def _rows(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the name of each row, or of all of a component, the word of ``select`` for it, and the option."""
+def words_of(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return component of the model -> the words of ``select`` for it."""
+    return {row: words for row, words in _rows(parameters) if "[" not in row}
+
+
+def _rows(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each row, or of all of a component, and the words of ``select`` for it."""
     if (most := parameters.get("max_features")) is not None:
-        yield "cardinality", f"max_features={most}", f"--max-features {most}"
+        yield "cardinality", f"max_features={most}"
     met: dict[str, int] = {}
     for kind in KINDS:
         told = parameters.get(kind)
         if not told or (kind == "budget" and not isinstance(told, list)):
             continue
-        flag = f"--{'sign' if kind == 'signs' else kind.replace('_', '-')}"
         for one in [told] if kind in ONCE else told:
             base = _name(kind, one)
             met[base] = met.get(base, 0) + 1
             name = base if met[base] == 1 else f"{base}_{met[base]}"
-            yield from _of(kind, name, one, flag)
+            yield from _of(kind, name, one)
 
 
 def _name(kind: str, told: Any) -> str:
@@ -62,25 +51,25 @@ def _name(kind: str, told: Any) -> str:
     return f"fair_{told['by']}" if kind == "fair" else kind
 
 
-def _of(kind: str, name: str, told: Any, flag: str) -> Iterator[tuple[str, str, str]]:
+def _of(kind: str, name: str, told: Any) -> Iterator[tuple[str, str]]:
     if kind in ("force_in", "force_out"):
         for feature in told:
-            yield f"{name}[{feature}]", f'{kind}=["{feature}"]', f"{flag} {feature}"
-        yield name, f"{kind}={list(told)}", " ".join(f"{flag} {feature}" for feature in told)
+            yield f"{name}[{feature}]", f'{kind}=["{feature}"]'
+        yield name, f"{kind}={list(told)}"
     elif kind in ("requires", "excludes"):
-        yield name, f'{kind}=("{told[0]}", "{told[1]}")', f"{flag} {told[0]}:{told[1]}"
+        yield name, f'{kind}=("{told[0]}", "{told[1]}")'
     elif kind == "all_or_none":
         for row in (name, *(f"{name}[{feature}]" for feature in told)):
-            yield row, f"{kind}={list(told)}", f"{flag} {':'.join(told)}"
+            yield row, f"{kind}={list(told)}"
     elif kind in ("at_most", "at_least"):
         group = told["features"]
-        yield name, f"{kind}=({list(group)}, {told['k']})", f"{flag} {told['k']}:{':'.join(group)}"
+        yield name, f"{kind}=({list(group)}, {told['k']})"
     elif kind == "budget":
-        yield name, f"budget=(costs, {told['limit']:g})", f"{flag} COSTS:{told['limit']:g}"
+        yield name, f"budget=(costs, {told['limit']:g})"
     elif kind == "at_most_of_group":
         for group in dict.fromkeys(told["groups"].values()):
             most = told["most"][group] if isinstance(told["most"], Mapping) else told["most"]
-            yield f"{name}[{group}]", f'at_most_of_group "{group}": {most}', f'{flag} "{group}": {most}'
+            yield f"{name}[{group}]", f'at_most_of_group "{group}": {most}'
     elif kind == "signs":
         for feature, way in told.items():
-            yield f"{name}[{feature}]", f'signs={{"{feature}": "{way}"}}', f"{flag} {feature}:{way}"
+            yield f"{name}[{feature}]", f'signs={{"{feature}": "{way}"}}'

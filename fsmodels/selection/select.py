@@ -18,7 +18,7 @@ from fsmodels.datasets.units import on_one_footing, reweighted
 from fsmodels.errors import NoSelection, ParameterError
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.recipe import Recipe
-from fsmodels.selection.parameters import PARAMETERS, flag
+from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.recipes import find, used_parameters
 from fsmodels.selection.row_words import as_words
 from fsmodels.selection.selection import Selection
@@ -292,8 +292,9 @@ def prepared(
     if isinstance(budget, numbers.Number):
         if "budget" not in recipe.parameters:
             raise ParameterError(
-                f"budget got {type(budget).__name__} {budget!r}, which is for fsmulti ({flag('budget')}): "
-                f'model "{model}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.'
+                f"budget got {type(budget).__name__} {budget!r}, which is for fsmulti: "
+                f'model "{model}" takes (costs, limit), on the command line --budget COSTS.csv:LIMIT.',
+                parameter="budget",
             )
         given = {**given, "budget": budget}
     rows = {kind: given.pop(kind, None) for kind in KINDS if kind != "budget"}

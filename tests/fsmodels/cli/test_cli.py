@@ -238,22 +238,22 @@ BAD = [
     ([".", "--model", "svm"], "is a folder"),
     (["good.csv", "--model", "fspm"], 'Did you mean "fsp-m"'),
     (["good.csv", "--model", "svm", "--scale", "standart"], 'Scaling "standart"|--scale "standart"'),
-    (["good.csv", "--model", "svm", "-C", "0"], "C=0.0 is not allowed"),
+    (["good.csv", "--model", "svm", "-C", "0"], r"C=0.0 is not allowed.* Option: -C\.$"),
     (["good.csv", "--model", "svm", "-C", "-2"], "C=-2.0 is not allowed"),
     (["good.csv", "--model", "fsp-m"], "needs max_features.*--max-features"),
-    (["good.csv", "--model", "fsp-m", "--max-features", "3"], r"max-features 3 .*1\.\.2"),
+    (["good.csv", "--model", "fsp-m", "--max-features", "3"], r"max_features=3 .*1\.\.2.* Option: --max-features\.$"),
     (["good.csv", "--model", "fsp-lambda"], "needs penalty.*--penalty"),
     (["good.csv", "--model", "svm", "--penalty", "1"], "does not use penalty"),
     (["good.csv", "--model", "fsp-lambda", "--penalty", "-1"], "penalty=-1"),
     (["good.csv", "--model", "fsp-lambda", "--penalty", "cheap"], '"cheap" is not understood'),
     (["good.csv", "--model", "fsp-lambda", "--penalty", "c=1"], '"c" is not a feature'),
     (["good.csv", "--model", "fsp-lambda", "--penalty", "unknown_cost.csv"], '"aa" is not a feature'),
-    (["good.csv", "--model", "gmkl", "--penalty", "1"], r"needs C \(-C\)"),
-    (["good.csv", "--model", "ao-efs", "-C", "1"], r"needs penalty \(--penalty\)"),
+    (["good.csv", "--model", "gmkl", "--penalty", "1"], r"needs C:.* Option: -C\.$"),
+    (["good.csv", "--model", "ao-efs", "-C", "1"], r"needs penalty:.* Option: --penalty\.$"),
     (["good.csv", "--model", "full-fs", "-C", "1", "--penalty", "a=2"], "one penalty for all features, mu"),
     (["good.csv", "--model", "ao-simple", "-C", "1", "--penalty", "-2"], "penalty=-2.0 is not allowed: mu"),
     (["good.csv", "--model", "ao-margin", "-C", "1", "--penalty", "1", "--requires", "a:a"], "stands on both sides"),
-    (["good.csv", "--model", "svm", "--max-features", "3"], r"max-features 3 .*1\.\.2"),
+    (["good.csv", "--model", "svm", "--max-features", "3"], r"max_features=3 .*1\.\.2.* Option: --max-features\.$"),
     (["good.csv", "--model", "rfe", "--max-features", "1", "--gap", "0.1"], "does not use gap"),
     (["good.csv", "--model", "rfe", "--max-features", "1", "--time-limit", "5"], "does not use time_limit"),
     ([*GOOD, "--requires", "a"], 'has no ":"'),
@@ -286,7 +286,7 @@ BAD = [
     ([*GOOD, "--solver", "benders", "--solver-option", "sub_options=9"], "give a mapping from option to value"),
     ([*GOOD, "--solver-option", "gap=1", "--gap", "1"], "gap is given twice"),
     ([*GOOD, "--solver", "scip", "--solver-option", "limits/node=3"], '"limits/node".*limits/nodes'),
-    ([*GOOD, "--gap", "-1"], "gap=-1"),
+    ([*GOOD, "--gap", "-1"], r"gap=-1.* Option: --gap\.$"),
     ([*GOOD, "--json", "no/such/folder.json"], "folder that exists"),
 ]
 
@@ -332,9 +332,9 @@ def test_infeasible_side_constraints_are_exit_code_3_and_named(folder, capsys):
     words = [*SELECT, "--model", "fsp-m", "--max-features", "3", "--json", "out.json"]
     code, _, err = run(capsys, *words, "--force-in", "dose", "--force-in", "age", "--excludes", "dose:age")
     assert code == 3
-    assert "--excludes dose:age" in err
-    assert "--force-in dose" in err
-    assert "--max-features" not in err
+    assert 'excludes=("dose", "age")' in err
+    assert 'force_in=["dose"]' in err
+    assert "max_features" not in err
     content = json.loads((folder / "out.json").read_text("utf-8"))
     assert content["status"] == "infeasible"
     assert content["objective"] is content["weights"] is None

@@ -143,7 +143,7 @@ def test_a_budget_above_the_features_of_small_data_is_theirs(capsys, tmp_path):
     [
         (["--models", "rfe"], 2, "two models or more"),
         (["--models", "rfe,fspm"], 2, "Did you mean"),
-        (["--max-features", "9"], 2, "--max-features 9"),
+        (["--max-features", "9"], 2, "max_features=9"),
         (["--penalty", "2"], 2, "No such option"),
         (["--picture", "c.txt"], 2, "cannot be drawn"),
         (["--bags", "b"], 2, "leave it out"),

@@ -280,10 +280,10 @@ def test_shows_itself_in_a_terminal_and_in_a_notebook(data):
     ("arguments", "error", "message"),
     [
         ({"model": "fsp"}, fs.ParameterError, 'Did you mean "fsp-m".*svm, one-norm-svm'),
-        ({"model": "fsp-m"}, fs.ParameterError, r"needs max_features \(--max-features\)"),
+        ({"model": "fsp-m"}, fs.ParameterError, r"needs max_features: the most"),
         ({"max_feature": 2}, fs.ParameterError, r'needs max_features.*"max_feature" is no.*did you mean max_features'),
         ({"max_features": 2, "C": True}, fs.ParameterError, "C=True"),
-        ({"model": "fsp-lambda"}, fs.ParameterError, r"needs penalty \(--penalty\)"),
+        ({"model": "fsp-lambda"}, fs.ParameterError, r"needs penalty: the price"),
         ({"model": "fsp-lambda", "penalty": 1, "max_features": 8}, fs.ParameterError, r"use 1\.\.7"),
         (
             {"model": "svm", "penalty": 1},

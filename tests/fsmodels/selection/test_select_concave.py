@@ -267,7 +267,7 @@ def test_robust_lp_evaluates_seven_where_lambda_is_given(data, errors):
 
 @pytest.mark.parametrize("model", [m for m in FAMILY if m != "robust-lp"])
 def test_lambda_is_needed(model, data):
-    with pytest.raises(fs.ParameterError, match=r"needs penalty \(--penalty\).*lambda in \[0, 1\)"):
+    with pytest.raises(fs.ParameterError, match=r"needs penalty:.*lambda in \[0, 1\)"):
         fs.select(data, model)
 
 
@@ -499,7 +499,7 @@ def test_the_command_refuses_a_lambda_outside_its_range(model, penalty, folder, 
 @pytest.mark.parametrize("model", [m for m in FAMILY if m != "robust-lp"])
 def test_the_command_says_that_lambda_is_missing(model, folder, capsys):
     assert cli.main(["select", "four.csv", "--model", model]) == 2
-    assert "needs penalty (--penalty)" in capsys.readouterr().err
+    assert "Option: --penalty." in capsys.readouterr().err
 
 
 def test_options_of_the_driver_reach_it_from_the_command_line(folder, capsys):

@@ -245,8 +245,8 @@ def test_builders_show_their_parameters(model):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"penalty": 1.0}, fs.ParameterError, r"needs C \(-C\)"),
-        ({"C": 1.0}, fs.ParameterError, r"needs penalty \(--penalty\).*mu of the kernels"),
+        ({"penalty": 1.0}, fs.ParameterError, r"needs C: the weight"),
+        ({"C": 1.0}, fs.ParameterError, r"needs penalty:.*mu of the kernels"),
         ({"C": 1.0, "penalty": -1.0}, fs.ParameterError, "penalty=-1.0 is not allowed: mu"),
         ({"C": 1.0, "penalty": {"a": 1.0}}, fs.ParameterError, "one penalty for all features, mu: give a number"),
         ({"C": 0.0, "penalty": 1.0}, fs.ParameterError, "C=0.0"),
@@ -298,9 +298,9 @@ def test_the_command(chess, tmp_path, monkeypatch, capsys):
     assert raw == pytest.approx(found.decision(chess), abs=1e-9)
 
     assert cli.main([*words[:4], "--penalty", "0.5"]) == 2
-    assert "needs C (-C)" in capsys.readouterr().err
+    assert "Option: -C." in capsys.readouterr().err
     assert cli.main([*words[:4], "-C", "2"]) == 2
-    assert "needs penalty (--penalty)" in capsys.readouterr().err
+    assert "Option: --penalty." in capsys.readouterr().err
     assert cli.main([*words[:6], "--penalty", "a=1"]) == 2
     assert "one penalty for all features" in capsys.readouterr().err
     assert cli.main([*words[:4], "-C", "0.01", "--penalty", "100", "--scale", "minmax"]) == 0
