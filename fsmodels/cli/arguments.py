@@ -13,17 +13,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from fsmodels.cli.commands import option_of
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.files import is_file
 from fsmodels.datasets.weighting import BALANCED
 from fsmodels.errors import OptionError, ParameterError
-from fsmodels.selection.sides import KINDS
 from fsmodels.words import check_known_features, listed
 
-# Words of ``select`` besides the parameters of models -> what says them here.
-FLAGS = {"data": "DATA", "progress": "--quiet"}
-FLAGS |= {word: f"--{word}" for word in ("model", "solver", "scale")}
-FLAGS |= {word: f"--{word.replace('_', '-')}" for word in KINDS} | {"signs": "--sign"}
 MANY = 100  # ways to read a group
 
 
@@ -252,7 +248,7 @@ def _is_costs(word: str) -> bool:
     return word.endswith((".csv", ".csv.gz")) or is_file(Path(word))
 
 
-def solver_options(words: Sequence[str]) -> dict[str, Any]:
+def solver_options(asked: SimpleNamespace) -> dict[str, Any]:
     """Read ``K=V`` with V as int, float, bool or text; ``SLOT_options.K=V`` is an option of the solver in a slot.
 
     Raises OptionError: a word without ``=``, an option given twice, or one of what is no option of a solver.
@@ -262,7 +258,7 @@ def solver_options(words: Sequence[str]) -> dict[str, Any]:
 
     words_of_ours = {*inspect.signature(select).parameters, *PARAMETERS}
     options: dict[str, Any] = {}
-    for word in words:
+    for word in asked.solver_option:
         name, equals, value = word.partition("=")
         name = name.strip()
         if not equals or not name:
@@ -275,7 +271,7 @@ def solver_options(words: Sequence[str]) -> dict[str, Any]:
         if (own if inside else name) in held:
             raise OptionError(f'--solver-option "{name}" is given twice: keep one of them.')
         if name in words_of_ours:
-            flag = PARAMETERS[name].flag if name in PARAMETERS else FLAGS.get(name)
+            flag = {"data": "DATA", "progress": "--quiet"}.get(name) or option_of(name, asked)
             instead = f"give {flag} instead" if flag else "it is for Python only"
             raise OptionError(f'--solver-option "{name}" is no option of a solver: {instead}.')
         held[own if inside else name] = _typed(value.strip())

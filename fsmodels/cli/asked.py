@@ -93,7 +93,7 @@ def loaded(asked: SimpleNamespace, *, signs: bool) -> tuple[Dataset, dict[str, A
 
 def _options(asked: SimpleNamespace, runs_solver: bool) -> dict[str, Any]:
     """Return the solver's options; those that were not given only where they make sense."""
-    options = arguments.solver_options(asked.solver_option)
+    options = arguments.solver_options(asked)
     given = {"gap": asked.gap, "seed": asked.seed, "threads": asked.threads}
     limited = "time_limit" in asked.given
     if limited or runs_solver:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fsmodels.cli import streams
 from fsmodels.cli.codes import NO_SOLUTION, SOLVED, complain
 from fsmodels.cli.loading import dialect
 from fsmodels.cli.result_file import check_target
+from fsmodels.cli.streams import Guard
 from fsmodels.datasets import decimals, tables
 from fsmodels.datasets.dialect import Dialect
 from fsmodels.datasets.files import write_file
@@ -41,7 +42,9 @@ def run(asked: SimpleNamespace) -> int:
     if note := boundary_note(found.on_boundary(table, asked.unseen)):
         complain("Note", note)
     if asked.out is None:
-        with interrupt.finishing(), streams.exact():
+        if isinstance(sys.stdout, Guard):
+            sys.stdout.exact = True
+        with interrupt.finishing():
             print(text, end="")
     else:
         try:

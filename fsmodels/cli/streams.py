@@ -1,9 +1,8 @@
 r"""Standard output and error of the command line, which no run depends on.
 
-A reader that went away (``| head -1``), a full disk, a closed stream or a terminal that knows only ASCII must not end a
-run or lose its result: what cannot be written is dropped, what cannot be encoded is written as ``\xe4``. Names in data
-must not control the terminal: its controls and marks of direction are written as ``\x1b``, but for the bold type and
-the like of rich.
+A reader that went away (``| head -1``), a full disk, a closed stream or a terminal with ASCII only must not end a run
+or lose its result: what cannot be written is dropped, what cannot be encoded is written as ``\xe4``. Names in data must
+not control the terminal: controls and marks of direction are written as ``\x1b``, except for the styles of rich.
 """
 
 from __future__ import annotations
@@ -24,38 +23,33 @@ STYLES = re.compile(r"(\x1b\[(?:(?:[0-4]|31);?)+m)")  # plain, bold, dim, italic
 class Guard:
     """A text stream that takes everything; ``failed`` is the first error of the stream behind it."""
 
-    exact = False  # whether what is written is a file's content, which only a terminal gets with escapes
+    buffer = None  # click would write to it, past this class, where a terminal has ASCII only
+    exact = False  # whether the content of a file is written, which gets escapes only in a terminal
+    failed: Exception | None = None
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream if stream is not None else open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-        self.failed: OSError | None = None
 
     def write(self, text: str) -> int:
         """Write what can be written."""
-        self._try(self._write, text)
-        return len(text)
-
-    def _write(self, text: str) -> None:
-        if not self.exact or self._stream.isatty():
-            text = "".join(part if k % 2 else printable(part) for k, part in enumerate(STYLES.split(text)))
-        try:
-            self._stream.write(text)
-        except UnicodeEncodeError:
-            encoding = self._stream.encoding or "ascii"
+        with self._failing():
+            if not self.exact or self._stream.isatty():
+                text = "".join(part if k % 2 else printable(part) for k, part in enumerate(STYLES.split(text)))
+            encoding = self._stream.encoding or "utf-8"
             self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        return len(text)
 
     def flush(self) -> None:
         """Pass on what is buffered."""
-        self._try(self._stream.flush)
+        with self._failing():
+            self._stream.flush()
 
-    def _try(self, work: Any, *arguments: Any) -> None:
-        if self.failed is None:
-            try:
-                work(*arguments)
-            except OSError as error:
-                self.failed = error
-            except ValueError:  # closed in the meantime
-                self.failed = OSError(errno.EBADF, os.strerror(errno.EBADF))
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:  # ValueError: closed in the meantime
+            self.failed = self.failed or error
 
     def close(self) -> None:
         """Flush, and keep the interpreter from another try at its end."""
@@ -66,25 +60,12 @@ class Guard:
 
     @property
     def lost(self) -> str:
-        """Why the stream took no more, where its reader would want to know: not that he went away or closed it."""
-        silent = (errno.EPIPE, errno.EBADF)
-        return "" if self.failed is None or self.failed.errno in silent else str(self.failed.strerror)
+        """Why the stream took no more, "" where its reader went away or closed it."""
+        known = isinstance(self.failed, OSError) and self.failed.errno not in (errno.EPIPE, errno.EBADF)
+        return str(self.failed.strerror) if known else ""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-@contextmanager
-def exact() -> Iterator[None]:
-    """Write the content of a file to standard output: escapes are for a terminal only."""
-    out = sys.stdout
-    if isinstance(out, Guard):
-        out.exact = True
-    try:
-        yield
-    finally:
-        if isinstance(out, Guard):
-            out.exact = False
 
 
 @contextmanager
