@@ -218,6 +218,7 @@ def _solve(
     text = "a model from fsmodels list" + (f" (default {model})" if model else ", for example fsp-m")
     given: dict[str, Any] = {"default": model} if model else {"required": True}
     return [
+        _removed("--strict", "--max-features K selects at most K, --budget-features B is the budget of shares"),
         *_data(),
         Option("--model NAME", text, **given),
         *_parameters(parameters, grids=grids),

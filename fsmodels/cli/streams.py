@@ -61,8 +61,9 @@ class Guard:
     @property
     def lost(self) -> str:
         """Why the stream took no more, "" where its reader went away or closed it."""
-        known = isinstance(self.failed, OSError) and self.failed.errno not in (errno.EPIPE, errno.EBADF)
-        return str(self.failed.strerror) if known else ""
+        if not isinstance(self.failed, OSError) or self.failed.errno in (errno.EPIPE, errno.EBADF):
+            return ""
+        return str(self.failed.strerror)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

@@ -933,7 +933,7 @@ def test_at_most_so_many_and_sparse_files(few, command):
         (["--model", "fsp-m", "--max-features", "2", "--loss", "f1"], "use one of hinge, squared-hinge"),
         (["--model", "svm", "--loss", "f1"], "use one of hinge, squared-hinge"),
         (["--model", "rfe", "--max-features", "2", "--loss", "f1"], "use loss: svm, fsp-m, fsp-lambda, fsmulti"),
-        ([*FSMULTI, "--strict"], "No such option '--strict'"),
+        ([*FSMULTI, "--strict"], "the option was removed. --max-features K selects at most K"),
         (["--model", "svm", "--budget-features", "2"], "--budget COSTS.csv:LIMIT. Option: --budget-features."),
         ([*FSMULTI, "--max-features", "2"], 'Model "fsmulti" takes one of max_features'),
         ([*FSMULTI, "--solver", "highs"], 'Solver "highs" cannot solve this model'),
