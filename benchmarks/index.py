@@ -139,7 +139,6 @@ QUESTIONS = [  # what the papers do not ask: the question, its page
     ("How fast is the subproblem at one support?", "sub_oracle"),
     ("GMEB with a budget, beside scip?", "gmeb_rows"),
     ("Benders on models that are not ours?", "foreign_models"),
-    ("Quadratic rows by cutting planes?", "kelley_quadratic"),
     ("A million features?", "multivariate_scale"),
 ]
 

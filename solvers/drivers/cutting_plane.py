@@ -17,8 +17,8 @@ Convexity is proven for quadratic rows, by the eigenvalues of their Hessians; of
 (``assume_convex``); the status is ``feasible`` then, and the message names the rows. It is the function g_k that must
 be convex, not the set alone: a cone w^2 <= s t is not of this form.
 
-Where no separator stands for rows, the rows to add are the tangents at a second point (``newton_points``), which comes
-to the optimum in few rounds; those at the LP's own point only where it does not. The bound is the LP's all the same.
+The number of rounds grows with the number of variables in which a row is curved. A convex quadratic model without
+integers is faster with Clarabel, the default solver of that class.
 
 An LP without an end is solved in a box that grows, for rows alone; its bound counts once the box has gone.
 """
@@ -37,7 +37,6 @@ from scipy import sparse
 from solvers.drivers.base import Driver
 from solvers.drivers.column_lp import ColumnLP, sized
 from solvers.drivers.convex_parts import ConvexParts
-from solvers.drivers.newton_points import NewtonPoints
 from solvers.drivers.slots import lp_words
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.as_built import data_of
@@ -142,7 +141,6 @@ class CuttingPlane(Driver):
         self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, words=lp_words(c))
         self._solved = 0
         self._worst = np.inf  # violation at the last point
-        self._vertex_cut = True  # whether the last LP's point was cut off
 
     def _facts(self) -> Separable | None:
         """Return the separator's facts, if the model is as it was built."""
@@ -205,19 +203,15 @@ class CuttingPlane(Driver):
             stalled = self._stalled(answer.point, previous, cuts, last)
             self._offer(answer.point, FEASIBLE if stalled else self.config.tolerance)
             rows = cuts.matrix.shape[0]
-            added = self._led(cuts) if rows and not stalled else cuts
-            self.record(step, value, cuts=added.matrix.shape[0], support=None)
+            self.record(step, value, cuts=rows, support=None)
             if self.closed(self.config.gap):  # 3
                 return CutsEnd.CLOSED
             if not rows or stalled:
                 return CutsEnd.STALLED if stalled else CutsEnd.EXACT
-            self.lp.add(added)
+            self.lp.add(cuts)
             if enough is not None and enough(value):
                 return CutsEnd.ENOUGH
-            if self._vertex_cut:
-                previous, last = answer.point, cuts
-            else:
-                previous, last = np.full(self.lp.columns, np.inf), no_cuts(self.lp.columns)
+            previous, last = answer.point, cuts
         return CutsEnd.STOPPED
 
     def _take_bound(self, answer: LpAnswer) -> None:
@@ -262,11 +256,6 @@ class CuttingPlane(Driver):
             cuts.append(self.lp.over_columns([self._objective_cut(x)], eta=True))
         for c in cuts:
             self.lp.add(c)
-        self._lead(self.parts, x)
-
-    def _lead(self, parts: ConvexParts, x: np.ndarray) -> None:
-        """Lead the tangents from a point to the optimum of ``parts``, where no separator hides how the rows bend."""
-        self.newton = NewtonPoints(parts, x) if self.facts is None and self._has_rows else None
 
     def _defined(self, g: ConvexFunction, x: np.ndarray) -> bool:
         """Tell whether a row can be linearised at the start: elsewhere that is an error."""
@@ -274,22 +263,6 @@ class CuttingPlane(Driver):
             return bool(np.isfinite(g.cut(x)[1]))
         except ModelError:
             return False
-
-    def _led(self, cuts: Cuts) -> Cuts:
-        """Return the rows to add: tangents at a point led to the optimum, those at the LP's if that comes no nearer."""
-        step = None if self.newton is None else self.newton.step(self.clock.left)
-        self._vertex_cut = step is None or not step.gains
-        if step is None:
-            self.newton = None
-            return cuts
-        if step.worst <= self.config.tolerance and self._satisfied(step.point):
-            self._hold(step.point)
-        found = [] if not self._vertex_cut else [cuts]
-        if step.tangents:
-            found.append(self.lp.over_columns(step.tangents))
-        if len(self.parts.objective.curved):
-            found.append(self.lp.over_columns([self._objective_cut(step.point)], eta=True))
-        return stacked(found, self.lp.columns)
 
     def _objective_cut(self, x: np.ndarray) -> tuple[np.ndarray, float]:
         """Return a and b of a.x - eta <= b for the objective without its linear part."""

@@ -26,13 +26,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from copy import copy
-from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
 
-from solvers.drivers.convex_parts import ConvexParts
 from solvers.drivers.cutting_plane import CutsEnd, CuttingPlane
 from solvers.drivers.slots import master_words
 from solvers.errors import ModelError, SolverFailure
@@ -221,7 +218,6 @@ class MixedCuttingPlane(CuttingPlane):
         if key in self._known:
             return self._again(choice)
         self._step, self._proved = "choice", -math.inf
-        self._lead(*self._at_choice(choice, point))
         before = self.best
         with self.lp.pinned(self._columns, choice):
             ended = self._cut_until(self._beaten)
@@ -234,15 +230,6 @@ class MixedCuttingPlane(CuttingPlane):
             missed = self._proved - self.lp.constant - told
             self._sharp = missed <= SHARE * self.config.gap * abs(self._proved)
         return ended
-
-    def _at_choice(self, choice: np.ndarray, point: np.ndarray) -> tuple[ConvexParts, np.ndarray]:
-        """Return the model at a choice, and a point within its bounds."""
-        r = self.parts.linear
-        lower, upper = r.x_lower.copy(), r.x_upper.copy()
-        lower[self._at] = upper[self._at] = choice
-        parts = copy(self.parts)
-        parts.linear = replace(r, x_lower=lower, x_upper=upper)
-        return parts, np.clip(self.lp.x(point), lower, upper)
 
     def _beaten(self, value: float) -> bool:
         """Tell whether a choice cannot be better than the incumbent by more than a part of the gap."""

@@ -86,9 +86,11 @@ class MixedProgram:
             point[self._integer] = np.round(point[self._integer])
             if self._spec.proves_optimum:  # its bound is the objective at a printed point
                 hidden += PRINTED * float(np.abs(self._cost) @ np.abs(point))
-        objective = None if point is None else self._unit * float(self._cost @ point)
-        bound = None if answer.bound is None else self._unit * (answer.bound - hidden)
-        return MixedAnswer(answer, point, objective, bound)
+        value = np.inf if point is None else float(self._cost @ point)
+        bound = answer.bound
+        if bound is not None:  # HiGHS may drop a coefficient of 1e-11: its bound is then above its own point
+            bound = self._unit * (min(bound, value) - hidden)
+        return MixedAnswer(answer, point, None if point is None else self._unit * value, bound)
 
 
 class PyomoProgram(PyomoLP):

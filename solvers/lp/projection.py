@@ -1,4 +1,4 @@
-"""The nearest point of a polyhedron, and the least of a convex quadratic function over one."""
+"""The nearest point of a polyhedron."""
 
 from __future__ import annotations
 
@@ -24,27 +24,9 @@ def nearest_point(
 
     None where the interior point finds none. Bounds hold exactly, rows to 1e-6.
     """
-    found = least_quadratic(sparse.identity(len(target), format="csc"), -target, blocks, rows, bounds)
-    return None if found is None else found[0]
-
-
-def least_quadratic(
-    hessian: sparse.csc_matrix,
-    slope: np.ndarray,
-    blocks: Sequence[Block],
-    rows: tuple[sparse.csr_matrix, np.ndarray, np.ndarray],
-    bounds: tuple[np.ndarray, np.ndarray],
-    *,
-    accuracy: float = ACCURACY,
-    time_limit: float | None = None,
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the point of least ``1/2 x'H x + slope.x`` under the same rows, and the blocks' multipliers (>= 0).
-
-    ``hessian``: with its upper triangle. None where the interior point finds none.
-    """
     matrix, below, above = rows
     lower, upper = bounds
-    identity = sparse.identity(len(slope), format="csc")
+    identity = sparse.identity(len(target), format="csc")
     equal = np.isfinite(below) & (below == above)
     at_most, at_least = np.isfinite(above) & ~equal, np.isfinite(below) & ~equal
     parts = [
@@ -59,7 +41,5 @@ def least_quadratic(
     sides = np.concatenate([side for _, side in parts])
     first = int(equal.sum())
     cones = [("zero", first), ("nonnegative", len(sides) - first)][not first :]
-    found = solve_qp(hessian, slope, stacked, sides, cones, accuracy=accuracy, time_limit=time_limit)
-    if not found.solved or not found.finite:
-        return None
-    return np.clip(found.x, lower, upper), found.z[first : first + sum(len(side) for _, side in blocks)]
+    found = solve_qp(identity, -target, stacked, sides, cones, accuracy=ACCURACY)
+    return np.clip(found.x, lower, upper) if found.solved and found.finite else None

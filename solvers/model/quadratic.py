@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from solvers.clarabel.cones import expand, squares_of
 from solvers.errors import ModelError
 from solvers.psd import is_psd
 
-SMALL = 200  # columns up to which second derivatives are a dense matrix
 DENSE = 0.2  # share of entries above which a matrix is kept dense
 
 
@@ -110,17 +108,6 @@ class Quadratic:
             found += self.twice @ y
         return found
 
-    @cached_property
-    def hessian(self) -> Any:
-        """The second derivatives over ``columns``, dense or csr."""
-        if len(self.columns) <= SMALL:
-            left, right = _dense(self.left), _dense(self.right)
-            outer = left.T @ (self.factor[:, None] * right)
-            return _dense(self.twice) + outer + outer.T
-        left, right = sparse.csr_array(self.left), sparse.csr_array(self.right)
-        products = left.T @ sparse.diags_array(self.factor) @ right
-        return _packed(sparse.csr_array(sparse.csr_array(self.twice) + products + products.T))
-
     def is_convex(self, sign: float) -> bool:
         """Tell whether sign times f is convex; products are multiplied out only where they are no squares of it."""
         body = self.body.times(sign)
@@ -154,10 +141,6 @@ def _stacked(lines: Sequence[Affine], columns: np.ndarray) -> Any:
     coefs = np.concatenate([np.empty(0), *(a.coefs for a in lines)])
     where = (np.repeat(np.arange(len(lines)), sizes), np.searchsorted(columns, cols))
     return _packed(sparse.csr_array((coefs, where), shape=(len(lines), len(columns))))
-
-
-def _dense(matrix: Any) -> np.ndarray:
-    return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
 def _packed(matrix: Any) -> Any:

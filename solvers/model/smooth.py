@@ -18,7 +18,6 @@ from solvers.errors import ModelError
 from solvers.model.quadratic import Quadratic
 
 NEAR = (1e-6, 1e-12)  # distances from a bound at which a limit is looked for, of the room between bounds
-STEP = 1e-6  # of differences of gradients
 SAME = 1e-3  # what slopes at the nearer of them may differ by, relative
 
 
@@ -97,21 +96,6 @@ class SmoothObjective:
                     raise error
                 slope[self.curved] += limit
         return slope
-
-    def hessian(self, x: np.ndarray) -> Any:
-        """Return the second derivatives over ``curved``, dense or csr; by differences where not quadratic.
-
-        Raises ModelError if f cannot be differentiated there.
-        """
-        if self.quadratic is not None:
-            return self._sign * self.quadratic.hessian
-        at, columns = self.gradient(x), []
-        for k in self.curved.tolist():
-            moved = x.copy()
-            moved[k] += STEP * max(1.0, abs(x[k]))
-            columns.append((self.gradient(moved) - at)[self.curved] / (moved[k] - x[k]))
-        matrix = np.array(columns).reshape(len(self.curved), -1)
-        return 0.5 * (matrix + matrix.T)
 
     def inside(self, x: np.ndarray, share: float, uneven: bool = False) -> np.ndarray | None:
         """Return the point with the curved variables that are at a bound moved inside; None where none is."""

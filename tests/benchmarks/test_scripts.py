@@ -15,7 +15,6 @@ TASKS = {
     "foreign_models": {"model": "capacitated 15 x 40, strong", "seed": 0},
     "fsp_real": {"data": "cleveland", "C": 1.0, "M": 3, "contender": "all supports", "limit": 30.0},
     "gmeb_rows": {"data": "ionosphere", "R_plus": 2.0, "R_minus": 2.0, "share": 0.3},
-    "kelley_quadratic": {"kind": "squares", "n": 5, "seed": 0},
     "sparse_rivals": {"part": 1, "data": "cleveland", "share": 0.03, "contender": "ours", "limit": 20.0},
     "sub_oracle": {
         "samples": 100, "features": 4, "C": 1, "support": "mixed", "seed": 0, "contender": "oracle",

@@ -10,7 +10,6 @@ from cutting_planes import Norm, brackets
 from model_state import state
 from solvers import ModelError, OptionError, SolutionStatus, SolverError, StopReason
 from solvers.clarabel.body import Walker
-from solvers.drivers import newton_points
 from solvers.facts.separable import Separable
 from solvers.lp.highs import HighsLP, LpStatus
 from solvers.lp.pyomo import PyomoLP
@@ -287,8 +286,7 @@ def test_options_that_mean_nothing(options, error, words):
 
 
 @pytest.mark.parametrize("limit", [1, 3])
-def test_an_iteration_limit_returns_the_bound(limit, monkeypatch):
-    monkeypatch.setattr(newton_points, "least_quadratic", lambda *_, **__: None)
+def test_an_iteration_limit_returns_the_bound(limit):
     model = disc()
     model.x.set_value(0.25)
     result = solvers.solve(model, "cutting-plane", iteration_limit=limit)
@@ -296,16 +294,6 @@ def test_an_iteration_limit_returns_the_bound(limit, monkeypatch):
     assert len(result.iterations) == limit
     assert result.bound >= np.sqrt(6)
     assert model.x.value == 0.25
-
-
-def test_an_iteration_limit_returns_incumbent_and_bound():
-    model = disc()
-    model.x.set_value(0.25)
-    result = solvers.solve(model, "cutting-plane", iteration_limit=1)
-    assert (result.status, result.stop_reason) == (SolutionStatus.FEASIBLE, StopReason.ITERATION_LIMIT)
-    assert result.objective == pytest.approx(model.x.value + model.y.value)
-    assert result.objective <= np.sqrt(6) * (1 + 1e-8)
-    assert result.bound >= np.sqrt(6)
 
 
 def test_a_limit_returns_the_incumbent_where_only_the_objective_is_curved():
@@ -495,61 +483,7 @@ def test_quadratic_rows_are_read_once(monkeypatch):
     assert len(walks) <= 4
 
 
-# Points led to the optimum.
-
-
-def many_rows(seed, rows=30, n=8, scale=1.0):
-    """Dense quadratic rows through which a linear objective is minimised."""
-    rng = np.random.default_rng(seed)
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(range(n), bounds=(-10, 10))
-    x = list(m.x.values())
-    m.rows = pyo.ConstraintList()
-    for _ in range(rows):
-        F, c = rng.normal(size=(n, n)) / np.sqrt(n), rng.normal(size=n)
-        square = pyo.quicksum((pyo.quicksum(f * v for f, v in zip(line.tolist(), x, strict=True))) ** 2 for line in F)
-        m.rows.add(scale * (square + pyo.quicksum(c[j] * x[j] for j in range(n))) <= scale * n / 4)
-    m.plane = pyo.Constraint(expr=sum(x) == 0.5)
-    m.cost = pyo.Objective(expr=pyo.quicksum(float(d) * v for d, v in zip(rng.normal(size=n), x, strict=True)))
-    return m
-
-
-@pytest.mark.parametrize("scale", [1.0, 1e-4, 1e4])
-def test_few_rounds_where_the_rows_bend_in_all_directions(scale):
-    truth = solvers.solve(many_rows(0), "clarabel").objective
-    result = solvers.solve(many_rows(0, scale=scale), "cutting-plane")
-    assert result.status is SolutionStatus.OPTIMAL
-    assert result.objective == pytest.approx(truth, rel=2e-6)
-    assert len(result.iterations) <= 15
-    brackets(result, truth, rel=2e-6)
-
-
-def test_without_these_points_the_answer_is_the_same_in_more_rounds(monkeypatch):
-    model = many_rows(1, rows=10, n=4)
-    led = solvers.solve(model, "cutting-plane")
-    monkeypatch.setattr(newton_points, "least_quadratic", lambda *_, **__: None)
-    alone = solvers.solve(model, "cutting-plane")
-    assert alone.status is led.status is SolutionStatus.OPTIMAL
-    assert alone.objective == pytest.approx(led.objective, rel=2e-6)
-    assert len(alone.iterations) > 2 * len(led.iterations)
-    brackets(alone, led.objective, rel=2e-6)
-
-
-def test_points_that_lead_nowhere_do_not_keep_the_driver_from_the_optimum(monkeypatch):
-    model = many_rows(1, rows=10, n=4)
-    truth = solvers.solve(model, "clarabel").objective
-    rng = np.random.default_rng(0)
-    original = newton_points.least_quadratic
-
-    def lost(*args, **options):
-        point, multipliers = original(*args, **options)
-        return point + rng.normal(size=len(point)), multipliers
-
-    monkeypatch.setattr(newton_points, "least_quadratic", lost)
-    result = solvers.solve(model, "cutting-plane")
-    assert result.status is SolutionStatus.OPTIMAL
-    assert result.objective == pytest.approx(truth, rel=2e-6)
-    brackets(result, truth, rel=2e-6)
+# Rows that are hard for tangents.
 
 
 def test_an_infeasible_row_is_found_so_where_its_slope_is_rounding():
@@ -562,21 +496,3 @@ def test_an_infeasible_row_is_found_so_where_its_slope_is_rounding():
     )
     model.cost = pyo.Objective(expr=0.35 * model.x)
     assert solvers.solve(model, "cutting-plane").status is SolutionStatus.INFEASIBLE
-
-
-def test_rows_that_are_not_quadratic_lead_to_the_optimum_too():
-    rng = np.random.default_rng(0)
-    m = pyo.ConcreteModel()
-    m.x = pyo.Var(range(6), bounds=(-3, 3))
-    x = list(m.x.values())
-    m.rows = pyo.ConstraintList()
-    for _ in range(8):
-        a = rng.normal(size=6).tolist()
-        m.rows.add(pyo.exp(pyo.quicksum(a[j] * x[j] for j in range(6))) + 0.1 * pyo.quicksum(v**2 for v in x) <= 3.0)
-    m.cost = pyo.Objective(expr=pyo.quicksum(c * v for c, v in zip(rng.normal(size=6).tolist(), x, strict=True)))
-    result = solvers.solve(m, "cutting-plane", assume_convex=True)
-    assert result.status is SolutionStatus.FEASIBLE
-    assert len(result.iterations) <= 15
-    truth = solvers.solve(m, "pounce").objective
-    assert result.objective == pytest.approx(truth, rel=2e-6)
-    brackets(result, truth, rel=2e-6)
