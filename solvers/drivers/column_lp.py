@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,8 +19,6 @@ from solvers.model.linear import LinearRows
 from solvers.model.scaling import power_of_two
 from solvers.options import SolverObject
 
-SMALL = 0.25  # of the largest value of columns, below which a bound on one is good enough
-PAD = 1e-6  # what an LP's tolerances may take off an optimum, relative, or as a number
 LEVEL = 1024.0  # numbers within this factor of 1 are of the right size
 
 
@@ -131,43 +129,6 @@ class ColumnLP:
         finally:
             self.lower, self.upper = before
             self._lp.set_bounds(columns, self.lower[columns], self.upper[columns])
-
-    def ranges(self, columns: np.ndarray, most: float, left: Callable[[], float]) -> tuple[np.ndarray, np.ndarray]:
-        """Return bounds that the columns keep at all points of a cost of ``most`` at most, as far as there is time.
-
-        Reduced costs bound a column first: one of d raises the optimum by d times what the column rises. A column that
-        is bounded by less than a part of the largest is left at that. ``left``: returns the seconds that are left.
-        """
-        lower, upper = self.lower[columns].copy(), self.upper[columns].copy()
-        relaxed = self._lp.solve(left())
-        if relaxed.status is not LpStatus.OPTIMAL:
-            return lower, upper
-        d, room = relaxed.reduced_costs[columns], max(0.0, most + PAD * abs(most) - relaxed.objective)
-        rise = np.divide(room, d, out=np.full(len(d), np.inf), where=d > PAD)
-        rise[relaxed.point[columns] > lower] = np.inf
-        near = np.isfinite(rise)
-        upper[near] = np.minimum(upper[near], lower[near] + rise[near] * (1 + PAD) + PAD)
-        enough = SMALL * float(np.abs(relaxed.point[columns]).max(initial=0.0))
-        row = self._lp.rows
-        self._lp.add_rows(sparse.csr_matrix(self.cost[None]), np.array([-np.inf]), np.array([most + PAD * abs(most)]))
-        try:
-            for k, j in enumerate(columns.tolist()):
-                for sign, ends in ((1.0, lower), (-1.0, upper)):
-                    if not left():
-                        return lower, upper
-                    if ends[k] == 0.0 if sign > 0 else ends[k] - lower[k] <= enough:  # 0 is mostly attained
-                        continue
-                    cost = np.zeros(self.columns)
-                    cost[j] = sign
-                    self._lp.set_cost(cost)
-                    answer = self._lp.solve(left())
-                    if answer.status is LpStatus.OPTIMAL:
-                        least = answer.objective - PAD * max(1.0, abs(answer.objective))
-                        ends[k] = sign * max(least, sign * ends[k])
-            return lower, upper
-        finally:
-            self._lp.delete_rows(np.array([row]))
-            self._lp.set_cost(self.cost)
 
     def solve_in_box(self, size: float, time_limit: float | None) -> LpAnswer:
         """Solve with bounds at ``size`` where there are none."""

@@ -3,21 +3,17 @@
 For min { c.x : A x in [l, u], g_k(x) <= 0, x_j integer for j in J }, g_k convex, with the LP of ``cutting_plane``:
 
     0. Kelley's cutting planes on the LP, without "integer", until its optimum rises slowly.
-    1. A first choice: the binaries that its optimum x leans to, max x.z over the rows on the binaries z alone. Step 3.
-    2. Solve the MILP over all rows so far -> x; its dual bound is a lower bound. Its point is nobody's incumbent.
-    3. Fix x_J, and solve the rest by cutting planes on the LP -> an incumbent, and rows that hold for every choice;
+    1. Solve the MILP over all rows so far -> x; its dual bound is a lower bound. Its point is nobody's incumbent.
+    2. Fix x_J, and solve the rest by cutting planes on the LP -> an incumbent, and rows that hold for every choice;
        until the LP's optimum is not below the incumbent, or it has no point.
-    4. Stop when the incumbent meets the bound. A choice that comes again, though what it is worth is known, and the
-       MILP is solved to the full gap, is cut off. Go to 2.
+    3. Stop when the incumbent meets the bound. A choice that comes again, though what it is worth is known, and the
+       MILP is solved to the full gap, is cut off. Go to 1.
 
 All rows are linearisations or a separator's, valid for every point of the model, so the MILP is a relaxation of it
-(Duran and Grossmann 1986; the extended cutting planes of Westerlund and Pettersson 1995 with step 3 added). Each choice
+(Duran and Grossmann 1986; the extended cutting planes of Westerlund and Pettersson 1995 with step 2 added). Each choice
 comes up once, or a second time within tolerances: finite where there are finitely many choices. A choice is cut off by
 sum_{x_j = 0} x_j + sum_{x_j = 1} (1 - x_j) >= 1, for binaries; what its LP has proven stays part of the bound. The
 solver's bounds count less what its tolerances may hide; a model's own proof from data counts beside them.
-
-A new incumbent of value U bounds the continuous columns of rows that hold integers: by the LP's optima of each column
-beside the row c.x <= U. A big-M of such a row is as good as these bounds. What the MILP then proves is min(bound, U).
 
 Integers that nothing needs are 0: a binary may stay 1 beside a weight of 0, where no row asks for it.
 """
@@ -47,7 +43,6 @@ PATIENCE = 3
 FIRST_GAP = 1e-2  # of a MILP that lacks rows, at most: its optimum is not worth its time
 SHARE = 0.1  # of the run's gap so far, and of what is asked for
 SETTLED = 0.5  # of the gap asked for, within which a choice's incumbent is its optimum
-WORTH = 0.1  # of what is between incumbent and bound: an incumbent better by less bounds no columns anew
 
 
 class MixedCuttingPlane(CuttingPlane):
@@ -85,7 +80,6 @@ class MixedCuttingPlane(CuttingPlane):
         self._sharp = False  # whether the next MILP is worth the full gap: its last point was
         self._proved = -math.inf  # of the choice that is being settled
         self._start_at: np.ndarray | None = None  # the incumbent's choice
-        self._cutoff = math.inf  # what the bounds on columns leave out
         self._known: dict[bytes, float] = {}  # choice -> what its LP has proven
         self._excluded = math.inf  # the least of those that are cut off
 
@@ -97,69 +91,28 @@ class MixedCuttingPlane(CuttingPlane):
         if (ended := self._cut_until(self._slow)) is not None:  # 0
             return ended
         self._sharp = self._worst <= self.config.tolerance
-        if (first := self._leaning()) is not None and (ended := self._settle(first)) is not None:  # 1
-            return ended
         lp, c, sent = self.lp, self.config, 0
-        program = self._program(lp.cost, lp.lower, lp.upper, self._columns)
+        unit = power_of_two(float(np.abs(lp.cost).max(initial=0.0)) or 1.0)
+        program = MixedProgram(self._spec, self._told, lp.cost, lp.lower, lp.upper, self._columns, unit=unit)
         for _ in self.rounds(done=lambda: self._solved):
             rows = lp.rows
             program.add_rows(rows.matrix[sent:], rows.lower[sent:], rows.upper[sent:])
             sent = len(rows.lower)
-            self._tighten(program)
             with self.timing("master"):
-                found = program.solve_to(self._milp_gap(), self.clock.left, self._start_at)  # 2
+                found = program.solve_to(self._milp_gap(), self.clock.left, self._start_at)  # 1
             self._solved += 1
             self._take_milp_bound(found)
-            if self.closed(c.gap):  # 4
+            if self.closed(c.gap):  # 3
                 return StopReason.CONVERGED, None
             if found.point is None:
                 return self._without_point(found)
             with self.timing("subproblem"):
                 self._separate(found.point)
             self._offer(found.point, c.tolerance)  # where it will do as it is, and at a limit
-            ended = self._settle(found.point, found.objective) or self._cut_short(found)  # 3
+            ended = self._settle(found.point, found.objective) or self._cut_short(found)  # 2
             if ended is not None:
                 return ended
         return self.stop, None
-
-    def _program(self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, integer: np.ndarray) -> MixedProgram:
-        unit = power_of_two(float(np.abs(cost).max(initial=0.0)) or 1.0)
-        return MixedProgram(self._spec, self._told, cost, lower, upper, integer, unit=unit)
-
-    def _leaning(self) -> np.ndarray | None:
-        """Return the relaxation's point with the choice that it leans to (1), of the rows on the binaries alone."""
-        lp, columns = self.lp, self._columns
-        own = len(self.parts.linear.rows)
-        if not self._binary or not own:
-            return None
-        rows = Cuts(lp.rows.matrix[:own], lp.rows.lower[:own], lp.rows.upper[:own])
-        alone = abs(rows.matrix) @ np.where(np.isin(np.arange(lp.columns), columns), 0.0, 1.0) == 0
-        lean = -np.maximum(self.answer.point[columns], 0.0)
-        program = self._program(lean, lp.lower[columns], lp.upper[columns], np.arange(len(columns)))
-        program.add_rows(rows.matrix[alone][:, columns], rows.lower[alone], rows.upper[alone])
-        found = program.solve_to(FIRST_GAP, self.clock.left)
-        if found.point is None:
-            return None
-        point = self.answer.point.copy()
-        point[columns] = found.point
-        return point
-
-    def _tighten(self, program: MixedProgram) -> None:
-        """Bound the columns beside integers by the incumbent, where it is much better than the last that did."""
-        best, bound = self.best, self.bound
-        if best is None or bound is None or self._cutoff - best <= WORTH * (best - bound):
-            return
-        lp, whole = self.lp, np.isin(np.arange(self.lp.columns), self._columns)
-        linked, matrix = np.zeros(lp.columns, dtype=bool), lp.rows.matrix
-        linked[matrix[abs(matrix) @ whole.astype(float) > 0].indices] = True
-        at = np.flatnonzero(linked & ~whole)
-        end = min((1 + PATIENCE) * self.clock.elapsed, math.inf if self.clock.limit is None else self.clock.limit)
-        with self.timing("master"):
-            found = lp.ranges(
-                at, best - lp.constant, lambda: 0.0 if self.stopped() else max(0.0, end - self.clock.elapsed)
-            )
-        self._cutoff = best
-        program.set_bounds(at, *found)
 
     def _cut_until(self, enough: Callable[[float], bool]) -> tuple[StopReason, SolutionStatus | None] | None:
         """Add rows by LPs; return how the run has ended thereby, if it has."""
@@ -196,7 +149,7 @@ class MixedCuttingPlane(CuttingPlane):
         bound = None if found.bound is None else found.bound + self.lp.constant
         if found.answer.status is SolutionStatus.INFEASIBLE:
             bound = math.inf  # nothing is left but what was cut off
-        if bound is not None and (bound := min(bound, self._excluded, self._cutoff)) < math.inf:
+        if bound is not None and (bound := min(bound, self._excluded)) < math.inf:
             self.raise_bound(self._with_data(bound))
         told = None if found.objective is None else found.objective + self.lp.constant
         self.record("milp", told, cuts=0, support=None)
@@ -208,8 +161,8 @@ class MixedCuttingPlane(CuttingPlane):
         told = self.certificate.bound_with(self.reading, {}, self._signed(bound), minimize=self.sign > 0)
         return self._signed(told)
 
-    def _settle(self, point: np.ndarray, told: float | None = None) -> tuple[StopReason, SolutionStatus | None] | None:
-        """Solve the rest at a point's choice (3), or cut off one that comes again; return how the run ended, if it did.
+    def _settle(self, point: np.ndarray, told: float | None) -> tuple[StopReason, SolutionStatus | None] | None:
+        """Solve the rest at a point's choice (2), or cut off one that comes again; return how the run ended, if it did.
 
         ``told``: what a MILP says that the choice is worth.
         """

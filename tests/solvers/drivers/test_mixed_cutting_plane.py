@@ -11,7 +11,6 @@ import solvers
 from cutting_planes import Norm, brackets
 from model_state import state
 from solvers import ModelError, SolutionStatus, SolverError, StopReason
-from solvers.drivers.mixed_cutting_plane import MixedCuttingPlane
 from solvers.facts.separable import Separable
 from solvers.lp.highs import HighsLP
 from solvers.values import fixed
@@ -282,22 +281,16 @@ def test_random_models_beside_all_choices(seed):
     brackets(result, optimum, 1.0 if sense == pyo.minimize else -1.0, rel=5e-6)
 
 
-def test_columns_without_bounds_get_ranges_that_are_numbers():
+def test_integers_without_bounds():
     m = pyo.ConcreteModel()
     m.x = pyo.Var([0, 1], domain=pyo.Integers)  # free
     m.y = pyo.Var(bounds=(-3, 3))
     m.disc = pyo.Constraint(expr=(m.x[0] - 0.4) ** 2 + (m.x[1] + 1.3) ** 2 + m.y**2 <= 20)
     m.cost = pyo.Objective(expr=m.x[0] + 2 * m.x[1] - m.y)
     m.cost.expr += (m.x[0] - m.x[1]) ** 2
-    driver = MixedCuttingPlane(m)
-    asked = []
-    original = driver.lp.ranges
-    driver.lp.ranges = lambda columns, most, go_on: asked.append(original(columns, most, lambda: False)) or asked[-1]
     with np.errstate(invalid="raise"):
-        result = driver.solve()
+        result = solvers.solve(m, "cutting-plane")
     assert result.status is SolutionStatus.OPTIMAL
-    assert asked
-    assert not any(np.isnan(bounds).any() for pair in asked for bounds in pair)
     assert result.objective == pytest.approx(solvers.solve(m, "scip").objective, rel=2e-4)
 
 
@@ -312,7 +305,6 @@ def test_no_linear_program_takes_longer_than_the_time_that_is_left(driver, monke
         return of_highs(self, time_limit)
 
     monkeypatch.setattr(HighsLP, "solve", recorded)
-    monkeypatch.setattr("solvers.drivers.mixed_cutting_plane.WORTH", 0.0)
     assert solvers.solve(model, driver, time_limit=600, **options).status is SolutionStatus.OPTIMAL
     assert limits
     assert all(limit is not None and limit <= 600 for limit in limits)
