@@ -37,9 +37,9 @@ class Brought:
     ) -> Self:
         r"""Read a table with a header and one sample a row.
 
-        A CSV file, plain or .gz, whose marks between columns and of numbers are found by what is the same in every row;
-        where that leaves a choice the file is refused, with the words that decide. Also a workbook of Excel (.xlsx) or
-        a Parquet file (``pip install "fsmodels[tables]"``). Of other files the error says how to make a table.
+        A CSV file, plain or gzipped: the separator is the most frequent mark of the header, and a decimal comma is
+        found unless commas separate the columns. Numbers with two readings are refused with the options for each. Also
+        a workbook of Excel (.xlsx) or a Parquet file (``pip install "fsmodels[tables]"``).
 
         Parameters
         ----------
@@ -55,8 +55,7 @@ class Brought:
         aside : str or sequence of str
             Columns to keep beside the features, numbers or text, such as the group of each sample.
         sep, decimal, thousands, encoding : str, optional
-            Mark between columns, decimal mark, mark between thousands, and encoding of text, where they are not to be
-            found (UTF-8 is).
+            Separator, decimal mark, mark between thousands (default: none), and encoding of text (default: UTF-8).
         sheet : str, optional
             Of a workbook in which several sheets have cells.
         one_hot : str, sequence of str or mapping, optional

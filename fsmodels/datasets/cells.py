@@ -15,16 +15,17 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels.datasets.decimals import BLANKS, is_missing, number
+from fsmodels.datasets.categories import MOST_LEVELS, levels_of
+from fsmodels.datasets.decimals import BLANKS, is_missing, number, readings
 from fsmodels.datasets.origin import ARRAYS, Origin
 from fsmodels.datasets.shell import quoted
-from fsmodels.datasets.texts import remedies
 from fsmodels.errors import DataError
 from fsmodels.words import listed, short
 
 __all__ = ["check_finite", "feature_matrix", "numeric_matrix", "refuse_entry"]
 
 FloatArray = NDArray[np.float64]
+SHOWN = 20  # columns with text in an error
 
 
 def _column(values: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
@@ -81,29 +82,37 @@ def numeric_matrix(table: pd.DataFrame, origin: Origin, blanks: bool = False) ->
 
 
 def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], origin: Origin) -> DataError:
-    """Build the error for columns with text, of which the first is shown."""
+    """Build the error for columns with text: the first with its row, and the options that treat all of them."""
     name, is_text = next(iter(texts.items()))
-    row = int(np.argmax(is_text))
-    many = f", {int(is_text.sum())} such cells" if is_text.sum() > 1 else ""
+    row, cells = int(np.argmax(is_text)), int(is_text.sum())
     others = [quoted(other) for other in texts if other != name]
     also = f" So {'has' if len(others) == 1 else 'have'} {listed(others)}." if others else ""
-    cell = str(table.iloc[row][name])
-    told = [str(cell) for cell in table[name] if not is_missing(cell) and str(cell).strip()]
-    odd = [str(cell) for cell, wrong in zip(table[name], is_text, strict=True) if wrong]
-    line = ""
-    if all(text.strip().lower() in BLANKS for text in odd):
-        remedy = "fill in numbers, remove such rows,"
-        remedy += "" if origin is ARRAYS else f" have them filled in with {origin.impute},"
-    elif 2 * len(odd) < len(told):
-        remedy = "give numbers, remove such rows,"
-    else:
-        other, line = remedies(name, told, origin)
-        remedy = f"give numbers, {other}," if other and not line else "give numbers,"
-        line = f" To {other}: {line}" if line else ""
+    shown = list(texts)[:SHOWN]
+    values = {
+        column: [str(cell) for cell in table[column] if not is_missing(cell) and str(cell).strip()] for column in shown
+    }
+    by: dict[str, Any] = {}
+    for column in shown:
+        odd = [str(cell) for cell in table.loc[texts[column], column]]
+        by.setdefault(_treatment(values[column], odd, origin), []).append(column)
+    if "impute" in by:
+        by = {**by, "impute": "median"}
+    treat = f"treat {'them' if others else 'it'} with {origin.options(by)}, " if by.keys() != {"drop"} else ""
+    if origin.path is not None and (ways := next(filter(None, map(readings, values.values())), [])):
+        treat = f"give {', or '.join(way.words for way in ways)}, "
     return DataError(
-        f'Column "{name}" has text in {origin.row(row)} ("{short(cell)}"{many}): {remedy} or '
-        f"{origin.leave_out(list(texts)[:8])}.{also}{line}"
+        f'Column "{name}" has text in {origin.row(row)} ("{short(str(table.iloc[row][name]))}"'
+        f"{f', {cells} such cells' if cells > 1 else ''})."
+        f"{also} Write numbers, {treat}or {origin.leave_out(shown)}."
     )
+
+
+def _treatment(values: Sequence[str], odd: Sequence[str], origin: Origin) -> str:
+    """Return the option for a column with text: for words for missing values, a few categories, anything else."""
+    if all(text.strip().lower() in BLANKS for text in odd):
+        return "impute"
+    few = 2 <= len(levels_of(values)) <= min(MOST_LEVELS, max(2, len(values) // 2))
+    return "one-hot" if few and 2 * len(odd) >= len(values) and origin is not ARRAYS else "drop"
 
 
 def check_finite(X: FloatArray, features: Sequence[str], origin: Origin, blanks: bool = False) -> None:

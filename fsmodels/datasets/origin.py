@@ -1,31 +1,32 @@
-"""Where data come from, for messages: what to call it, which line a row is, how to leave a column out."""
+"""Source of data, for messages: its name, the line of a row, the options that treat a column."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fsmodels.datasets.dialect import PLAIN, Dialect
-from fsmodels.datasets.shell import quoted, word
+from fsmodels.datasets.shell import word
 
 __all__ = ["ARRAYS", "FRAME", "Origin"]
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where data come from.
+    """Source of data.
 
-    ``where``: what to call it. ``path``, ``dialect``, ``lines``: of a file, how it was read, and the line (or row of
-    the sheet) where each row ends, the header first. ``notes``: what to tell of the dialect. ``headless``: what to say
-    where a column is not there and the first line looks like a sample.
+    ``where``: its name in messages. ``path``, ``dialect``, ``lines``: of a file, the options with which it was read,
+    and the line (or row of the sheet) where each row ends, the header first. ``notes``: sentences for the user.
+    ``headless``: a sentence for errors about missing columns, where the first line looks like a sample.
     """
 
     where: str
     path: Path | None = None
     dialect: Dialect = PLAIN
     lines: Sequence[int] = ()
-    notes: Sequence[str] = field(default=())
+    notes: Sequence[str] = ()
     headless: str = ""
 
     def row(self, row: int) -> str:
@@ -34,24 +35,25 @@ class Origin:
             return f"row {row + 1}, {'line' if self.dialect.sheet is None else 'sheet row'} {self.lines[row + 1]}"
         return f"row {row + 1}"
 
-    def option(self, option: str, names: Sequence[str]) -> str:
-        """Write the words that give names to an option: ``--drop a --drop b (Python: drop=["a", "b"])``."""
-        python = f"{option.replace('-', '_')}=[{', '.join(quoted(name) for name in names)}]"
+    def options(self, given: Mapping[str, str | Sequence[str]]) -> str:
+        """Write options for both interfaces: ``--drop a --drop b (Python: drop=["a", "b"])``."""
+        python = ", ".join(f"{name.replace('-', '_')}={json.dumps(v, ensure_ascii=False)}" for name, v in given.items())
         if self.path is None:
             return python
-        return f"{' '.join(f'--{option} {word(name)}' for name in names)} (Python: {python})"
+        values = {name: [value] if isinstance(value, str) else value for name, value in given.items()}
+        return f"{' '.join(f'--{name} {word(v)}' for name in values for v in values[name])} (Python: {python})"
 
     @property
     def impute(self) -> str:
-        """The words that fill blanks in."""
-        return '--impute median (Python: impute="median")' if self.path is not None else 'impute="median"'
+        """The option that fills blanks."""
+        return self.options({"impute": "median"})
 
     def leave_out(self, names: Sequence[str]) -> str:
-        """Say how to leave columns out."""
+        """Return the words that leave columns out."""
         what = "the column" if len(names) == 1 else "the columns"
         if self is ARRAYS:
             return f"leave {what} out of X"
-        return f"leave {what} out with {self.option('drop', names)}"
+        return f"leave {what} out with {self.options({'drop': list(names)})}"
 
 
 FRAME, ARRAYS = Origin("the DataFrame"), Origin("X")

@@ -1,32 +1,53 @@
-"""Tables from files: a CSV file of any dialect, a workbook of Excel or a Parquet file as columns of cells.
+"""Read tables: text, sheets of Excel and Parquet files, as a DataFrame whose columns have the names of the header.
 
-Cells of text are as written, but for numbers, which are written as Python reads them (``decimals``).
+Text is split by Python's ``csv``: ``pandas.read_csv`` fills short rows with blanks, and needs 100 times as long for
+300,000 columns. Sheets are read row by row by openpyxl: ``pandas.read_excel`` fills the rectangle around the cells, 137
+GB for a workbook of 5 kB with cells in two corners. Cells of text stay as written, but for the marks in numbers.
 """
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
+import re
+import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fsmodels.datasets import decimals, formats, records
-from fsmodels.datasets.dialect import AUTO, SEPARATORS, Dialect
-from fsmodels.datasets.encodings import decoded, packed
-from fsmodels.datasets.files import TABLES, as_path, check_file, check_fits
+from fsmodels.datasets import decimals
+from fsmodels.datasets.dialect import AUTO, PLAIN, Dialect
+from fsmodels.datasets.files import TABLES, as_path, available_memory, check_file, check_fits
 from fsmodels.datasets.origin import Origin
-from fsmodels.datasets.shell import beside, python_line
-from fsmodels.datasets.workbooks import read_parquet, read_workbook
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import listed, short, suggestion
+from solvers.shared_state import process_wide, without_warnings
 
 __all__ = ["named", "read_table", "without"]
 
-LOOKED_AT = 100  # rows
+Rows = list[list[Any]]
+
+SEPARATORS = ",;\t|"
+CHUNK = 2**24  # bytes that are read at a time
+COPIES = 2  # of the content of a file in memory: bytes and text
 SHORT_CELL, TEXT_CELL = 40, 90  # bytes of memory for a cell of one character, which Python shares, and of several
+CELL, COLUMN = 100, 5000  # bytes of memory for a cell of a sheet or a Parquet file, and for a column of the latter
+LONGEST_CELL = 2**31 - 1  # characters
+END = "\0end"  # last line for the parser; part of a cell if a quote is not closed
+LIBSVM = re.compile(r"\S+(\s+\d+:\S+)+")
+OTHER_FORMATS = {
+    ".json": "read_json", ".jsonl": "read_json", ".dta": "read_stata", ".sav": "read_spss", ".sas7bdat": "read_sas",
+    ".xpt": "read_sas", ".feather": "read_feather", ".pkl": "read_pickle", ".xls": "read_excel", ".xlsb": "read_excel",
+    ".ods": "read_excel", ".html": "read_html", ".xml": "read_xml",
+}  # fmt: skip
 
 
 def read_table(
@@ -34,51 +55,279 @@ def read_table(
 ) -> tuple[pd.DataFrame, Origin]:
     """Read a table from a file.
 
-    ``asked``: what the user says of it; the rest is found, and ``origin.notes`` tells of what is not as in plain CSV.
-    ``unused``: columns that are not looked at for the marks of numbers. ``like``: how the file was read that this one
-    goes with, which decides where numbers can be read in several ways.
+    ``asked``: options of the user; ``origin.notes`` names those that were found instead and are not as in plain CSV.
+    ``unused``: columns that do not decide on the decimal mark. ``like``: how another file was read, which decides where
+    numbers have two readings.
 
     Returns ``table``: cells, whose columns are the header's names; ``origin``: the file, to name rows in messages.
     Raises DataError: no such file, unreadable, empty, header only, ragged rows, a column without a name or two of one
-    name, no way or several ways to read it, a format that is not read.
+    name, no or two ways to read it, a format that is not read.
     """
     path = as_path(path)
     check_file(path, "CSV or Excel", lambda name: name.removesuffix(".gz").endswith(TABLES))
-    raw = packed(path)
-    what = formats.kind(path, raw)
-    if what == formats.TEXT:
-        text, encoding = decoded(raw, path, asked)
-        if asked.sheet is not None:
-            raise ParameterError(f'--sheet is a sheet of a workbook, and "{path}" is text: leave it out.')
-        many = max(text.count(sep) for sep in (SEPARATORS if asked.sep is None else [asked.sep]))
-        check_fits(path, many * (TEXT_CELL if len(text) > 3 * many else SHORT_CELL))
-        found = records.split(text, path, asked)
-        rows: list[list[Any]] = list(found.rows)
-        dialect, lines, notes = Dialect(sep=found.sep, encoding=encoding), found.lines, []
+    if (reader := OTHER_FORMATS.get(path.suffix.lower())) is not None:
+        raise DataError(
+            f'File "{path}" is not CSV, Excel or Parquet: save it as CSV, or read it in Python with '
+            f"Dataset.from_frame(pandas.{reader}({str(path)!r}))."
+        )
+    raw = _content(path)
+    where = f'file "{path}"'
+    if raw.startswith(b"PAR1"):
+        _refuse_options(asked, ("sep", "decimal", "thousands", "encoding", "sheet"), path, "a Parquet file")
+        table = _parquet(path)
+        _check_header(list(table.columns), path, "")
+        return table, Origin(where, path, Dialect(sheet=""))
+    if raw.startswith(b"PK\x03\x04"):
+        _refuse_options(asked, ("sep", "encoding"), path, "a workbook")
+        rows, lines, sheet = _workbook(path, raw, asked.sheet)
+        sep = encoding = None
     else:
-        _refuse_words_of_text(asked, path, what)
-        sheet = read_workbook(path, raw, asked) if what == formats.EXCEL else read_parquet(path)
-        rows, lines, notes = sheet.rows, sheet.lines, list(sheet.notes)
-        dialect = Dialect(sheet=sheet.name)
+        _refuse_options(asked, ("sheet",), path, "text")
+        encoding = asked.encoding or "utf-8"
+        text, sheet = _decoded(raw, encoding, path), None
+        sep = asked.sep or _separator(text, path)
+        rows, lines = _rows(text, sep, path)
     if len(rows) == 1:
         raise DataError(f'File "{path}" has a header and no rows: add one row per sample.')
     header, columns = _named([str(name).strip() for name in rows[0]], list(zip(*rows[1:], strict=True)))
     skipped = set(named(unused, header))
     texts = [
-        (name, cells if dialect.sep else [cell for cell in cells if isinstance(cell, str)])
+        (name, [cell for cell in cells if isinstance(cell, str)])
         for name, cells in zip(header, columns, strict=True)
         if name not in skipped
     ]
-    way = decimals.convention(texts, path, dialect.sep or "", asked, like)
-    if way != decimals.POINT:
-        columns = [decimals.plain(cells, way) for cells in columns]
-    dialect = Dialect(dialect.sep, way.decimal, way.thousands, dialect.encoding, dialect.sheet)
-    headless = _headless(header, columns, path, dialect)
+    marks = asked.decimal or ".", asked.thousands or ""
+    if asked.decimal is not None or asked.thousands is not None:
+        decimals.check_marks(texts, path, marks)
+    elif sep not in (None, ","):
+        marks = decimals.found_marks(texts, path, like)
+    if marks != (".", ""):
+        columns = [decimals.plain(cells, marks) for cells in columns]
+    headless = _headless(header)
     _check_header(header, path, headless)
     cells = np.array(columns, dtype=object).T  # one block, which pandas handles fast for any number of columns
     table = pd.DataFrame(cells, columns=header, dtype=object)
-    notes = _notes(dialect, asked, path, notes)
-    return table, Origin(f'file "{path}"', path, dialect, lines, notes, headless)
+    dialect = Dialect(sep, *marks, encoding, sheet)
+    return table, Origin(where, path, dialect, lines, _notes(dialect, asked, path), headless)
+
+
+def _refuse_options(asked: Dialect, names: Sequence[str], path: Path, what: str) -> None:
+    for name in names:
+        if name in asked.told:
+            raise ParameterError(
+                f'--{name} (Python: {name}=) is for other files, and "{path}" is {what}: leave it out.'
+            )
+
+
+def _notes(dialect: Dialect, asked: Dialect, path: Path) -> list[str]:
+    """Return a sentence on options that were found and are not those of plain CSV."""
+    names = [name for name in ("sep", "decimal", "thousands") if getattr(asked, name) is None]
+    found = {name: value for name in names if (value := getattr(dialect, name)) not in (None, getattr(PLAIN, name))}
+    return [f'File "{path}" is read with {Dialect(**found).words}.'] if found else []
+
+
+def _content(path: Path) -> bytes:
+    """Return the bytes of a file, unpacked if it is gzipped.
+
+    Raises DataError: the file cannot be read, or its content does not fit into memory.
+    """
+    available, raw = available_memory(), bytearray()
+    try:
+        with path.open("rb") as file:
+            source = gzip.GzipFile(fileobj=file) if file.peek(2).startswith(b"\x1f\x8b") else file
+            while part := source.read(CHUNK):
+                raw += part
+                check_fits(path, COPIES * len(raw), available)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(
+            f'File "{path}" cannot be read ({error}): check that it is complete and that you may read it.'
+        ) from None
+    return bytes(raw)
+
+
+def _decoded(raw: bytes, encoding: str, path: Path) -> str:
+    try:
+        text = raw.decode(encoding).removeprefix("\ufeff")
+    except UnicodeError as error:
+        other = "utf-16" if b"\0" in raw else "cp1252"
+        raise DataError(
+            f'File "{path}" is not text in {encoding.upper()} ({error}): save the table as CSV in UTF-8, or give the '
+            f"encoding of the file, such as {Dialect(encoding=other).words}."
+        ) from None
+    if "\0" in text:
+        raise DataError(
+            f'File "{path}" is not text in {encoding.upper()}, because it has zero bytes: save the table as CSV in '
+            f"UTF-8, or give the encoding of the file, such as {Dialect(encoding='utf-16').words}."
+        )
+    return text
+
+
+def _separator(text: str, path: Path) -> str:
+    """Return the most frequent mark of the header outside of quotes."""
+    line = re.match(r"[^\r\n]*", text.lstrip("\r\n"))
+    header = re.sub(r'"[^"]*("|$)', "", line[0] if line else "")
+    counts = {sep: header.count(sep) for sep in SEPARATORS}
+    most = [sep for sep, count in counts.items() if count == max(counts.values())]
+    if len(most) > 1 and counts[most[0]]:
+        words = ", or ".join(Dialect(sep=sep).words for sep in most)
+        raise DataError(
+            f'The columns of file "{path}" can be separated in several ways ("{short(header)}"): give {words}.'
+        )
+    return most[0]
+
+
+def _rows(text: str, sep: str, path: Path) -> tuple[Rows, list[int]]:
+    """Return the rows of a text without blank ones, and the line where each ends.
+
+    Raises DataError: no row, rows of different lengths, a quote that is not closed, one column of several words.
+    """
+    many = text.count(sep)
+    check_fits(path, many * (TEXT_CELL if len(text) > 3 * many else SHORT_CELL))
+    source = iter(io.StringIO(text, newline=""))
+    if sep == " ":
+        source = (" ".join(line.split()) + "\n" for line in source)
+    reader = csv.reader(chain(source, [END]), delimiter=sep, skipinitialspace=sep != " ")
+    rows: Rows = []
+    lines: list[int] = []
+    start = 1
+    with _long_cells():
+        for cells in reader:
+            if cells == [END]:
+                break
+            if cells and cells[-1].endswith(END):
+                raise DataError(
+                    f'File "{path}" is not CSV: a quote that opens in the row of line {start} is not closed. Close it, '
+                    'or write a quote inside a quoted cell twice ("").'
+                )
+            if len(cells) > 1 or any(cell.strip() for cell in cells):
+                rows.append(cells)
+                lines.append(reader.line_num)
+            start = reader.line_num + 1
+    if not rows:
+        raise DataError(f'File "{path}" is empty: give a CSV file with a header and one sample per row.')
+    first, width = rows[0], len(rows[0])
+    if width == 1 and LIBSVM.fullmatch(first[0].strip()):
+        raise DataError(
+            f'File "{path}" seems to be a libsvm-format file ("{short(first[0])}"): use Dataset.from_svmlight, and on '
+            'the command line a name that ends in ".svm" or ".svm.gz".'
+        )
+    ragged = next((k for k, row in enumerate(rows) if len(row) != width), None)
+    if ragged is not None:
+        found = len(rows[ragged])
+        remedy = "add the missing cells" if found < width else f'remove the extra cells, or quote text with "{sep}"'
+        raise DataError(
+            f'Row {ragged} (line {lines[ragged]}) of file "{path}" has {found} cell{"s" * (found != 1)} and the header '
+            f"has {width}: {remedy}. If the header is not in line {lines[0]}, delete the lines above it. If another "
+            "mark separates the columns, give it with --sep (Python: sep=)."
+        )
+    if (words := {len(row[0].split()) for row in rows}) != {1} and len(words) == width == 1:
+        raise DataError(
+            f'File "{path}" has one column and the same number of words in each row ("{short(first[0])}"): if spaces '
+            'separate its columns, give --sep space (Python: sep="space").'
+        )
+    return rows, lines
+
+
+@process_wide
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Allow cells of any length; the limit is one of the process, and 131072 characters by default."""
+    before = csv.field_size_limit(LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _needs(what: str, package: str, path: Path) -> DataError:
+    return DataError(
+        f'File "{path}" is {what}, which needs {package}: pip install "fsmodels[tables]", or pip install {package}; or '
+        "save it as CSV."
+    )
+
+
+def _workbook(path: Path, raw: bytes, wanted: str | None) -> tuple[Rows, list[int], str]:
+    """Return the rows, their numbers and the name of the sheet with cells, or of the one that is wanted."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise _needs("a workbook of Excel", "openpyxl", path) from None
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            check_fits(path, sum(part.file_size for part in archive.infolist()))
+        with without_warnings(Warning):  # of styles and drop-down lists that it does not read
+            sheets = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True).worksheets
+            names = [sheet.title for sheet in sheets]
+            found = {sheet.title: _sheet(sheet, path) for sheet in sheets if wanted in (None, sheet.title)}
+    except DataError:
+        raise
+    except Exception as error:  # openpyxl has no class of its own for files that are not complete
+        raise DataError(
+            f'File "{path}" cannot be read as a workbook ({error}): check that it is complete, or save it as CSV.'
+        ) from None
+    if wanted is not None and wanted not in names:
+        raise DataError(
+            f'There is no sheet "{wanted}" in "{path}". {suggestion(wanted, names)}Its sheets are {listed(names)}: '
+            "give one of them with --sheet (Python: sheet=)."
+        )
+    full = [name for name, (rows, _) in found.items() if rows]
+    if not full:
+        raise DataError(f'Workbook "{path}" has no cell with a value: give a sheet with a header and one sample a row.')
+    if len(full) > 1:
+        raise DataError(
+            f'Workbook "{path}" has {len(full)} sheets with cells ({listed(full)}): give one of them, '
+            + ", or ".join(Dialect(sheet=name).words for name in full[:3])
+            + "."
+        )
+    return *found[full[0]], full[0]
+
+
+def _sheet(sheet: Any, path: Path) -> tuple[Rows, list[int]]:
+    """Return the rows of a sheet that have cells, without the columns that have none, and the number of each row."""
+    sheet.reset_dimensions()  # as stored they can be wrong
+    available, many = available_memory(), 0
+    rows: Rows = []
+    lines: list[int] = []
+    for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if any(cell not in (None, "") for cell in row):
+            many += len(row)
+            check_fits(path, CELL * many, available)
+            rows.append([_plain(cell) for cell in row])
+            lines.append(line)
+    width = max(map(len, rows), default=0)
+    check_fits(path, CELL * width * len(rows), available)
+    rows = [row + [""] * (width - len(row)) for row in rows]
+    full = [j for j in range(width) if any(row[j] != "" for row in rows)]
+    return [[row[j] for j in full] for row in rows], lines
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell as a number, a truth value or text; nothing is ""."""
+    if value is None or isinstance(value, bool | int | float):
+        return "" if value is None else value
+    return str(value).removesuffix(" 00:00:00")  # of a date
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    """Return the columns of a Parquet file; an index with a name is a column.
+
+    Raises DataError: no pyarrow; the file cannot be read, or its cells do not fit into memory.
+    """
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise _needs("a Parquet file", "pyarrow", path) from None
+    try:
+        facts = pq.read_metadata(path)
+        check_fits(path, (CELL * facts.num_rows + COLUMN) * facts.num_columns)
+        frame = pd.read_parquet(path)
+    except DataError:
+        raise
+    except Exception as error:  # of its own kinds
+        raise DataError(f'Parquet file "{path}" cannot be read ({error}): write it again.') from None
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    return frame.set_axis([str(name) for name in frame.columns], axis=1)
 
 
 def named(words: Sequence[str], columns: Collection[str]) -> list[str]:
@@ -125,7 +374,7 @@ def without(table: pd.DataFrame, drop: Sequence[str], target: str, origin: Origi
 
 
 def _named(header: list[str], columns: list[Sequence[Any]]) -> tuple[list[str], list[Sequence[Any]]]:
-    """Leave out columns without a name that hold nothing, as a mark at the end of each line makes them."""
+    """Leave out columns without a name and without values, as a mark at the end of each line makes them."""
     kept = [j for j, name in enumerate(header) if name or any(str(cell).strip() for cell in columns[j])]
     if len(kept) == len(header) or not kept:
         return header, columns
@@ -138,7 +387,7 @@ def _check_header(header: list[str], path: Path, headless: str) -> None:
             places = [str(k + 1) for k, other in enumerate(header) if other == name]
             raise DataError(
                 f'File "{path}" has {len(places)} columns named "{name}" (columns {", ".join(places)}): '
-                f"give each column a name of its own in line 1.{headless}"
+                f"give each column its own name in line 1.{headless}"
             )
     if "" in header:
         raise DataError(
@@ -147,63 +396,8 @@ def _check_header(header: list[str], path: Path, headless: str) -> None:
         )
 
 
-def _headless(header: list[str], columns: list[Sequence[Any]], path: Path, dialect: Dialect) -> str:
-    """Say that the first line looks like a sample, where it does: a number wherever the column has numbers."""
-    words_first = sorted(range(len(header)), key=lambda j: _is_number(header[j]))
-    numeric = (j for j in words_first if all(_is_number(cell) for cell in columns[j][:LOOKED_AT]))
-    if (first := next(numeric, None)) is None or not _is_number(header[first]):
+def _headless(header: list[str]) -> str:
+    """Return a sentence for errors if the header has a number, as a sample has."""
+    if not any(name and decimals.number(name.replace(",", ".")) is not None for name in header):
         return ""
-    target = beside(path, "-named")
-    read = f"read_excel({str(path)!r}, sheet_name={dialect.sheet!r}, "
-    if dialect.sep:
-        words = f"sep={dialect.sep!r}, encoding={dialect.encoding!r}, keep_default_na=False"
-        read = f"read_csv({str(path)!r}, {words}, "
-    line = python_line(
-        f"import pandas as pd; t = pd.{read}header=None, dtype=str); "
-        f"t.columns = [*('x%d' % k for k in range(1, t.shape[1])), 'target']; t.to_csv({target!r}, index=False)"
-    )
-    return (
-        f' The first line ("{short(", ".join(header))}") looks like a sample, and the file like one without a header. '
-        f"If so, this names the columns x1, x2, ... and the last one target: {line}"
-    )
-
-
-def _is_number(cell: object) -> bool:
-    if isinstance(cell, bool | int | float):
-        return True
-    try:
-        float(str(cell).strip().replace(",", ".") or "0")
-    except ValueError:
-        return False
-    return True
-
-
-def _refuse_words_of_text(asked: Dialect, path: Path, kind: str) -> None:
-    """Refuse what is said of a file in which it means nothing."""
-    what = "a workbook" if kind == formats.EXCEL else "a Parquet file"
-    for name in ("sep", "encoding", *(() if kind == formats.EXCEL else ("sheet",))):
-        if name in asked.told:
-            raise ParameterError(
-                f'--{name} (Python: {name}=) is for other files, and "{path}" is {what}: leave it out.'
-            )
-
-
-def _notes(dialect: Dialect, asked: Dialect, path: Path, notes: list[str]) -> list[str]:
-    """Tell in a line what was found that is not as in plain CSV, and was not asked for."""
-    said: dict[str, str] = {}
-    if asked.sep is None and dialect.sep not in (None, ","):
-        said["sep"] = (
-            f"{records.SEPARATORS[str(dialect.sep)]} between columns" if dialect.sep in records.SEPARATORS else ""
-        )
-    if asked.decimal is None and dialect.decimal == ",":
-        said["decimal"] = "a decimal comma"
-    if asked.thousands is None and dialect.thousands:
-        said["thousands"] = f'"{dialect.thousands}" between thousands'
-        said.setdefault("decimal", "a decimal point")
-    if asked.encoding is None and dialect.encoding == "utf-8-sig":
-        said["encoding"] = "a byte-order mark"
-    if not said and not notes:
-        return []
-    what = listed([*said.values(), *notes])
-    words = Dialect(**{name: getattr(dialect, name) for name in said}).words if said else ""
-    return [f'File "{path}" is read with {what}' + (f"; to say so yourself, {words}." if words else ".")]
+    return f' The first line ("{short(", ".join(header))}") looks like a sample: add a header above it.'

@@ -1,9 +1,7 @@
-"""What messages tell a user to type, typed."""
+"""Options that messages name."""
 
 import re
 import shlex
-import subprocess
-import sys
 
 OPTION = re.compile(r"""--(sep|decimal|thousands|encoding|sheet) ("[^"]*"|'[^']*'|[^\s,()]+|,)""")
 
@@ -16,13 +14,3 @@ def options_in(message):
         if found:
             choices.append({name: "\t" if value == "tab" else value for name, value in found.items()})
     return choices
-
-
-def run_line(message, folder):
-    """Run the command that a message ends with, and return the file that it wrote."""
-    before = set(folder.iterdir())
-    command = shlex.split(message[message.index("python -c") :])
-    done = subprocess.run([sys.executable, *command[1:]], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (new,) = set(folder.iterdir()) - before
-    return new

@@ -13,7 +13,6 @@ from fsmodels.cli import main
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.fsp.oracle import SvmOracle
 from refusals import refusal
-from remedies import run_line
 
 
 def a_frame(rows=60, seed=0):
@@ -69,7 +68,7 @@ def test_what_cannot_be_made_is_refused():
     message = refusal(read, holes, one_hot="all")
     assert 'Column "colour" has no value (blank or NaN) in row 1; 2 such cells in 2 rows' in message
     message = refusal(read, frame)
-    assert 'one_hot=["colour"]' in message
+    assert 'one_hot=["colour", "smoker"]' in message
 
 
 def best(data, most, groups):
@@ -190,38 +189,3 @@ def test_the_command_line_makes_categories_and_predicts_them(tmp_path, monkeypat
         assert "--unseen zeros" in capsys.readouterr().err
     assert main(["predict", "r.json", "strange.csv", "--unseen", "zeros"]) == 0
     assert main(["select", "strange.csv", "--model", "svm", "--one-hot", "all", "--bags", "colour"]) == 2
-
-
-# --- text that is something else ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("days", "numbers"),
-    [
-        (["01.02.2020", "15.02.2020", "02.03.2020"], [0, 14, 30]),
-        (["2020-02-01", "2020-02-15", "2020-03-02"], [0, 14, 30]),
-        (["2020-02-01 12:00:00", "2020-02-02 00:00:00", "2020-02-03 00:00:00"], [0.5, 1, 2]),
-        (["01/02/2020", "03/02/2020", "04/02/2020"], [0, 2, 3]),
-    ],
-)
-def test_dates_get_the_command_that_makes_days_of_them(tmp_path, days, numbers):
-    frame = pd.DataFrame({"day": days, "a": [1.5, 2, 3], "group": ["ill", "well", "ill"]})
-    frame.to_csv(tmp_path / "p.csv", index=False, sep=";")
-    message = refusal(Dataset.from_csv, tmp_path / "p.csv", "group")
-    assert "make days since" in message
-    if days[1] == "03/02/2020":
-        assert "01 February 2020; if it is 02 January 2020" in message
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        data = Dataset.from_csv(run_line(message, tmp_path), "group")
-    assert data.X[:, 0].tolist() == numbers
-
-
-def test_units_beside_numbers_get_the_command_that_takes_them_off(tmp_path):
-    (tmp_path / "p.csv").write_text("share;group\n12,5%;ill\n7 %;well\n")
-    message = refusal(Dataset.from_csv, tmp_path / "p.csv", "group")
-    assert 'take "%" off' in message
-    assert Dataset.from_csv(run_line(message, tmp_path), "group").X.ravel().tolist() == [12.5, 7.0]
-    assert "df['w'].str.replace('kg', '')" in refusal(
-        read, pd.DataFrame({"w": ["5 kg", "6 kg"], "group": ["ill", "well"]})
-    )

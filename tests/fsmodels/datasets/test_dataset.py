@@ -301,9 +301,8 @@ CASES = {
     "long row": ("a,target\n1,0\n1,2,3\n", {}, ["Row 2 (line 3)", "3 cells", "header has 2", "extra"]),
     "all rows long": ("a,target\n1,0,\n1,2,\n", {}, ["Row 1 (line 2)", "3 cells"]),
     "short row": ("a,b,target\n1,0\n1,2,3\n", {}, ["Row 1 (line 2)", "2 cells", "add"]),
-    "a title": ("Report\na,b,target\n1,2,0\n2,1,1\n", {}, ["header is line 2", "python -c"]),
+    "a title": ("Report\na,b,target\n1,2,0\n2,1,1\n", {}, ["Row 1 (line 2)", "delete the lines above"]),
     "latin": ("é,target\n1,0\n".encode("latin-1"), {}, ["UTF-8"]),
-    "packed": (gzip.compress(b"a,target\n1,0\n"), {}, ["UTF-8", ".gz"]),
 }
 
 
@@ -322,7 +321,6 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
     assert "folder" in refusal(Dataset.from_csv, tmp_path)
     cut = gzip.compress(b"a,target\n1,0\n")[:-9]
     assert "check that it is complete" in refusal(csv, tmp_path, cut, name="cut.csv.gz")
-    assert "cannot be read" in refusal(csv, tmp_path, "a,target\n", name="plain.csv.gz")
     assert isinstance(DataError("x"), Error)
     assert isinstance(DataError("x"), ValueError)
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 import fsmodels as fs
 from fsmodels.certificates.document import CertificateFile
-from fsmodels.datasets import cells, encodings, files, records, svmlight
+from fsmodels.datasets import cells, files, svmlight, tables
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.origin import ARRAYS
 from fsmodels.datasets.repeats import uninformative
@@ -24,9 +24,9 @@ TABLE = b"a,b,target\n" + b"1.25,2.5,0\n3.75,4.5,1\n" * 5000
 @pytest.fixture
 def little_memory(monkeypatch):
     """Let 50,000 bytes be available."""
-    for module in (encodings, files, svmlight):
+    for module in (files, svmlight, tables):
         monkeypatch.setattr(module, "available_memory", lambda: 50_000.0)
-    monkeypatch.setattr(encodings, "CHUNK", 1000)
+    monkeypatch.setattr(tables, "CHUNK", 1000)
 
 
 def test_a_compressed_table_is_unpacked_up_to_the_limit(tmp_path, little_memory):
@@ -72,7 +72,7 @@ def test_a_parquet_file_is_refused_by_its_cells_and_columns(tmp_path, little_mem
 JSON = json.dumps([[]] * 1000)  # 4 kB, of which Python makes 72 kB
 
 
-@pytest.mark.parametrize("read", [Dataset.from_csv, fs.load_selection, CertificateFile.load])
+@pytest.mark.parametrize("read", [fs.load_selection, CertificateFile.load])
 def test_a_json_file_is_refused_before_it_is_read(read, tmp_path, little_memory):
     path = tmp_path / "large.json"
     path.write_text(JSON)
@@ -122,10 +122,10 @@ def test_numbers_of_a_wide_table_are_converted_at_once(monkeypatch):
 
 def test_threads_that_read_tables_leave_the_limit_on_cells_to_the_last_of_them():
     before = csv.field_size_limit()
-    first, second = records._long_cells(), records._long_cells()
+    first, second = tables._long_cells(), tables._long_cells()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
-    assert csv.field_size_limit() == records.LONGEST_CELL
+    assert csv.field_size_limit() == tables.LONGEST_CELL
     second.__exit__(None, None, None)
     assert csv.field_size_limit() == before

@@ -9,6 +9,7 @@ import pytest
 
 import fsmodels as fs
 from fsmodels.cli import main
+from fsmodels.datasets import tables
 from fsmodels.datasets.dataset import Dataset
 from refusals import refusal
 
@@ -33,8 +34,7 @@ def workbook(path, *sheets, percent=()):
 
 def test_a_sheet_is_read_as_it_is_stored(tmp_path):
     path = workbook(tmp_path / "patients.xlsx", ("data", TABLE), ("notes", []), percent=["B2", "B3"])
-    with pytest.warns(fs.DataWarning, match=r"percents of share as shares \(12.5% is 0.125\)"):
-        data = Dataset.from_csv(path, "group")
+    data = Dataset.from_csv(path, "group")
     assert data.X.tolist() == [[61.0, 0.125, 1.0], [48.5, 0.5, 0.0]]
     assert (data.name, data.features, data.positive_label) == ("patients", ("age", "share", "smoker"), "well")
     assert data.dialect.sheet == "data"
@@ -61,13 +61,12 @@ def test_dates_numbers_as_text_and_formulas_are_not_mistaken(tmp_path):
         Dataset.from_csv, workbook(tmp_path / "d.xlsx", ("s", day)), "group"
     )
     texts = [["a", "group"], ["1,5", "x"], ["2,25", "y"]]
-    with pytest.warns(fs.DataWarning, match="a decimal comma"):
-        data = Dataset.from_csv(workbook(tmp_path / "t.xlsx", ("s", texts)), "group")
-    assert data.X.ravel().tolist() == [1.5, 2.25]
+    path = workbook(tmp_path / "t.xlsx", ("s", texts))
+    assert "give --decimal ," in refusal(Dataset.from_csv, path, "group")
+    assert Dataset.from_csv(path, "group", decimal=",").X.ravel().tolist() == [1.5, 2.25]
     formula = [["a", "b", "group"], [1, "=A2*2", "x"], [2, "=A3*2", "y"]]
     message = refusal(Dataset.from_csv, workbook(tmp_path / "f.xlsx", ("s", formula)), "group")
-    assert 'Cell B2 of sheet "s"' in message
-    assert "open the file in Excel" in message
+    assert '"b" has no value (blank or NaN) in row 1, sheet row 2' in message  # no program has stored a value
 
 
 def test_a_workbook_under_another_name_is_known_and_a_broken_one_refused(tmp_path):
@@ -77,6 +76,17 @@ def test_a_workbook_under_another_name_is_known_and_a_broken_one_refused(tmp_pat
     (tmp_path / "b.xlsx").write_bytes((tmp_path / "p.csv").read_bytes()[:900])
     assert "complete" in refusal(Dataset.from_csv, tmp_path / "b.xlsx", "group")
     assert "no cell with a value" in refusal(Dataset.from_csv, workbook(tmp_path / "e.xlsx", ("s", [])), "group")
+
+
+def test_a_sheet_with_cells_far_apart_is_read_and_one_that_fills_the_memory_refused(tmp_path, monkeypatch):
+    book = openpyxl.Workbook()
+    for row in TABLE:
+        book.active.append(row)
+    book.active["XFD1048576"] = 1.0
+    book.save(tmp_path / "far.xlsx")
+    assert "Column 5 of file" in refusal(Dataset.from_csv, tmp_path / "far.xlsx", "group")
+    monkeypatch.setattr(tables, "available_memory", lambda: 500_000.0)
+    assert "far.xlsx" in refusal(Dataset.from_csv, tmp_path / "far.xlsx", "group")
 
 
 def test_a_parquet_file_is_read_with_its_numbers(tmp_path):
@@ -120,7 +130,7 @@ def test_the_command_line_selects_from_a_workbook_and_predicts_another_dialect(t
     assert main(["select", "p.xlsx", "--model", "fsp-m", *words, "--json", "r.json"]) == 0
     assert main(["predict", "r.json", "new.csv", "--target", "group", "--out", "out.csv"]) == 0
     err = capsys.readouterr().err
-    assert 'File "new.csv" is read with semicolons between columns, a decimal comma' in err
+    assert 'File "new.csv" is read with --sep ";" --decimal ,' in err
     assert (pd.read_csv("out.csv")["label"] == frame["group"]).mean() > 0.8
     assert main(["select", "new.csv", "--model", "fsp-m", *words, "--json", "s.json", "--certificate", "c.json"]) == 0
     assert main(["verify", "c.json", "new.csv", "--target", "group", "--positive", "ill"]) == 0
