@@ -3,15 +3,15 @@
 #
 #     . my-venv/bin/activate && scripts/install_ipopt.sh
 #
-# Three steps, each skipped where it is done already: Debian's libraries; cyipopt from PyPI; Pyomo's ASL library, compiled
-# from the source that ships inside Pyomo into Pyomo's own folder for libraries (~/.pyomo/lib, or lib in
-# $PYOMO_CONFIG_DIR). At the end one model is solved. PYTHON=/path/to/python chooses another environment. On conda no
-# script is needed: conda install -c conda-forge cyipopt pynumero_libraries
+# Three steps, each skipped where it is done already: Debian's ASL and a compiler; cyipopt-wheels from PyPI, which holds
+# Ipopt with MUMPS; Pyomo's ASL library, compiled from the source that ships inside Pyomo into Pyomo's own folder for
+# libraries (~/.pyomo/lib, or lib in $PYOMO_CONFIG_DIR). At the end one model is solved. PYTHON=/path/to/python chooses
+# another environment. On conda no script is needed: conda install -c conda-forge cyipopt pynumero_libraries
 #
 # Exit status: 0 it works; 75 Debian's libraries cannot be had here (no Debian, no root, no network); 1 anything else.
 set -euo pipefail
 
-PACKAGES=(libamplsolver-dev g++ pkg-config coinor-libipopt-dev liblapack-dev libblas-dev libmumps-seq-dev libopenblas-dev)
+PACKAGES=(libamplsolver-dev g++)
 PYTHON=${PYTHON:-python}
 
 say() { echo "install_ipopt: $*"; }
@@ -30,9 +30,6 @@ missing=()
 for package in "${PACKAGES[@]}"; do
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] || missing+=("$package")
 done
-# cyipopt is compiled against the interpreter's own headers, which Debian keeps in a package of their own.
-header=$("$PYTHON" -c "import sysconfig, os; print(os.path.join(sysconfig.get_path('include'), 'Python.h'))")
-[ -e "$header" ] || missing+=(python3-dev)
 if [ "${#missing[@]}" -gt 0 ]; then
     say "apt-get install ${missing[*]}"
     root=()
@@ -51,14 +48,13 @@ if [ "${#missing[@]}" -gt 0 ]; then
 else
     say "Debian's libraries are here"
 fi
-[ -e "$header" ] || fail "$header is missing, and Debian's python3-dev is for another Python: install this one's headers"
 
 # ---- 2. cyipopt
 if "$PYTHON" -c "import cyipopt" 2>/dev/null; then
     say "cyipopt is here"
 else
-    say "pip install cyipopt (compiled here, a minute or so, unless PyPI or pip's cache has a wheel)"
-    "$PYTHON" -m pip install --quiet "cyipopt>=1.5"
+    say "pip install cyipopt-wheels"
+    "$PYTHON" -m pip install --quiet --pre cyipopt-wheels
     "$PYTHON" -c "import cyipopt"
 fi
 

@@ -13,7 +13,7 @@ _MIXED_INTEGER = _CONVEX | C.NONCONVEX | C.SOS
 _LOCAL = C.LP | C.QP | C.QCP | C.NLP | DUALS
 _CYIPOPT = (
     "conda install -c conda-forge cyipopt pynumero_libraries; Debian: scripts/install_ipopt.sh of the source folder, "
-    "because pip install cyipopt alone lacks Ipopt and Pyomo's ASL library"
+    "because pip install cyipopt-wheels alone lacks Pyomo's ASL library"
 )
 _V1, _V2 = "pyomo.solvers.plugins.solvers.", "pyomo.contrib.solver.solvers."
 _HIGHS_TIGHT = {
