@@ -46,7 +46,7 @@ def test_the_page_tells_data_files_and_the_command(folder, capsys):
     assert shlex.join(["fsmodels", *words]) in page
     for file in ("p.csv", "costs.csv"):
         assert hashlib.sha256((folder / file).read_bytes()).hexdigest() in page
-    assert '<th scope="row">columns left out</th><td data-label="value">id</td>' in page
+    assert '<th scope="row">columns left out</th><td data-label="value" class="unbroken">id</td>' in page
     assert "&#39;costs&#39;: {&#39;a&#39;: 2.0, &#39;b&#39;: 1.0}, &#39;limit&#39;: 2.0" in page
     found = fs.select(fs.Dataset.from_csv("p.csv", "group", "ill", "id"), max_features=2, budget=({"a": 2, "b": 1}, 2))
     assert json.loads((folder / "r.json").read_text())["selected"] == list(found.selected)
