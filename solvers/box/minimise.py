@@ -6,7 +6,6 @@ r"""A smooth function over a box, given by value, gradient and Hessian products,
 ``trust-newton``        an interior trust-region Newton method, second order (``newton``; Coleman, Li 1996).
 ``projected-gradient``  steps along the projected negative gradient with Armijo's rule (Bertsekas 1976).
 ``spectral-gradient``   the same along spectral steps (Birgin, Martinez, Raydan 2000), one unit long at most.
-``pounce``, ``cyipopt`` interior points with exact derivatives; what ends near a bound is put on it if f agrees.
 
 Linear rows beside the box (``polyhedron``) are for the two methods that go by projections.
 
@@ -24,12 +23,11 @@ from typing import Any
 import numpy as np
 import scipy
 
-from solvers.box.interior import interior
 from solvers.box.newton import trust_newton
 from solvers.box.polyhedron import Polyhedron
 from solvers.box.problem import FloatArray, Scaled, Smooth, Watch, residual
-from solvers.errors import OptionError, SolverError
-from solvers.interfaces.registry import SOLVERS, nearest
+from solvers.errors import OptionError
+from solvers.interfaces.registry import nearest
 
 __all__ = ["METHODS", "Minimum", "Smooth", "Watch", "check_method", "minimise", "residual"]
 
@@ -81,7 +79,7 @@ def minimise(
     - ``rows``: linear rows besides; the start is moved to the nearest point.
 
     Raises OptionError: an unknown method, one that takes no rows where there are some, or one that needs Hessian
-    products where the function has none. Raises SolverError if the method is not installed.
+    products where the function has none.
 
     >>> class Saddle:
     ...     def value(self, x):
@@ -112,8 +110,10 @@ def minimise(
 def check_method(method: str, *, with_rows: bool = False) -> str:
     """Return a method's name.
 
-    Raises OptionError: not one of ``METHODS``, or none that takes linear rows. Raises SolverError: not installed.
+    Raises OptionError: not one of ``METHODS``, or none that takes linear rows.
     """
+    if method in ("pounce", "cyipopt"):
+        raise OptionError(f'Method "{method}" was removed: use "trust-newton", which uses second derivatives too.')
     if method not in METHODS:
         raise OptionError(
             f'Method "{method}" is not known.{nearest(str(method), list(METHODS))} Methods over a box: '
@@ -121,11 +121,6 @@ def check_method(method: str, *, with_rows: bool = False) -> str:
         )
     if with_rows and method not in BY_PROJECTION:
         raise OptionError(f'Method "{method}" takes bounds, and no rows: use {" or ".join(BY_PROJECTION)}.')
-    if method in _MODULES and not SOLVERS[method].found:
-        others = ", ".join(m for m in METHODS if m not in _MODULES or SOLVERS[m].found)
-        raise SolverError(
-            f'Method "{method}" is not installed. To get it: {SOLVERS[method].install}. Installed here: {others}.'
-        )
     return method
 
 
@@ -212,12 +207,9 @@ def _spectral_gradient(p: Scaled, y: FloatArray, f: float, g: FloatArray) -> tup
 
 
 BY_PROJECTION = ("spectral-gradient", "projected-gradient")
-_MODULES = ("pounce", "cyipopt")
 METHODS: dict[str, Method] = {
     "l-bfgs-b": _lbfgs,
     "trust-newton": trust_newton,
     "projected-gradient": _projected_gradient,
     "spectral-gradient": _spectral_gradient,
-    "pounce": interior("pounce"),
-    "cyipopt": interior("cyipopt"),
 }

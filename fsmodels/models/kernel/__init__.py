@@ -50,7 +50,7 @@ The forms
     objective. From the same start and SVM they reach the same objectives, within the accuracy of the NLP solver.
     ``oracle`` (default): variables and an objective without algebra, steps on arrays (``kernel.problem``), memory
     O(n^2 + n d). Bounds and fixed values of ``z`` may be edited, and linear rows on it added; the solver is the driver
-    "alternating" with ``method=`` l-bfgs-b, trust-newton, projected-gradient, spectral-gradient, pounce or cyipopt,
+    "alternating" with ``method=`` l-bfgs-b, trust-newton, projected-gradient or spectral-gradient,
     between rows one of the two gradients, which project to them. ``algebra``: every row, for any NLP
     solver and edit, for some 60 samples of 20 features (``kernel.algebra``); global solvers prove nothing on it: scip
     has no bound after 15 s for 4 samples of 2 features. ``reduced`` (``full_fs``): L-BFGS-B on (5) with the smoothed

@@ -81,7 +81,7 @@ def test_the_residual_counts_only_what_rows_let_move():
     assert rows.residual(x, 4.0, np.array([2.0, 0.0]), *box, 1.0) == pytest.approx(0.25)
 
 
-@pytest.mark.parametrize("method", sorted(set(METHODS) - set(BY_PROJECTION) - {"cyipopt"}))
+@pytest.mark.parametrize("method", sorted(set(METHODS) - set(BY_PROJECTION)))
 def test_methods_without_projections_refuse_rows(method):
     with pytest.raises(OptionError, match=f'"{method}" takes bounds, and no rows: use spectral-gradient'):
         check_method(method, with_rows=True)
