@@ -6,13 +6,10 @@ packages, so that a program can catch them all at once and let genuine bugs thro
 
 from __future__ import annotations
 
-from solvers import outside
-
 
 class Error(Exception):
     """Root of the errors raised on purpose by ``solvers`` and ``fsmodels``.
 
-    In IPython and Jupyter only the message and the user's own lines are shown; ``%tb Verbose`` shows all frames.
     ``parameter``: the parameter or option that the error is about, None where there is no single one.
     """
 
@@ -21,9 +18,6 @@ class Error(Exception):
     def __init__(self, message: str = "", *, parameter: str | None = None) -> None:
         super().__init__(message)
         self.parameter = parameter
-
-    def _render_traceback_(self) -> list[str]:
-        return outside.rendered(self)
 
 
 class ModelError(Error, ValueError):

@@ -1,10 +1,8 @@
-"""Warnings stand at the user's line, and errors of ours are short in IPython."""
+"""Warnings point at the user's line."""
 
 import ast
-import pickle
 import subprocess
 import sys
-import textwrap
 import warnings
 from pathlib import Path
 
@@ -94,60 +92,3 @@ def test_every_warning_of_both_packages_is_given_by_this_mechanism():
                     direct.append(f"{file.parent.name}/{file.name}:{node.lineno}")
     assert len(direct) == 1, "use solvers.outside.warn, which finds the user's line"
     assert direct[0].startswith("solvers/outside.py")
-
-
-def raised(call):
-    with pytest.raises(solvers.Error) as caught:
-        call()
-    return caught.value
-
-
-def test_what_ipython_shows_is_the_message_and_the_users_lines():
-    def mine():
-        return fs.select(varied(), max_features=0)
-
-    error = raised(lambda: mine())
-    head, *lines, hint = error._render_traceback_()
-    assert head.endswith(f": {error}")
-    assert "InfeasibleParameter" in head
-    assert (
-        lines[-1]
-        == f"  File {__file__}, line {mine.__code__.co_firstlineno + 1}: return fs.select(varied(), max_features=0)"
-    )
-    assert not [line for line in lines if "fsmodels" in line.partition(", line ")[0] and "tests" not in line]
-    assert hint == "  (%tb Verbose shows all frames)"
-
-
-def test_every_error_of_ours_is_shown_so():
-    for name in ("DataError", "ParameterError", "NoSelection", "ModelError", "OptionError", "SolverError"):
-        kind = getattr(fs, name)
-        again = pickle.loads(pickle.dumps(kind("what was wrong")))
-        assert again._render_traceback_()[0].endswith("what was wrong")
-    assert not hasattr(ValueError("other"), "_render_traceback_")
-
-
-def test_in_ipython_itself():
-    pytest.importorskip("IPython")
-    code = textwrap.dedent(
-        """
-        from IPython.core.interactiveshell import InteractiveShell
-        shell = InteractiveShell.instance(colors="NoColor")
-        shell.run_cell("import fsmodels as fs")
-        shell.run_cell("fs.load_dataset('bupaa')")
-        print("=====")
-        shell.run_cell("%tb Verbose")
-        print("=====")
-        shell.run_cell("fs.fsp.fsp_m(fs.load_dataset('bupa').scaled('standard'), max_features=2)")
-        shell.run_cell("1/0")
-        """
-    )
-    told = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGES[0].parent, check=True
-    )
-    short, full, rest = told.stdout.split("=====")
-    assert len(short.strip().splitlines()) == 3
-    assert "bupaa" in short
-    assert "shipped.py" not in short
-    assert "shipped.py" in full
-    assert "ZeroDivisionError" in rest
-    assert "Traceback" in rest
