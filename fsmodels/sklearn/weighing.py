@@ -13,9 +13,8 @@ classes weighs these the same whatever their sizes, which is what "balanced" ask
 from __future__ import annotations
 
 import inspect
-import numbers
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.checks import positive
+from fsmodels.datasets.weighting import BALANCED, given_weights
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.recipes import MODELS
 from fsmodels.sklearn.asked import CONCAVE
@@ -32,7 +32,6 @@ __all__ = ["MEANS", "FitByModel", "against_rest", "by_class", "checked", "distin
 
 FloatArray = NDArray[np.float64]
 MEANS = ("robust-lp", *CONCAVE)  # models of the mean slacks of both classes
-BALANCED = "balanced"
 
 
 def weighs(model: Any) -> bool:
@@ -49,22 +48,12 @@ class FitByModel:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self.__doc__ = function.__doc__
-        whole = inspect.signature(function)
-        self._plain = whole.replace(parameters=[p for p in whole.parameters.values() if p.name != "sample_weight"])
 
     def __get__(self, estimator: Any, owner: type | None = None) -> Any:
-        function = self._function
-        if estimator is None:
-            return function
-        if weighs(estimator.model):
-            return function.__get__(estimator, owner)
-
-        @wraps(function)
-        def fit(*args: Any, **words: Any) -> Any:
-            return function(estimator, *args, **words)
-
-        own = list(self._plain.parameters.values())[1:]
-        fit.__signature__ = self._plain.replace(parameters=own)  # type: ignore[attr-defined]
+        if estimator is None or weighs(estimator.model):
+            return self._function.__get__(estimator, owner)
+        fit = update_wrapper(partial(self._function, estimator), self._function)
+        fit.__signature__ = inspect.signature(lambda X, y: None)  # type: ignore[attr-defined]
         return fit
 
 
@@ -75,19 +64,7 @@ def checked(weights: Any, n_samples: int) -> FloatArray | None:
     """
     if weights is None:
         return None
-    if isinstance(weights, numbers.Number):
-        weights = np.full(n_samples, weights)
-    try:
-        found = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError("sample_weight holds what are no numbers: give one of at least 0 a sample.") from None
-    if found.ndim != 1:
-        raise DataError(f"Sample weights must be 1D array or scalar, and sample_weight has shape {found.shape}.")
-    if found.shape != (n_samples,):
-        raise DataError(f"sample_weight.shape == {found.shape}, expected {(n_samples,)}: give one number a sample.")
-    if not (np.isfinite(found) & (found >= 0)).all():
-        wrong = found[~(np.isfinite(found) & (found >= 0))][0]
-        raise DataError(f"sample_weight holds {wrong:g}: give finite numbers of at least 0; 0 leaves a sample out.")
+    found = given_weights(np.full(n_samples, weights) if np.isscalar(weights) else weights, n_samples)
     if not found.any():
         raise DataError("Sample weights must contain at least one non-zero number: all sample weights are zero.")
     return None if (found == 1.0).all() else found

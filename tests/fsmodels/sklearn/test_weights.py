@@ -157,9 +157,9 @@ def test_weights_reach_the_classifier_through_a_pipeline(request):
     [
         ({}, np.zeros(120), "zero"),
         ({}, np.where(Y == "ill", 1.0, 0.0), "one class"),
-        ({}, -np.ones(120), "sample_weight holds -1"),
-        ({}, np.full(120, np.nan), "sample_weight holds nan"),
-        ({}, np.ones(3), r"sample_weight.shape == \(3,\)"),
+        ({}, -np.ones(120), "sample_weight is -1 in row 1"),
+        ({}, np.full(120, np.nan), "sample_weight is nan in row 1"),
+        ({}, np.ones(3), r"sample_weight has shape \(3,\) for 120 samples"),
         ({}, ["a"] * 120, "no numbers"),
         ({"class_weight": {"sick": 2}}, None, "class_weight names sick.*ill, well"),
         ({"class_weight": {"ill": 0}}, None, "class_weight=0"),
