@@ -119,7 +119,7 @@ class Brought:
         ------
         DataError
             Missing or malformed file, values that are not finite, not two classes, an index above ``n_features``; the
-            message names the line.
+            message names the line, or the sample counted from 1.
         ParameterError
             ``n_features`` is no number above 0.
 

@@ -1,7 +1,6 @@
-"""Files in the format of SVMlight and libsvm, ``LABEL INDEX:VALUE INDEX:VALUE ...``, and how they are refused.
+"""Files in the format of SVMlight and libsvm, ``LABEL INDEX:VALUE INDEX:VALUE ...``.
 
-scikit-learn reads them, from a stream that counts its lines: where a line is refused, that line is known and looked at
-again to say what is wrong with it. Nothing is made dense.
+scikit-learn reads them from a stream that counts its lines, so that an error names the line. Nothing is made dense.
 """
 
 import gzip
@@ -20,18 +19,15 @@ from scipy import sparse
 from fsmodels.datasets import decimals, intake, repeats
 from fsmodels.datasets.files import available_memory, check_file, check_fits
 from fsmodels.datasets.origin import Origin
-from fsmodels.datasets.shell import quoted
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import listed, short
 
 SUFFIXES = (".svm", ".svmlight", ".libsvm")
 NAMED = 5  # columns that a remark names; sets of words have thousands that are empty or equal
-LARGEST_INDEX = 2**31 - 2  # of scikit-learn's reader, which counts from 0
 MOST_FEATURES = 50_000_000
 FEATURE = 130  # bytes of memory for a feature without entries: most of them for its name
 FORM = "each line is LABEL INDEX:VALUE INDEX:VALUE ..., all numbers, with the indices ascending"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
 
 
 def is_svmlight(path: Path) -> bool:
@@ -88,10 +84,10 @@ def read(path: Path, positive: object, n_features: int | None, features: Sequenc
     if width is None:
         width = needed
     elif needed > width:
-        line = _line_of(path, int(np.searchsorted(X.indptr, np.argmax(X.indices), side="right")) - 1)
+        row = int(np.searchsorted(X.indptr, np.argmax(X.indices), side="right"))
         given = f"n_features={width}" if features is None else f"features, with {width} names,"
         raise DataError(
-            f'Line {line} of file "{path}" has index {largest}, and {given} allows {first}..{width - 1 + first}: '
+            f'Sample {row} of file "{path}" has index {largest}, and {given} allows {first}..{width - 1 + first}: '
             f"give {needed} or more, or leave it out."
         )
     if width > MOST_FEATURES:
@@ -139,14 +135,15 @@ def _parsed(path: Path) -> tuple[Any, NDArray[np.float64]]:
     from sklearn.datasets import load_svmlight_file
 
     try:
-        with _opened(path) as stream:
+        with path.open("rb") as file:
+            stream: Any = gzip.GzipFile(fileobj=file) if file.peek(2).startswith(b"\x1f\x8b") else file
             lines = _CountedLines(stream, path)
             try:
                 X, labels = load_svmlight_file(lines, zero_based=True)
             except DataError:
                 raise
             except (ValueError, OverflowError) as error:
-                raise _refusal(path, lines, error) from None
+                raise _malformed(path, lines, error) from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(
             f'File "{path}" cannot be read ({error}): check that it is complete and that you may read it.'
@@ -154,93 +151,31 @@ def _parsed(path: Path) -> tuple[Any, NDArray[np.float64]]:
     return X, labels
 
 
-def _opened(path: Path) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
-
-
-def _refusal(path: Path, lines: _CountedLines, error: Exception) -> DataError:
+def _malformed(path: Path, lines: _CountedLines, error: Exception) -> DataError:
     """Build the error for the line at which scikit-learn stopped."""
-    fault = _fault(lines.line)
-    if fault is None:
-        return DataError(f'File "{path}" is no libsvm-format file ({error}): {FORM}.')
-    if lines.number == 1:
-        for mark, what in PACKED.items():
-            if lines.line.startswith(mark):
-                return DataError(
-                    f'File "{path}" is compressed ({what}): unpack it; only gzip is read, by a name that ends in ".gz".'
-                )
-        if b"," in lines.line and b":" not in lines.line:
-            fault += ". If it is a CSV file, give it a name that ends in .csv and use Dataset.from_csv"
-    return DataError(f'Line {lines.number} of file "{path}" is malformed: {fault}. In a libsvm-format file {FORM}.')
-
-
-def _content(line: bytes) -> list[bytes]:
-    """Words of a line without its comment."""
-    return line.partition(b"#")[0].split()
-
-
-def _fault(line: bytes) -> str | None:
-    """Say what scikit-learn's reader refuses in a line, in its order."""
-    label, *entries = _content(line) or [b""]
-    if _is_no(float, label):
-        several = ": give one label a line" if b"," in label and b":" in line else ""
-        return f"the label {_shown(label)} is no number{several}"
-    if entries and entries[0].startswith(b"qid"):
-        entries = entries[1:]
-    previous = -1
-    for entry in entries:
-        index, colon, value = entry.partition(b":")
-        if not colon:
-            return f"{_shown(entry)} has no colon"
-        if _is_no(int, index):
-            return f"the index of {_shown(entry)} is no whole number"
-        if not 0 <= int(index) <= LARGEST_INDEX:
-            return f"the index of {_shown(entry)} is outside 0..{LARGEST_INDEX}"
-        if int(index) == previous:
-            return f"index {previous} stands twice: keep one of its values"
-        if int(index) < previous:
-            return f"index {int(index)} comes after {previous}: sort the entries of each line"
-        if _is_no(float, value):
-            return f"the value of {_shown(entry)} is no number"
-        previous = int(index)
-    return None
-
-
-def _is_no(kind: type, word: bytes) -> bool:
-    try:
-        kind(word)
-    except ValueError:
-        return True
-    return False
-
-
-def _shown(word: bytes) -> str:
-    return quoted(short(word.decode("utf-8", "backslashreplace")))
-
-
-def _line_of(path: Path, row: int) -> int:
-    """Line number of a row counted from 0; blank lines and comments are no rows."""
-    with _opened(path) as stream:
-        lines = _CountedLines(stream, path)
-        rows = (lines.number for line in lines if _content(line))
-        return next(number for k, number in enumerate(rows) if k == row)
+    shown, reason = short(repr(lines.line.strip())[2:-1]), str(error).rstrip(".")[:80]
+    table = b"," in lines.line and b":" not in lines.line
+    csv = ' If it is a CSV file, use Dataset.from_csv, and a name that ends in ".csv".' if table else ""
+    return DataError(
+        f'Line {lines.number} of file "{path}" is malformed ("{shown}": {reason}). In a libsvm-format file {FORM}.{csv}'
+    )
 
 
 def _check_finite(X: Any, labels: NDArray[np.float64], path: Path) -> None:
     bad = np.flatnonzero(~np.isfinite(labels))
     if len(bad):
         raise DataError(
-            f'The label in line {_line_of(path, int(bad[0]))} of file "{path}" is {labels[bad[0]]}'
-            f"{f' ({len(bad)} such lines)' if len(bad) > 1 else ''}: give a finite number or remove the line."
+            f'The label of sample {bad[0] + 1} of file "{path}" is {labels[bad[0]]}'
+            f"{f' ({len(bad)} such samples)' if len(bad) > 1 else ''}: give a finite number or remove the sample."
         )
     bad = np.flatnonzero(~np.isfinite(X.data))
     if len(bad):
-        rows = np.unique(np.searchsorted(X.indptr, bad, side="right") - 1)
-        many = f"; {len(bad)} such values in {len(rows)} line{'s' if len(rows) > 1 else ''} in all"
+        rows = np.unique(np.searchsorted(X.indptr, bad, side="right"))
+        many = f"; {len(bad)} such values in {len(rows)} sample{'s' if len(rows) > 1 else ''} in all"
         raise DataError(
-            f'Line {_line_of(path, int(rows[0]))} of file "{path}" has the value {X.data[bad[0]]} at index '
+            f'Sample {rows[0]} of file "{path}" has the value {X.data[bad[0]]} at index '
             f"{X.indices[bad[0]]}{many if len(bad) > 1 else ''}: give finite numbers, or remove the entry "
-            "(which then counts as 0) or the line."
+            "(which then counts as 0) or the sample."
         )
 
 

@@ -171,43 +171,28 @@ def test_sparse_data_have_the_remarks_of_dense_data(columns):
 
 
 @pytest.mark.parametrize(
-    ("line", "what"),
+    "line",
     [
-        ("1 1:2 1:3", "index 1 stands twice: keep one of its values"),
-        ("1 3:2 1:3", "index 1 comes after 3: sort the entries"),
-        ("1 1:abc", 'the value of "1:abc" is no number'),
-        ("1 1:", 'the value of "1:" is no number'),
-        ("1 1:2:3", 'the value of "1:2:3" is no number'),
-        ("1 a:2", 'the index of "a:2" is no whole number'),
-        ("1 1.5:2", 'the index of "1.5:2" is no whole number'),
-        ("1 -1:2", 'the index of "-1:2" is outside 0..2147483646'),
-        ("1 99999999999:2", 'the index of "99999999999:2" is outside 0..2147483646'),
-        ("1 99999999999999999999:2", "is outside 0..2147483646"),
-        ("1 7", '"7" has no colon'),
-        ("1 1:2 qid:3", 'the index of "qid:3" is no whole number'),
-        ("ill 1:2", 'the label "ill" is no number'),
-        ("1,2 1:2", 'the label "1,2" is no number: give one label a line'),
-        ("1:2 2:3", 'the label "1:2" is no number'),
-        ("1 1:" + 60 * "z", 'the value of "1:' + 38 * "z" + '..." is no number'),
-        ("é 1:2", 'the label "é" is no number'),
+        "1 1:2 1:3", "1 3:2 1:3", "1 1:abc", "1 1:", "1 1:2:3", "1 a:2", "1 1.5:2", "1 -1:2", "1 99999999999:2",
+        "1 99999999999999999999:2", "1 7", "1 1:2 qid:3", "ill 1:2", "1,2 1:2", "1:2 2:3", "1 1:" + 600 * "z",
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("name", ["data.svm", "data.svm.gz"])
-def test_a_malformed_line_is_named_with_what_is_wrong(name, line, what, tmp_path):
+def test_a_malformed_line_is_named_and_shown(name, line, tmp_path):
     message = refusal(read, tmp_path, f"# first\n+1 1:2 # 2:2\n\n{line} 9999:1\n-1 x\n", name=name)
-    assert message.startswith(f'Line 4 of file "{tmp_path / name}" is malformed: ')
-    assert what in message
+    assert message.startswith(f'Line 4 of file "{tmp_path / name}" is malformed ("{line[:30]}')
     assert "LABEL INDEX:VALUE INDEX:VALUE ..." in message
+    assert len(message) < 500
 
 
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("\n+1 1:nan\n-1 2:1\n", "Line 2 of file * has the value nan at index 1: give finite numbers"),
-        ("+1 1:1\n#\n-1 2:-inf 5:1e400\n", "Line 3 * value -inf at index 2; 2 such values in 1 line in all"),
-        ("+1 0:1\n-1 4:inf\n+1 4:nan\n", "Line 2 * value inf at index 4; 2 such values in 2 lines in all"),
-        ("+1 1:1\n\nnan 1:1\n-1 2:1\n", "The label in line 3 of file * is nan: give a finite number"),
-        ("inf 1:1\ninf 1:2\n1 1:1", "The label in line 1 of file * is inf (2 such lines): give"),
+        ("\n+1 1:nan\n-1 2:1\n", "Sample 1 of file * has the value nan at index 1: give finite numbers"),
+        ("+1 1:1\n#\n-1 2:-inf 5:1e400\n", "Sample 2 * value -inf at index 2; 2 such values in 1 sample in all"),
+        ("+1 0:1\n-1 4:inf\n+1 4:nan\n", "Sample 2 * value inf at index 4; 2 such values in 2 samples in all"),
+        ("+1 1:1\n\nnan 1:1\n-1 2:1\n", "The label of sample 2 of file * is nan: give a finite number"),
+        ("inf 1:1\ninf 1:2\n1 1:1", "The label of sample 1 of file * is inf (2 such samples): give"),
         ("+1 1:1\n+1 2:1\n", "has the one label 1 in all 2 lines: a classifier needs samples of two classes"),
         ("1 1:1\n2 1:2\n3 1:3\n", "has 3 labels (1, 2, 3): name the one that becomes +1 with --positive"),
         ("".join(f"{k}.5 1:{k}\n" for k in range(30)), "has 30 labels ( * (30 in all)) (are they values to predict?"),
@@ -215,10 +200,9 @@ def test_a_malformed_line_is_named_with_what_is_wrong(name, line, what, tmp_path
         ("# nothing\n\n", "has no samples: each line is LABEL"),
         ("1\n-1\n", "has labels and no INDEX:VALUE entry, so no features: add entries, or * n_features"),
         ("1 2147483600:1\n-1 1:1\n", "has index 2147483600 and so 2147483600 features, above the 50000000 * anew"),
-        ("a,b,target\n1,2,1\n", "Line 1 * give it a name that ends in .csv and use Dataset.from_csv"),
-        (gzip.compress(GOOD.encode(), mtime=0), 'is compressed (gzip): unpack it; * by a name that ends in ".gz"'),
-        (b"BZh91AY&SY\n", "is compressed (bzip2): unpack it; only gzip is read"),
-        ("+1 1:1\r-1 2:1\r", 'Line 1 * "-1" has no colon'),
+        ("a,b,target\n1,2,1\n", "Line 1 * use Dataset.from_csv, and a name that ends in"),
+        (b"BZh91AY&SY\n", "Line 1 * is malformed"),
+        ("+1 1:1\r-1 2:1\r", "Line 1 * is malformed"),
     ],
 )
 def test_what_keeps_a_file_from_being_data_is_said(text, what, tmp_path):
@@ -233,10 +217,10 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path):
         assert message.startswith(f"n_features={wrong!r} is not allowed: give a whole number in 1..50000000")
     text = "# one\n" + GOOD
     message = refusal(read, tmp_path, text, n_features=2)
-    assert message.startswith("Line 2 of file")
+    assert message.startswith("Sample 1 of file")
     assert message.endswith("has index 3, and n_features=2 allows 1..2: give 3 or more, or leave it out.")
     message = refusal(read, tmp_path, text + "1 0:1 5:1\n", features=["a", "b"])
-    assert message.startswith("Line 4 of file")
+    assert message.startswith("Sample 3 of file")
     assert message.endswith("has index 5, and features, with 2 names, allows 0..1: give 6 or more, or leave it out.")
     assert "2 names for n_features=3" in refusal(read, tmp_path, GOOD, features=["a", "b"], n_features=3)
     assert "twice in features: a." in refusal(read, tmp_path, GOOD, features=["a", "b", "a"])
@@ -256,9 +240,8 @@ def test_a_file_that_cannot_be_opened_is_refused(tmp_path):
         Dataset.from_svmlight(tmp_path / "none" / "a.svm")
     with pytest.raises(DataError, match="is a folder: give the path of a libsvm-format file"):
         Dataset.from_svmlight(tmp_path)
-    (tmp_path / "plain.svm.gz").write_text(GOOD)
-    with pytest.raises(DataError, match=r"cannot be read .*complete"):
-        Dataset.from_svmlight(tmp_path / "plain.svm.gz")
+    (tmp_path / "packed.svm").write_bytes(gzip.compress(GOOD.encode()))
+    assert Dataset.from_svmlight(tmp_path / "packed.svm").n_samples == 2
     whole = gzip.compress("".join(f"{k % 2} 1:{k} {k + 2}:{k * k}\n" for k in range(500)).encode())
     (tmp_path / "half.svm.gz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DataError, match=r"cannot be read .*complete"):
