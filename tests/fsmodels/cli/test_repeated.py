@@ -146,7 +146,11 @@ def test_numbers_as_labels_are_compared_as_numbers(folder, capsys):
         (["path", *DATA, "--max-features", "1:2", "--picture", "no/NAME.pdf"], 2, "file in a folder"),
         (["path", *DATA, "--max-features", "1:2", "--folds", "90"], 2, "folds=90 is not allowed"),
         (["path", *DATA, "-C", "1,x"], 2, "no list of numbers"),
-        (["select", *DATA, "--model", "fsp-m", "--max-features", "1:2"], 2, "invalid int value"),
+        (
+            ["select", *DATA, "--model", "fsp-m", "--max-features", "1:2"],
+            2,
+            "Invalid value for '--max-features': '1:2' is not a valid integer",
+        ),
         (["stability", *DATA, "--max-features", "2", "--bootstraps", "1"], 2, "bootstraps=1 is not allowed"),
         (["stability", *DATA, "--max-features", "2", "--folds", "3", "--bootstraps", "3"], 2, "not both"),
         (["stability", *DATA, "--max-features", "2", "--n-jobs", "0"], 2, "n_jobs=0"),
