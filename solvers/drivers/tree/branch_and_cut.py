@@ -3,8 +3,8 @@ r"""Branch-and-cut over relaxations: the structure's own where it has one, gener
 For min { c.z + q(x) : z = (x, u) in P, some of z integer }, q convex, given by values and cuts:
 
     0. Root: the continuous relaxation, by the structure at once or by cutting planes; incumbents by rounding and by
-       exchanges, which the cuts seen so far rule out where they can; fixing by reduced cost. With a ``memory`` the
-       tree begins where an earlier run left it (``earlier``, ``parts``).
+       exchanges, which the cuts seen so far rule out where they can; fixing by reduced cost. With a ``memory``
+       the cuts, answers and best choices of earlier runs are used.
     1. Take the child just made while its bound is near the least, else the open node with the least bound.
     2. Solve its relaxation. Prune where the bound is within the gap of the incumbent; fix by reduced cost below it.
        Where the structure cannot, by cuts, over one persistent LP:
@@ -71,8 +71,8 @@ class BranchAndCutConfig(DecompositionConfig):
         Its own options.
     memory : Memory, optional
         What earlier runs of this model learnt, under other rows, costs and bounds of the complicating variables, or
-        other values of its mutable parameters; this run begins with the parts of their tree that it cannot close
-        without a solve, and leaves its own; what a cluster's processes explore (``threads``) stays open in it.
+        other values of its mutable parameters: cuts, answers at 0/1 points, pseudo-costs and best choices. Those of
+        other processes (``threads``) are not kept.
     cutoff : float, optional
         An objective: what is not better is not sought. The run ends once it is proven that nothing is.
     within : float, optional
@@ -122,8 +122,8 @@ class BranchAndCut(DecompositionDriver):
         memory = Memory() if given is None else given
         names = [v.name for v in self._lp.variables]
         with memory.used():
-            dropped = memory.prepare(self.structure, names, tree=given is not None)
-        self._tree = Tree(memory.parts)
+            dropped = memory.prepare(self.structure, names, kept=given is not None)
+        self._tree = Tree()
         below = np.inf if c.cutoff is None or self._any_point else self.sign * c.cutoff
         self.incumbents = IncumbentSearch(self, self._lp, memory, near=self._near(), below=below)
         relaxation = self.structure.relaxation if isinstance(inside, OracleSubproblem) else None
@@ -261,15 +261,12 @@ class BranchAndCut(DecompositionDriver):
         assert oracle is not None
         memory, centre = self.incumbents.memory, self.root.centre
         whole, portable = c.validation is not None, detached is not None
-        names = None if memory.parts is None else memory.parts.names
         below = self.incumbents.below
-        return Job(oracle, relaxation, self._lp, memory, centre, c.gap, below, whole, portable, names)
+        return Job(oracle, relaxation, self._lp, memory, centre, c.gap, below, whole, portable)
 
     def _stop_dealing(self) -> None:
         dealer = self._dealer
         if dealer is not None:
-            if self.structure.oracle is not None:
-                dealer.remember(self.structure.oracle)
             dealer.end()
             if dealer.started:
                 self.details["processes"] = dealer.threads

@@ -8,19 +8,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from solvers.drivers.tree.parts import Change, Fixing, Parts
-from solvers.facts.structure import Cut
-
+Change = tuple[int, float, float]  # column, least, most
 LEAST = 1e-6  # a side that gains nothing does not hide the other
 UP = 0.1  # weight of the upper side's gain in the choice of a variable
-
-
-def sides(column: int, lower: float, upper: float, *, down: bool) -> tuple[Change, Change]:
-    """Return what is given up by fixing an integer variable at a bound, and what is kept."""
-    lower, upper = float(lower), float(upper)
-    if down:
-        return (column, lower + 1.0, np.inf), (column, -np.inf, lower)
-    return (column, -np.inf, upper - 1.0), (column, upper, np.inf)
 
 
 @dataclass(order=True)
@@ -29,68 +19,44 @@ class Node:
 
     bound: float
     number: int
-    changes: tuple[tuple[int, float, float], ...] = field(compare=False, default=())
+    changes: tuple[Change, ...] = field(compare=False, default=())
     column: int = field(compare=False, default=-1)  # branched on to get here; -1 at the root
     up: bool = field(compare=False, default=False)
     distance: float = field(compare=False, default=0.0)  # by which the branching moved the variable
-    part: int = field(compare=False, default=-1)  # of the tree that is kept for later runs; -1: none is, or no room
-    origin: tuple[int, int, int] = field(compare=False, default=(-1, -1, 0))  # where it is kept: ``grafts.Origin``
-
-
-Given = tuple[Change, Change, float]  # what is given up of a subtree, what is kept, and the bound of what is given up
 
 
 class Tree:
     """Open nodes: plunge into a child while that pays, else take the best bound.
 
-    ``left_out``: least bound of what was pruned or fixed away. ``parts``: what later runs are left, if anything.
+    ``left_out``: least bound of what was pruned or fixed away.
     """
 
-    def __init__(self, parts: Parts | None = None) -> None:
-        self.parts = parts
+    def __init__(self) -> None:
         self._heap: list[Node] = []
         self._next: Node | None = None
         self._made = 0
         self.left_out = np.inf
 
-    def leave_out(self, bound: float, node: Node | None = None, cut: Cut | None = None) -> None:
-        """Remember that nothing below this bound was left out; of a node, with the cut that proves it."""
+    def leave_out(self, bound: float) -> None:
+        """Record that nothing below this bound was left out."""
         self.left_out = min(self.left_out, bound)
-        self.note(node, bound, cut)
 
-    def fix(self, fixing: Fixing) -> None:
-        """Remember that nothing below its bound was left out by fixing a variable everywhere."""
-        self.left_out = min(self.left_out, fixing.bound)
-        if self.parts is not None:
-            self.parts.fix(fixing)
-
-    def note(self, node: Node | None, bound: float, cut: Cut | None = None) -> None:
-        """Keep for later runs what is proven of a node, within what is fixed by now."""
-        if self.parts is not None and node is not None:
-            node.part = self.parts.enter(node.part, node.changes)
-            self.parts.visited(node.part, bound, cut)
-
-    def add(self, bound: float, changes: tuple[Change, ...] = (), part: int = -1) -> None:
+    def add(self, bound: float) -> None:
         """Add a node without a parent."""
-        heapq.heappush(self._heap, Node(bound, self._made, changes, part=part))
+        heapq.heappush(self._heap, Node(bound, self._made))
         self._made += 1
 
-    def branch(self, node: Node, bound: float, column: int, value: float, given: Sequence[Given] = ()) -> None:
+    def branch(self, node: Node, bound: float, column: int, value: float, fixed: Sequence[Change] = ()) -> None:
         """Split a node at a fractional value; the nearer side is visited next.
 
-        ``given``: what reduced costs fix away before.
+        ``fixed``: the bounds that reduced costs add in both children.
         """
-        kept = tuple(one[1] for one in given)
         below = (column, -np.inf, float(np.floor(value)))
         above = (column, float(np.ceil(value)), np.inf)
         fraction = value - np.floor(value)
-        down = Node(bound, self._made, (*node.changes, *kept, below), column, False, fraction)
-        up = Node(bound, self._made + 1, (*node.changes, *kept, above), column, True, 1.0 - fraction)
+        down = Node(bound, self._made, (*node.changes, *fixed, below), column, False, fraction)
+        up = Node(bound, self._made + 1, (*node.changes, *fixed, above), column, True, 1.0 - fraction)
         self._made += 2
-        if self.parts is not None:
-            away = [((*kept[:k], one[0]), one[2]) for k, one in enumerate(given)]
-            sides = [((*kept, below), bound), ((*kept, above), bound)]
-            down.part, up.part = self.parts.branch(node.part, [*sides, *away])[:2]
         first, second = (up, down) if fraction > 0.5 else (down, up)
         if self._next is not None:
             heapq.heappush(self._heap, self._next)

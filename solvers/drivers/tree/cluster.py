@@ -18,7 +18,6 @@ from threadpoolctl import threadpool_limits
 
 from solvers.drivers.tree.dealt import Board, Explorer, Job, Report, Slice
 from solvers.drivers.tree.forks import Failed, Unavailable
-from solvers.drivers.tree.grafts import Learnt
 from solvers.processes import end_with_parent, safe_path
 from solvers.shared_state import process_wide
 
@@ -81,10 +80,6 @@ class Cluster:
             self.why = f"{type(error).__name__}: {error}"
             return {}
         return dict(zip(parts, said, strict=True))
-
-    def learnt(self) -> dict[int, Learnt]:
-        """Return nothing: which process had what is joblib's affair."""
-        return {}
 
     def end(self) -> None:
         """Let the processes go; they are joblib's."""

@@ -57,17 +57,15 @@ class CutLoop:
             # An incumbent may have fixed some.
             visit.lower, visit.upper = np.maximum(visit.lower, lp.lower), np.minimum(visit.upper, lp.upper)
             if np.any(visit.lower > visit.upper):
-                self.tree.note(visit.node, np.inf)
                 return
             relaxed = self.bounds.solve(visit.lower, visit.upper)  # a
             if not isinstance(relaxed, MasterOptimum):
                 if self._is_empty(relaxed, centre):
-                    self.tree.note(visit.node, np.inf)
                     return
                 continue
             self._learn(visit, relaxed)
             if visit.bound >= self.incumbents.cutoff:
-                self.tree.leave_out(visit.bound, visit.node, relaxed.cut)
+                self.tree.leave_out(visit.bound)
                 return
             if lp.restore_violated(relaxed):
                 continue
@@ -112,19 +110,17 @@ class CutLoop:
         if solved and len(open_columns) and self.incumbents.near is not None:  # other points may be near
             self._split(visit, relaxed, point, open_columns)
         elif answer.cut is None or solved:
-            tree.leave_out(visit.bound, visit.node, relaxed.cut)
+            tree.leave_out(visit.bound)
         elif not len(open_columns) and lp.integer[: lp.n].all():
             # Nothing is left to choose: the answer bounds the node, whatever the LP can resolve of it.
             if objective is not None:
-                tree.leave_out(max(visit.bound, lp.value(point) + answer.bound), visit.node, answer.cut)
-            else:
-                tree.note(visit.node, np.inf)
+                tree.leave_out(max(visit.bound, lp.value(point) + answer.bound))
         elif key not in visit.closed_by:
             visit.closed_by.add(key)
             lp.add(answer)
             return True
         elif not len(open_columns):
-            tree.leave_out(visit.bound, visit.node, relaxed.cut)
+            tree.leave_out(visit.bound)
         else:  # the LP is not accurate enough to see its cut
             self._split(visit, relaxed, point, open_columns)
         return False
@@ -133,7 +129,6 @@ class CutLoop:
         """Branch on the column that rounding has moved most, off its value there."""
         column = int(columns[int(np.argmax(np.abs(relaxed.point - rounded)[columns]))])
         at = rounded[column] + (0.5 if rounded[column] < visit.upper[column] else -0.5)
-        self.tree.note(visit.node, visit.bound, relaxed.cut)
         self.tree.branch(visit.node, visit.bound, column, float(at))
 
     def _cut_inside(self, visit: Visit, relaxed: MasterOptimum, centre: np.ndarray) -> bool:
@@ -168,5 +163,4 @@ class CutLoop:
         if visit.number % 50 == 1:
             self.incumbents.round(relaxed.point)
         column = self.costs.choose(relaxed.point, fractional)
-        self.tree.note(visit.node, visit.bound, relaxed.cut)
         self.tree.branch(visit.node, visit.bound, column, float(relaxed.point[column]))

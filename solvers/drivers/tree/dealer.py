@@ -22,10 +22,8 @@ import numpy as np
 from solvers.drivers.tree import cluster, forks
 from solvers.drivers.tree.branching import Node
 from solvers.drivers.tree.dealt import Job, Report, Slice
-from solvers.drivers.tree.grafts import HERE, Learnt, put_together
 from solvers.drivers.tree.incumbents import TIGHT, IncumbentSearch
 from solvers.drivers.tree.visits import Visits
-from solvers.facts.structure import Oracle
 
 AFTER = 0.1  # s of the tree alone: many end before
 ENOUGH = 4  # open nodes for each process
@@ -52,10 +50,6 @@ class Processes(Protocol):
         """Tell of the incumbent's objective."""
         ...
 
-    def learnt(self) -> dict[int, Learnt]:
-        """Return what they have learnt for later runs, as far as that can be had."""
-        ...
-
     def end(self) -> None:
         """Let them go."""
         ...
@@ -72,7 +66,6 @@ class Dealt:
     fresh: list[Node] = field(default_factory=list)
     bound: float = math.inf
     open: int = 0
-    fixed: int = 0  # fixings that it has been told of
 
 
 class Dealer:
@@ -167,12 +160,6 @@ class Dealer:
         for k, most in zip(busy, shares, strict=True):
             hand = self._hands[k]
             if most > 0:
-                kept = self.tree.parts
-                fixed = [] if kept is None else kept.fixed_since(hand.fixed)
-                hand.fixed += len(fixed)
-                for node in hand.fresh:
-                    if kept is not None and node.part >= 0:
-                        node.origin = (HERE, node.part, kept.seen(node.part))
                 parts[k] = Slice(
                     nodes=hand.fresh,
                     lower=lp.lower,
@@ -186,7 +173,6 @@ class Dealer:
                     left=driver.clock.left,
                     limit=most,
                     searches=not parts,
-                    fixed=fixed,
                     back=back,
                 )
                 hand.nodes, hand.fresh = hand.nodes + hand.fresh, []
@@ -238,11 +224,6 @@ class Dealer:
         rest = "the others" if self.lost < self.threads else "one process"
         lost = f"{self.lost} of {self.threads} processes ended before their time ({self._why})"
         return f"{lost}: {rest} went on with their nodes."
-
-    def remember(self, oracle: Oracle) -> None:
-        """Put what the processes have learnt into the memory, where later runs get it."""
-        if self._processes is not None and self.tree.parts is not None:
-            put_together(self.incumbents.memory, self._processes.learnt(), oracle)
 
     def end(self) -> None:
         """Let the processes go, and forget what they hold."""

@@ -19,12 +19,10 @@ from solvers.drivers.base import Ended
 from solvers.drivers.benders.base import DecompositionConfig
 from solvers.drivers.benders.relaxation import WholeRelaxation
 from solvers.drivers.tree.branching import Node, Tree
-from solvers.drivers.tree.grafts import NOWHERE, Learnt, Origin
 from solvers.drivers.tree.incumbents import IncumbentSearch
 from solvers.drivers.tree.master import MasterLP
 from solvers.drivers.tree.memory import Memory
 from solvers.drivers.tree.node_bounds import NodeBounds
-from solvers.drivers.tree.parts import Fixing, Parts
 from solvers.drivers.tree.visits import SEARCHES, Visits
 from solvers.facts.structure import Oracle, Relaxation, SubAnswer
 from solvers.result import SolutionStatus, StopReason
@@ -49,7 +47,6 @@ class Job:
     below: float
     whole: bool
     portable: bool
-    names: tuple[str, ...] | None  # of the columns, where the tree is kept for later runs
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what another process needs: cuts and pseudo-costs of the memory, not its answers."""
@@ -63,8 +60,8 @@ class Slice:
     ``nodes``: to begin with, besides what it keeps. ``lower``, ``upper``: what the root has fixed by now. ``best``,
     ``choice``: the incumbent. ``costs``: pseudo-costs of all. ``asks``, ``searched``: questions of all, and those for
     wider exchanges. ``seconds``: how long. ``left``: of the run's time. ``limit``: of nodes. ``searches``: whether to
-    search for incumbents in wider exchanges. ``fixed``: what the root has fixed since the last slice, where the tree is
-    kept. ``back``: the share of its nodes that it gives back at the end, and where it is stopped early.
+    search for incumbents in wider exchanges. ``back``: the share of its nodes that it gives back at the end, and where
+    it is stopped early.
     """
 
     nodes: list[Node]
@@ -79,7 +76,6 @@ class Slice:
     left: float | None
     limit: float
     searches: bool
-    fixed: list[Fixing]
     back: tuple[float, float]
 
 
@@ -135,17 +131,14 @@ class Board:
 class Explorer:
     """Explores parts of a tree, slice by slice; a ``Host``."""
 
-    def __init__(self, job: Job, board: Board, number: int = 0) -> None:
+    def __init__(self, job: Job, board: Board) -> None:
         self.config = DecompositionConfig(gap=job.gap, validation=True if job.whole else None)
         self.clock, self.board = Clock(None), board
         self.seconds = {"master": 0.0, "subproblem": 0.0}
         self._oracle, self._best = job.oracle, np.inf
         self._until, self._most = np.inf, np.inf
-        self._number, self._known = number, len(job.memory.answers)
-        self._origins: dict[int, Origin] = {}
-        self._memory = replace(job.memory, parts=None if job.names is None else Parts(job.names))
-        self.tree = Tree(self._memory.parts)
-        self.incumbents = IncumbentSearch(self, copy(job.lp), self._memory, below=job.below)
+        self.tree = Tree()
+        self.incumbents = IncumbentSearch(self, copy(job.lp), replace(job.memory), below=job.below)
         bounds = NodeBounds(self, self.incumbents, job.relaxation)
         self.visits = Visits(self.incumbents, bounds, self.tree, fractional=True)
         self.visits.centre = job.centre
@@ -161,7 +154,7 @@ class Explorer:
         incumbents.lp.lower, incumbents.lp.upper = part.lower, part.upper
         incumbents.asks, incumbents.searched = part.asks, part.searched
         visits.costs.learnt = part.costs
-        self._begin(part)
+        tree.give(part.nodes)
         try:
             if part.searches and part.choice is not None:
                 incumbents.adopt(part.choice)
@@ -172,7 +165,6 @@ class Explorer:
             if end.stop is not StopReason.TIME_LIMIT:
                 raise
         back = tree.take(part.back[1 if self.board.halted() else 0])
-        self._give_up(back)
         return Report(
             bound=tree.bound,
             open=len(tree),
@@ -186,31 +178,6 @@ class Explorer:
             searched=incumbents.searched - part.searched,
             seconds=self.seconds,
         )
-
-    def learnt(self) -> Learnt | None:
-        """Return what later runs may use."""
-        return Learnt.of(self._memory, self._origins, self._known)
-
-    def _begin(self, part: Slice) -> None:
-        """Open the nodes of a slice, as parts of a tree of their own where it is kept."""
-        parts = self.tree.parts
-        if parts is not None:
-            for fixing in part.fixed:
-                parts.fix(fixing)
-            for node in part.nodes:
-                known = node.origin[1] >= 0
-                node.part = parts.adopt(node.changes, node.bound, node.origin[2]) if known else -1
-                if node.part >= 0:
-                    self._origins[node.part] = node.origin
-        self.tree.give(part.nodes)
-
-    def _give_up(self, nodes: list[Node]) -> None:
-        """Note where nodes that are given back come from."""
-        parts = self.tree.parts
-        for node in nodes if parts is not None else ():
-            assert parts is not None
-            node.origin = (self._number, node.part, parts.seen(node.part)) if node.part >= 0 else NOWHERE
-            node.part = -1
 
     @property
     def best(self) -> float | None:

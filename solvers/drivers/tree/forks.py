@@ -25,14 +25,12 @@ from threadpoolctl import threadpool_limits
 
 from solvers import interrupt
 from solvers.drivers.tree.dealt import Board, Explorer, Job, Report, Slice
-from solvers.drivers.tree.grafts import Learnt
 from solvers.errors import Error, SolverFailure
 from solvers.processes import end_with_parent
 from solvers.shared_state import without_warnings
 
 BEST, HALT = 0, 1  # places in the shared memory
 POLL = 0.05  # s, between looks at limits and Ctrl-C
-GATHERING = 10.0  # s for a process to hand over what it has learnt
 PATIENCE = 2.0  # s that processes have to report once they were told to halt
 
 
@@ -103,13 +101,12 @@ class Forks:
         self.board = Shared()
         self._handles: list[Any] = []
         self._pipes: list[Connection] = []
-        self._busy: set[int] = set()  # those that have not reported in time
         for _ in range(size):
             here, there = multiprocessing.Pipe()
             inherited = [*self._pipes, here]
             with without_warnings(DeprecationWarning):  # threads of BLAS or a display do not come along: none is needed
                 handle = multiprocessing.get_context("fork").Process(
-                    target=_serve, args=(job, self.board, len(self._pipes), there, inherited), daemon=True
+                    target=_serve, args=(job, self.board, there, inherited), daemon=True
                 )
                 try:
                     handle.start()
@@ -160,18 +157,7 @@ class Forks:
                 if until == math.inf and stopped():
                     self.board.halt(True)
                     until = time.perf_counter() + PATIENCE
-        self._busy |= set(waiting.values())
         return reports
-
-    def learnt(self) -> dict[int, Learnt]:
-        """Return what those that have nothing to do have learnt for later runs."""
-        found: dict[int, Learnt] = {}
-        with interrupt.noticing():
-            asked = [k for k in range(len(self._pipes)) if k not in self._busy and _sent(self._pipes[k], None)]
-            for k in asked:
-                if self._pipes[k].poll(GATHERING) and isinstance(one := _received(self._pipes[k]), Learnt):
-                    found[k] = one
-        return found
 
     def end(self) -> None:
         """End all processes; what they hold is of no use any more."""
@@ -210,7 +196,7 @@ def _received(pipe: Any) -> Any:
         return None
 
 
-def _serve(job: Job, board: Shared, number: int, home: Connection, inherited: list[Connection]) -> None:
+def _serve(job: Job, board: Shared, home: Connection, inherited: list[Connection]) -> None:
     """Explore slices until the pipe ends."""
     interrupt.leave_to_parent()
     end_with_parent()
@@ -220,10 +206,9 @@ def _serve(job: Job, board: Shared, number: int, home: Connection, inherited: li
     with suppress(EOFError, OSError):
         try:
             with threadpool_limits(1):
-                explorer = Explorer(job, board, number)
+                explorer = Explorer(job, board)
                 while True:
-                    part = home.recv()
-                    home.send(explorer.learnt() if part is None else explorer.explore(part))
+                    home.send(explorer.explore(home.recv()))
         except (EOFError, OSError):
             raise
         except Exception as error:

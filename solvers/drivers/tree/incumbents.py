@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ TIGHT = 1e-7  # relative gap of answers at 0/1 points
 EXCHANGE_SHARE = 0.75  # of the time limit, by which the first exchanges must end
 SEARCH = 0.2  # of all questions to the subproblem, for wider exchanges during the tree
 EARLIER = 3  # best choices of the last runs that are tried at the root
+TRIED = 5  # points that were asked earlier, the best under this master's costs
 
 
 class IncumbentSearch:
@@ -35,7 +36,7 @@ class IncumbentSearch:
     ) -> None:
         self.driver, self.lp, self.memory, self.near, self.below = driver, lp, memory, near, below
         self.pool, self._asked = self.memory.cuts, self.memory.answers
-        self._earlier = self.memory.choices[-EARLIER:]
+        self._earlier, self._answered = self.memory.choices[-EARLIER:], len(self._asked) > 0
         self.improved: Callable[[], None] = lambda: None
         self._offered: set[bytes] = set()
         self.choice: np.ndarray | None = None
@@ -147,6 +148,29 @@ class IncumbentSearch:
             order = np.argsort(-(choice * (1.0 + centre[: self.lp.n])), kind="stable")
             self.evaluate(choice)
             self.evaluate(self.lp.greedy(order[choice[order] > 0.5]))
+
+    def recall_best(self) -> None:
+        """Try the best of the points that were asked in earlier runs."""
+        if self._answered:
+            for choice in self._best_known():
+                self.evaluate(choice)
+
+    def _best_known(self) -> Iterator[np.ndarray]:
+        """Yield the best points that the rows allow, as far as the complicating variables alone can tell.
+
+        One where that is all there is to tell; all that are near enough where those are asked for.
+        """
+        lp, near = self.lp, self.near
+        known = [(key, a.value) for key, a in self._asked.items() if a.value is not None]
+        points = np.array([np.frombuffer(key) for key, _ in known])
+        cost = points @ lp.cost[: lp.n] + np.array([value for _, value in known])
+        most = len(known) if near is not None else TRIED if lp.size > lp.n else 1
+        for k in np.argsort(cost, kind="stable"):
+            if most == 0 or cost[k] + lp.constant >= self.cutoff:
+                return
+            if lp.size > lp.n or lp.satisfies(points[k]):
+                yield points[k].copy()
+                most -= 1
 
     def exchange(self) -> None:
         """Improve the incumbent by exchanges of single elements, and of blocks."""

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from solvers.drivers.benders.split import SplitModel
-from solvers.facts.structure import Cut, SubAnswer
+from solvers.facts.structure import SubAnswer
 from solvers.interfaces.runner import SolveOptions
 from solvers.lp.highs import LinearProgram, LpStatus
 from solvers.lp.projection import nearest_point
@@ -27,10 +27,7 @@ RESTORED, VIOLATED = 10, 1e-5  # dropped cuts that return at once, and what they
 
 @dataclass(frozen=True)
 class MasterOptimum:
-    """An optimum of the relaxed master: its value, the variables, eta, reduced costs, and the bounds it held.
-
-    ``cut``: over all columns, the sum of the cuts that proves the bound beside the rows; None where there is none.
-    """
+    """An optimum of the relaxed master: its value, the variables, eta, reduced costs, and the bounds it held."""
 
     bound: float
     point: np.ndarray
@@ -38,7 +35,6 @@ class MasterOptimum:
     reduced_costs: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    cut: Cut | None = None
 
 
 @dataclass
@@ -291,14 +287,12 @@ class MasterLP:
         if answer.status is not LpStatus.OPTIMAL:
             return answer.status
         eta = answer.point[-1] * self._scale if self._bounded else -np.inf
-        bound, reduced_costs, cut = self._proven(answer.multipliers, lower, upper)
+        bound, reduced_costs = self._proven(answer.multipliers, lower, upper)
         point = self._held.copy()
         point[columns] = answer.point[:-1]
-        return MasterOptimum(bound, np.clip(point, lower, upper), eta, reduced_costs, lower.copy(), upper.copy(), cut)
+        return MasterOptimum(bound, np.clip(point, lower, upper), eta, reduced_costs, lower.copy(), upper.copy())
 
-    def _proven(
-        self, multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray
-    ) -> tuple[float, np.ndarray, Cut | None]:
+    def _proven(self, multipliers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the Lagrangian bound of the LP's multipliers, and the reduced costs that go with it.
 
         Weak duality holds for any multipliers of the right sign, so this bound is right however inaccurate the LP is;
@@ -315,19 +309,16 @@ class MasterLP:
             cuts = np.where(self._cuts.shares > 0, cuts / share, cuts)
             share = 1.0
         if not self._bounded or (self._floor is None and share == 0.0):
-            return -np.inf, np.zeros(self.size), None
-        slopes, floor = cuts @ self._cuts.coefficients, (1.0 - share) * (self._floor or 0.0) / self._scale
-        d = self.cost / self._scale - rows.matrix.T @ y - slopes
+            return -np.inf, np.zeros(self.size)
+        d = self.cost / self._scale - rows.matrix.T @ y - cuts @ self._cuts.coefficients
         up, down = y > 0, y < 0
         bound = float(y[up] @ rows.lower[up] + y[down] @ rows.upper[down] + cuts @ self._cuts.sides)
-        bound += floor
+        bound += (1.0 - share) * (self._floor or 0.0) / self._scale
         side = np.where(d > 0, lower, upper)
         at = np.where(
             np.isfinite(side), d * np.where(np.isfinite(side), side, 0.0), np.where(np.abs(d) > ROWS, -np.inf, 0.0)
         )
-        sides = float(cuts @ self._cuts.sides) + floor
-        cut = None if self.floored else Cut(sides * self._scale, -slopes * self._scale)  # a floor is this master's own
-        return (bound + float(at.sum())) * self._scale + self.constant, d * self._scale, cut
+        return (bound + float(at.sum())) * self._scale + self.constant, d * self._scale
 
     def value(self, point: np.ndarray) -> float:
         """Return the master's own cost at a point of its variables."""

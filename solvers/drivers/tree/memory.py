@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from solvers.drivers.tree.branching import PseudoCosts
-from solvers.drivers.tree.parts import Parts
 from solvers.errors import OptionError
 from solvers.facts.structure import Cut, Structure, SubAnswer
 from solvers.shared_state import Turn
@@ -72,7 +71,7 @@ class CutPool:
 
 @dataclass
 class Memory:
-    """What runs of one subproblem have learnt: cuts, answers at 0/1 points, pseudo-costs, the tree, best choices.
+    """What runs of one subproblem have learnt: cuts, answers at 0/1 points, pseudo-costs, best choices.
 
     All but the last belong to one subproblem, whose parameters and identity a structure tells; a good choice stays
     worth a try. One run uses it at a time. It can be pickled; a model built anew
@@ -88,18 +87,16 @@ class Memory:
         Of the master's columns.
     choices : list of arrays
         The best of each run, the last run's last.
-    parts : Parts or None
-        The tree of the last run, with what proves the bound of each part.
     """
 
     cuts: CutPool = field(default_factory=lambda: CutPool(0))
     answers: dict[bytes, SubAnswer] = field(default_factory=dict)
     costs: PseudoCosts = field(default_factory=lambda: PseudoCosts(0))
     choices: list[np.ndarray] = field(default_factory=list)
-    parts: Parts | None = None
     _subproblem: Hashable = None
     _structure: Structure | None = None
     _identity: Hashable = None
+    _names: tuple[str, ...] = ()  # of the master's columns, to which ``costs`` belong
     _turn: Turn = field(default_factory=Turn, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -121,49 +118,41 @@ class Memory:
         finally:
             lock.release()
 
-    def prepare(self, structure: Structure, names: Sequence[str], *, tree: bool) -> str:
+    def prepare(self, structure: Structure, names: Sequence[str], *, kept: bool) -> str:
         """Make ready for a run over a master of these columns; tell what was dropped for it, and why.
 
-        ``tree``: whether the run shall leave its tree.
+        ``kept``: whether later runs use this memory.
         """
         now, then = structure.parameters() if structure.parameters else None, self._subproblem
-        identity = structure.identity() if tree and structure.identity is not None else None
+        identity = structure.identity() if kept and structure.identity is not None else None
         same = self._structure is structure
         known = structure.parameters is not None and (same or (identity is not None and identity == self._identity))
-        dropped, had = "", len(self.cuts) > 0 or self.parts is not None
+        dropped, had = "", len(self.cuts) > 0
         if not same:
             self.answers = {}
         if known and then != now and structure.carry is not None:
             self._carry(structure.carry, then, now)
             dropped = f"answers of earlier runs, because the subproblem's parameters are {now}, and were {then}"
-            dropped = f"{dropped}; cuts and tree are as strong as that leaves them" if had else ""
+            dropped = f"{dropped}; cuts are as strong as that leaves them" if had else ""
         elif not known or then != now:
             why = f"its parameters are {now}, and were {then}" if known else "it is another model's"
-            dropped = f"cuts, answers and tree of earlier runs, because the subproblem is not theirs: {why}"
+            dropped = f"cuts and answers of earlier runs, because the subproblem is not theirs: {why}"
             dropped = dropped if had else ""
-            self.cuts, self.answers, self.parts = CutPool(len(structure.complicating)), {}, None
+            self.cuts, self.answers = CutPool(len(structure.complicating)), {}
             self.costs = PseudoCosts(len(names))
-        if self.parts is not None and self.parts.names != tuple(names):
-            self.parts, self.costs = self.parts.moved(names), PseudoCosts(len(names))
-            if self.parts is None:
-                dropped = "the tree of earlier runs, because a variable that it branched on has left the master"
-        if tree and self.parts is None:
-            self.parts = Parts(names)
-        if self.parts is not None:
-            self.parts.start()
+        if self._names != tuple(names):
+            self.costs, self._names = PseudoCosts(len(names)), tuple(names)
         if not same and not known:
             self.choices = []
         self._structure, self._subproblem, self._identity = structure, now, identity
         return dropped
 
     def _carry(self, carry: Callable[[Cut, float, Any, Any], Cut | None], then: Any, now: Any) -> None:
-        """Keep what is left of cuts and tree for other parameters of the subproblem."""
+        """Keep what is left of cuts for other parameters of the subproblem."""
         old, self.cuts, self.answers = self.cuts, CutPool(self.cuts.size), {}
         for cut in old:
             if (left := carry(cut, -np.inf, then, now)) is not None:
                 self.cuts.add(left)
-        if self.parts is not None:
-            self.parts.carry(lambda cut, value: carry(cut, value, then, now))
 
     def remember(self, choice: np.ndarray, *, first: bool) -> None:
         """Keep a choice: a run's first adds to the list, and each better one takes its place."""

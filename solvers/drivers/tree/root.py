@@ -7,13 +7,11 @@ import numpy as np
 from solvers import progress
 from solvers.drivers.base import Ended
 from solvers.drivers.benders.base import DecompositionDriver
-from solvers.drivers.tree.branching import Tree, sides
-from solvers.drivers.tree.earlier import Earlier
+from solvers.drivers.tree.branching import Tree
 from solvers.drivers.tree.incumbents import TIGHT, IncumbentSearch
 from solvers.drivers.tree.level_bundle import Root, solve_relaxation
 from solvers.drivers.tree.master import MasterOptimum
 from solvers.drivers.tree.node_bounds import NodeBounds
-from solvers.drivers.tree.parts import Fixing
 from solvers.facts.structure import SubAnswer
 from solvers.lp.highs import LpStatus
 from solvers.result import SolutionStatus, StopReason
@@ -42,7 +40,8 @@ class RootSearch:
     ) -> None:
         self.driver, self.incumbents, self.bounds, self.tree = driver, incumbents, bounds, tree
         self.lp, self._fractional, self._limit = incumbents.lp, fractional, limit
-        self.earlier = Earlier(driver, incumbents, tree, dropped)
+        memory = incumbents.memory
+        self._reused, self._dropped = {"cuts": len(memory.cuts), "answers": len(memory.answers)}, dropped
         self.centre: np.ndarray = np.zeros(0)
         self.relaxed: MasterOptimum | None = None
 
@@ -67,14 +66,23 @@ class RootSearch:
         if self.relaxed is None:  # without a cut that bounds eta the tree begins with nothing
             self.relaxed = MasterOptimum(-np.inf, self.centre, -np.inf, np.zeros(lp.size), lp.lower, lp.upper)
         incumbents.round(self.centre)
-        self.earlier.recall()
+        incumbents.recall_best()
         incumbents.recall(self.centre)
-        if not self.earlier.closes():
-            with progress.doing("root, exchanges for better selections"):
-                incumbents.exchange()
-            self.fix()
-        self.earlier.open(self.relaxed)
+        with progress.doing("root, exchanges for better selections"):
+            incumbents.exchange()
+        self.fix()
+        self.tree.add(self.relaxed.bound)
+        self._report_memory()
         incumbents.row("root")
+
+    def _report_memory(self) -> None:
+        """Report how many cuts and answers of earlier runs are reused, and what was dropped."""
+        driver, count, dropped = self.driver, self._reused, self._dropped
+        reused = f"Reused of earlier runs: {count['cuts']} cuts and {count['answers']} answers."
+        sentences = [reused if count["cuts"] else "", f"Dropped: {dropped}." if dropped else ""]
+        if any(sentences):
+            driver.details["memory"] = count | {"dropped": dropped}
+        driver.message = " ".join(filter(None, [driver.message, *sentences]))
 
     def _relaxed_at_once(self) -> bool:
         """Let the structure solve the relaxation, if it can."""
@@ -88,7 +96,7 @@ class RootSearch:
         eta = answer.bound - lp.value(answer.point)
         self.centre = answer.point
         self.relaxed = MasterOptimum(
-            answer.bound, answer.point, eta, answer.reduced_costs, lp.lower.copy(), lp.upper.copy(), answer.cut
+            answer.bound, answer.point, eta, answer.reduced_costs, lp.lower.copy(), lp.upper.copy()
         )
         for choice in answer.choices:
             self.incumbents.evaluate(choice)
@@ -177,9 +185,7 @@ class RootSearch:
         at_upper = costly & (d < 0) & np.isfinite(root.upper)
         changed = at_lower | at_upper
         if np.any(changed):
-            for k in np.flatnonzero(changed):
-                away, kept = sides(int(k), root.lower[k], root.upper[k], down=bool(at_lower[k]))
-                self.tree.fix(Fixing(away, kept, float(least[k]), root.cut))
+            self.tree.leave_out(float(least[changed].min()))
             lp.upper[at_lower] = root.lower[at_lower]
             lp.lower[at_upper] = root.upper[at_upper]
             lp.drop_fixed()

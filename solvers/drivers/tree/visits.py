@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.drivers.base import Ended
-from solvers.drivers.tree.branching import Given, Node, Tree, sides
+from solvers.drivers.tree.branching import Change, Node, Tree
 from solvers.drivers.tree.cut_loop import CutLoop, Visit
 from solvers.drivers.tree.incumbents import IncumbentSearch
 from solvers.drivers.tree.leaves import Leaves
@@ -15,7 +15,6 @@ from solvers.facts.structure import RelaxedAnswer
 SHARE = 0.05  # of what a node's bound lacks to the cutoff: how well its relaxation is solved
 PLUNGE = 0.2  # of the way from the least bound to the cutoff
 SEARCHES = 20  # nodes, after which wider exchanges are due again
-AHEAD = 0.01  # of the cutoff, by which a bound is to be above it where later runs get the tree: cheap, and lasts longer
 SETTLED = 1e-4  # distance from an integer that an interior point takes for none
 
 
@@ -62,7 +61,6 @@ class Visits:
         for column, least, most in node.changes:
             lower[column], upper[column] = max(lower[column], least), min(upper[column], most)
         if np.any(lower > upper):
-            self.tree.note(node, np.inf)
             return
         if self._at_once(node, lower, upper):
             return
@@ -76,8 +74,7 @@ class Visits:
         """Bound a node by the structure's own relaxation, and branch or close it; False where that cannot be done."""
         lp, cutoff = self.lp, self.incumbents.cutoff
         left = (cutoff - node.bound) / max(abs(cutoff), 1e-10) if np.isfinite(cutoff) else 1.0
-        enough = cutoff if self.tree.parts is None else cutoff + AHEAD * abs(cutoff)
-        answer = self.bounds.relax(lower, upper, float(np.clip(SHARE * left, 1e-6, 1e-3)), enough)
+        answer = self.bounds.relax(lower, upper, float(np.clip(SHARE * left, 1e-6, 1e-3)), cutoff)
         if answer is None:
             return False
         for choice in answer.choices:
@@ -94,31 +91,29 @@ class Visits:
             if not self.incumbents.has_offered(choice):
                 self.incumbents.evaluate(choice)
         if bound >= self.incumbents.cutoff:
-            self.tree.leave_out(bound, node, answer.cut)
+            self.tree.leave_out(bound)
             return True
-        self.tree.note(node, bound, answer.cut)
         if not open_columns.any():
             return False
         closed = self._leaves.bound(answer.cut, lower, upper)
         if closed is not None:
-            self.tree.leave_out(max(bound, closed), node)
+            self.tree.leave_out(max(bound, closed))
             return True
         column = self.costs.choose(answer.point, fractional if len(fractional) else np.flatnonzero(open_columns))
         value = float(np.clip(answer.point[column], lower[column] + 1e-9, upper[column] - 1e-9))
         open_columns[column] = False
-        self.tree.branch(node, bound, column, value, self._given_up(answer, open_columns, lower, upper))
+        self.tree.branch(node, bound, column, value, self._fixed(answer, open_columns, lower, upper))
         return True
 
-    def _given_up(
-        self, answer: RelaxedAnswer, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray
-    ) -> list[Given]:
-        """Return what is fixed away in a subtree, because it would cost more than the incumbent allows."""
+    def _fixed(self, answer: RelaxedAnswer, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> list[Change]:
+        """Return the bounds that hold in a subtree, because other values cost more than the incumbent allows."""
         least = answer.bound + np.abs(answer.reduced_costs)
         costly = columns & (least >= self.incumbents.cutoff)
         if not costly.any():
             return []
         self.tree.leave_out(float(least[costly].min()))
+        at_lower = answer.reduced_costs > 0
         return [
-            (*sides(int(k), lower[k], upper[k], down=bool(answer.reduced_costs[k] > 0)), float(least[k]))
-            for k in np.flatnonzero(costly)
+            (k, -np.inf, float(lower[k])) if at_lower[k] else (k, float(upper[k]), np.inf)
+            for k in np.flatnonzero(costly).tolist()
         ]

@@ -1,7 +1,6 @@
 """The tree on several processes: the answer and the proof of one, whatever becomes of the processes."""
 
 import contextlib
-import itertools
 import multiprocessing
 import os
 import pickle
@@ -18,7 +17,6 @@ import pytest
 
 import fsmodels as fs
 import solvers
-from fsmodels.models.fsp.oracle import SvmOracle
 from solvers import SolutionStatus, StopReason
 from solvers.drivers.tree import cluster, dealer, dealt, forks
 from solvers.errors import SolverFailure
@@ -319,39 +317,6 @@ def test_the_choice_by_validation_sees_what_all_processes_meet():
 
 
 @needs_fork
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_tree_that_processes_leave_covers_every_selection_with_a_proven_bound(seed, monkeypatch):
-    monkeypatch.setattr(forks.Forks, "first", 0.01)  # nodes go from one process to another
-    data, M, C = alike(60, 14, seed=seed), 4, 30.0
-    memory = solvers.Memory()
-
-    def model(out=None):
-        m = fs.fsp.fsp_m(data, max_features=M, C=C)
-        if out:
-            m.out = pyo.Constraint(expr=m.sigma[out] == 0)
-        return m
-
-    first = model()
-    result = solved(first, memory=memory, threads=3, gap=1e-6)
-    assert result.details["processes"] == 3
-    parts = memory.parts
-    leaf = ~np.array(parts._branched)
-    lower, upper = (side[leaf] for side in parts._boxes())
-    bounds, oracle = np.array(parts._bounds)[leaf], SvmOracle(data.X, data.y, C)
-    assert len(bounds) > 5
-    for chosen in itertools.combinations(range(14), M):
-        support = np.zeros(14)
-        support[list(chosen)] = 1.0
-        held = bounds[((lower <= support) & (support <= upper)).all(axis=1)]
-        assert len(held)
-        assert held.min() <= oracle.solve(support, tolerance=1e-9).value * (1 + 1e-9)
-    first.out = pyo.Constraint(expr=first.sigma[result.selected[0]] == 0)
-    again = solved(first, memory=memory, threads=1)
-    assert again.objective == pytest.approx(solved(model(result.selected[0]), threads=1).objective, rel=2e-5)
-    assert again.details["memory"]["closed"] > 0
-
-
-@needs_fork
 def test_linear_programs_of_several_threads_before_do_not_hang_the_processes():
     milp = pyo.ConcreteModel()
     milp.x = pyo.Var(range(12), domain=pyo.Binary)
@@ -389,7 +354,7 @@ def test_what_a_process_is_told_can_be_pickled(name):
     nodes = [dealt.Node(-np.inf, 0)]
     part = dealt.Slice(
         nodes=nodes, lower=lp.lower, upper=lp.upper, best=np.inf, choice=None, costs=driver.visits.costs.learnt,
-        asks=0, searched=0, seconds=60.0, left=None, limit=np.inf, searches=True, fixed=[], back=(1.0, 1.0),
+        asks=0, searched=0, seconds=60.0, left=None, limit=np.inf, searches=True, back=(1.0, 1.0),
     )  # fmt: skip
     report = explorer.explore(part)
     whole = fs.solve(MODELS[name](data), DRIVER, gap=1e-5)

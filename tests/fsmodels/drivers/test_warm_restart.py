@@ -1,4 +1,4 @@
-"""A run that begins with the tree of an earlier one, after edits of the master: against every support."""
+"""A run that begins with the memory of earlier ones, after edits of the master: compared with every support."""
 
 import os
 import pickle
@@ -60,7 +60,7 @@ class Session:
         return self.values[s] + float(np.array([p.value for p in self.model.penalty.values()]) @ s)
 
     def check(self, **options):
-        """Solve, and compare the answer and the tree that is left with every support."""
+        """Solve, and compare the answer with every support."""
         allowed = [s for s in self.values if self.allowed(np.array(s))]
         found = fs.solve(self.model, "branch-and-cut", memory=self.memory, **options)
         if not allowed:
@@ -71,16 +71,7 @@ class Session:
         if not options:
             assert found.status is SolutionStatus.OPTIMAL
             assert found.objective == pytest.approx(best, rel=1e-4)
-        leaves = leaves_of(self.memory.parts)
-        for s in self.values:
-            inside = [bound for changes, bound in leaves if all(lo <= s[c] <= up for c, lo, up in changes)]
-            assert inside, "a support that no part holds"
-            assert s not in allowed or min(inside) <= self.cost(s) * (1 + 1e-9)
         return found
-
-
-def leaves_of(parts):
-    return [(parts.changes_of(k), parts._bounds[k]) for k in range(len(parts)) if not parts._branched[k]]
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +89,7 @@ def instances(make_data, values_of):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_each_answer_of_a_session_is_the_enumerated_optimum_and_its_tree_covers_all(instances, seed):
+def test_each_answer_of_a_session_is_the_enumerated_optimum(instances, seed):
     session = Session(*instances(seed), seed)
     session.check()
     for _ in range(8):
@@ -107,7 +98,7 @@ def test_each_answer_of_a_session_is_the_enumerated_optimum_and_its_tree_covers_
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_a_tree_over_cuts_is_taken_up_too(instances, seed):
+def test_each_answer_by_cuts_is_the_enumerated_optimum(instances, seed):
     session = Session(*instances(seed), seed, by_cuts=True)
     session.check()
     for _ in range(6):
@@ -125,10 +116,7 @@ def test_a_run_that_was_stopped_is_gone_on_with(instances, seed):
     session.check()
 
 
-@pytest.mark.parametrize("room", [20, 100_000])
-def test_features_forced_in_and_out_by_turns_never_uncover_anything(instances, monkeypatch, room):
-    monkeypatch.setattr("solvers.drivers.tree.parts.CELLS", 1)
-    monkeypatch.setattr("solvers.drivers.tree.parts.LEAST_KEPT", room)
+def test_features_forced_in_and_out_by_turns(instances):
     session = Session(*instances(1, 7), 2)
     session.most(3)
     for j in range(7):
@@ -136,7 +124,6 @@ def test_features_forced_in_and_out_by_turns_never_uncover_anything(instances, m
             session.model.sigma.unfix()
             list(session.model.sigma.values())[(3 * j) % 7].fix(value)
             session.check()
-            assert len(session.memory.parts) < 500
     session.model.sigma.unfix()
     session.check()
 
@@ -158,16 +145,15 @@ def larger(make_data):
     return model, memory, fs.solve(model, memory=memory)
 
 
-def test_a_row_that_the_best_meets_takes_no_node(make_data):
+def test_a_row_that_the_best_meets_keeps_the_optimum(make_data):
     model, memory, first = larger(make_data)
     model.budget = pyo.Constraint(expr=sum(model.sigma.values()) <= len(first.selected) + 0.5)
     again = fs.solve(model, memory=memory)
     assert again.status is SolutionStatus.OPTIMAL
     assert again.objective == pytest.approx(first.objective, rel=1e-9)
-    assert "nodes" not in again.details
-    told = again.details["memory"]
-    assert told["open"] == 0 < told["closed"] == told["parts"]
-    assert f"{told['parts']} parts of the tree" in again.message
+    count = again.details["memory"]
+    assert min(count["cuts"], count["answers"]) > 0
+    assert f"Reused of earlier runs: {count['cuts']} cuts and {count['answers']} answers." in again.message
 
 
 def test_what_is_dropped_is_said(make_data):
@@ -179,7 +165,7 @@ def test_what_is_dropped_is_said(make_data):
     assert again.details["memory"]["answers"] == 0 < again.details["memory"]["cuts"]
     other = fs.solve(fs.fsp.fsp_m(make_data(150, 8, seed=5), max_features=4, C=0.2), memory=memory)
     assert "it is another model's" in other.message
-    assert other.details["memory"]["parts"] == 0
+    assert other.details["memory"]["cuts"] == 0
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
@@ -189,11 +175,11 @@ def test_cuts_hold_under_another_C(instances, every_support, loss):
         model, memory = fs.fsp.fsp_m(data, max_features=3, C=old, loss=loss), Memory()
         fs.solve(model, memory=memory)
         model.C = new
-        memory.prepare(model.structure, memory.parts.names, tree=True)
+        memory.prepare(model.structure, [v.name for v in model.sigma.values()], kept=True)
         assert len(memory.cuts) > 0
         oracle = model.structure.oracle
         values = {tuple(s): oracle.solve(s, 1e-9, None).value for s in every_support(6)}
-        for cut in [*memory.cuts, *memory.parts._cuts]:
+        for cut in memory.cuts:
             assert all(cut.at(np.array(s)) <= value * (1 + 1e-9) for s, value in values.items())
         found = fs.solve(model, memory=memory)
         assert found.status is SolutionStatus.OPTIMAL
@@ -203,10 +189,10 @@ def test_cuts_hold_under_another_C(instances, every_support, loss):
 def test_a_model_built_anew_goes_on_from_a_pickled_memory(make_data):
     _, memory, first = larger(make_data)
     kept = pickle.loads(pickle.dumps(memory))
-    assert len(kept.parts) == len(memory.parts)
+    assert len(kept.cuts) == len(memory.cuts)
     anew = fs.fsp.fsp_m(make_data(150, 8, seed=4), max_features=4, C=0.1)
     again = fs.solve(anew, memory=kept)
-    assert again.details["memory"]["open"] == 0
+    assert again.details["memory"]["cuts"] > 0
     assert again.objective == pytest.approx(first.objective, rel=1e-9)
     assert again.selected == first.selected
     assert fs.solve(anew).selected == first.selected
@@ -214,28 +200,18 @@ def test_a_model_built_anew_goes_on_from_a_pickled_memory(make_data):
     assert "it is another model's" in others.message
 
 
-def test_further_variables_of_the_master_keep_the_tree(make_data, enumerated):
+def test_further_variables_of_the_master_keep_the_cuts(make_data):
     model, memory, first = larger(make_data)
     model.group = pyo.Var(domain=pyo.Binary)
     model.pays = pyo.Constraint(expr=model.sigma[first.selected[0]] <= model.group)
     model.objective.set_value(model.objective.expr + 0.01 * model.group)
     again = fs.solve(model, memory=memory)
-    assert again.details["memory"]["parts"] > 1
+    assert again.details["memory"]["cuts"] > 1
     assert again.objective == pytest.approx(fs.solve(model).objective, rel=1e-4)
     assert again.status is SolutionStatus.OPTIMAL
 
 
-def test_a_tree_that_has_no_room_is_left_coarse(instances, monkeypatch):
-    monkeypatch.setattr("solvers.drivers.tree.parts.CELLS", 1)
-    monkeypatch.setattr("solvers.drivers.tree.parts.LEAST_KEPT", 12)
-    session = Session(*instances(1), 3)
-    for _ in range(6):
-        session.check()
-        assert len(session.memory.parts) <= 12 + 7  # what widening adds is there at least
-        session.edit()
-
-
-def test_a_tree_that_other_processes_explored_in_part_covers_all(instances, monkeypatch):
+def test_runs_with_two_processes_and_with_one_share_a_memory(instances, monkeypatch):
     monkeypatch.setattr("solvers.drivers.tree.dealer.AFTER", 0.0)
     monkeypatch.setattr("solvers.drivers.tree.dealer.ENOUGH", 1)
     session = Session(*instances(3), 8)
