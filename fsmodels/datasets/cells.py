@@ -95,6 +95,8 @@ def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], orig
     for column in shown:
         odd = [str(cell) for cell in table.loc[texts[column], column]]
         by.setdefault(_treatment(values[column], odd, origin), []).append(column)
+    few = name in by.get("impute", ()) or 2 * cells < len(values[name])
+    remedy = f"{'fill in' if name in by.get('impute', ()) else 'give'} numbers,{' remove such rows,' if few else ''}"
     if "impute" in by:
         by = {**by, "impute": "median"}
     treat = f"treat {'them' if others else 'it'} with {origin.options(by)}, " if by.keys() != {"drop"} else ""
@@ -102,8 +104,7 @@ def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], orig
         treat = f"give {', or '.join(way.words for way in ways)}, "
     return DataError(
         f'Column "{name}" has text in {origin.row(row)} ("{short(str(table.iloc[row][name]))}"'
-        f"{f', {cells} such cells' if cells > 1 else ''})."
-        f"{also} Write numbers, {treat}or {origin.leave_out(shown)}."
+        f"{f', {cells} such cells' if cells > 1 else ''}): {remedy} {treat}or {origin.leave_out(shown)}.{also}"
     )
 
 

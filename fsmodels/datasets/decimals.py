@@ -78,7 +78,7 @@ def found_marks(columns: Columns, path: Path, like: Dialect | None = None) -> Ma
         digits = cell.replace(mark, ".")
         grouped = Dialect(decimal="." if mark == "," else ",", thousands=mark)
         raise DataError(
-            f'Column "{name}" of file "{path}" has "{cell}", which has two readings: give '
+            f'Column "{name}" of file "{path}" has "{cell}", which can be two numbers: give '
             f"{Dialect(decimal=mark).words} if it is {float(digits):.15g}, or {grouped.words} if it is "
             f"{float(digits.replace('.', '')):.15g}."
         )

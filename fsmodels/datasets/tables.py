@@ -147,9 +147,11 @@ def _content(path: Path) -> bytes:
 
 def _decoded(raw: bytes, encoding: str, path: Path) -> str:
     try:
+        if encoding.lower().startswith(("utf-16", "utf16")) and b"\0" not in raw:
+            raise UnicodeError("it has one byte per character")  # such bytes can be read as letters of East Asia
         text = raw.decode(encoding).removeprefix("\ufeff")
     except UnicodeError as error:
-        other = "utf-16" if b"\0" in raw else "cp1252"
+        other = "utf-16" if b"\0" in raw else "cp1252" if encoding.lower() == "utf-8" else "utf-8"
         raise DataError(
             f'File "{path}" is not text in {encoding.upper()} ({error}): save the table as CSV in UTF-8, or give the '
             f"encoding of the file, such as {Dialect(encoding=other).words}."

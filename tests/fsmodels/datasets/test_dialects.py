@@ -234,7 +234,8 @@ def test_all_columns_with_text_are_listed_with_one_command(tmp_path):
     ]
     path = wrote(tmp_path, "colour,a,day,label\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows))
     message = refusal(read, path)
-    assert message.startswith('Column "colour" has text in row 1, line 2 ("red", 8 such cells). So have "a", "day".')
+    assert message.startswith('Column "colour" has text in row 1, line 2 ("red", 8 such cells): give numbers, ')
+    assert message.endswith('. So have "a", "day".')
     assert (
         '--one-hot colour --impute median --drop day (Python: one_hot=["colour"], impute="median", drop=["day"])'
         in message
@@ -268,7 +269,7 @@ def test_a_new_file_that_may_be_two_is_read_as_the_one_that_it_goes_with(tmp_pat
     wrote(tmp_path, "a;b\n1.234;1\n2.345;2\n", "other.csv")  # which fits it in no way
     capsys.readouterr()
     assert main(["predict", "r.json", "other.csv"]) == 2
-    assert "has two readings" in capsys.readouterr().err
+    assert "can be two numbers" in capsys.readouterr().err
 
 
 def test_costs_groups_and_bags_come_in_any_dialect(tmp_path):
