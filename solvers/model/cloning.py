@@ -1,17 +1,13 @@
-"""A model's clone whose dense rows are written anew and not copied object by object, which takes ten times as long."""
+"""The clone of a model together with what is attached to the model."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
 
 from solvers.interrupt import finishing
-from solvers.model.known_rows import KNOWN, KnownRows, add, known_of
 from solvers.values import INSIDE
-
-DENSE = 20  # terms from which on a row counts as dense
 
 
 class Attached:
@@ -22,49 +18,21 @@ class Attached:
 
 
 def clone_of(model: Any) -> Any:
-    """Return a clone of a model, which keeps of what was attached to it what that says."""
-    dense = [row for row in _rows(model) if _is_dense(row)]
-    told = {name: value for name, value in vars(model).items() if isinstance(value, Attached)}
-    known, expressions = known_of(model), [row.expr for row in dense]
-    with finishing():  # Ctrl-C waits: the model's rows are rewritten meanwhile
+    """Return a clone of a model, to which each ``Attached`` object attaches what the clone keeps."""
+    attached = {name: value for name, value in vars(model).items() if isinstance(value, Attached)}
+    with finishing():  # Ctrl-C waits until the model has its attributes again
         try:
-            for name in [*told, *([KNOWN] if known else [])]:
+            for name in attached:
                 delattr(model, name)
-            for row in dense:
-                row.set_value(row.body.linear_vars[0] >= 0)
             clone = model.clone()
         finally:
-            for row, expression in zip(dense, expressions, strict=True):
-                row.set_value(expression)
-            for name, found in told.items():
+            for name, found in attached.items():
                 setattr(model, name, found)
-            for group in known:
-                add(model, group)
     copies = dict(zip(map(id, _variables(model)), _variables(clone), strict=True))
     rows = dict(zip(map(id, _rows(model)), _rows(clone), strict=True))
-    for row in dense:
-        body = row.body
-        held = [copies[id(v)] for v in body.linear_vars]
-        new = LinearExpression(constant=body.constant, linear_coefs=body.linear_coefs, linear_vars=held)
-        rows[id(row)].set_value(new == row.upper if row.equality else (row.lower, new, row.upper))
-    for group in known:
-        at = [k for k, row in group.intact() if id(row) in rows]
-        new_rows = [rows[id(group.rows[k])] for k in at]
-        held = [copies[id(v)] for v in group.variables]
-        add(clone, KnownRows(new_rows, [row.expr for row in new_rows], group.matrix[at], held))
-    for found in {id(value): value for value in told.values()}.values():
+    for found in {id(value): value for value in attached.values()}.values():
         found.follow(model, clone, copies, rows)
     return clone
-
-
-def _is_dense(row: Any) -> bool:
-    """Tell whether a row is a builder's dense one, with numbers for coefficients and sides."""
-    body = row.body
-    if type(body) is not LinearExpression or len(body.args) < DENSE:
-        return False
-    numbers = (int, float, type(None))
-    sides = isinstance(row.lower, numbers) and isinstance(row.upper, numbers)
-    return sides and isinstance(body.constant, numbers) and all(type(c) in (int, float) for c in body.linear_coefs)
 
 
 def _rows(model: Any) -> list[Any]:
