@@ -121,7 +121,7 @@ def _group(title: str, *options: Option) -> list[Option]:
 def _table() -> list[Option]:
     return _group(
         "Data",
-        Option("--sep MARK", 'mark between columns: , ; | or "tab" (default: as found)'),
+        Option("--sep MARK", 'mark between columns: , ; | "tab" or "space" (default: as found)'),
         Option("--decimal MARK", "decimal mark, . or , (default: as found)"),
         Option("--thousands MARK", "mark between thousands (default: as found)"),
         Option("--encoding NAME", "encoding of a text file (default: utf-8)"),
