@@ -20,6 +20,7 @@ from solvers.interfaces.runner import Answer, SolveOptions
 from solvers.lp.highs import INFINITY
 from solvers.result import SolutionStatus, StopReason
 
+DROPPED = 1e-9  # HiGHS drops coefficients up to this
 _SEARCHES = ["mip_heuristic_run_rins", "mip_heuristic_run_rens", "mip_heuristic_run_root_reduced_cost"]
 _OPTIMAL = (StopReason.CONVERGED, SolutionStatus.OPTIMAL)
 _INFEASIBLE = (StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
@@ -47,7 +48,7 @@ class HighsProgram:
         integer: np.ndarray,
     ) -> None:
         self._highs = highs = quiet_highs()
-        highs.setOptionValue("small_matrix_value", 1e-12)  # coefficients below are dropped, 1e-9 by default
+        self._lower, self._upper = np.array(lower, dtype=float), np.array(upper, dtype=float)
         own = check_options(spec, words.own)
         if (gap := own.get("mip_rel_gap")) is not None:
             raise OptionError(f"mip_rel_gap={gap!r} is not allowed in a driver's programs: give the driver's gap.")
@@ -63,15 +64,35 @@ class HighsProgram:
         highs.changeColsIntegrality(len(integer), integer.astype(np.int32), kinds)
 
     def add_rows(self, matrix: Any, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Add rows ``lower <= A x <= upper``."""
-        a = sparse.csr_array(matrix)
+        """Add rows ``lower <= A x <= upper``, without coefficients that HiGHS drops: ``_without_small``."""
+        a, lower, upper = self._without_small(sparse.csr_array(matrix), lower, upper)
         starts, places = a.indptr[:-1].astype(np.int32), a.indices.astype(np.int32)
         sides, entries = (_finite(lower), _finite(upper)), (starts, places, a.data.astype(float))
         if self._highs.addRows(a.shape[0], *sides, a.nnz, *entries) == highspy.HighsStatus.kError:  # none is added
             raise SolverError(f"highs takes no coefficient above 1e15; these rows have {np.abs(a.data).max():.3g}.")
 
+    def _without_small(
+        self, a: sparse.csr_array, lower: np.ndarray, upper: np.ndarray
+    ) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
+        """Remove coefficients up to ``DROPPED`` and relax the sides by what their terms can reach.
+
+        HiGHS drops them, whatever ``small_matrix_value`` is, which can cut off the optimum. A term without bounds takes
+        the side away. The program is a relaxation, so that its bound holds.
+        """
+        small = (np.abs(a.data) <= DROPPED) & (a.data != 0.0)
+        if not small.any():
+            return a, lower, upper
+        row, column, c = np.repeat(np.arange(a.shape[0]), np.diff(a.indptr))[small], a.indices[small], a.data[small]
+        ends = np.sort(np.vstack([c * self._lower[column], c * self._upper[column]]), axis=0)
+        least, most = np.zeros(a.shape[0]), np.zeros(a.shape[0])
+        np.add.at(least, row, ends[0])
+        np.add.at(most, row, ends[1])
+        a.data = np.where(small, 0.0, a.data)
+        a.eliminate_zeros()
+        return a, np.asarray(lower) - most, np.asarray(upper) - least
+
     def set_bounds(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Replace bounds of some columns."""
+        """Replace bounds of some columns, by narrower ones."""
         self._highs.changeColsBounds(len(columns), columns.astype(np.int32), _finite(lower), _finite(upper))
 
     def solve(self, gap: float, time_limit: float | None, start: np.ndarray | None) -> tuple[Answer, np.ndarray | None]:

@@ -88,7 +88,7 @@ class MixedProgram:
                 hidden += PRINTED * float(np.abs(self._cost) @ np.abs(point))
         value = np.inf if point is None else float(self._cost @ point)
         bound = answer.bound
-        if bound is not None:  # HiGHS may drop a coefficient of 1e-11: its bound is then above its own point
+        if bound is not None:
             bound = self._unit * (min(bound, value) - hidden)
         return MixedAnswer(answer, point, None if point is None else self._unit * value, bound)
 

@@ -3,9 +3,11 @@
 import itertools
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from scipy import sparse
 
+import solvers
 from solvers import OptionError, SolutionStatus, SolverError, StopReason
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.required import require_proofs
@@ -102,3 +104,16 @@ def test_who_may_solve_them(need):
     spec, one = require_proofs("highs", C.MILP), np.ones(1)
     with pytest.raises(OptionError, match="mip_feasibility_tolerance"):
         HighsProgram(spec, SolveOptions(own={"mip_feasibility_tolerance": -1.0}), one, 0 * one, one, np.arange(1))
+
+
+@pytest.mark.parametrize("small", [1e-12, 1e-11, 1e-10, 1e-9])
+def test_a_coefficient_that_highs_drops_does_not_raise_the_bound(small):
+    """z + small x >= 1 and x + y <= 1e-4 / small: x lets z be 0.9999, y = 1e-3 - n."""
+    m = pyo.ConcreteModel()
+    m.x, m.y, m.z, m.n = pyo.Var(), pyo.Var(bounds=(-1, 1)), pyo.Var(bounds=(0, None)), pyo.Var(domain=pyo.Binary)
+    m.margin = pyo.Constraint(expr=m.z + small * m.x >= 1)
+    m.most = pyo.Constraint(expr=m.x + m.y <= 1e-4 / small)
+    m.more = pyo.Constraint(expr=m.y >= 1e-3 - m.n)
+    m.cost = pyo.Objective(expr=1e3 * m.z + m.y**2 + 0.01 * m.n)
+    result = solvers.solve(m, "cutting-plane", time_limit=10)
+    assert result.bound is None or result.bound <= 999.9 + 1e-5
