@@ -58,6 +58,7 @@ class Settled:
     """
 
     doubt: str = ""
+    failed: bool = False  # the rest had no solution to tolerances: the bound does not count either
     cut: list[tuple[float, Any]] | None = None
     least: float = 1.0
 
@@ -193,7 +194,7 @@ def _by_rest(seen: Visible, chosen: list[Any], off: list[Any], spec: SolverSpec,
         ones = sum(round(v.value) for v in chosen)
         return Settled(cut=[(1.0 - 2.0 * round(v.value), v) for v in chosen], least=1.0 - ones)
     said = "not solved" if answer is None else answer.message or answer.status.value
-    return Settled(f"with its integers at whole numbers the rest could not be solved exactly ({said})")
+    return Settled(f"with its integers at whole numbers the rest could not be solved exactly ({said})", failed=True)
 
 
 def _free_integers(reading: ModelReading) -> list[Any]:

@@ -249,7 +249,7 @@ class _Whole:
                 self.seen.bring_back()
                 settled = settle(self.reading, self.seen, self.parts, self.spec, self.clock)
             if settled.cut is None:
-                return answer, settled.doubt
+                return replace(answer, bound=None) if settled.failed else answer, settled.doubt
             stopped = answer.stop_reason is not StopReason.CONVERGED or interrupt.pressed() or self.clock.over
             if stopped or len(cuts) >= CHOICES:
                 said = "no point satisfies the rows at any choice that it came to"
