@@ -263,7 +263,7 @@ class Session:
     def _key(self, sides: Iterable[Side]) -> Any:
         """Return a key of the current question, equal for questions with the same answer."""
         rows = frozenset((side.kind, repr(side.told)) for side in sides)
-        return repr(self.values), rows, frozenset(self._own.items()), self.task.options.get("gap")
+        return repr(self.values), rows, frozenset(self._own.items()), repr(self.task.options.get("gap"))
 
     def _answered(self, sides: Iterable[Side], stated: dict[str, Any]) -> tuple[Selection, str]:
         """Return the proven answer of an earlier identical question, or solve; and how the answer was found."""

@@ -209,7 +209,7 @@ def test_models_without_it_refuse_it_by_name(model):
     given = {"fs": {"penalty": 0.1}, "gmeb": {"R_plus": 1.0, "R_minus": 1.0}, "full-fs": {"penalty": 0.1}}.get(
         model, {}
     )
-    with pytest.raises(ParameterError, match=r'"' + model + '" does not use loss .* fsp-m, fsp-lambda, fsmulti'):
+    with pytest.raises(ParameterError, match=r'"' + model + '" does not use loss: .* fsp-m, fsp-lambda, fsmulti'):
         fs.select(fs.load_dataset("bupa"), model, loss=SQUARED, **given)
 
 
