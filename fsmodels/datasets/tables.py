@@ -153,12 +153,12 @@ def _decoded(raw: bytes, encoding: str, path: Path) -> str:
     except UnicodeError as error:
         other = "utf-16" if b"\0" in raw else "cp1252" if encoding.lower() == "utf-8" else "utf-8"
         raise DataError(
-            f'File "{path}" is not text in {encoding.upper()} ({error}): save the table as CSV in UTF-8, or give the '
+            f'File "{path}" is not {encoding.upper()} text ({error}): save the table as CSV in UTF-8, or give the '
             f"encoding of the file, such as {Dialect(encoding=other).words}."
         ) from None
-    if "\0" in text:
+    if text.count("\0") > 0.2 * len(text):
         raise DataError(
-            f'File "{path}" is not text in {encoding.upper()}, because it has zero bytes: save the table as CSV in '
+            f'File "{path}" is not {encoding.upper()} text, because it has many zero bytes: save the table as CSV in '
             f"UTF-8, or give the encoding of the file, such as {Dialect(encoding='utf-16').words}."
         )
     return text

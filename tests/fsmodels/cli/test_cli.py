@@ -226,7 +226,7 @@ BAD = [
     ),
     (["word.csv", "--model", "svm"], 'Column "a" has text in row 3.*"x".*: give numbers, remove such rows, or leave'),
     (["two-ways.csv", "--model", "svm"], '"1,234", which can be two numbers: give --decimal , .* or --decimal .'),
-    (["latin.csv", "--model", "svm", "--encoding", "utf-16"], "not text in UTF-16.*such as --encoding utf-8"),
+    (["latin.csv", "--model", "svm", "--encoding", "utf-16"], "not UTF-16 text.*such as --encoding utf-8"),
     (["good", "--model", "svm"], 'Did you mean the file "good.csv" here'),
     (["blank.csv", "--model", "svm"], 'Column "a" has no value.*row 3'),
     (["infinite.csv", "--model", "svm"], 'Column "a" has an infinite value'),

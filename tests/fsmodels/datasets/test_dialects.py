@@ -184,7 +184,7 @@ def test_another_encoding_is_named_and_then_read(tmp_path, encoding):
     path = wrote(tmp_path, "gr\u00f6\u00dfe;label\n1,5;ja\n2,5;nein\n".encode(encoding))
     (choice,) = options_in(refusal(read, path))
     assert read(path, **choice)[0].features == ("gr\u00f6\u00dfe",)
-    assert "is not text in ASCII" in refusal(read, wrote(tmp_path, "\u00f6;label\n1;x\n"), encoding="ascii")
+    assert "is not ASCII text" in refusal(read, wrote(tmp_path, "\u00f6;label\n1;x\n"), encoding="ascii")
 
 
 def test_a_gzipped_file_is_read_under_any_name(tmp_path):
