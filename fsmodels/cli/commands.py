@@ -123,7 +123,7 @@ def _table() -> list[Option]:
         "Data",
         Option("--sep MARK", 'mark between columns: , ; | "tab" or "space" (default: as found)'),
         Option("--decimal MARK", "decimal mark, . or , (default: as found)"),
-        Option("--thousands MARK", "mark between thousands (default: as found)"),
+        Option("--thousands MARK", "mark between thousands (default: none)"),
         Option("--encoding NAME", "encoding of a text file (default: utf-8)"),
         Option("--sheet NAME", "sheet of a workbook (default: the one that has cells)"),
     )

@@ -65,9 +65,15 @@ def _verified(reading: ModelReading, time_limit: float | None) -> tuple[Solution
 
 def may_fall(reading: ModelReading, time_limit: float | None) -> bool:
     """Return whether the model without its ordered sets has a ray along which the objective falls."""
-    program, _ = _ray_program(reading)
+    ray = _ray(reading, time_limit)
+    return ray is not None and float(pyo.value(ray[0].falls)) < -FEASIBLE
+
+
+def _ray(reading: ModelReading, time_limit: float | None) -> tuple[pyo.ConcreteModel, dict[int, int]] | None:
+    """Return the solved program of a ray, and the places of its variables; None if no point was found."""
+    program, places = _ray_program(reading)
     answer = Runner(find("highs"), SolveOptions()).solve(program, time_limit=time_limit)
-    return answer.has_point and float(pyo.value(program.falls)) < -FEASIBLE
+    return (program, places) if answer.has_point else None
 
 
 def _ray_program(reading: ModelReading) -> tuple[pyo.ConcreteModel, dict[int, int]]:
@@ -109,9 +115,8 @@ def _ray_program(reading: ModelReading) -> tuple[pyo.ConcreteModel, dict[int, in
 
 def _candidates(reading: ModelReading, time_limit: float | None) -> Iterator[dict[int, float]]:
     """Yield directions, by the id of the variable."""
-    program, places = _ray_program(reading)
-    answer = Runner(find("highs"), SolveOptions()).solve(program, time_limit=time_limit)
-    if answer.has_point:
+    if (ray := _ray(reading, time_limit)) is not None:
+        program, places = ray
         found = {key: program.d[k].value or 0.0 for key, k in places.items()}
         yield {key: x for key, x in found.items() if abs(x) > ZERO}
     repn = generate_standard_repn(reading.objectives[0].expr, quadratic=True)

@@ -37,8 +37,8 @@ class Change:
     - ``offset``: a variable b, b = b' - sum_j c_j v_j.
     - ``centre``: list of (c, variable), the terms of that sum.
     - ``rows``: list of (row, f), rows to be multiplied by f, a power of two.
-    - ``most``: what the optimum is not above, as the builder knows, whose factors may rest on it; infinite where it
-      does not. Where that is small, the objective is multiplied by a power of two.
+    - ``most``: an upper bound on the optimum of the model as built, which the factors may assume; infinite if the
+      builder has none. If it is small, the objective is multiplied by a power of two.
     - ``times``: a power of two by which it is multiplied besides.
     """
 

@@ -242,8 +242,8 @@ class Runner:
             why, able = text.splitlines()[0].partition(":")[0].rstrip("."), " or ".join(names(C.NLP))
             said = f"{self.spec.name} cannot take this model: {why}. Use {able}, or name no solver."
             return UnsupportedModel(said, self.spec.name)
-        beside = f" with its options {own}" if own and self.spec.option_names is None else ""
-        said = f"{self.spec.name} failed{beside}: {text.rstrip('.!')}."
+        given = f" with its options {own}" if own and self.spec.option_names is None else ""
+        said = f"{self.spec.name} failed{given}: {text.rstrip('.!')}."
         code = getattr(error, "errno", None)
         if code == TOO_LARGE:
             return LicenceError(f"{said} Without a licence gurobi takes 2000 rows and columns: use scip, or a driver.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -86,14 +87,10 @@ def _refuse_terms(component: Any, expression: Any) -> None:
 
 def _nonfinite(expression: Any) -> float | None:
     """Return a number of an expression that is not finite; None where all are."""
-    left = [expression]
-    while left:
-        node = left.pop()
+    for node in _nodes(expression):
         if _varies(node):
-            if node.is_expression_type():
-                left.extend(node.args)
-                if type(node) is DivisionExpression and not _varies(node.args[1]) and _value(node.args[1]) == 0:
-                    return math.inf
+            if type(node) is DivisionExpression and not _varies(node.args[1]) and _value(node.args[1]) == 0:
+                return math.inf
         elif not isinstance(node, str) and not math.isfinite(x := _value(node)):  # text: for external functions
             return x
     return None
@@ -107,17 +104,22 @@ def has_poles(reading: ModelReading) -> bool:
 
 
 def _has_pole(expression: Any) -> bool:
-    left = [expression]
-    while left:
-        node = left.pop()
-        if not _varies(node) or not node.is_expression_type():
-            continue
-        left.extend(node.args)
+    for node in _nodes(expression):
         if type(node) is DivisionExpression and _varies(node.args[1]) and node.args[1].is_variable_type():
             lower, upper = bounds_of(node.args[1])
             if lower <= 0 <= upper:
                 return True
     return False
+
+
+def _nodes(expression: Any) -> Iterator[Any]:
+    """Yield the nodes of an expression; parts without variables are not taken apart."""
+    left = [expression]
+    while left:
+        node = left.pop()
+        yield node
+        if _varies(node) and node.is_expression_type():
+            left.extend(node.args)
 
 
 def _varies(expression: Any) -> bool:

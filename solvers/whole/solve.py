@@ -64,7 +64,7 @@ from solvers.whole.units import change_of
 ALMOST_INTEGER = 1e-4
 SMALL = 1e-3  # an objective, as a solver sees it, of which its absolute tolerances are no longer a small part
 SHARPER = 3  # times that it is multiplied
-BEYOND = 10.0  # times what a builder knows the optimum not to exceed, from which on the units that rest on it are wrong
+BEYOND = 10.0  # how often the objective may be the builder's upper bound on the optimum before its units are replaced
 CONVEX = C.QP | C.QCP
 
 
@@ -103,7 +103,7 @@ class _Whole:
     structure: Facts | None
     parts: SplitModel | None
     multipliers: Multipliers | None  # that the user wants
-    most: float | None = None  # the least objective found, where the units of the first solve did not fit it
+    most: float | None = None  # the objective of an earlier solve, if its units did not fit
     cuts: list[Settled] = field(default_factory=list)  # that the solver sees as rows
     proofs: list[Proof] = field(default_factory=list)  # what the twin proves, once it has been asked
 
@@ -118,7 +118,7 @@ class _Whole:
         rows = self._asked()
         change = change_of(self.seen.reading)  # a clone's facts hold its own variables
         if self.most is not None:
-            if change is not None and self.most > _most(change):  # else what its factors rest on is false
+            if change is not None and self.most > _most(change):  # its factors assume a smaller objective
                 change = Change([], change.offset, change.centre)
             change = replace(change or Change([]), most=self.most)
         view = None if change is None else Changed(model, change)
@@ -142,6 +142,8 @@ class _Whole:
 
     def _doubted(self, answer: Answer, target: ModelReading) -> Answer:
         """Return the answer without claims on which the solver was found wrong."""
+        if answer.bound is None and answer.status is not SolutionStatus.INFEASIBLE:
+            return answer  # no claim
         poles = not self.spec.proves_at_poles and has_poles(target)
         sets = not self.spec.proves_with_sets and bool(target.stated(pyo.SOSConstraint))
         if not (poles or (sets and may_fall(target, self.clock.left))):
@@ -217,11 +219,10 @@ class _Whole:
         return result.resolution < (result.objective or 0.0) < SMALL * unit and not interrupt.pressed()
 
     def too_large(self, result: Result) -> bool:
-        """Tell whether an edit makes false what the change of variables rests on.
+        """Return whether the objective is larger than the units of the view assume.
 
-        Rows that exclude w = 0 allow an objective above what w = 0 costs. The weights are then larger than the units
-        of the view, whose coefficients can be so small that a solver drops them. Where it found no point, and may have
-        dropped what makes one, nothing is known of the objective.
+        A builder may choose them by the cost of w = 0. A user's row can exclude w = 0. The weights are then larger, and
+        the coefficients of the view can be so small that a solver drops them, and with them every feasible point.
         """
         change = None if self.structure is None else self.structure.change
         if change is None or self.most is not None or self.spec.local or not result.minimize:

@@ -105,7 +105,7 @@ def test_a_price_of_sigma_beside_a_small_objective_is_no_false_optimum():
 
 
 def test_rows_that_make_the_weights_larger_than_the_units_assume():
-    """w = 0 costs 8 C = 0.008, and a row on slacks asks for weights of 1e6: HiGHS drops coefficients below 1e-9."""
+    """The units assume weights of 8 C = 0.008, and a row requires weights of 1e6: HiGHS drops small coefficients."""
     X = 1e-6 * np.array(
         [
             [0.140801938, 1.52297081, 0.756799773],

@@ -156,9 +156,10 @@ class IncumbentSearch:
                 self.evaluate(choice)
 
     def _best_known(self) -> Iterator[np.ndarray]:
-        """Yield the best points that the rows allow, as far as the complicating variables alone can tell.
+        """Yield the best points of earlier runs that satisfy the rows on the complicating variables.
 
-        One where that is all there is to tell; all that are near enough where those are asked for.
+        This is one point if the master has no other variables, a few otherwise, and every point that is near enough
+        if the run collects near-optimal choices.
         """
         lp, near = self.lp, self.near
         known = [(key, a.value) for key, a in self._asked.items() if a.value is not None]

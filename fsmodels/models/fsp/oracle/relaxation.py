@@ -85,7 +85,7 @@ PACE = 1e9  # of its multiplications a second, on the slow side
 AIM = 1e-9  # by how much more than enough it aims
 NOT_COMPILED = (
     "The compiled part of fsmodels is not installed: selections by fsp models take 3 to 20 times longer. "
-    "Install a C compiler (Debian: apt install gcc) and reinstall: pip install --force-reinstall --no-deps fsmodels."
+    "Install a C compiler (Debian: apt install gcc), then fsmodels again with pip install --force-reinstall --no-deps."
 )
 
 logger = logging.getLogger("fsmodels")
