@@ -65,6 +65,7 @@ cdef struct Problem:  # of the samples and columns that take part, and of the en
     Index *of  # (linked,) their columns
     Index *with_low  # (lows,) columns
     Index *with_up  # (ups,) columns
+    Index *mixed  # (R,) whether a row has coefficients of w or b
 
 
 cdef struct Iterate:
@@ -683,7 +684,6 @@ cdef inline void start_point(Problem *p, Iterate *at, Work *work, const double *
     for i in range(p.l):
         alpha[i] *= scale if p.squared else min(0.5 * biggest, max(50 * scale, 0.05 * biggest))
     transposed_times(p.Z, at.w, work.image, p.k, p.l)
-    at.offset = 0.0
     if p.free_b:  # the kink of a sample is where its margin is as needed; labels are 1 and -1
         for i in range(p.l):
             work.short[i] = labels[i] * (p.need[i] - work.image[i])
@@ -713,7 +713,6 @@ cdef inline void start_pairs(Problem *p, Iterate *at, Work *work, const double *
     cdef double *kappa = at.Q + p.at_rows
     cdef double *v = work.v_all
     cdef double mean = 0.0, typical = 0.0, spread, slack, t, size
-    cdef bint other
     for i in range(l):
         work.short[i] = p.need[i] - work.image[i] - p.y[i] * at.offset
         mean += fabs(work.short[i])
@@ -739,16 +738,14 @@ cdef inline void start_pairs(Problem *p, Iterate *at, Work *work, const double *
         for i in range(f):
             t -= p.A[a * f + i] * x[i]
         kappa[a], theta[a] = max(t, 1e-3 * max(1.0, fabs(p.b[a]))), typical
-        size, other = 0.0, p.on_b[a] != 0.0
-        for j in range(k):
-            size = max(size, fabs(p.G[a * k + j]))
-        if other or size > 0.0:
-            t -= p.on_b[a] * at.offset
+        if p.mixed[a]:
+            size, t = 0.0, t - p.on_b[a] * at.offset
             for j in range(k):
                 t -= p.G[a * k + j] * at.w[j]
+                size = max(size, fabs(p.G[a * k + j]))
             kappa[a] = max(t, max(0.3 * fabs(t), 1e-3 * max(1.0, fabs(p.b[a]))))
             theta[a] = sqrt(2.0 * typical) / size if size > 0.0 else INFINITY
-            if other:
+            if p.on_b[a] != 0.0:
                 theta[a] = min(theta[a], 0.1 * biggest / fabs(p.on_b[a]))
     # v~ = w / sigma where a multiplier can make it so, and products of the size of the others, but no larger v~
     size = 0.3 * sqrt(2.0 * typical)
@@ -769,21 +766,18 @@ cdef inline void start_pairs(Problem *p, Iterate *at, Work *work, const double *
 
 cdef inline void choose_x(Problem *p, double *x) noexcept nogil:
     """Set x (f,) between its bounds, within the inequalities on x alone if one of the shares allows it."""
-    cdef Index a, i, j
+    cdef Index a, i
     cdef double share, t
-    cdef bint fits, other
+    cdef bint fits
     for share in SHARES:
         for i in range(p.f):
             x[i] = p.low[i] + share * (p.up[i] - p.low[i])
         fits = True
         for a in range(p.inequalities):
-            other = p.on_b[a] != 0.0
-            for j in range(p.k):
-                other = other or p.G[a * p.k + j] != 0.0
             t = 0.0
             for i in range(p.f):
                 t += p.A[a * p.f + i] * x[i]
-            if not other and not t < p.b[a]:
+            if not p.mixed[a] and not t < p.b[a]:
                 fits = False
         if fits:
             return
@@ -870,9 +864,10 @@ cdef class Node:
             self.at.offset = guess[self.p.k]
             for i in range(self.p.l):
                 self.at.P[i] = 0.5 * self.p.C[i]
+            transposed_times(self.p.Z, self.at.w, self.work.image, self.p.k, self.p.l)
         if self.p.lows + self.p.ups > 0:
             start_weights(&self.p, &self.at)
-        transposed_times(self.p.Z, self.at.w, self.work.image, self.p.k, self.p.l)
+            transposed_times(self.p.Z, self.at.w, self.work.image, self.p.k, self.p.l)
         start_pairs(&self.p, &self.at, &self.work, x, biggest)
 
     def __dealloc__(self):
@@ -977,7 +972,8 @@ cdef class Node:
         cdef unsigned char equations
         self.rows = sides.shape[0]
         p.A, p.G = self.take(self.rows * p.f), self.take(self.rows * p.k)
-        p.on_b, p.b, self.stays = self.take(self.rows), self.take(self.rows), self.take_indices(self.rows)
+        p.on_b, p.b = self.take(self.rows), self.take(self.rows)
+        p.mixed, self.stays = self.take_indices(self.rows), self.take_indices(self.rows)
         for equations in range(2):
             for a in range(self.rows):
                 if equal[a] != equations:
@@ -1000,7 +996,7 @@ cdef class Node:
                 for j in range(p.k):
                     p.G[p.R * p.k + j] = G[a, j]
                     p.beside = p.beside or G[a, j] != 0.0
-                p.b[p.R], p.on_b[p.R], self.stays[p.R] = side, on_b[a], a
+                p.b[p.R], p.on_b[p.R], p.mixed[p.R], self.stays[p.R] = side, on_b[a], other, a
                 p.R += 1
             if not equations:
                 p.inequalities = p.R
