@@ -10,6 +10,7 @@ import gc
 import itertools
 import os
 import signal
+import sys
 import threading
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 from hypothesis import settings
 from pyomo.gdp import Disjunction
 
+import solvers
 from solvers import SolutionStatus, progress
 from solvers.drivers.catalogue import DRIVERS
 from solvers.interfaces.registry import SOLVERS, find
@@ -50,7 +52,14 @@ def pytest_cmdline_main(config):
 
 
 def pytest_collection_finish():
-    """Garbage is collected less often: models are many small objects; looking through them takes an eighth of a run."""
+    """Let workers import the same packages as this process, and collect garbage less often.
+
+    Scripts of ``benchmarks`` put the tree before an installed package, and the tree may not be compiled. Models are
+    many small objects; looking through them takes an eighth of a run.
+    """
+    tree = Path(__file__).resolve().parents[1]
+    if Path(solvers.__file__).resolve().parents[1] != tree:
+        sys.path[:] = [path for path in sys.path if Path(path).resolve() != tree]
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
 

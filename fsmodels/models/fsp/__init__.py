@@ -107,7 +107,7 @@ from fsmodels.models.svm import C_MEANING, cost_of_nothing, least_cost, put, sof
 from fsmodels.words import as_names, check_known_features, shown
 from solvers.facts import forget_rules
 
-VALUE = 1e-6  # relative gap of ``value``
+VALUE = 1e-6  # relative gap of ``value``, which aims at a tenth of it
 MULTIPLIERS_MISS = 1e-6  # what a solver's multipliers may miss of dual feasibility
 
 __all__ = ["FORMS", "RMP", "fsp_lambda", "fsp_m", "rmp", "sub", "value", "weight_bound"]
@@ -401,7 +401,7 @@ def value(
     data = data.select_features(names).counting
     try:
         answer = SvmOracle(data.X, data.y, price * slack_weights(data), loss).solve(
-            np.ones(len(names)), tolerance=VALUE, time_limit=time_limit
+            np.ones(len(names)), tolerance=0.1 * VALUE, time_limit=time_limit
         )
     except ModelError:  # too large to be made dense
         return None

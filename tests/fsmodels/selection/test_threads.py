@@ -1,5 +1,6 @@
 """Every model is solved by several threads at once, in a process of its own, so that a deadlock fails and not hangs."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -44,9 +45,10 @@ def ended(tasks, timeout):
         for name, _ in tasks
     }
     program = textwrap.dedent(PROGRAM).format(given=wanted, threads=THREADS, solves=SOLVES, tasks=tasks)
-    command = [sys.executable, "-W", "ignore", "-c", program]
+    command = [sys.executable, "-P", "-W", "ignore", "-c", program]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # the same packages as in this process
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
     except subprocess.TimeoutExpired as late:
         pytest.fail(f"no end after {late.stdout!r}")
     assert done.returncode == 0, done.stderr[-2000:]
