@@ -204,6 +204,8 @@ def choose(
     """
     choice("rule", rule, list(RULES))
     switch("nested", nested, "the error of the procedure by outer folds")
+    if not nested and (not isinstance(repeats, int | np.integer) or repeats != 1):
+        raise ParameterError("repeats: the outer folds are repeated, and nested=False has none. Leave repeats out.")
     find(model)
     raw, given = raw_and_words("choose", data, words)
     name = "inner"

@@ -100,9 +100,11 @@ def test_selections(function, label):
         accepted_or_named(function, words, name, BAD[label])
 
 
-@pytest.mark.parametrize(("name", "value"), [("time_limit", {}), ("C", "3"), ("models", None), ("cv", b"b")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("time_limit", {}), ("C", "3"), ("models", None), ("cv", b"b"), ("repeats", "text")]
+)
 def test_values_that_were_accepted_or_had_a_traceback(name, value):
-    function = fs.compare if name == "models" else fs.cross_validate
+    function = {"models": fs.compare, "repeats": fs.choose}.get(name, fs.cross_validate)
     with pytest.raises(Error, match=name):
         function(**{"data": DATA, "time_limit": 2, **WHOLE[function], name: value})
 
