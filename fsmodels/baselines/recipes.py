@@ -62,14 +62,33 @@ class OfBaseline(Recipe):
         return result, Reading(c, None, None, result.status, message, ranking=found.ranking)
 
 
-def _recipe(name: str, title: str, build: Callable[..., Any], *, weighs: bool = False) -> OfBaseline:
+def _recipe(name: str, title: str, build: Callable[..., Any], **facts: Any) -> OfBaseline:
     numbers = (f"``{build.__name__}``",)
-    return OfBaseline(name, title, build, weighs=weighs, page="fsmodels.baselines", numbers=numbers)
+    return OfBaseline(name, title, build, page="fsmodels.baselines", numbers=numbers, **facts)
 
 
 RECIPES = [
-    _recipe("rfe", "recursive feature elimination, heuristic", baselines.rfe, weighs=True),
-    _recipe("information-gain", "filter by information gain, heuristic", baselines.information_gain),
-    _recipe("mutual-information", "filter by mutual information, heuristic", baselines.mutual_information),
-    _recipe("relief", "filter by Relief, heuristic", baselines.relief),
+    _recipe(
+        "rfe",
+        "recursive feature elimination, heuristic",
+        baselines.rfe,
+        weighs=True,
+        aliases=("svm-rfe", "recursive", "recursive-feature-elimination"),
+    ),
+    _recipe(
+        "information-gain",
+        "filter by information gain, heuristic",
+        baselines.information_gain,
+        aliases=("entropy", "ig"),
+    ),
+    _recipe(
+        "mutual-information",
+        "filter by mutual information, heuristic",
+        baselines.mutual_information,
+        dense_only=True,
+        aliases=("mrmr", "mi"),
+    ),
+    _recipe(
+        "relief", "filter by Relief, heuristic", baselines.relief, dense_only=True, aliases=("relieff", "relief-f")
+    ),
 ]

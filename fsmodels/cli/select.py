@@ -13,7 +13,6 @@ from fsmodels.cli.result_file import check_target
 from fsmodels.errors import ModelError, NoSelection, ParameterError
 from fsmodels.insight.certify import Certified, certify
 from fsmodels.selection import report
-from fsmodels.selection.proof import FAMILIES
 from fsmodels.selection.recipes import MODELS, find
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
@@ -104,10 +103,12 @@ def _check_certify(asked: SimpleNamespace) -> None:
 
 def _check_certificate(asked: SimpleNamespace) -> None:
     """Refuse --certificate where there will be none, or where it would replace a file of this run."""
-    if asked.model not in FAMILIES or asked.signs or asked.fair:
-        what = "--sign and --fair" if asked.model in FAMILIES else f'model "{asked.model}"'
+    certifies = find(asked.model).certifies
+    if not certifies or asked.signs or asked.fair:
+        what = "--sign and --fair" if certifies else f'model "{asked.model}"'
+        able = listed(name for name, recipe in MODELS.items() if recipe.certifies)
         raise ParameterError(
-            f"--certificate is written for {listed(FAMILIES)} with rows on features, not for {what}: leave it out."
+            f"--certificate is written for {able} with rows on features, not for {what}: leave it out."
         )
     others = [loading.source(asked)[0], *arguments.files(asked)]
     check_target("--certificate", asked.certificate, [*others, *([asked.json] if asked.json else [])])

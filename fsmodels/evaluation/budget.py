@@ -9,34 +9,18 @@ ladder; what is taken meets the budget all the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.selection.recipes import find
+from fsmodels.models.recipe import STEPS
+from fsmodels.selection.recipes import MODELS, find
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from solvers import StopReason
 from solvers.clock import own_clock
 
-__all__ = ["STEPS", "ladder", "within"]
-
-STEPS = 25
-Ladder = tuple[tuple[str, ...], Callable[[Dataset, float], Any]]  # parameters, and their common values
-
-_LAMBDA: Ladder = (("penalty",), lambda data, C: np.geomspace(0.001, 0.95, STEPS))
-_PRICE: Ladder = (("penalty",), lambda data, C: C * data.n_samples * np.geomspace(1e-4, 1.0, STEPS))
-_MU: Ladder = (("penalty",), lambda data, C: np.geomspace(0.1, 1e4, STEPS))
-_MOMENT: Ladder = (("R_plus", "R_minus"), lambda data, C: np.geomspace(100.0, 1e-3, STEPS))
-LADDERS: Mapping[str, Ladder] = {
-    "one-norm-svm": (("C",), lambda data, C: np.geomspace(100.0, 1e-4, STEPS)),
-    "fsp-lambda": _PRICE,
-    **dict.fromkeys(("fs", "fsl", "fsv", "fss", "fsb", "obd"), _LAMBDA),
-    **dict.fromkeys(("gmeb", "gmeb-dual", "gmeb-nonconvex"), _MOMENT),
-    **dict.fromkeys(("full-fs", "ao-simple", "ao-margin", "ao-efs", "gmkl"), _MU),
-}
+__all__ = ["ladder", "within"]
 
 
 def ladder(model: str, own: Mapping[str, Any]) -> tuple[str, ...]:
@@ -44,7 +28,8 @@ def ladder(model: str, own: Mapping[str, Any]) -> tuple[str, ...]:
 
     ``own``: the words that were given for this model.
     """
-    names = LADDERS[model][0] if model in LADDERS else ()
+    recipe = MODELS.get(model)
+    names = recipe.ladder[0] if recipe is not None and recipe.ladder is not None else ()
     return () if "max_features" in own or any(name in own for name in names) else names
 
 
@@ -53,7 +38,9 @@ def within(data: Dataset, model: str, words: Mapping[str, Any], most: int) -> tu
 
     Where none of them does, the tightest is taken. Each solve has an equal share of the time limit.
     """
-    names, values_of = LADDERS[find(model).name]
+    turned = find(model).ladder
+    assert turned is not None
+    names, values_of = turned
     values = [float(f"{value:.4g}") for value in values_of(data, words.get("C", 1.0))]
     limit = words.get("time_limit")
     share = {} if limit is None else {"time_limit": limit / (math.ceil(math.log2(STEPS)) + 1)}

@@ -16,10 +16,8 @@ from fsmodels.words import lasting, listed
 from solvers.clock import Clock
 from solvers.options import check_limits
 
-__all__ = ["BOUNDED", "about", "bounded", "clock_of", "plain", "ready", "share_of"]
+__all__ = ["about", "bounded", "clock_of", "plain", "ready", "share_of"]
 
-# Models whose default driver proves a bound that a selection may be held against.
-BOUNDED = ("fsp-m", "fsp-lambda", "fs", "fsl", "gmeb", "fsmulti")
 CLOSE = 5e-4  # shares below it are not told as numbers
 
 
@@ -31,13 +29,14 @@ def clock_of(time_limit: float | None) -> Clock:
 
 def bounded(model: str) -> str:
     """Return the name of a model with a proven bound. Raises ParameterError for any other."""
-    name = find(model).name
-    if name not in BOUNDED:
+    recipe = find(model)
+    if not recipe.proves_bound:
+        able = listed(name for name, other in MODELS.items() if other.proves_bound)
         raise ParameterError(
-            f'Model "{name}" proves no bound, so nothing can be held against it: use one of '
-            f"{listed(BOUNDED)}" + (f'; "{MODELS[name].exact}" is exact for what it seeks.' if name in MODELS else ".")
+            f'Model "{recipe.name}" proves no bound, so nothing can be held against it: use one of {able}; '
+            f'"{recipe.exact}" is exact for what it seeks.'
         )
-    return name
+    return recipe.name
 
 
 def ready(data: Dataset, scale: str | None, given: dict[str, Any]) -> Dataset:

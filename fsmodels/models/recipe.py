@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,13 +26,15 @@ from fsmodels.words import listed
 from solvers import Result, SolutionStatus, interrupt, solve
 from solvers.result import reread
 
-__all__ = ["AGREEMENT", "Given", "Linear", "Objective", "Reading", "Recipe"]
+__all__ = ["AGREEMENT", "STEPS", "Given", "Ladder", "Linear", "Objective", "Reading", "Recipe"]
 
 FloatArray = NDArray[np.float64]
 Given = Mapping[str, Any]  # parameter -> value: those of the builder, and those that a driver has set
 Objective = Callable[[LinearClassifier, Given, Any], float]
+Ladder = tuple[tuple[str, ...], Callable[[Dataset, float], FloatArray]]  # parameters, (data, C) -> their common values
 
 AGREEMENT = 1e-6  # relative: the solver's objective and the one recomputed from the weights
+STEPS = 25  # of a ladder
 
 CHECKS: dict[str, Callable[[Any, Dataset], Any]] = {
     "max_features": lambda value, data: feature_count(value, len(data.features)),
@@ -68,8 +70,13 @@ class Recipe:
       ``sigma=True`` of ``build``.
     - ``weighs``: whether it honours weights of samples (``Dataset.weighted``), or refuses them.
     - ``rows``: whether a method without a model takes a model of the rows on a sigma in its place.
+    - ``proves_bound``: whether its default solver proves a bound that a selection can be compared with.
+    - ``dense_only``: whether it takes no sparse data.
     - ``compared``: attributes of a ``Selection`` by which it is compared with other models.
     - ``settled``: parameters of the model to report besides those given: their defaults, or what the driver has set.
+    - ``defaults``: values of required parameters where an estimator gives none, for standardised data.
+    - ``ladder``: parameters that decide how many features are selected, and their values from loose to tight.
+    - ``aliases``: other words for the method, for which an error message names this model.
     - ``refit``: the model that is solved on the selected features, for predictions; "" for none.
     - ``page``: the module whose docstring is the paper's page, in ``fsmodels.models`` unless it has a dot. ``numbers``:
       of the rows there that state the model; "``word``" of the paragraph that does.
@@ -82,14 +89,21 @@ class Recipe:
     selects: bool = False
     weighs: bool = False
     rows: bool = False
+    proves_bound: bool = False
+    dense_only: bool = False
     compared: tuple[str, ...] = ()
     settled: tuple[str, ...] = ()
+    defaults: Mapping[str, float] = field(default_factory=dict)
+    ladder: Ladder | None = None
+    aliases: tuple[str, ...] = ()
     refit: str = ""
     page: str = ""
     numbers: tuple[str, ...] = ()
 
     runs_solver: ClassVar[bool] = True
     weighed: ClassVar[bool] = False  # whether it honours rows on the model's weights w
+    class_means: ClassVar[bool] = False  # whether the objective is the mean slacks of both classes
+    certifies: ClassVar[bool] = False  # whether a certificate file can be written
     keeps_model: ClassVar[bool] = True  # along a path: its parameters are changed between solves
     told: ClassVar[tuple[str, ...]] = ()  # parameters that are reported where they are left out, too
     exact: ClassVar[str] = "fsp-m"  # the model that finds, with a proof, what this one seeks

@@ -16,7 +16,7 @@ from fsmodels.datasets.splitting import fold_rows
 from fsmodels.errors import Error, NoSelection, ParameterError
 from fsmodels.evaluation.cross_validation import CrossValidated, over_folds
 from fsmodels.insight.certify import Certified, certify
-from fsmodels.insight.exact import BOUNDED, ready
+from fsmodels.insight.exact import ready
 from fsmodels.insight.necessity import Necessity, necessity
 from fsmodels.insight.price import Prices, price_of
 from fsmodels.selection import report
@@ -270,7 +270,8 @@ def _what_ifs(done: Findings, task: Prepared) -> None:
         done.missing["what_ifs"] = "Not measured: what_ifs = 0."
         return
     model = task.model
-    if plan.model in BOUNDED and task.recipe.keeps_model and model is not None and model.component("sigma") is not None:
+    proven = task.recipe.proves_bound and task.recipe.keeps_model
+    if proven and model is not None and model.component("sigma") is not None:
         clock = Clock.of_run(plan.what_ifs)
         names = [row.name for row in model.component_objects(pyo.Constraint, active=True)]
         rows = [name for name in names if name.startswith(tuple(task.stated))]

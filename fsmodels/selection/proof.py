@@ -33,14 +33,14 @@ from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.fsp.oracle.relaxation import Rows
 from fsmodels.models.shares import slack_weights
 from fsmodels.selection.outcome import Outcome
+from fsmodels.selection.recipes import MODELS
 from fsmodels.words import listed
 from solvers.facts import LinearRows, facts_of
 from solvers.facts.base import built_of
 from solvers.result import DEFAULT_GAP, is_closed
 
-__all__ = ["FAMILIES", "prove"]
+__all__ = ["prove"]
 
-FAMILIES = ("fsp-m", "fsp-lambda")
 USED = 0.9  # of the gap: what the file's digits and the check's rounding may take of a bound is left to them
 POOL = 64  # multipliers of the last leaves
 WHOLE = 1e-6  # nearer to 0 or 1 a choice is not branched on
@@ -54,8 +54,9 @@ def prove(found: Outcome) -> CertificateFile:
     Raises ModelError: another model, an edit of its subproblem or costs, no selection, or none that is proven.
     """
     model, data = found.model, found.data
-    if found.name not in FAMILIES or model is None:
-        raise ModelError(f'A certificate is written for {listed(FAMILIES)}, and this is "{found.name}".')
+    if not MODELS[found.name].certifies or model is None:
+        able = listed(name for name, recipe in MODELS.items() if recipe.certifies)
+        raise ModelError(f'A certificate is written for {able}, and this is "{found.name}".')
     if found.machine is None or found.objective is None:
         raise ModelError("There is no selection to write a certificate of.")
     gap = found.result.options.get("gap")

@@ -26,21 +26,6 @@ __all__ = ["MODELS", "find", "used_parameters"]
 ROOMS = (fsp, concave, gmeb, multivariate, kernel, baselines)
 MODELS: dict[str, Recipe] = {recipe.name: recipe for room in ROOMS for recipe in room.RECIPES}
 
-# Words of the field -> the model that does it, or comes nearest.
-OTHER_WORDS = {
-    **dict.fromkeys(["lasso", "l1", "l1-svm", "1-norm", "1-norm-svm", "l1-norm", "sparse-svm"], "one-norm-svm"),
-    **dict.fromkeys(["l2", "l2-svm", "linear-svm", "svc", "linearsvc", "libsvm", "ridge"], "svm"),
-    **dict.fromkeys(["l0", "best-subset", "exact", "cardinality", "mip"], "fsp-m"),
-    **dict.fromkeys(["svm-rfe", "recursive", "recursive-feature-elimination"], "rfe"),
-    **dict.fromkeys(["mrmr", "mi"], "mutual-information"),
-    **dict.fromkeys(["entropy", "ig"], "information-gain"),
-    **dict.fromkeys(["relieff", "relief-f"], "relief"),
-    **dict.fromkeys(["mkl", "multiple-kernel-learning"], "gmkl"),
-    **dict.fromkeys(["optimal-brain-damage"], "obd"),
-    **dict.fromkeys(["rbf", "kernel", "kernel-svm"], "full-fs"),
-    **dict.fromkeys(["lp"], "robust-lp"),
-}
-
 
 def find(name: str) -> Recipe:
     """Return the model of a name. Raises ParameterError, with the nearest name and the list."""
@@ -52,8 +37,8 @@ def find(name: str) -> Recipe:
     near = [known for known in MODELS if known.startswith(word)] or difflib.get_close_matches(word, MODELS, 1, 0.7)
     hint = f'Did you mean "{near[0]}"? ' if near else ""
     plain = word.replace("_", "-").replace(" ", "-")
-    if plain in OTHER_WORDS:
-        hint = f'For {short(str(name))}, see "{OTHER_WORDS[plain]}". '
+    if nearest := next((known for known, recipe in MODELS.items() if plain in recipe.aliases), ""):
+        hint = f'For {short(str(name))}, see "{nearest}". '
     raise ParameterError(f'Model "{short(str(name))}" is not known. {hint}Models: {", ".join(MODELS)}.')
 
 

@@ -14,21 +14,12 @@ from fsmodels.models.recipe import Recipe
 from fsmodels.selection.recipes import MODELS, find
 from fsmodels.words import listed, short
 
-__all__ = ["AUTO", "BY_DEFAULT", "KERNELS", "MOMENTS", "MULTICLASS", "Asked", "asked", "names_of_models", "recipe_of"]
+__all__ = ["AUTO", "MULTICLASS", "Asked", "asked", "names_of_models", "recipe_of"]
 
 AUTO = "auto"
 FEATURES = 5  # what "auto" selects, of models that need a number
 MULTICLASS = ["each"]
 
-# Required parameters without a default of the model's own, for data as scaled by "standard".
-CONCAVE, MOMENTS = ("fs", "fsl", "fsv", "fss", "fsb", "obd"), ("gmeb", "gmeb-dual", "gmeb-nonconvex")
-KERNELS = ("full-fs", "ao-simple", "ao-margin", "ao-efs", "gmkl")
-BY_DEFAULT: dict[str, dict[str, Any]] = {
-    "fsp-lambda": {"penalty": 1.0},
-    **{name: {"penalty": 0.05} for name in CONCAVE},
-    **{name: {"R_plus": 2.0, "R_minus": 2.0} for name in MOMENTS},
-    **{name: {"penalty": 1.0} for name in KERNELS},
-}
 # Parameters of an estimator that are none of the builder's.
 OF_ESTIMATOR = (
     "model", "max_features", "scale", "constraints", "class_weight", "multiclass", "solver", "time_limit", "gap",
@@ -88,7 +79,7 @@ def asked(estimator: Any, recipe: Recipe, n_features: int) -> Asked:
                 f"{who} does not use {name}={short(repr(value))}. {also}This one takes {listed(takes)}: "
                 f"set {name}={defaults[name]!r}."
             )
-    words = {**BY_DEFAULT.get(recipe.name, {}), **words}
+    words = {**recipe.defaults, **words}
     if (most := _most(estimator.max_features, recipe, words, n_features)) is not None:
         words["max_features"] = most
     choice("scale", estimator.scale, list(METHODS))

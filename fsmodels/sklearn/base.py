@@ -19,8 +19,8 @@ from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn import constraints, proven, running
-from fsmodels.sklearn.asked import KERNELS, MOMENTS, MULTICLASS, Asked, asked, recipe_of
-from fsmodels.sklearn.weighing import MEANS, against_rest, by_class, checked, distinct, weighs
+from fsmodels.sklearn.asked import MULTICLASS, Asked, asked, recipe_of
+from fsmodels.sklearn.weighing import against_rest, by_class, checked, distinct, weighs
 from fsmodels.words import listed
 from solvers import StopReason
 from solvers.clock import Clock
@@ -28,7 +28,6 @@ from solvers.clock import Clock
 __all__ = ["SelectorBase"]
 
 FloatArray = NDArray[np.float64]
-DENSE = (*MOMENTS, *KERNELS, "mutual-information", "relief")  # models that take no sparse data
 LEAST = 1e-3  # s, of a problem for which none are left
 SHIFTLESS = ("none", "unit-ball")  # scalings that keep the zeros of sparse data
 
@@ -120,7 +119,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
                 problems.append(running.TwoClasses(data))
                 continue
             share, pair = against_rest(costs[codes], codes == k, weights)
-            means = self.model in MEANS and isinstance(rule, str)  # weigh both sides the same already
+            means = MODELS[self.model].class_means and isinstance(rule, str)  # weigh both sides the same already
             problems.append(running.TwoClasses(data, None if means else pair, share))
         return problems
 
@@ -197,7 +196,7 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
     def _sparse(self) -> bool:
         """Tell whether sparse X can be taken, as the model and the scaling are."""
         known = isinstance(self.model, str) and self.model in MODELS
-        return known and self.model not in DENSE and isinstance(self.scale, str) and self.scale in SHIFTLESS
+        return known and not MODELS[self.model].dense_only and isinstance(self.scale, str) and self.scale in SHIFTLESS
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the live models, which belong to this process."""

@@ -25,13 +25,11 @@ from fsmodels.checks import positive
 from fsmodels.datasets.weighting import BALANCED, given_weights
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.recipes import MODELS
-from fsmodels.sklearn.asked import CONCAVE
 from fsmodels.words import listed, short
 
-__all__ = ["MEANS", "FitByModel", "against_rest", "by_class", "checked", "distinct", "weighs"]
+__all__ = ["FitByModel", "against_rest", "by_class", "checked", "distinct", "weighs"]
 
 FloatArray = NDArray[np.float64]
-MEANS = ("robust-lp", *CONCAVE)  # models of the mean slacks of both classes
 
 
 def weighs(model: Any) -> bool:

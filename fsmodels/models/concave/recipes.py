@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from fsmodels.datasets.weighting import BALANCED
 from fsmodels.models import concave, obd, svm
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.concave.forms import MEANING
-from fsmodels.models.recipe import AGREEMENT, FloatArray, Given, Linear, Objective
+from fsmodels.models.recipe import AGREEMENT, STEPS, FloatArray, Given, Ladder, Linear, Objective
 from fsmodels.models.shares import class_shares
 from solvers import Result
 
@@ -30,8 +30,11 @@ class FsFamily(Linear):
 
     _: KW_ONLY
     compared: tuple[str, ...] = ("fs_objective",)
+    defaults: Mapping[str, float] = field(default_factory=lambda: {"penalty": 0.05})
+    ladder: Ladder | None = (("penalty",), lambda data, C: np.geomspace(0.001, 0.95, STEPS))
     page: str = "concave"
 
+    class_means: ClassVar[bool] = True
     exact: ClassVar[str] = "fs"
     # A higher lambda may cost less: it weighs the error down.
     direction: ClassVar[Mapping[str, int]] = {key: sign for key, sign in Linear.direction.items() if key != "penalty"}
@@ -130,6 +133,7 @@ def _bilinear(c: LinearClassifier, given: Given, model: Any) -> float:
 
 
 _FS = _weighed(lambda c, given, model: len(c.selected))
+_EXACT: dict[str, Any] = {"selects": True, "proves_bound": True}
 _SMOOTH: dict[str, Any] = {"refit": "robust-lp", "settled": ("alpha",)}
 
 
@@ -140,13 +144,30 @@ def _family(
 
 
 RECIPES = [
-    FsFamily("robust-lp", "robust linear program, on all features", _robust_lp, _error, page="svm", numbers=("(5)",)),
-    _family("fs", "least error and fewest features, exact for few features", concave.fs, _FS, "(7)", selects=True),
+    FsFamily(
+        "robust-lp",
+        "robust linear program, on all features",
+        _robust_lp,
+        _error,
+        defaults={},
+        ladder=None,
+        aliases=("lp",),
+        page="svm",
+        numbers=("(5)",),
+    ),
+    _family("fs", "least error and fewest features, exact for few features", concave.fs, _FS, "(7)", **_EXACT),
     _family(
-        "fsl", "fs as a linear program with complementarity", concave.fsl, _FS, "(13)", selects=True, refit="robust-lp"
+        "fsl", "fs as a linear program with complementarity", concave.fsl, _FS, "(13)", refit="robust-lp", **_EXACT
     ),
     _family("fsv", "fs with a concave exponential, local", concave.fsv, _weighed(_exponentials), "(11)", **_SMOOTH),
     _family("fss", "fs with a sigmoid, local", concave.fss, _weighed(_sigmoids), "(10)", **_SMOOTH),
     _family("fsb", "fs as a bilinear program", concave.fsb, _bilinear, "(14)", refit="robust-lp", settled=("mu",)),
-    Obd("obd", "robust LP without the features it hardly needs, heuristic", obd.build, _error, page="obd"),
+    Obd(
+        "obd",
+        "robust LP without the features it hardly needs, heuristic",
+        obd.build,
+        _error,
+        aliases=("optimal-brain-damage",),
+        page="obd",
+    ),
 ]

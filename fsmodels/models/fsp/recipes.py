@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyomo.environ as pyo
@@ -16,7 +16,7 @@ from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.fsp import fsp_lambda, fsp_m, penalties
 from fsmodels.models.fsp.forms import RMP
 from fsmodels.models.proofs.losses import HINGE, SQUARED
-from fsmodels.models.recipe import Given, Linear
+from fsmodels.models.recipe import STEPS, Given, Linear
 from solvers import DRIVERS
 
 __all__ = ["RECIPES"]
@@ -27,6 +27,8 @@ LARGE = 5_000_000  # cells of X; half a million take 0.7 s to build as rows of a
 @dataclass(frozen=True)
 class Fsp(Linear):
     """An exact model, whose form follows the solver and the size of the data where none is given."""
+
+    certifies: ClassVar[bool] = True
 
     def check(self, parameter: str, value: Any, data: Dataset) -> None:
         """Refuse a price too."""
@@ -78,19 +80,44 @@ def _svm(data: Dataset, *, C: float = 1.0, loss: str = HINGE, sigma: bool = Fals
     return fsp_lambda(data, penalty=0.0, C=C, loss=loss) if choosing(sigma) else svm.l2_svm(data, C=C, loss=loss)
 
 
-_PAGE: dict[str, Any] = {"page": "fsp", "numbers": ("(FSP-M)",)}
+_EXACT: dict[str, Any] = {"selects": True, "proves_bound": True, "page": "fsp", "numbers": ("(FSP-M)",)}
 
 RECIPES = [
-    Linear("svm", "soft-margin SVM on all features", _svm, _squares, page="svm", numbers=("(1)",)),
+    Linear(
+        "svm",
+        "soft-margin SVM on all features",
+        _svm,
+        _squares,
+        aliases=("l2", "l2-svm", "linear-svm", "svc", "linearsvc", "libsvm", "ridge"),
+        page="svm",
+        numbers=("(1)",),
+    ),
     Linear(
         "one-norm-svm",
         "1-norm SVM, a linear program that uses few features",
         svm.one_norm_svm,
         _absolutes,
         compared=("fsp_objective",),
+        ladder=(("C",), lambda data, C: np.geomspace(100.0, 1e-4, STEPS)),
+        aliases=("lasso", "l1", "l1-svm", "1-norm", "1-norm-svm", "l1-norm", "sparse-svm"),
         page="svm",
         numbers=("(ONSVM)",),
     ),
-    Fsp("fsp-m", "best SVM on at most M features, exact", fsp_m, _squares, selects=True, **_PAGE),
-    Fsp("fsp-lambda", "SVM that pays for each feature, exact", fsp_lambda, _squares, selects=True, **_PAGE),
+    Fsp(
+        "fsp-m",
+        "best SVM on at most M features, exact",
+        fsp_m,
+        _squares,
+        aliases=("l0", "best-subset", "exact", "cardinality", "mip"),
+        **_EXACT,
+    ),
+    Fsp(
+        "fsp-lambda",
+        "SVM that pays for each feature, exact",
+        fsp_lambda,
+        _squares,
+        defaults={"penalty": 1.0},
+        ladder=(("penalty",), lambda data, C: C * data.n_samples * np.geomspace(1e-4, 1.0, STEPS)),
+        **_EXACT,
+    ),
 ]

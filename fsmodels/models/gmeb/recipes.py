@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
 import pyomo.environ as pyo
 
 from fsmodels.models import gmeb
 from fsmodels.models.classifier import LinearClassifier
-from fsmodels.models.recipe import FloatArray, Given, Linear
+from fsmodels.models.recipe import STEPS, FloatArray, Given, Ladder, Linear
 
 __all__ = ["RECIPES"]
 
@@ -19,6 +21,9 @@ class Gmeb(Linear):
     """A form of the primal."""
 
     _: KW_ONLY
+    dense_only: bool = True
+    defaults: Mapping[str, float] = field(default_factory=lambda: {"R_plus": 2.0, "R_minus": 2.0})
+    ladder: Ladder | None = (("R_plus", "R_minus"), lambda data, C: np.geomspace(100.0, 1e-3, STEPS))
     page: str = "gmeb"
 
     def weights(self, model: Any) -> tuple[FloatArray, float]:
@@ -27,11 +32,8 @@ class Gmeb(Linear):
 
 
 @dataclass(frozen=True)
-class GmebDual(Linear):
+class GmebDual(Gmeb):
     """The dual, whose multipliers are the classifier."""
-
-    _: KW_ONLY
-    page: str = "gmeb"
 
     weighed: ClassVar[bool] = False
 
@@ -58,7 +60,12 @@ def _own(c: LinearClassifier, given: Given, model: Any) -> float:
 
 RECIPES = [
     Gmeb(
-        "gmeb", "least loss under bounds on both classes' scaled moments, exact", gmeb.primal, _loss, numbers=("(15)",)
+        "gmeb",
+        "least loss under bounds on both classes' scaled moments, exact",
+        gmeb.primal,
+        _loss,
+        proves_bound=True,
+        numbers=("(15)",),
     ),
     GmebDual("gmeb-dual", "gmeb by its conic dual, exact", gmeb.dual, _own, numbers=("(16)",)),
     Gmeb("gmeb-nonconvex", "gmeb before its change of variables, local", gmeb.nonconvex, _loss, numbers=("(11)",)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from fsmodels.models.kernel.fitted import KernelClassifier, classifier
 from fsmodels.models.kernel.kernels import FloatArray
 from fsmodels.models.kernel.loss import hinge
 from fsmodels.models.kernel.problem import Problem, used
-from fsmodels.models.recipe import AGREEMENT, Given, Reading, Recipe
+from fsmodels.models.recipe import AGREEMENT, STEPS, Given, Ladder, Reading, Recipe
 from fsmodels.models.shares import slack_weights
 from fsmodels.words import listed
 from solvers import Result, StopReason, facts_of
@@ -35,6 +35,14 @@ FINISHED = (StopReason.CONVERGED, StopReason.ITERATION_LIMIT)  # the SVM was sol
 @dataclass(frozen=True)
 class WithKernel(Recipe):
     """A model with weights z, read as the SVM on those in use."""
+
+    _: KW_ONLY
+    weighs: bool = True
+    dense_only: bool = True
+    settled: tuple[str, ...] = ("eps",)
+    defaults: Mapping[str, float] = field(default_factory=lambda: {"penalty": 1.0})
+    ladder: Ladder | None = (("penalty",), lambda data, C: np.geomspace(0.1, 1e4, STEPS))
+    page: str = "kernel"
 
     keeps_model: ClassVar[bool] = False  # weights that the last point left at 0 would stay there
 
@@ -115,15 +123,28 @@ def _is_still(model: Any, problem: Problem, point: FloatArray, tolerance: float 
     return bool(problem.residual(point, *facts.box()) <= tolerance)
 
 
-def _recipe(name: str, title: str, build: Callable[..., Any], number: str = "(7)") -> WithKernel:
+def _recipe(
+    name: str, title: str, build: Callable[..., Any], number: str = "(7)", aliases: tuple[str, ...] = ()
+) -> WithKernel:
     numbers = (number, "(8)", "(13)") if number != "(5)" else (number, "(13)")
-    return WithKernel(name, title, build, settled=("eps",), weighs=True, page="kernel", numbers=numbers)
+    return WithKernel(name, title, build, aliases=aliases, numbers=numbers)
 
 
 RECIPES = [
-    _recipe("full-fs", "weights z of the features inside an RBF kernel, with its SVM at once, local", kernel.full_fs),
+    _recipe(
+        "full-fs",
+        "weights z of the features inside an RBF kernel, with its SVM at once, local",
+        kernel.full_fs,
+        aliases=("rbf", "kernel", "kernel-svm"),
+    ),
     _recipe("ao-simple", "full-fs, SVM and weights in turn, local", kernel.ao_simple),
     _recipe("ao-margin", "full-fs in turn, with the weights a functional margin, local", kernel.ao_margin, "(11)"),
     _recipe("ao-efs", "full-fs in turn, the weights for the largest functional margin, local", kernel.ao_efs, "(12)"),
-    _recipe("gmkl", "full-fs by projected gradient on the value function of the SVM, local", kernel.gmkl, "(5)"),
+    _recipe(
+        "gmkl",
+        "full-fs by projected gradient on the value function of the SVM, local",
+        kernel.gmkl,
+        "(5)",
+        aliases=("mkl", "multiple-kernel-learning"),
+    ),
 ]

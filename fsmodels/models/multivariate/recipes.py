@@ -99,5 +99,6 @@ RECIPES = [
         page="multivariate",
         numbers=("(5)",),
         weighs=False,
+        proves_bound=True,
     )
 ]

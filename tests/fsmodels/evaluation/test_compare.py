@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import fsmodels as fs
-from fsmodels.evaluation.budget import LADDERS, STEPS, within
+from fsmodels.evaluation.budget import within
+from fsmodels.models.recipe import STEPS
 from fsmodels.selection.recipes import MODELS
 
 mpl.use("Agg")
@@ -41,7 +42,7 @@ def test_every_support_is_judged_by_the_same_objective_and_svm(data, found):
 
 def test_models_without_a_budget_are_turned_inside_the_fold_until_they_meet_it(data, found):
     for name, words in (("one-norm-svm", ["C"]), ("fsv", ["penalty"]), ("gmeb", ["R_plus", "R_minus"])):
-        names, values_of = LADDERS[name]
+        names, values_of = MODELS[name].ladder
         values = [float(f"{value:.4g}") for value in values_of(data, 0.5)]
         assert list(names) == words
         mine = found.runs[found.runs["method"] == name].reset_index()
@@ -82,8 +83,9 @@ def test_the_tightest_is_taken_where_none_meets_the_budget(data):
 def test_every_model_that_selects_has_a_budget_of_its_own_or_a_ladder():
     alone = {"svm", "robust-lp"}
     native = {name for name, recipe in MODELS.items() if recipe.parameters.get("max_features")}
-    assert set(MODELS) == alone | native | set(LADDERS)
-    assert not native & set(LADDERS)
+    turned = {name for name, recipe in MODELS.items() if recipe.ladder is not None}
+    assert set(MODELS) == alone | native | turned
+    assert not native & turned
 
 
 def test_differences_are_those_of_the_same_folds(found):

@@ -15,7 +15,6 @@ from sklearn.utils.validation import has_fit_parameter
 import fsmodels as fs
 from fsmodels.selection.recipes import MODELS
 from fsmodels.sklearn import KernelSelectorClassifier, SelectorClassifier
-from fsmodels.sklearn.asked import BY_DEFAULT, KERNELS
 from fsmodels.sklearn.weighing import distinct, weighs
 
 BUPA = fs.load_dataset("bupa")
@@ -26,7 +25,7 @@ WEIGHING = [name for name in MODELS if weighs(name)]
 
 
 def estimator(name, **words):
-    return (KernelSelectorClassifier if name in KERNELS else SelectorClassifier)(name, **words)
+    return (KernelSelectorClassifier if MODELS[name].page == "kernel" else SelectorClassifier)(name, **words)
 
 
 def several(seed=0, n=24, p=4, classes=2):
@@ -55,7 +54,7 @@ def test_the_objective_is_that_of_the_repeated_samples_without_the_merge(name):
     est = SelectorClassifier(name).fit(X, y, sample_weight=s)
     data = fs.Dataset(X.repeat(s, axis=0), np.where(y.repeat(s) == 1, 1.0, -1.0), tuple("abcd")).scaled("standard")
     words = {"max_features": 4} if name == "fsp-m" else {}
-    found = fs.select(data, name, **BY_DEFAULT.get(name, {}), **words)
+    found = fs.select(data, name, **MODELS[name].defaults, **words)
     assert est.objective_ == pytest.approx(found.objective, rel=1e-5)
 
 
