@@ -10,9 +10,7 @@ from fsmodels.cli.codes import complain, show
 from fsmodels.cli.commands import EACH_LIMIT
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.evaluation.cross_validation import CrossValidated, over_folds
-from fsmodels.evaluation.fold_run import parts_of
-from fsmodels.evaluation.holdout import HeldOut, held_out_part, judged
-from fsmodels.evaluation.runs import FoldRunner
+from fsmodels.evaluation.fold_run import FoldRunner, HeldOut, held_out_part, judged, parts_of
 from fsmodels.selection.recipes import find
 from fsmodels.selection.resampling import Resample
 from fsmodels.selection.selection import Selection

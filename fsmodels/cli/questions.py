@@ -18,8 +18,8 @@ from fsmodels.insight.near_optimal import near_optimal
 from fsmodels.insight.necessity import necessity
 from fsmodels.insight.price import price_of
 from fsmodels.selection.report import number, percent
-from fsmodels.selection.row_words import words_of
 from fsmodels.selection.select import prepared
+from fsmodels.selection.sides import words_of
 
 WIDTH = 120  # of a printed table
 

@@ -12,7 +12,7 @@ from fsmodels.cli.asked import Task
 from fsmodels.cli.codes import BAD_INPUT, SOLVED, complain, show
 from fsmodels.cli.result_file import ResultFile, check_target
 from fsmodels.errors import NoSelection
-from fsmodels.page.provenance import Provenance
+from fsmodels.page.page import Provenance
 from fsmodels.page.report import Page, reported
 from fsmodels.page.stages import Plan
 from fsmodels.selection import report

@@ -25,8 +25,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.evaluation.cross_validation import CrossValidated, standard_error, summed_up
-from fsmodels.evaluation.fold_run import FoldRun, parts_of, raw_and_words
-from fsmodels.evaluation.runs import FoldRunner
+from fsmodels.evaluation.fold_run import FoldRun, FoldRunner, parts_of, raw_and_words
 from fsmodels.selection.curve import RULES, point_of
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import as_json
@@ -109,7 +108,7 @@ class Chosen:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the inner errors over the first parameter, and the honest error of the procedure as a band."""
-        from fsmodels.evaluation.pictures import draw_chosen
+        from fsmodels.selection.pictures import draw_chosen
 
         return draw_chosen(self, ax)
 

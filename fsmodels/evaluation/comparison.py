@@ -20,8 +20,7 @@ from fsmodels.checks import feature_count, positive, renamed
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.evaluation.contender import Contender, contenders, runs
 from fsmodels.evaluation.cross_validation import standard_error
-from fsmodels.evaluation.fold_run import FAILED, parts_of, raw_and_words
-from fsmodels.evaluation.runs import FoldRunner
+from fsmodels.evaluation.fold_run import FAILED, FoldRunner, parts_of, raw_and_words
 from fsmodels.evaluation.stability import stability_index
 from fsmodels.models.svm import C_MEANING
 from fsmodels.selection.report import as_json, boundary_note
@@ -206,7 +205,7 @@ class Comparison:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the held-out error, with one standard error, against the number of features; a point a model."""
-        from fsmodels.evaluation.pictures import draw_comparison
+        from fsmodels.selection.pictures import draw_comparison
 
         return draw_comparison(self, ax)
 

@@ -24,8 +24,7 @@ import pandas as pd
 from fsmodels.checks import renamed
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ModelError
-from fsmodels.evaluation.fold_run import MEASURES, FoldRun, parts_of, raw_and_words
-from fsmodels.evaluation.runs import FoldRunner
+from fsmodels.evaluation.fold_run import MEASURES, FoldRun, FoldRunner, parts_of, raw_and_words
 from fsmodels.evaluation.stability import stability_index
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import as_json, boundary_note, percent
@@ -132,7 +131,7 @@ class CrossValidated:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the error of each fold against the number of features there, and the mean with one standard error."""
-        from fsmodels.evaluation.pictures import draw_folds
+        from fsmodels.selection.pictures import draw_folds
 
         return draw_folds(self, ax)
 

@@ -1,29 +1,41 @@
-"""One selection on a part of the samples, judged by the samples held out: the unit of all that this room does.
+r"""Selections on a part of the samples, judged by the samples held out, and workers with a memory that run them.
 
 Of the labels y and the decisions d on the held-out samples, by scikit-learn: the share of wrong labels, the mean of
 that share over the two classes, F1 of class +1 (0 where no sample is given that class), and the area under the ROC
 curve. Where only one class was held out, the last three have no value.
+
+The share e of wrong labels among n samples held out has the standard error :math:`\sqrt{e (1 - e) / n}`, that of n
+independent samples. It is 0 where no sample or every sample is wrong, so that reports state Wilson's interval instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import pickle
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from operator import attrgetter, methodcaller
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 
-from fsmodels.checks import whole
+from fsmodels.checks import share, whole
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.looks import look
 from fsmodels.datasets.splitting import check_seed
 from fsmodels.datasets.units import reweighted
 from fsmodels.errors import NoSelection, ParameterError
-from fsmodels.selection.resampling import Resample, folds_of
+from fsmodels.selection.report import as_json, boundary_note, percent
+from fsmodels.selection.resampling import Resample, folds_of, split_off
 from fsmodels.selection.select import select
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import KINDS, beside
+from fsmodels.selection.workers import each
+from fsmodels.version import __version__
 from fsmodels.words import lasting
 from solvers import StopReason
 from solvers.clock import own_clock
@@ -156,3 +168,147 @@ def measured(found: Selection, held_out: Any) -> dict[str, Any]:
         "f1": float(f1_score(y, given, pos_label=1.0, zero_division=0.0)),
         "auc": float(roc_auc_score(y, decision)),
     }
+
+
+class FoldRunner:
+    """Runs on folds by ``n_jobs`` workers; ``memory`` is a folder or a ``joblib.Memory`` with finished runs.
+
+    Raises ParameterError: ``memory`` is something else, or a folder that cannot be written.
+    """
+
+    def __init__(self, n_jobs: int | None, memory: Any) -> None:
+        import joblib
+
+        if memory is not None and not isinstance(memory, str | Path) and not hasattr(memory, "cache"):
+            raise ParameterError(f"memory got {type(memory).__name__}: give a folder or a joblib.Memory.")
+        try:
+            if isinstance(memory, str | Path):
+                Path(memory).mkdir(parents=True, exist_ok=True)
+            self.memory = memory if hasattr(memory, "cache") else joblib.Memory(memory, verbose=0)
+            self._finished = self.memory.cache(_finished, ignore=["row"], verbose=0)
+        except OSError as error:
+            raise ParameterError(
+                f'memory="{memory}" is not a folder that can be written ({error.strerror}). Give another folder.'
+            ) from None
+        self.n_jobs = n_jobs
+        self._read = self._requested = 0
+
+    def rows(self, runs: Sequence[FoldRun], what: str = "fold") -> list[dict[str, Any] | None]:
+        """Return the row of each run; None where Ctrl-C came first. ``what``: the word for a run in progress lines.
+
+        Raises KeyboardInterrupt if no run was finished.
+        """
+        keys = [_key(run) if self.memory.location else "" for run in runs]
+        rows = [self._earlier(key) for key in keys]
+        missing = [k for k, row in enumerate(rows) if row is None]
+        self._read += len(rows) - len(missing)
+        self._requested += len(rows)
+
+        def done(place: int, row: dict[str, Any]) -> None:
+            k = missing[place]
+            if FAILED in row:  # not kept: another attempt may succeed
+                rows[k] = row
+            elif not was_interrupted(row):
+                rows[k] = self._finished(keys[k], as_json(row))
+
+        each(methodcaller("run"), [runs[k] for k in missing], self.n_jobs, done, what, attrgetter("label"))
+        if rows and not any(row is not None for row in rows):
+            raise KeyboardInterrupt
+        return rows
+
+    def _earlier(self, key: str) -> dict[str, Any] | None:
+        with suppress(LookupError):
+            return self._finished(key, None)
+        return None
+
+    @property
+    def note(self) -> str:
+        """How many runs were read from the memory; empty if none was."""
+        if not self._read:
+            return ""
+        return f"{self._read} of {self._requested} runs were read from {Path(self.memory.location).name}."
+
+
+def _finished(key: str, row: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the row of a finished run. A ``joblib.Memory`` keeps it by its key. Raises LookupError: no row yet."""
+    if row is None:
+        raise LookupError(key)
+    return row
+
+
+def _key(run: FoldRun) -> str:
+    """Return a hash of the samples, the model, its parameters and the version; the name of the data does not count."""
+    import joblib
+
+    part = run.part
+    held_out = None if part.held_out is None else replace(part.held_out, name="")
+    part = replace(part, learn=replace(part.learn, name=""), held_out=held_out)
+    try:
+        return str(joblib.hash((__version__, replace(run, part=part))))
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise ParameterError(
+            f"memory cannot recognise these parameters in a later run ({error}). Give plain values, such as a solver "
+            "by its name, or leave memory out."
+        ) from None
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What a selection decides about samples that had no part in it.
+
+    ``n_train``, ``n_held_out``: samples. ``error``, ``balanced_error``, ``f1``, ``auc``: as of ``fs.cross_validate``.
+    ``on_boundary``: samples held out with a decision of 0, which count as class -1. ``confusion``: samples held out by
+    true class (rows) and predicted class (columns), class +1 first.
+    """
+
+    n_train: int
+    n_held_out: int
+    error: float
+    balanced_error: float | None
+    f1: float | None
+    auc: float | None
+    on_boundary: int = 0
+    confusion: list[list[int]] | None = None
+
+    @property
+    def standard_error(self) -> float:
+        """Of ``error``."""
+        return math.sqrt(self.error * (1.0 - self.error) / self.n_held_out)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's interval of ``error`` at 95%, which has a width where no sample is wrong, too."""
+        wrong = round(self.error * self.n_held_out)
+        low, high = scipy.stats.binomtest(wrong, self.n_held_out).proportion_ci(0.95, method="wilson")
+        return float(low), float(high)
+
+    @property
+    def sentence(self) -> str:
+        """What came out."""
+        wrong, n, (low, high) = round(self.error * self.n_held_out), self.n_held_out, self.interval
+        said = f"Held-out error {100 * self.error:.1f}% (95% interval {100 * low:.1f} to {100 * high:.1f}%): {wrong} "
+        said += f"of {n} samples that had no part in the selection, which is of the other {self.n_train}."
+        if self.balanced_error is not None and self.f1 is not None and self.auc is not None:
+            said += f" Balanced error {percent(self.balanced_error)}, F1 {self.f1:.3f}, AUC {self.auc:.3f}."
+        return f"{said} {boundary_note(self.on_boundary)}".rstrip()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a JSON file holds of it."""
+        plain: dict[str, Any] = as_json(
+            {"way": "test", **self.__dict__, "standard_error": self.standard_error, "interval": self.interval}
+        )
+        return {**plain, "sentence": self.sentence}
+
+
+def held_out_part(data: Dataset, test: float, seed: int) -> Resample:
+    """Hold a share of the samples out, at random with the classes in proportion.
+
+    Raises ParameterError: no share between 0 and 1. Raises DataError: a part would have no sample of a class.
+    """
+    return split_off(data, share("test", test, "the share of the samples to hold out", open_below=True), seed)
+
+
+def judged(found: Selection, part: Resample) -> HeldOut:
+    """Judge a selection on a part by what the part left out."""
+    assert part.held_out is not None
+    return HeldOut(part.learn.n_samples, part.held_out.n_samples, **measured(found, part.held_out))

@@ -33,8 +33,7 @@ from numpy.typing import ArrayLike
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError, ParameterError
-from fsmodels.evaluation.fold_run import FoldRun, raw_and_words
-from fsmodels.evaluation.runs import FoldRunner
+from fsmodels.evaluation.fold_run import FoldRun, FoldRunner, raw_and_words
 from fsmodels.selection.recipes import find
 from fsmodels.selection.report import as_json, percent
 from fsmodels.selection.resampling import bootstraps_of, folds_of

@@ -10,11 +10,9 @@ from typing import Any
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.looks import remarks
-from fsmodels.page.page import render
-from fsmodels.page.provenance import Provenance, values_hash
+from fsmodels.page.page import Provenance, render, values_hash
 from fsmodels.page.stages import Findings, Plan, work
-from fsmodels.selection.file import write_text
-from fsmodels.selection.selection import Selection
+from fsmodels.selection.selection import Selection, write_text
 from solvers import interrupt
 from solvers import progress as watching
 

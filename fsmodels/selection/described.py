@@ -15,7 +15,7 @@ import numpy as np
 
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.models.recipe import Recipe
-from fsmodels.selection import docstrings, formulas
+from fsmodels.selection import docstrings
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.recipes import MODELS, find
 from solvers import Takers, takers
@@ -81,22 +81,22 @@ class Description:
 
     @cached_property
     def _rows(self) -> list[str]:
-        return formulas.rows(self._sections["Problem"], self._recipe.numbers)
+        return docstrings.rows(self._sections["Problem"], self._recipe.numbers)
 
     @property
     def latex(self) -> str:
         """The problem as LaTeX; "" where it is told in words."""
-        return formulas.aligned(self._rows) if self._rows else ""
+        return docstrings.aligned(self._rows) if self._rows else ""
 
     @property
     def equations(self) -> list[str]:
         """The problem as plain text."""
         if self._rows:
-            return [formulas.plain(row) for row in self._rows]
+            return [docstrings.plain(row) for row in self._rows]
         parts = re.split(r"\n\s*\n", self._sections["Problem"])
         own = [part for part in parts if all(number in part for number in self._recipe.numbers)]
         lines = [line for part in own for line in part.splitlines()]
-        return [re.sub(r":math:`([^`]*)`", lambda m: formulas.plain(m[1]), line).replace("``", "") for line in lines]
+        return [re.sub(r":math:`([^`]*)`", lambda m: docstrings.plain(m[1]), line).replace("``", "") for line in lines]
 
     @property
     def classes(self) -> str:

@@ -20,11 +20,11 @@ from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.recipes import find, used_parameters
-from fsmodels.selection.row_words import as_words
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import (
     KINDS,
     able,
+    as_words,
     beside,
     number_and_rows,
     read_sides,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fsmodels.certificates.document import CertificateFile
-from fsmodels.selection import file, report
+from fsmodels.datasets.files import write_file
+from fsmodels.errors import ParameterError
+from fsmodels.models.kernel.fitted import KernelClassifier
+from fsmodels.selection import report
 from fsmodels.selection.outcome import Outcome
 from fsmodels.selection.proof import prove
 
@@ -108,6 +114,9 @@ class Selection(Outcome):
     def save(self, path: str | Path) -> None:
         """Write everything but the live model to a JSON file, which ``fs.load_selection`` reads.
 
+        It is the content of ``to_dict`` with all names of features and the support vectors of a kernel; it contains no
+        other samples.
+
         Raises
         ------
         ParameterError
@@ -122,7 +131,11 @@ class Selection(Outcome):
         >>> fs.load_selection(path).table().index.tolist()
         ['sgot', 'sgpt']
         """
-        file.write(file.content(self), path)
+        told = {**report.contract(self), "features": list(self.data.features)}
+        if isinstance(self.machine, KernelClassifier):
+            columns = np.flatnonzero(self.machine.z)
+            told["kernel"] = {**told["kernel"], "vectors": self.machine.vectors[:, columns].tolist()}
+        write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", path)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the live model, which belongs to this process: workers and files get the rest."""
@@ -136,3 +149,14 @@ class Selection(Outcome):
 
     def _repr_html_(self) -> str:
         return report.html(self)
+
+
+def write_text(text: str, path: str | Path) -> None:
+    """Replace the content of a file completely or not at all. Raises ParameterError."""
+    if not isinstance(path, str | Path):
+        raise ParameterError(f"save needs the path of a file and got {type(path).__name__}.")
+    try:
+        write_file(path, text)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
+        why = getattr(error, "strerror", None) or error
+        raise ParameterError(f'"{path}" cannot be written ({why}): give a file in a folder.') from None

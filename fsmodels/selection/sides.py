@@ -1,12 +1,14 @@
 """Side constraints of a selection, as words: checked, stated on ``model.sigma`` or ``model.w``, and told in a report.
 
-One row of ``KINDS`` is one kind: the function of ``side_constraints`` that states it, and how it is given.
+One row of ``KINDS`` is one kind: the function of ``side_constraints`` that states it, and how it is given. Messages of
+solvers name components of the model; ``as_words`` replaces them by the words that asked for them.
 """
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -30,7 +32,9 @@ __all__ = [
     "Side",
     "Sides",
     "able",
+    "as_words",
     "beside",
+    "declarations",
     "number_and_rows",
     "prices",
     "read_sides",
@@ -274,7 +278,7 @@ def state(model: pyo.ConcreteModel, sides: Sides) -> dict[str, Any]:
     return stated
 
 
-def words_of(told: Mapping[str, Any]) -> dict[str, Any]:
+def declarations(told: Mapping[str, Any]) -> dict[str, Any]:
     """Return the words of ``select`` for side constraints as a report tells them; ``told`` may hold more."""
     pairs = {"budget": ("costs", "limit"), "at_most": ("features", "k"), "at_least": ("features", "k")}
     pairs |= {"at_most_of_group": ("groups", "most"), "fair": ("by", "limit")}
@@ -299,3 +303,68 @@ def rows_model(features: Iterable[str]) -> pyo.ConcreteModel:
     model.features = pyo.Set(initialize=list(features), doc="features, in the order of the data's columns")
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="1 where a feature is selected")
     return model
+
+
+ROW = re.compile(r'"([^"]+)"')
+
+
+def as_words(text: str, parameters: Mapping[str, Any]) -> str:
+    """Return a message with ``force_in=["a"]`` for ``"force_in[a]"``, and so on; the rest as it is.
+
+    ``parameters``: of a selection, with its side constraints.
+    """
+    words = dict(_rows(parameters))
+    told = ROW.sub(lambda found: words.get(found[1], found[0]), text)
+    return told if told == text else told.replace("Relax or deactivate one", "Relax or leave out one")
+
+
+def words_of(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return component of the model -> the words of ``select`` for it."""
+    return {row: words for row, words in _rows(parameters) if "[" not in row}
+
+
+def _rows(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each row, or of all of a component, and the words of ``select`` for it."""
+    if (most := parameters.get("max_features")) is not None:
+        yield "cardinality", f"max_features={most}"
+    met: dict[str, int] = {}
+    for kind in KINDS:
+        told = parameters.get(kind)
+        if not told or (kind == "budget" and not isinstance(told, list)):
+            continue
+        for one in [told] if kind in ONCE else told:
+            base = _name(kind, one)
+            met[base] = met.get(base, 0) + 1
+            name = base if met[base] == 1 else f"{base}_{met[base]}"
+            yield from _of(kind, name, one)
+
+
+def _name(kind: str, told: Any) -> str:
+    """Return what ``sides`` calls it."""
+    if kind in ("requires", "excludes"):
+        return f"{kind}_{told[0]}_{told[1]}"
+    return f"fair_{told['by']}" if kind == "fair" else kind
+
+
+def _of(kind: str, name: str, told: Any) -> Iterator[tuple[str, str]]:
+    if kind in ("force_in", "force_out"):
+        for feature in told:
+            yield f"{name}[{feature}]", f'{kind}=["{feature}"]'
+        yield name, f"{kind}={list(told)}"
+    elif kind in ("requires", "excludes"):
+        yield name, f'{kind}=("{told[0]}", "{told[1]}")'
+    elif kind == "all_or_none":
+        for row in (name, *(f"{name}[{feature}]" for feature in told)):
+            yield row, f"{kind}={list(told)}"
+    elif kind in ("at_most", "at_least"):
+        group = told["features"]
+        yield name, f"{kind}=({list(group)}, {told['k']})"
+    elif kind == "budget":
+        yield name, f"budget=(costs, {told['limit']:g})"
+    elif kind == "at_most_of_group":
+        for group in dict.fromkeys(told["groups"].values()):
+            most = told["most"][group] if isinstance(told["most"], Mapping) else told["most"]
+            yield f"{name}[{group}]", f'at_most_of_group "{group}": {most}'
+    elif kind == "signs":
+        for feature, way in told.items():
+            yield f"{name}[{feature}]", f'signs={{"{feature}": "{way}"}}'

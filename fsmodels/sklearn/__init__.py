@@ -7,9 +7,9 @@ May import ``fsmodels.selection``, ``fsmodels.models``, ``fsmodels.datasets``, t
 ground.
 """
 
+from fsmodels.sklearn.base import FitCertificate
 from fsmodels.sklearn.kernels import KernelSelectorClassifier
 from fsmodels.sklearn.linear import SelectorClassifier
-from fsmodels.sklearn.proven import FitCertificate
 
 __all__ = ["FitCertificate", "KernelSelectorClassifier", "SelectorClassifier"]
 __dir__ = __all__.copy  # what <TAB> offers

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +19,15 @@ from fsmodels.checks import choice
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.recipes import MODELS
+from fsmodels.selection.report import number, percent
 from fsmodels.selection.selection import Selection
-from fsmodels.sklearn import constraints, proven, running
-from fsmodels.sklearn.asked import MULTICLASS, Asked, asked, recipe_of
+from fsmodels.sklearn import constraints, request
+from fsmodels.sklearn.request import MULTICLASS, Asked, asked, recipe_of
 from fsmodels.sklearn.weighing import against_rest, by_class, checked, distinct, weighs
 from fsmodels.words import listed
-from solvers import StopReason
+from solvers import SolutionStatus, StopReason
 from solvers.clock import Clock
+from solvers.result import relative_gap
 
 __all__ = ["SelectorBase"]
 
@@ -74,53 +78,53 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
                 f"y holds one class, {self.classes_[0]!r}: a classifier needs samples of at least 2 classes."
             )
         what, features = asked(self, recipe, X.shape[1]), self._names()
-        rows = running.SideRows(*constraints.apart(self.constraints, features))
+        rows = request.SideRows(*constraints.apart(self.constraints, features))
         if "fair" in rows.declared and weights is not None:
             raise ParameterError("constraints: fair compares means of samples, which sample_weight would not change.")
         if recipe.weighs and "fair" not in rows.declared:
             X, codes, weights = distinct(X, codes, weights)
         problems = self._problems(X, codes, features, weights)
         found = self._solved(problems, what, rows)
-        self.certificate_ = proven.of_selections(found)
+        self.certificate_ = of_selections(found)
         self._live = [one.model for one in found]
         self.selection_ = found[0] if len(found) == 1 else found
         self._settle(found)
-        running.warn_of_limits(found)
+        request.warn_of_limits(found)
         return self
 
-    def _solved(self, problems: list[running.TwoClasses], what: Asked, rows: running.SideRows) -> list[Selection]:
+    def _solved(self, problems: list[request.TwoClasses], what: Asked, rows: request.SideRows) -> list[Selection]:
         """Solve one problem after another; of the time, each has its share of what is left."""
         found: list[Selection] = []
         clock = Clock(self.time_limit)
         for k, problem in enumerate(problems):
             left = clock.left
             limit = None if left is None else max(left / (len(problems) - k), LEAST)
-            found.append(running.solved(problem, what, rows, limit))
+            found.append(request.solved(problem, what, rows, limit))
             if found[-1].stop_reason is StopReason.INTERRUPTED and k + 1 < len(problems):
                 raise KeyboardInterrupt("Stopped by Ctrl-C before every class had its selection.")
         return found
 
     def _problems(
         self, X: Any, codes: NDArray[np.intp], features: tuple[str, ...], weights: FloatArray | None
-    ) -> list[running.TwoClasses]:
+    ) -> list[request.TwoClasses]:
         """Return the data of two classes, or of each class against the rest, with weights that count as rows."""
         names, rule = self.classes_.tolist(), self.class_weight
         costs = None if rule is None else by_class(rule, self.classes_, codes, weights)
         if len(names) == 2:
             data = Dataset(X, np.where(codes == 1, 1.0, -1.0), features, "X", *names)
             pair = None if costs is None else rule if isinstance(rule, str) else (float(costs[0]), float(costs[1]))
-            return [running.TwoClasses(data if weights is None else data.weighted(weights), pair)]
+            return [request.TwoClasses(data if weights is None else data.weighted(weights), pair)]
         problems = []
         for k, name in enumerate(names):
             rest = tuple(other for other in names if other is not name)
             data = Dataset(X, np.where(codes == k, 1.0, -1.0), features, f"X/{name}", rest, name)
             data = data if weights is None else data.weighted(weights)
             if costs is None:
-                problems.append(running.TwoClasses(data))
+                problems.append(request.TwoClasses(data))
                 continue
             share, pair = against_rest(costs[codes], codes == k, weights)
             means = MODELS[self.model].class_means and isinstance(rule, str)  # weigh both sides the same already
-            problems.append(running.TwoClasses(data, None if means else pair, share))
+            problems.append(request.TwoClasses(data, None if means else pair, share))
         return problems
 
     def _settle(self, found: list[Selection]) -> None:
@@ -184,12 +188,12 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         if not hasattr(self, "_live"):
             what, rows = self._as_fitted()
-            self._live = [running.rebuilt(one.data, what, rows) for one in self._selections]
+            self._live = [request.rebuilt(one.data, what, rows) for one in self._selections]
         return self._live[0] if len(self._live) == 1 else self._live
 
-    def _as_fitted(self) -> tuple[Asked, running.SideRows]:
+    def _as_fitted(self) -> tuple[Asked, request.SideRows]:
         recipe = recipe_of(self, kernels=self._kernels)
-        return asked(self, recipe, self.n_features_in_), running.SideRows(
+        return asked(self, recipe, self.n_features_in_), request.SideRows(
             *constraints.apart(self.constraints, self._names())
         )
 
@@ -234,3 +238,67 @@ def _scores(found: Selection, X: Any, features: tuple[str, ...]) -> FloatArray:
 def _places(names: tuple[str, ...], features: tuple[str, ...]) -> NDArray[np.intp]:
     place = {name: k for k, name in enumerate(features)}
     return np.array([place[name] for name in names], dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class FitCertificate:
+    """What is known of the objective, which a fit minimises.
+
+    Attributes
+    ----------
+    objective : float or None
+        What the model pays, recomputed from the data; of several classes with a model each, the sum. None for methods
+        that minimise nothing.
+    bound : float or None
+        No solution of the model has a lower objective; None where nothing is proven.
+    gap : float or None
+        ``|objective - bound| / |objective|``.
+    status : str
+        "optimal" where the bound closes the gap, else "stationary" or "feasible".
+    message : str
+        What the solver or the model says besides.
+    """
+
+    objective: float | None
+    bound: float | None
+    gap: float | None
+    status: str
+    message: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        if self.objective is None:
+            return "A heuristic without an objective: nothing is proven about this selection."
+        cost = f"The objective is {number(self.objective)}"
+        if self.bound is None or self.gap is None:
+            what = "a stationary point: " if self.status == "stationary" else ""
+            return f"{cost}, {what}nothing is proven about better ones."
+        if self.status == "optimal":
+            within = f", to {percent(self.gap)}" if self.gap > 5e-7 else ""
+            return f"{cost}, and it is proven that none is lower{within} (bound {number(self.bound)})."
+        return f"{cost}; it is proven that none is below {number(self.bound)}, a gap of {percent(self.gap)}."
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def of_selections(found: Sequence[Selection]) -> FitCertificate:
+    """Return what is proven about selections that are chosen independently: objectives and bounds add up."""
+    if len(found) == 1:
+        one = found[0]
+        return FitCertificate(one.objective, one.bound, one.gap, one.status.value, one.message)
+    objectives, bounds = [one.objective for one in found], [one.bound for one in found]
+    objective = None if None in objectives else sum(x for x in objectives if x is not None)
+    bound = None if None in bounds else sum(x for x in bounds if x is not None)
+    weakest = max(found, key=_weakness).status.value
+    resolution = sum(one.result.resolution for one in found)
+    gap = relative_gap(objective, bound, minimize=True, resolution=resolution)
+    return FitCertificate(
+        objective, bound, gap, weakest, " ".join(dict.fromkeys(one.message for one in found if one.message))
+    )
+
+
+def _weakness(one: Selection) -> int:
+    """Return how little is known: 0 of an optimum, 1 of a stationary point."""
+    return 0 if one.status is SolutionStatus.OPTIMAL else 1 if one.status is SolutionStatus.STATIONARY else 2

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import fsmodels as fs
-from fsmodels.evaluation.budget import within
+from fsmodels.evaluation.contender import within
 from fsmodels.models.recipe import STEPS
 from fsmodels.selection.recipes import MODELS
 

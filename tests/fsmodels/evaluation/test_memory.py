@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import fsmodels as fs
-from fsmodels.evaluation import fold_run, runs
+from fsmodels.evaluation import fold_run
 
 
 def plain(found):
@@ -156,7 +156,7 @@ def test_data_of_every_kind_have_a_key_that_lasts(tmp_path, counted):
 def test_runs_of_another_version_are_not_used(data, tmp_path, counted, monkeypatch):
     folder = tmp_path / "folds"
     fs.cross_validate(data, "rfe", max_features=2, cv=4, memory=folder)
-    monkeypatch.setattr(runs, "__version__", "9.9.9")
+    monkeypatch.setattr(fold_run, "__version__", "9.9.9")
     fs.cross_validate(data, "rfe", max_features=2, cv=4, memory=folder)
     assert len(counted) == 8
 

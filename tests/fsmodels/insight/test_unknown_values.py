@@ -5,7 +5,7 @@ import math
 import pytest
 
 import fsmodels as fs
-from fsmodels.evaluation.holdout import HeldOut
+from fsmodels.evaluation.fold_run import HeldOut
 from fsmodels.insight.price import Level, Price
 from solvers import SolutionStatus
 

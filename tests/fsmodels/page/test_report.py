@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 import fsmodels as fs
-from fsmodels.page.page import legible
-from fsmodels.page.provenance import values_hash
+from fsmodels.page.page import legible, values_hash
 from fsmodels.selection import report
 from fsmodels.selection.report import percent
 
