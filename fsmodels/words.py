@@ -1,4 +1,4 @@
-"""Words that the messages of the package share: short lists of names, the nearest known name, unknown features."""
+"""Words that messages share: lists of names, the nearest known name, unknown features, the names of scalings."""
 
 import difflib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -7,6 +7,9 @@ from typing import Any
 from fsmodels.errors import DataError
 
 SHOWN = 40  # characters of a cell or a value in a message
+SCALINGS = ("none", "standard", "unit-ball", "minmax")  # what they do is in ``fsmodels.datasets.scaling``
+SPARSE_SCALINGS = ("none", "unit-ball")
+DEFAULT_SCALING = "standard"
 
 
 def short(text: str) -> str:

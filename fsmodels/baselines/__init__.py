@@ -43,8 +43,8 @@ from fsmodels.baselines import rankings
 from fsmodels.baselines.rows import best_first, eliminated
 from fsmodels.baselines.starting_values import svm_penalty
 from fsmodels.checks import feature_count, positive
+from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, SolverError
 from fsmodels.models.libsvm import svc
 from fsmodels.models.shares import slack_weights

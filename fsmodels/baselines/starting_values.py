@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from fsmodels.checks import feature_count, positive
+from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import as_given
 from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import C_MEANING

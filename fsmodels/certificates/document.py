@@ -23,9 +23,8 @@ from fsmodels.certificates.form import FORMAT, VERSION, check_form, no_number, u
 from fsmodels.certificates.verify import BRANCH, EMPTY, EPSILON, GIVEN_UP, Checked, Claim, Entry, check
 from fsmodels.datasets.dataset import Dataset, Scale
 from fsmodels.datasets.files import json_text, write_file
-from fsmodels.datasets.methods import METHODS
 from fsmodels.errors import DataError, ModelError
-from fsmodels.words import listed, short
+from fsmodels.words import SCALINGS, listed, short
 
 __all__ = ["FORMAT", "CertificateFile", "verify", "write"]
 
@@ -320,7 +319,7 @@ def _claim(content: Mapping[str, Any], data: Dataset, shifted: Array) -> Claim:
     price = np.broadcast_to(np.array(problem["price"], dtype=float), (n,))
     C = np.broadcast_to(np.array(problem["C"], dtype=float), (samples,))
     for holds, why in (
-        (set(scale.split(", ")) <= set(METHODS), f"scaling {short(repr(scale))} is not known"),
+        (set(scale.split(", ")) <= set(SCALINGS), f"scaling {short(repr(scale))} is not known"),
         (content["model"] in MODELS, f"model {short(repr(content['model']))} is none of {listed(MODELS)}"),
         (problem["loss"] in LOSSES, f"loss {short(repr(problem['loss']))} is none of {listed(LOSSES)}"),
         ((C >= 0).all(), "C below 0 is not convex"),

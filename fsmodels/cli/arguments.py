@@ -77,7 +77,7 @@ def budget(text: str, features: Sequence[str]) -> tuple[dict[str, float], float]
     Raises ParameterError: no limit, or one that is no number. Raises DataError if the file cannot be read, or names
     something that is no feature.
     """
-    from fsmodels.datasets.costs import read_costs
+    from fsmodels.datasets.tables import read_costs
 
     path, colon, limit = text.rpartition(":")
     if not colon or not path:
@@ -157,7 +157,7 @@ def grouped(text: str, data: Dataset) -> tuple[dict[str, str], int]:
 
     Raises ParameterError: no number. Raises DataError: the file, or something in it that is no feature.
     """
-    from fsmodels.datasets.costs import read_groups
+    from fsmodels.datasets.tables import read_groups
 
     source, colon, k = text.rpartition(":")
     try:
@@ -202,7 +202,7 @@ def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, 
     Raises ParameterError: a word that is none of them. Raises DataError: a name that is no feature, or a file that
     cannot be read.
     """
-    from fsmodels.datasets.costs import read_costs
+    from fsmodels.datasets.tables import read_costs
 
     everywhere: float | None = None
     single: dict[str, float] = {}

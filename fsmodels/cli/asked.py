@@ -11,8 +11,8 @@ from fsmodels.cli import arguments, loading
 from fsmodels.cli.codes import complain, show
 from fsmodels.cli.result_file import ResultFile
 from fsmodels.datasets.dataset import Dataset, DataWarning
+from fsmodels.datasets.diagnose import look
 from fsmodels.datasets.instances import Embedding
-from fsmodels.datasets.looks import look
 from fsmodels.errors import OptionError
 from fsmodels.selection import report
 from fsmodels.selection.parameters import PARAMETERS

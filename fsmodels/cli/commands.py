@@ -15,9 +15,9 @@ import click
 from click.core import ParameterSource
 
 from fsmodels.cli.values import grid, numbers, seconds, share, values
-from fsmodels.datasets.methods import DEFAULT, METHODS
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.version import __version__
+from fsmodels.words import DEFAULT_SCALING, SCALINGS
 
 TIME_LIMIT = 120.0  # s, of a run without --time-limit
 EACH_LIMIT = 30.0  # s, of each solve of a command with several
@@ -130,7 +130,7 @@ def _table() -> list[Option]:
 
 
 def _data() -> list[click.Parameter]:
-    scales = ", ".join([DEFAULT, *(method for method in METHODS if method != DEFAULT)])
+    scales = ", ".join([DEFAULT_SCALING, *(method for method in SCALINGS if method != DEFAULT_SCALING)])
     reading = _group(
         "Data",
         Option("--target COL", 'column of the labels (default "target")', default="target"),
@@ -144,7 +144,7 @@ def _data() -> list[click.Parameter]:
         Option("--bags COL", "rows are instances of the bags in this column; instances are selected (MILES)"),
         Number("--sigma S", "width of the similarity of a bag to an instance"),
     )
-    scale = _group("Data", Option("--scale HOW", f"{scales} (default {DEFAULT}; none for libsvm-format files)"))
+    scale = _group("Data", Option("--scale HOW", f"{scales} (default {DEFAULT_SCALING}; none for libsvm-format files)"))
     return [click.Argument(["data"], metavar="DATA"), *reading, *_table(), *scale]
 
 

@@ -8,15 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 
 from fsmodels.cli.arguments import class_weight, fair, with_interactions
+from fsmodels.datasets.checks import on_one_footing
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.dialect import Dialect
-from fsmodels.datasets.files import exists, is_file
+from fsmodels.datasets.files import LIBSVM, exists, is_file
 from fsmodels.datasets.instances import Embedding, embed
-from fsmodels.datasets.methods import DEFAULT, METHODS, SPARSE_METHODS
 from fsmodels.datasets.shipped import list_bags, list_datasets, shipped_file
-from fsmodels.datasets.svmlight import SUFFIXES, is_svmlight
-from fsmodels.datasets.units import on_one_footing
+from fsmodels.datasets.svmlight import is_svmlight
 from fsmodels.errors import DataError, ParameterError
+from fsmodels.words import DEFAULT_SCALING
 
 _NO_FILE = "Nor is there a file of that name: give the path of a CSV file"
 BAG = "bag_id"
@@ -27,8 +27,6 @@ def load(asked: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | N
 
     Raises DataError, ParameterError: the file, or an option that does not go with it.
     """
-    if asked.scale is not None and asked.scale not in METHODS:
-        raise ParameterError(f'--scale "{asked.scale}" is not known: use one of {", ".join(METHODS)}.')
     if asked.sigma is not None and asked.bags is None:
         raise ParameterError("--sigma is the width of the similarity to an instance: give --bags COL with it.")
     path, notes = source(asked)
@@ -56,7 +54,7 @@ def load(asked: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | N
                 "weighs none: leave them out."
             )
         rows = Dataset.from_csv(path, asked.target, asked.positive, asked.drop, asked.bags, **dialect(asked))
-        embedding = embed(rows.scaled(asked.scale or DEFAULT), asked.sigma, bag=asked.bags)
+        embedding = embed(rows.scaled(asked.scale or DEFAULT_SCALING), asked.sigma, bag=asked.bags)
         return embedding.data, {**facts, "bag": asked.bags, **embedding.facts()}, embedding, notes
     beside = [] if asked.keep_fair else groups
     data = Dataset.from_csv(path, asked.target, asked.positive, asked.drop, beside, **dialect(asked), **making(asked))
@@ -91,7 +89,7 @@ def source(asked: SimpleNamespace) -> tuple[Path, list[str]]:
     try:
         return shipped_file(asked.data, bags=of_bags), []
     except DataError as error:
-        names = [f"{path}{suffix}{packed}" for suffix in (".csv", *SUFFIXES) for packed in ("", ".gz")]
+        names = [f"{path}{suffix}{packed}" for suffix in (".csv", *LIBSVM) for packed in ("", ".gz")]
         beside = [name for name in names if is_file(Path(name))]
         remedy = f'Did you mean the file "{beside[0]}" here?' if beside else f"{_NO_FILE}."
         reader = "A file of your own is read with Dataset.from_csv(path)."
@@ -99,7 +97,7 @@ def source(asked: SimpleNamespace) -> tuple[Path, list[str]]:
 
 
 def _check_sparse(asked: SimpleNamespace, path: Path) -> None:
-    """Refuse what needs columns with names, or would fill every cell."""
+    """Refuse what needs columns with names."""
     if said := Dialect(**dialect(asked)).told:
         raise ParameterError(
             f'--{next(iter(said))} says how a table is read, and "{path}" is in libsvm format: leave it out.'
@@ -115,9 +113,4 @@ def _check_sparse(asked: SimpleNamespace, path: Path) -> None:
             f'{option} needs columns with names, and the libsvm-format file "{path}" has none: the label is '
             f"first in each line and features have numbers. Leave {option} out"
             f"{', or give a file without these features' if asked.drop else ''}."
-        )
-    if asked.scale is not None and asked.scale not in SPARSE_METHODS:
-        raise ParameterError(
-            f'--scale {asked.scale} would shift the zeros of the sparse data in "{path}" and fill '
-            f"every cell: give --scale {' or --scale '.join(SPARSE_METHODS)}, or leave it out to take them as they are."
         )

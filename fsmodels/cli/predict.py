@@ -13,7 +13,8 @@ from fsmodels.cli.codes import NO_SOLUTION, SOLVED, complain
 from fsmodels.cli.loading import dialect
 from fsmodels.cli.result_file import check_target
 from fsmodels.cli.streams import Guard
-from fsmodels.datasets import decimals, tables
+from fsmodels.datasets import tables
+from fsmodels.datasets.columns import level
 from fsmodels.datasets.dialect import Dialect
 from fsmodels.datasets.files import write_file
 from fsmodels.errors import DataError, ParameterError
@@ -77,12 +78,5 @@ def _no_column(name: str, asked: SimpleNamespace, table: pd.DataFrame) -> DataEr
 def _error(found: SavedSelection, truth: pd.Series, labels: pd.Series) -> str:
     """Say how many labels are wrong; all that are not the positive one count as the other."""
     positive = str(found.data.positive_label)
-    wrong = int(((truth.map(str).str.strip().map(_same) == _same(positive)) != (labels.astype(str) == positive)).sum())
+    wrong = int(((truth.map(level) == level(positive)) != (labels.astype(str) == positive)).sum())
     return f"{100 * wrong / len(labels):.3g}% ({wrong} of {len(labels)} samples)"
-
-
-def _same(text: str) -> str:
-    """Return a label as the data set has it: numbers without a point where they are whole."""
-    number = decimals.number(text)
-    whole = number is not None and np.isfinite(number) and number == int(number)
-    return str(int(number)) if whole and number is not None else text

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,23 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from fsmodels.checks import number_array
-from fsmodels.datasets import beside, intake, made_again, products
-from fsmodels.datasets.brought import Brought
-from fsmodels.datasets.categories import Category
-from fsmodels.datasets.costs import read_costs
+from fsmodels.datasets import columns, prepare
+from fsmodels.datasets.columns import Category
+from fsmodels.datasets.diagnose import correlated
 from fsmodels.datasets.dialect import Dialect
-from fsmodels.datasets.imputing import Imputing
-from fsmodels.datasets.methods import METHODS
-from fsmodels.datasets.products import Interaction
-from fsmodels.datasets.repeats import correlated
+from fsmodels.datasets.prepare import Imputing, Interaction
+from fsmodels.datasets.read import Constructors, check_parts, narrow
 from fsmodels.datasets.scaling import Scale
 from fsmodels.datasets.shipped import list_datasets, shipped_file
 from fsmodels.datasets.splitting import fold_rows, row_index, split_rows
+from fsmodels.datasets.tables import read_costs
 from fsmodels.datasets.weighting import Weighting, check_classes, weighting
 from fsmodels.errors import DataError, DataWarning
 from fsmodels.words import as_names, check_known_features, listed, shown
 from solvers import html
-from solvers.outside import warn
 
 __all__ = [
     "DataWarning",
@@ -42,7 +39,6 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
-SCALINGS = METHODS
 
 
 class Split(NamedTuple):
@@ -61,7 +57,7 @@ class Fold(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dataset(Brought):
+class Dataset(Constructors):
     """Samples with labels -1/+1.
 
     Build one with ``from_csv``, ``from_svmlight``, ``from_frame``, ``from_arrays`` or ``load_dataset``: these check the
@@ -127,16 +123,16 @@ class Dataset(Brought):
 
     def __post_init__(self) -> None:
         X = self.X
-        X = intake.narrow(X) if sparse.issparse(X) else number_array("X", X, DataError)
+        X = narrow(X) if sparse.issparse(X) else number_array("X", X, DataError)
         y = number_array("y", self.y, DataError)
         features = tuple(as_names(self.features, "features"))
-        intake.check_parts(X, y, features)
+        check_parts(X, y, features)
         if not sparse.issparse(X):
             X = X.view()
             X.setflags(write=False)
         y = y.view()
         y.setflags(write=False)
-        kept = beside.checked(self.aside, len(y))
+        kept = columns.checked(self.aside, len(y))
         if self.weighting is not None and not isinstance(self.weighting, Weighting):
             raise DataError(f"weighting={shown(self.weighting)} is not allowed: use Dataset.weighted(...).")
         if self.weighting is not None:
@@ -145,18 +141,6 @@ class Dataset(Brought):
             object.__setattr__(self, key, value)
         if self.scale is None:
             object.__setattr__(self, "scale", Scale.none(X.shape[1]))
-
-    @classmethod
-    def _of(cls, data: intake.Intake, name: str) -> Self:
-        if data.remarks:
-            warn(f'Data "{name}": {" ".join(data.remarks)} They may be left out.', DataWarning)
-        for note in data.notes:
-            warn(note, DataWarning)
-        labels = data.negative_label, data.positive_label
-        return cls(
-            data.X, data.y, data.features, name, *labels, positive_guessed=data.guessed, aside=data.aside,
-            dialect=data.dialect, categories=data.categories, imputing=data.imputing,
-        )  # fmt: skip
 
     @property
     def n_samples(self) -> int:
@@ -253,14 +237,14 @@ class Dataset(Brought):
             raise DataError(
                 f"This needs a Dataset and got {type(other).__name__}: use Dataset.from_csv, from_frame or from_arrays."
             )
-        other = made_again.as_in(self, other)
+        other = prepare.as_in(self, other)
         theirs = set(other.features)
         again = {
             name: product
             for name, product in self.products.items()
             if {product.a, product.b} <= theirs and (name not in theirs or other.products.get(name, product) != product)
         }
-        if missing := products.sources([j for j in self.features if j not in again], self.products, theirs)[1]:
+        if missing := prepare.sources([j for j in self.features if j not in again], self.products, theirs)[1]:
             raise DataError(f'Data "{other.name}" lack features ({listed(missing)}): give data with the same columns.')
         if again:
             rest = [name for name in other.features if name not in again]
@@ -381,7 +365,7 @@ class Dataset(Brought):
         >>> {sex: len(rows) for sex, rows in load_dataset("cleveland").set_aside("sex").members("sex").items()}
         {'0': 96, '1': 201}
         """
-        found = beside.members(groups, self.aside, self.features, self.n_samples)
+        found = columns.members(groups, self.aside, self.features, self.n_samples)
         counts = self.multiplicity
         return found if counts is None else {name: rows for name, rows in found.items() if counts[rows].any()}
 
@@ -445,8 +429,8 @@ class Dataset(Brought):
         """
         self.require_dense("with_interactions")
         plain = [name for name in self.features if name not in self.products]
-        wanted = products.named_pairs(features, pairs, plain)
-        found = products.made(wanted, self._original, self.features, self.multiplicity)
+        wanted = prepare.named_pairs(features, pairs, plain)
+        found = prepare.made(wanted, self._original, self.features, self.multiplicity)
         if not found:
             raise DataError("with_interactions: one of each pair is constant, so that no product says anything.")
         wide, method = self._with_products(found), self.scale.method
@@ -471,7 +455,7 @@ class Dataset(Brought):
         """
         if self.scale.chosen:
             return self
-        data = self if self.imputing is None else made_again.imputed(self)
+        data = self if self.imputing is None else prepare.imputed(self)
         parents = data.parents
         if not parents or not {name for pair in parents.values() for name in pair} <= set(data.features):
             return data

@@ -1,19 +1,69 @@
-"""Options with which a file is read: separator, marks of numbers, encoding, sheet."""
+"""How a file is read: its options, the marks in its numbers, and the words of messages for its rows and columns.
+
+Only a file whose columns are not separated by commas is searched for a decimal comma. A column of numbers with a mark
+decides if one of its numbers has a single reading (0,5 or 1,2345). Where each has two (1,234 is 1.234 or 1234), or two
+columns decide differently, the file is refused. A mark between thousands must be given.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from fsmodels.datasets.shell import word
-from fsmodels.errors import ParameterError
+import pandas as pd
+
+from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import short
 
-__all__ = ["AUTO", "PLAIN", "THOUSANDS", "Dialect"]
+__all__ = [
+    "ARRAYS", "AUTO", "BLANKS", "FRAME", "PLAIN", "Columns", "Dialect", "Origin", "check_marks", "found_marks",
+    "is_missing", "number", "options", "plain", "quoted", "readings",
+]  # fmt: skip
 
+SAFE = re.compile(r"[^\s\"'\\$`!&|;<>()*?\[\]{}#~]+")  # no character with a meaning in a shell
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 THOUSANDS = (".", ",", " ", "'", "\u2019", "\u00a0", "\u202f", "\u2009")  # narrow and other spaces among them
+# Words for a missing value.
+BLANKS = {"na", "n/a", "#n/a", "<na>", "nan", "none", "null", "missing", "?", "-", "."}
+AMBIGUOUS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
+LOOSE = re.compile(r"[\d.,eE+-]+")
+
+Columns = Sequence[tuple[str, Sequence[str]]]  # names and cells
+Marks = tuple[str, str]  # decimal mark, mark between thousands or ""
+
+
+def quoted(name: object) -> str:
+    """Put a name in double quotes."""
+    return f'"{name}"'
+
+
+def word(text: object) -> str:
+    """Return an argument of a command, in double quotes where a shell needs quotes and these suffice."""
+    argument = str(text)
+    if SAFE.fullmatch(argument):
+        return argument
+    double = '"' not in argument and (os.name == "nt" or not re.search(r"[$`\\!]", argument))
+    return quoted(argument) if double else shlex.quote(argument)
+
+
+def options(given: Mapping[str, str | Sequence[str]]) -> str:
+    """Write options for both interfaces: ``--drop a --drop b (Python: drop=["a", "b"])``."""
+    values = {name: [value] if isinstance(value, str) else value for name, value in given.items()}
+    words = [f"--{name} {'tab' if v == chr(9) else word(v)}" for name in values for v in values[name]]
+    return f"{' '.join(words)} (Python: {in_python(given)})"
+
+
+def in_python(given: Mapping[str, str | Sequence[str]]) -> str:
+    """Write options as arguments: ``drop=["a", "b"]``."""
+    return ", ".join(f"{name.replace('-', '_')}={json.dumps(v, ensure_ascii=False)}" for name, v in given.items())
 
 
 @dataclass(frozen=True)
@@ -62,17 +112,10 @@ class Dialect:
         """The options that are given, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
-    @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Dialect:
-        """Return the dialect of ``told``."""
-        return cls(**{part.name: told.get(part.name) for part in fields(cls)})
-
     @property
     def words(self) -> str:
         """The options for the command line and for Python."""
-        options = " ".join(f"--{name} {'tab' if value == chr(9) else word(value)}" for name, value in self.told.items())
-        python = ", ".join(f'{name}="{_escaped(value)}"' for name, value in self.told.items())
-        return f"{options} (Python: {python})"
+        return options(self.told)
 
     def __repr__(self) -> str:
         return f"Dialect({', '.join(f'{name}={value!r}' for name, value in self.told.items())})"
@@ -82,9 +125,148 @@ def _wrong(name: str, value: object, allowed: str) -> ParameterError:
     return ParameterError(f'--{name} "{short(str(value))}" (Python: {name}=) is not allowed: give {allowed}.')
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t")
-
-
 AUTO = Dialect()
 PLAIN = Dialect(sep=",", decimal=".", thousands="", encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Source of data.
+
+    ``where``: its name in messages. ``path``, ``dialect``, ``lines``: of a file, the options with which it was read,
+    and the line (or row of the sheet) where each row ends, the header first. ``notes``: sentences for the user.
+    ``headless``: a sentence for errors about missing columns, where the first line looks like a sample.
+    """
+
+    where: str
+    path: Path | None = None
+    dialect: Dialect = PLAIN
+    lines: Sequence[int] = ()
+    notes: Sequence[str] = ()
+    headless: str = ""
+
+    def row(self, row: int) -> str:
+        """Name a row counted from 0: ``"row 17, line 18"`` for a file (blank lines and line breaks in quotes count)."""
+        if row + 1 < len(self.lines):
+            return f"row {row + 1}, {'line' if self.dialect.sheet is None else 'sheet row'} {self.lines[row + 1]}"
+        return f"row {row + 1}"
+
+    def options(self, given: Mapping[str, str | Sequence[str]]) -> str:
+        """Write options for both interfaces, or for Python only where there is no file."""
+        return in_python(given) if self.path is None else options(given)
+
+    def leave_out(self, names: Sequence[str]) -> str:
+        """Return the words that leave columns out."""
+        what = "the column" if len(names) == 1 else "the columns"
+        if self.path is None and self is not FRAME:
+            return f"leave {what} out of {self.where}"
+        return f"leave {what} out with {self.options({'drop': list(names)})}"
+
+
+FRAME, ARRAYS = Origin("the DataFrame"), Origin("X")
+
+
+@cache
+def _pattern(decimal: str, thousands: str = "") -> re.Pattern[str]:
+    """Return the pattern of numbers, where groups of thousands have three digits and do not begin with 0."""
+    d, t = re.escape(decimal), re.escape(thousands)
+    grouped = rf"[1-9]\d{{0,2}}(?:{t}\d{{3}})+(?:{d}\d*)?|" if thousands else ""
+    return re.compile(rf"[+-]?(?:{grouped}(?:\d+(?:{d}\d*)?|{d}\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
+
+
+def _values(cells: Sequence[str]) -> list[str]:
+    """Return the cells that are not blank."""
+    return [text for cell in cells if (text := cell.strip()) and text.lower() not in BLANKS]
+
+
+def found_marks(columns: Columns, path: Path, like: Dialect | None = None) -> Marks:
+    """Return the marks of a file; numbers with two readings are read as in ``like``.
+
+    Raises DataError: numbers with two readings, or columns with different decimal marks.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name, cells in columns:
+        values = _values(cells)
+        marks = [mark for mark in ".," if all(map(_pattern(mark).fullmatch, values))]  # both for whole numbers
+        if len(marks) == 1:
+            marked = [value for value in values if marks[0] in value]
+            clear = (value for value in marked if not AMBIGUOUS.fullmatch(value))
+            found.setdefault(marks[0], []).append((name, next(clear, marked[0])))
+        elif not marks and (ways := readings(values)):
+            raise DataError(
+                f'Column "{name}" of file "{path}" has a mark between thousands ("{max(values, key=len)}"): give '
+                f"{', or '.join(way.words for way in ways)}, or leave the column out with {options({'drop': [name]})}."
+            )
+    if len(found) == 2:
+        (a, points), (b, commas) = found["."][0], found[","][0]
+        raise DataError(
+            f'File "{path}" has "{points}" in column "{a}" and "{commas}" in column "{b}", so that its columns have '
+            "different decimal marks: write them with one, leave columns out with --drop (Python: drop=), or give both "
+            f"marks, such as {Dialect(decimal='.', thousands=',').words}."
+        )
+    for mark, pairs in found.items():
+        name, cell = pairs[0]
+        if any(not AMBIGUOUS.fullmatch(value) for _, value in pairs):
+            return mark, ""
+        if like is not None and mark in (like.decimal, like.thousands):
+            return str(like.decimal), like.thousands or ""
+        digits = cell.replace(mark, ".")
+        grouped = Dialect(decimal="." if mark == "," else ",", thousands=mark)
+        raise DataError(
+            f'Column "{name}" of file "{path}" has "{cell}", which can be two numbers: give '
+            f"{Dialect(decimal=mark).words} if it is {float(digits):.15g}, or {grouped.words} if it is "
+            f"{float(digits.replace('.', '')):.15g}."
+        )
+    return ".", ""
+
+
+def check_marks(columns: Columns, path: Path, marks: Marks) -> None:
+    """Refuse a cell that Python reads as a number and that is none with the marks that the user gave."""
+    for name, cells in columns:
+        values = _values(cells)
+        wrong = [value for value in values if not _pattern(*marks).fullmatch(value)]
+        bad = next((value for value in wrong if _pattern(".").fullmatch(value)), None)
+        if bad is not None and all(map(LOOSE.fullmatch, wrong)):
+            raise DataError(
+                f'Column "{name}" of file "{path}" has "{bad}", which is not a number with the decimal mark '
+                f'"{marks[0]}": correct it, give other marks (Python: decimal=, thousands=), or leave the column out '
+                f"with {options({'drop': [name]})}."
+            )
+
+
+def readings(cells: Sequence[str]) -> list[Dialect]:
+    """Return the marks other than the decimal point with which all cells are numbers."""
+    values = _values(cells)
+    if all(map(_pattern(".").fullmatch, values)):
+        return []
+    there = ["", *(mark for mark in THOUSANDS if any(mark in value for value in values))]
+    ways = [(decimal, mark) for mark in there for decimal in ".," if decimal != mark and (decimal, mark) != (".", "")]
+    fits = [way for way in ways if all(map(_pattern(*way).fullmatch, values))]
+    return [Dialect(decimal=decimal, thousands=mark or None) for decimal, mark in fits]
+
+
+def plain(cells: Sequence[Any], marks: Marks) -> list[Any]:
+    """Return cells with the numbers among them as Python writes them."""
+    fits, (decimal, thousands) = _pattern(*marks).fullmatch, marks
+    return [
+        text.replace(thousands, "").replace(decimal, ".")
+        if isinstance(cell, str) and fits(text := cell.strip())
+        else cell
+        for cell in cells
+    ]
+
+
+def number(text: str) -> float | None:
+    """Return the number in a cell, NaN for a blank one and None for text."""
+    text = text.strip()
+    if not text:
+        return math.nan
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def is_missing(cell: object) -> bool:
+    """Return True if a cell has no value."""
+    return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and math.isnan(cell))

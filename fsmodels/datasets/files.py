@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 import os
 import secrets
 import stat
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +22,7 @@ __all__ = [
     "available_memory",
     "check_file",
     "check_fits",
+    "content",
     "exists",
     "is_file",
     "json_text",
@@ -29,7 +32,10 @@ __all__ = [
 
 JSON_BYTES = 25  # of memory for a byte of JSON: short lists and objects need as much
 
+CHUNK = 2**24  # bytes that are read at a time
+COPIES = 2  # of the content of a file in memory: bytes, and text or numbers
 TABLES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".xlsx", ".xlsm", ".parquet")
+LIBSVM = (".svm", ".svmlight", ".libsvm")
 
 
 def as_path(path: Any) -> Path:
@@ -42,7 +48,7 @@ def as_path(path: Any) -> Path:
 def title(path: Path) -> str:
     """Name data after their file: without what says how it is packed, and that it is a table."""
     name = path.name.removesuffix(".gz")
-    return next((name.removesuffix(end) for end in TABLES if name.endswith(end) and name != end), name)
+    return next((name.removesuffix(end) for end in (*TABLES, *LIBSVM) if name.endswith(end) and name != end), name)
 
 
 def exists(path: Path) -> bool:
@@ -104,6 +110,25 @@ def check_fits(path: Path, needed: float, available: float | None = None) -> Non
             f'File "{path}" needs {needed / 1e9:.3g} GB of memory or more, and {available / 1e9:.3g} GB are available: '
             "give fewer rows or columns, or use a computer with more memory."
         )
+
+
+def content(path: Path) -> bytes:
+    """Return the bytes of a file, unpacked if it is gzipped.
+
+    Raises DataError: the file cannot be read, or its content does not fit into memory.
+    """
+    available, raw = available_memory(), bytearray()
+    try:
+        with path.open("rb") as file:
+            source = gzip.GzipFile(fileobj=file) if file.peek(2).startswith(b"\x1f\x8b") else file
+            while part := source.read(CHUNK):
+                raw += part
+                check_fits(path, COPIES * len(raw), available)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(
+            f'File "{path}" cannot be read ({error}): check that it is complete and that you may read it.'
+        ) from None
+    return bytes(raw)
 
 
 def json_text(path: str | Path) -> str:

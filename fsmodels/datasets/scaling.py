@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels.datasets.methods import METHODS, SPARSE_METHODS
-from fsmodels.errors import DataError, ParameterError
-from fsmodels.words import short
+from fsmodels.checks import choice
+from fsmodels.errors import DataError
+from fsmodels.words import SCALINGS, SPARSE_SCALINGS
 
 FloatArray = NDArray[np.float64]
 HUGE = 1e100  # from which the squares of a column are not trusted to be finite
@@ -46,15 +46,15 @@ class Scale:
     @classmethod
     def fit(cls, X: Any, method: str, counts: FloatArray | None = None) -> "Scale":
         """Compute the constants of one method from the rows of X, dense or CSR; ``counts``: how often each counts."""
-        if not isinstance(method, str) or method not in METHODS:
-            raise ParameterError(f'Scaling "{short(str(method))}" is not known: use one of {", ".join(METHODS)}.')
+        choice("scale", method, list(SCALINGS))
         n_features = X.shape[1]
         if method == "none":
             return cls.none(n_features, chosen=True)
-        if sparse.issparse(X) and method not in SPARSE_METHODS:
+        if sparse.issparse(X) and method not in SPARSE_SCALINGS:
             raise DataError(
                 f'Scaling "{method}" would shift the zeros of these sparse data and fill {X.shape[0]} x {n_features} '
-                f"cells: use one of {', '.join(SPARSE_METHODS)}, or make the data dense first with to_dense()."
+                f"cells: use one of {', '.join(SPARSE_SCALINGS)}, or make the data dense first with to_dense().",
+                parameter="scale",
             )
         if X.shape[0] == 0:
             raise DataError(
@@ -83,7 +83,7 @@ class Scale:
             if self.shift.any():
                 raise DataError(
                     f'Scaling "{self.method}" shifts zeros and these data are sparse: scale by '
-                    f"{' or '.join(SPARSE_METHODS)}, or make the data dense first with to_dense()."
+                    f"{' or '.join(SPARSE_SCALINGS)}, or make the data dense first with to_dense()."
                 )
             scaled = X.copy()
             with np.errstate(over="ignore", invalid="ignore"):

@@ -98,3 +98,11 @@ def row_index(rows: ArrayLike, n_samples: int) -> Rows:
     if outside.size:
         raise DataError(f"There is no row {outside[0]}: rows are numbered 0..{n_samples - 1}.")
     return index.astype(np.intp)
+
+
+def generators(seed: int | np.random.SeedSequence, number: int) -> list[np.random.Generator]:
+    """Return generators whose draws do not depend on one another, the same for the same seed."""
+    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    # children by key and not by spawn(), which would count up in a sequence that the caller may use again
+    children = [np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, k)) for k in range(number)]
+    return [np.random.default_rng(child) for child in children]

@@ -1,29 +1,23 @@
-"""Files in the format of SVMlight and libsvm, ``LABEL INDEX:VALUE INDEX:VALUE ...``.
+"""Files in the format of SVMlight and libsvm, ``LABEL INDEX:VALUE INDEX:VALUE ...``, which scikit-learn reads."""
 
-scikit-learn reads them from a stream that counts its lines, so that an error names the line. Nothing is made dense.
-"""
+from __future__ import annotations
 
-import gzip
-import sys
-import zlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import io
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsmodels.datasets import decimals, intake, repeats
-from fsmodels.datasets.files import available_memory, check_file, check_fits
-from fsmodels.datasets.origin import Origin
-from fsmodels.errors import DataError, ParameterError
-from fsmodels.words import listed, short
+from fsmodels.checks import whole
+from fsmodels.datasets.files import LIBSVM, check_file, check_fits, content
+from fsmodels.errors import DataError
+from fsmodels.words import as_names, short
 
-SUFFIXES = (".svm", ".svmlight", ".libsvm")
-NAMED = 5  # columns that a remark names; sets of words have thousands that are empty or equal
+__all__ = ["is_svmlight", "read"]
+
 MOST_FEATURES = 50_000_000
 FEATURE = 130  # bytes of memory for a feature without entries: most of them for its name
 FORM = "each line is LABEL INDEX:VALUE INDEX:VALUE ..., all numbers, with the indices ascending"
@@ -32,46 +26,26 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 def is_svmlight(path: Path) -> bool:
     """Tell by its name whether a file is in this format, plain or gzipped."""
-    return path.name.lower().removesuffix(".gz").endswith(SUFFIXES)
+    return path.name.lower().removesuffix(".gz").endswith(LIBSVM)
 
 
-def title(path: Path) -> str:
-    """Name the data after their file."""
-    name = path.name.removesuffix(".gz")
-    return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
-
-
-class _CountedLines:
-    """The lines of a file without a byte-order mark, and where the reader is.
-
-    Raises DataError: the file holds more bytes than there are for its entries, which need about one for each.
-    """
-
-    def __init__(self, stream: IO[bytes], path: Path) -> None:
-        self._stream, self._path, self._available = stream, path, available_memory()
-        self.number, self.line = 0, b""
-
-    def __iter__(self) -> Iterator[bytes]:
-        size, most = 0, int(min(self._available, sys.maxsize - 1)) + 1
-        while line := self._stream.readline(most):  # a line can be the whole file
-            size += len(line)
-            check_fits(self._path, size, self._available)
-            self.number += 1
-            self.line = line.removeprefix(BYTE_ORDER_MARK) if self.number == 1 else line
-            yield self.line
-
-    def read(self, size: int = -1) -> bytes:
-        """Read bytes; scikit-learn takes what has this method for a stream, and then asks for the lines."""
-        return self._stream.read(size)
-
-
-def read(path: Path, positive: object, n_features: int | None, features: Sequence[str] | None) -> intake.Intake:
-    """Read a file; arguments and errors are those of ``Dataset.from_svmlight``."""
-    names, width = _wanted(n_features, features)
+def read(
+    path: Path, n_features: int | None, features: Sequence[str] | None
+) -> tuple[Any, NDArray[np.float64], list[str]]:
+    """Return matrix, labels and names of a file; arguments and errors are those of ``Dataset.from_svmlight``."""
+    width = None
+    if n_features is not None:
+        width = whole("n_features", n_features, 1, MOST_FEATURES, "it is the number of columns")
+    if features is not None:
+        features = as_names(features, "features")
+        if width not in (None, len(features)):
+            raise DataError(
+                f"features has {len(features)} names for n_features={width} columns: give one name a column."
+            )
+        width = len(features)
     X, labels = _parsed(path)
-    if X.shape[0] == 0:
+    if not len(labels):
         raise DataError(f'File "{path}" has no samples: {FORM}.')
-    _check_finite(X, labels, path)
     if not len(X.indices) and width is None:
         raise DataError(
             f'File "{path}" has labels and no INDEX:VALUE entry, so no features: add entries, or say how many columns '
@@ -96,36 +70,8 @@ def read(path: Path, positive: object, n_features: int | None, features: Sequenc
             "number the features that occur anew."
         )
     check_fits(path, FEATURE * width)
-    y, negative, chosen = _signed(labels, positive, path)
-    narrow = np.int32 if max(width, len(X.data)) <= np.iinfo(np.int32).max else np.int64
-    indices = (X.indices - first).astype(narrow)
-    X = sparse.csr_array((X.data, indices, X.indptr.astype(narrow)), shape=(X.shape[0], width))
-    X.eliminate_zeros()
-    if names is None:
-        names = tuple(f"x{j}" for j in range(first, first + width))
-    remarks, guess = repeats.uninformative(X, names, NAMED), intake.is_guess(positive, negative, chosen)
-    return intake.Intake(X, y, names, negative, chosen, remarks, guess)
-
-
-def _wanted(n_features: int | None, features: Sequence[str] | None) -> tuple[tuple[str, ...] | None, int | None]:
-    """Check names and number of the columns, where they are given."""
-    if n_features is not None:
-        whole = isinstance(n_features, int | np.integer) and not isinstance(n_features, bool)
-        if not whole or not 1 <= n_features <= MOST_FEATURES:
-            raise ParameterError(
-                f"n_features={n_features!r} is not allowed: give a whole number in 1..{MOST_FEATURES}, or leave it out "
-                "to take the largest index of the file."
-            )
-        n_features = int(n_features)
-    if features is None:
-        return None, n_features
-    names = tuple(str(name) for name in ([features] if isinstance(features, str) else features))
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise DataError(f"Names stand twice in features: {listed(twice)}. Give each column a name of its own.")
-    if not names or n_features not in (None, len(names)):
-        columns = "the columns" if n_features is None else f"n_features={n_features} columns"
-        raise DataError(f"features has {len(names)} names for {columns}: give one name a column.")
-    return names, len(names)
+    names = [f"x{j}" for j in range(first, first + width)] if features is None else list(features)
+    return sparse.csr_array((X.data, X.indices - first, X.indptr), shape=(len(labels), width)), labels, names
 
 
 def _parsed(path: Path) -> tuple[Any, NDArray[np.float64]]:
@@ -134,70 +80,23 @@ def _parsed(path: Path) -> tuple[Any, NDArray[np.float64]]:
     # scikit-learn takes over a second to import and loading or building needs none of it
     from sklearn.datasets import load_svmlight_file
 
+    stream = io.BytesIO(content(path).removeprefix(BYTE_ORDER_MARK))
     try:
-        with path.open("rb") as file:
-            stream: Any = gzip.GzipFile(fileobj=file) if file.peek(2).startswith(b"\x1f\x8b") else file
-            lines = _CountedLines(stream, path)
-            try:
-                X, labels = load_svmlight_file(lines, zero_based=True)
-            except DataError:
-                raise
-            except (ValueError, OverflowError) as error:
-                raise _malformed(path, lines, error) from None
-    except (OSError, EOFError, zlib.error) as error:
+        X, labels = load_svmlight_file(stream, zero_based=True)
+    except (ValueError, OverflowError) as error:  # at the line that ends where the stream is
+        lines = stream.getvalue()[: stream.tell()].split(b"\n")
+        line = lines[-1] or lines[-2]
+        shown, reason = short(repr(line.strip())[2:-1]), str(error).rstrip(".")[:80]
+        table = b"," in line and b":" not in line
+        csv = ' If it is a CSV file, use Dataset.from_csv, and a name that ends in ".csv".' if table else ""
         raise DataError(
-            f'File "{path}" cannot be read ({error}): check that it is complete and that you may read it.'
+            f'Line {len(lines) - (not lines[-1])} of file "{path}" is malformed ("{shown}": {reason}). In a '
+            f"libsvm-format file {FORM}.{csv}"
         ) from None
+    wrong = np.flatnonzero(~np.isfinite(labels))
+    if len(wrong):
+        raise DataError(
+            f'The label of sample {wrong[0] + 1} of file "{path}" is {labels[wrong[0]]}: give a finite number or '
+            "remove the sample."
+        )
     return X, labels
-
-
-def _malformed(path: Path, lines: _CountedLines, error: Exception) -> DataError:
-    """Build the error for the line at which scikit-learn stopped."""
-    shown, reason = short(repr(lines.line.strip())[2:-1]), str(error).rstrip(".")[:80]
-    table = b"," in lines.line and b":" not in lines.line
-    csv = ' If it is a CSV file, use Dataset.from_csv, and a name that ends in ".csv".' if table else ""
-    return DataError(
-        f'Line {lines.number} of file "{path}" is malformed ("{shown}": {reason}). In a libsvm-format file {FORM}.{csv}'
-    )
-
-
-def _check_finite(X: Any, labels: NDArray[np.float64], path: Path) -> None:
-    bad = np.flatnonzero(~np.isfinite(labels))
-    if len(bad):
-        raise DataError(
-            f'The label of sample {bad[0] + 1} of file "{path}" is {labels[bad[0]]}'
-            f"{f' ({len(bad)} such samples)' if len(bad) > 1 else ''}: give a finite number or remove the sample."
-        )
-    bad = np.flatnonzero(~np.isfinite(X.data))
-    if len(bad):
-        rows = np.unique(np.searchsorted(X.indptr, bad, side="right"))
-        many = f"; {len(bad)} such values in {len(rows)} sample{'s' if len(rows) > 1 else ''} in all"
-        raise DataError(
-            f'Sample {rows[0]} of file "{path}" has the value {X.data[bad[0]]} at index '
-            f"{X.indices[bad[0]]}{many if len(bad) > 1 else ''}: give finite numbers, or remove the entry "
-            "(which then counts as 0) or the sample."
-        )
-
-
-def _signed(labels: NDArray[np.float64], positive: object, path: Path) -> tuple[Any, object, object]:
-    """Map labels to -1 and +1 as those of a CSV file; the errors are in the words of this format."""
-    found = [int(value) if value == int(value) else value for value in np.unique(labels).tolist()]
-    if positive is None and len(found) > 2:
-        wrong = " (are they values to predict? That is regression)" if len(found) > intake.MANY_LABELS else ""
-        raise DataError(
-            f'File "{path}" has {len(found)} labels ({listed(found)}){wrong}: name the one that becomes +1 with '
-            "--positive (Python: positive=); all others become -1."
-        )
-    if positive is not None:
-        wanted = float(positive) if isinstance(positive, bool | np.bool_) else decimals.number(str(positive))
-        if wanted not in found:
-            raise DataError(
-                f'positive="{positive}" is not a label of file "{path}". Its labels are {listed(found)}: give one of '
-                "them with --positive (Python: positive=)."
-            )
-    if len(found) == 1:
-        raise DataError(
-            f'File "{path}" has the one label {found[0]} in all {len(labels)} lines: a classifier needs samples of two '
-            "classes; add samples of the other class."
-        )
-    return intake.signed_labels(pd.Series(labels), positive, "label", Origin(f'file "{path}"'))

@@ -8,13 +8,12 @@ GB for a workbook of 5 kB with cells in two corners. Cells of text stay as writt
 from __future__ import annotations
 
 import csv
-import gzip
 import io
+import math
 import re
 import zipfile
-import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -23,21 +22,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsmodels.datasets import decimals
-from fsmodels.datasets.dialect import AUTO, PLAIN, Dialect
-from fsmodels.datasets.files import TABLES, as_path, available_memory, check_file, check_fits
-from fsmodels.datasets.origin import Origin
-from fsmodels.errors import DataError, ParameterError
+from fsmodels.datasets import dialect
+from fsmodels.datasets.dialect import AUTO, PLAIN, Dialect, Origin
+from fsmodels.datasets.files import TABLES, as_path, available_memory, check_file, check_fits, content
+from fsmodels.errors import DataError, DataWarning, ParameterError
 from fsmodels.words import listed, short, suggestion
+from solvers.outside import warn
 from solvers.shared_state import process_wide, without_warnings
 
-__all__ = ["named", "read_table", "without"]
+__all__ = ["named", "read_costs", "read_groups", "read_table", "without"]
 
 Rows = list[list[Any]]
 
 SEPARATORS = ",;\t|"
-CHUNK = 2**24  # bytes that are read at a time
-COPIES = 2  # of the content of a file in memory: bytes and text
 SHORT_CELL, TEXT_CELL = 40, 90  # bytes of memory for a cell of one character, which Python shares, and of several
 CELL, COLUMN = 100, 5000  # bytes of memory for a cell of a sheet or a Parquet file, and for a column of the latter
 LONGEST_CELL = 2**31 - 1  # characters
@@ -70,7 +67,7 @@ def read_table(
             f'File "{path}" is not CSV, Excel or Parquet: save it as CSV, or read it in Python with '
             f"Dataset.from_frame(pandas.{reader}({str(path)!r}))."
         )
-    raw = _content(path)
+    raw = content(path)
     where = f'file "{path}"'
     if raw.startswith(b"PAR1"):
         _refuse_options(asked, ("sep", "decimal", "thousands", "encoding", "sheet"), path, "a Parquet file")
@@ -98,17 +95,17 @@ def read_table(
     ]
     marks = asked.decimal or ".", asked.thousands or ""
     if asked.decimal is not None or asked.thousands is not None:
-        decimals.check_marks(texts, path, marks)
+        dialect.check_marks(texts, path, marks)
     elif sep not in (None, ","):
-        marks = decimals.found_marks(texts, path, like)
+        marks = dialect.found_marks(texts, path, like)
     if marks != (".", ""):
-        columns = [decimals.plain(cells, marks) for cells in columns]
+        columns = [dialect.plain(cells, marks) for cells in columns]
     headless = _headless(header)
     _check_header(header, path, headless)
     cells = np.array(columns, dtype=object).T  # one block, which pandas handles fast for any number of columns
     table = pd.DataFrame(cells, columns=header, dtype=object)
-    dialect = Dialect(sep, *marks, encoding, sheet)
-    return table, Origin(where, path, dialect, lines, _notes(dialect, asked, path), headless)
+    found = Dialect(sep, *marks, encoding, sheet)
+    return table, Origin(where, path, found, lines, _notes(found, asked, path), headless)
 
 
 def _refuse_options(asked: Dialect, names: Sequence[str], path: Path, what: str) -> None:
@@ -119,30 +116,11 @@ def _refuse_options(asked: Dialect, names: Sequence[str], path: Path, what: str)
             )
 
 
-def _notes(dialect: Dialect, asked: Dialect, path: Path) -> list[str]:
+def _notes(chosen: Dialect, asked: Dialect, path: Path) -> list[str]:
     """Return a sentence on options that were found and are not those of plain CSV."""
     names = [name for name in ("sep", "decimal", "thousands") if getattr(asked, name) is None]
-    found = {name: value for name in names if (value := getattr(dialect, name)) not in (None, getattr(PLAIN, name))}
+    found = {name: value for name in names if (value := getattr(chosen, name)) not in (None, getattr(PLAIN, name))}
     return [f'File "{path}" is read with {Dialect(**found).words}.'] if found else []
-
-
-def _content(path: Path) -> bytes:
-    """Return the bytes of a file, unpacked if it is gzipped.
-
-    Raises DataError: the file cannot be read, or its content does not fit into memory.
-    """
-    available, raw = available_memory(), bytearray()
-    try:
-        with path.open("rb") as file:
-            source = gzip.GzipFile(fileobj=file) if file.peek(2).startswith(b"\x1f\x8b") else file
-            while part := source.read(CHUNK):
-                raw += part
-                check_fits(path, COPIES * len(raw), available)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(
-            f'File "{path}" cannot be read ({error}): check that it is complete and that you may read it.'
-        ) from None
-    return bytes(raw)
 
 
 def _decoded(raw: bytes, encoding: str, path: Path) -> str:
@@ -338,24 +316,8 @@ def named(words: Sequence[str], columns: Collection[str]) -> list[str]:
     >>> named(["id,name", "b, in mg"], ["id", "name", "b, in mg"])
     ['id', 'name', 'b, in mg']
     """
-    found: dict[str, None] = {}
-    for word in words:
-        parts = [part.strip() for part in word.split(",") if part.strip()]
-        whole = word in columns or len(parts) < 2
-        found |= dict.fromkeys([word] if whole else _joined(parts, columns))
-    return list(found)
-
-
-def _joined(parts: list[str], columns: Collection[str]) -> list[str]:
-    """Return names that parts make up, the longest first where several parts are one name."""
-    found, k = [], 0
-    while k < len(parts):
-        end = next((e for e in range(len(parts), k, -1) if ",".join(parts[k:e]) in columns), None)
-        end = end or next((e for e in range(len(parts), k, -1) if ", ".join(parts[k:e]) in columns), k + 1)
-        name = ",".join(parts[k:end])
-        found.append(name if name in columns or end == k + 1 else ", ".join(parts[k:end]))
-        k = end
-    return found
+    parts = ([word] if word in columns else map(str.strip, word.split(",")) for word in words)
+    return list(dict.fromkeys(name for several in parts for name in several if name))
 
 
 def without(table: pd.DataFrame, drop: Sequence[str], target: str, origin: Origin) -> pd.DataFrame:
@@ -400,6 +362,90 @@ def _check_header(header: list[str], path: Path, headless: str) -> None:
 
 def _headless(header: list[str]) -> str:
     """Return a sentence for errors if the header has a number, as a sample has."""
-    if not any(name and decimals.number(name.replace(",", ".")) is not None for name in header):
+    if not any(name and dialect.number(name.replace(",", ".")) is not None for name in header):
         return ""
     return f' The first line ("{short(", ".join(header))}") looks like a sample: add a header above it.'
+
+
+def read_costs(path: str | Path) -> dict[str, float]:
+    r"""Read what each feature costs from a CSV file with the header ``feature,cost``.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain or gzipped CSV; costs are finite and not negative, in the user's unit.
+
+    Returns
+    -------
+    dict
+        Feature name -> cost. Whether the names are features of the data is the caller's to check, with
+        ``check_known_features(costs, data.features, where)``.
+
+    Raises
+    ------
+    DataError
+        Missing file, another header, a blank or repeated feature, a cost that is no finite number or negative.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "costs.csv"
+    >>> _ = path.write_text("feature,cost\nage,1\nscan,250.5\n")
+    >>> read_costs(path)
+    {'age': 1.0, 'scan': 250.5}
+    """
+    costs: dict[str, float] = {}
+    for name, text, where in _by_feature(path, "Costs", "cost"):
+        cost = dialect.number(text)
+        if cost is None or not math.isfinite(cost) or cost < 0:
+            raise DataError(
+                f'Costs file "{path}" has the cost "{short(text)}" for "{name}" in {where}: '
+                "give a finite number of at least 0."
+            )
+        costs[name] = cost
+    return costs
+
+
+def read_groups(path: str | Path) -> dict[str, str]:
+    r"""Read the group of each feature from a CSV file with the header ``feature,group``.
+
+    Raises
+    ------
+    DataError
+        Missing file, another header, a blank or repeated feature, a blank group.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "groups.csv"
+    >>> _ = path.write_text("feature,group\nage,person\nscan,imaging\n")
+    >>> read_groups(path)
+    {'age': 'person', 'scan': 'imaging'}
+    """
+    groups: dict[str, str] = {}
+    for name, text, where in _by_feature(path, "Groups", "group"):
+        if not text:
+            raise DataError(f'Groups file "{path}" has no group for "{name}" in {where}: fill it in or remove the row.')
+        groups[name] = text
+    return groups
+
+
+def _by_feature(path: str | Path, what: str, column: str) -> Iterable[tuple[str, str, str]]:
+    """Feature, cell and place of each row of a file with the header ``feature,column``."""
+    table, origin = read_table(path)
+    for note in origin.notes:
+        warn(note, DataWarning)
+    if list(table.columns) != ["feature", column]:
+        raise DataError(
+            f'{what} file "{path}" has the header "{",".join(table.columns)}": it must be "feature,{column}", '
+            "with one row per feature."
+        )
+    seen = set[str]()
+    for row, (cell, text) in enumerate(zip(table["feature"], table[column], strict=True)):
+        name, where = str(cell).strip(), origin.row(row)
+        if not name:
+            raise DataError(f'{what} file "{path}" has no feature name in {where}: fill it in or remove the row.')
+        if name in seen:
+            raise DataError(f'{what} file "{path}" has a second {column} for "{name}" in {where}: keep one of them.')
+        seen.add(name)
+        yield name, str(text).strip(), where

@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fsmodels.checks import LARGEST, SMALLEST, number
-from fsmodels.datasets.intake import same_label
+from fsmodels.datasets.columns import same_label
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import listed, short, shown
 

@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 from fsmodels.checks import choice, renamed, switch
+from fsmodels.datasets.checks import on_one_footing
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.evaluation.cross_validation import CrossValidated, standard_error, summed_up
 from fsmodels.evaluation.fold_run import FoldRun, FoldRunner, parts_of, raw_and_words

@@ -23,11 +23,10 @@ import numpy as np
 import scipy
 
 from fsmodels.checks import share, whole
-from fsmodels.datasets.checks import dataset
+from fsmodels.datasets.checks import dataset, reweighted
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.looks import look
+from fsmodels.datasets.diagnose import look
 from fsmodels.datasets.splitting import check_seed
-from fsmodels.datasets.units import reweighted
 from fsmodels.errors import NoSelection, ParameterError
 from fsmodels.selection.report import as_json, boundary_note, percent
 from fsmodels.selection.resampling import Resample, folds_of, split_off

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from fsmodels.datasets.checks import dataset
+from fsmodels.datasets.checks import dataset, on_one_footing, reweighted
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.looks import look
-from fsmodels.datasets.units import on_one_footing, reweighted
+from fsmodels.datasets.diagnose import look
 from fsmodels.errors import ParameterError
 from fsmodels.selection.recipes import MODELS, find
 from fsmodels.selection.sides import beside

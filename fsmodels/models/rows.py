@@ -10,9 +10,8 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
-from fsmodels.datasets.checks import dataset
+from fsmodels.datasets.checks import as_given, dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError
 from fsmodels.models.proofs.certified import weights
 from fsmodels.models.proofs.equilibration import rounding

@@ -9,7 +9,7 @@ from typing import Any
 
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.looks import remarks
+from fsmodels.datasets.diagnose import remarks
 from fsmodels.page.page import Provenance, render, values_hash
 from fsmodels.page.stages import Findings, Plan, work
 from fsmodels.selection.selection import Selection, write_text

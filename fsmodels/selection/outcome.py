@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.checks import choice
-from fsmodels.datasets import made_again
-from fsmodels.datasets.categories import UNSEEN
+from fsmodels.datasets import prepare
 from fsmodels.datasets.checks import dataset
+from fsmodels.datasets.columns import UNSEEN
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, ModelError
 from fsmodels.models import fsp
@@ -74,7 +74,7 @@ class Deciding:
         table = self._table(data)
         if own is None:
             return self.machine.scores(np.empty((len(table), 0)))
-        X, plain = made_again.raw(own, table, unseen)
+        X, plain = prepare.raw(own, table, unseen)
         return self.machine.scores(own.apply_scale_to(Dataset(X, np.ones(len(X)), plain)).X)
 
     decision_function = decision

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from fsmodels.datasets.checks import dataset
+from fsmodels.datasets.checks import dataset, on_one_footing, reweighted
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.looks import look
-from fsmodels.datasets.units import on_one_footing, reweighted
+from fsmodels.datasets.diagnose import look
 from fsmodels.errors import ParameterError
 from fsmodels.models.fsp import penalties
 from fsmodels.models.recipe import Recipe

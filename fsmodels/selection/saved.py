@@ -11,13 +11,12 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 
-from fsmodels.datasets.categories import Category
 from fsmodels.datasets.checks import dataset
+from fsmodels.datasets.columns import Category
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.dialect import Dialect
 from fsmodels.datasets.files import json_text
-from fsmodels.datasets.imputing import Imputing
-from fsmodels.datasets.products import Interaction
+from fsmodels.datasets.prepare import Imputing, Interaction
 from fsmodels.datasets.scaling import Scale
 from fsmodels.errors import DataError, ModelError
 from fsmodels.models.classifier import LinearClassifier
@@ -185,7 +184,7 @@ def _read(told: dict[str, Any], path: str) -> SavedSelection:
         X, y, features, about["name"], tuple(negative) if isinstance(negative, list) else negative,
         about["positive_label"], Scale(scale["method"], shift, factor), bool(about.get("positive_guessed")),
         products={name: _product(part) for name, part in told.get("products", {}).items()},
-        dialect=Dialect.of(told["dialect"]) if told.get("dialect") else None,
+        dialect=Dialect(**told["dialect"]) if told.get("dialect") else None,
         categories={name: _category(part) for name, part in told.get("categories", {}).items()},
         imputing=Imputing(told["imputing"]["method"], told["imputing"]["values"], {}) if told.get("imputing") else None,
     )  # fmt: skip

@@ -11,10 +11,9 @@ from typing import Any
 import pyomo.environ as pyo
 
 from fsmodels.checks import choice, feature_count
-from fsmodels.datasets.checks import dataset, unweighted
+from fsmodels.datasets.checks import dataset, on_one_footing, reweighted, unweighted
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.looks import look
-from fsmodels.datasets.units import on_one_footing, reweighted
+from fsmodels.datasets.diagnose import look
 from fsmodels.errors import NoSelection, ParameterError
 from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.recipe import Recipe

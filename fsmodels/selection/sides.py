@@ -17,7 +17,7 @@ import pyomo.environ as pyo
 
 from fsmodels.checks import feature_count
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.shell import quoted
+from fsmodels.datasets.dialect import quoted
 from fsmodels.errors import DataWarning, ModelError, ParameterError
 from fsmodels.models import side_constraints
 from fsmodels.models.parameters import changeable

@@ -13,9 +13,8 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from fsmodels.checks import choice, positive, whole
+from fsmodels.datasets.checks import on_one_footing
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.scaling import METHODS
-from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import NoSelection, ParameterError, SolverError
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection import report
@@ -24,7 +23,7 @@ from fsmodels.selection.select import Prepared, prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside, rows_model
 from fsmodels.sklearn import constraints
-from fsmodels.words import listed, short
+from fsmodels.words import SCALINGS, listed, short
 from solvers import SolutionStatus, StopReason, interrupt
 from solvers.clock import own_clock
 from solvers.garbage import put_off
@@ -98,7 +97,7 @@ def asked(estimator: Any, recipe: Recipe, n_features: int) -> Asked:
     words = {**recipe.defaults, **words}
     if (most := _most(estimator.max_features, recipe, words, n_features)) is not None:
         words["max_features"] = most
-    choice("scale", estimator.scale, list(METHODS))
+    choice("scale", estimator.scale, list(SCALINGS))
     return Asked(recipe, words, _options(estimator, recipe, words, who), estimator)
 
 

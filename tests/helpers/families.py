@@ -14,7 +14,7 @@ from scipy import sparse
 
 import fsmodels as fs
 from edits import FEATURES, HALF, Edit, N, X, Y
-from fsmodels.datasets.products import Interaction
+from fsmodels.datasets.prepare import Interaction
 
 SOLVED = (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved)
 ENDLESS = (clarabel.SolverStatus.DualInfeasible, clarabel.SolverStatus.AlmostDualInfeasible)

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.synthetic.seeds import generators
+from fsmodels.datasets.splitting import generators
 from fsmodels.errors import ParameterError
 
 __all__ = ["Triplet", "aytug", "data_set_one", "data_set_two"]

@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.splitting import generators
 from fsmodels.datasets.synthetic.peleg_meir import Pair, check_pair
-from fsmodels.datasets.synthetic.seeds import generators
 from fsmodels.errors import ParameterError
 
 __all__ = ["bertsimas", "bertsimas_price"]

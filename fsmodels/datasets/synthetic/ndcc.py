@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from fsmodels.checks import positive
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.synthetic.seeds import generators
+from fsmodels.datasets.splitting import generators
 from fsmodels.errors import ParameterError
 
 __all__ = ["Clusters", "ndcc"]

@@ -92,9 +92,8 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from fsmodels.checks import choice, feature_count, number, number_array, positive
-from fsmodels.datasets.checks import dataset
+from fsmodels.datasets.checks import as_given, dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, ModelError, ParameterError
 from fsmodels.models.fsp.forms import FORMS, RMP, selecting_svm, svm_cost, weight_bound, with_structure
 from fsmodels.models.fsp.oracle import SvmOracle

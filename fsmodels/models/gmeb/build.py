@@ -10,8 +10,8 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from fsmodels.checks import positive
+from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import as_given
 from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.norm import Moments
 from fsmodels.models.gmeb.proof import MomentProof

@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.checks import positive
-from fsmodels.datasets.checks import dataset
+from fsmodels.datasets.checks import dataset, on_one_footing
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import on_one_footing
 from fsmodels.errors import ParameterError
 from fsmodels.models.classifier import linear_decision
 from fsmodels.models.gmeb.columns import Centred, centred

@@ -11,8 +11,8 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from fsmodels.checks import choice, choosing, number_array, positive
+from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.kernel.kernels import FloatArray, as_kernel
 from fsmodels.models.kernel.problem import MARGIN, Problem

@@ -71,9 +71,8 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from fsmodels.checks import choice, choosing, feature_count, positive, renamed, switch, whole
-from fsmodels.datasets.checks import dataset
+from fsmodels.datasets.checks import as_given, dataset
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.units import as_given
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.models.multivariate.extended import add_scores, program_of, why_lazy
 from fsmodels.models.multivariate.groups import OFFSET, Groups, group_dual, group_primal, groups_of

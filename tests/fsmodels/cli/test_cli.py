@@ -237,7 +237,7 @@ BAD = [
     (["empty.csv", "--model", "svm"], "is empty"),
     ([".", "--model", "svm"], "is a folder"),
     (["good.csv", "--model", "fspm"], 'Did you mean "fsp-m"'),
-    (["good.csv", "--model", "svm", "--scale", "standart"], 'Scaling "standart"|--scale "standart"'),
+    (["good.csv", "--model", "svm", "--scale", "standart"], "scale=.standart.*--scale"),
     (["good.csv", "--model", "svm", "-C", "0"], r"C=0.0 is not allowed.* Option: -C\.$"),
     (["good.csv", "--model", "svm", "-C", "-2"], "C=-2.0 is not allowed"),
     (["good.csv", "--model", "fsp-m"], "needs max_features.*--max-features"),

@@ -15,11 +15,11 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from fsmodels.datasets import shipped
-from fsmodels.datasets.costs import read_costs
-from fsmodels.datasets.dataset import SCALINGS, Dataset, DataWarning, load_dataset
+from fsmodels.datasets.dataset import Dataset, DataWarning, load_dataset
 from fsmodels.datasets.shipped import list_datasets
+from fsmodels.datasets.tables import read_costs
 from fsmodels.errors import DataError, Error, ParameterError
-from fsmodels.words import check_known_features
+from fsmodels.words import SCALINGS, check_known_features
 from refusals import refusal
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -435,7 +435,7 @@ def test_sparse_data_stay_sparse_or_are_refused():
 def test_scalings_that_cannot_be_are_refused():
     data = Dataset.from_arrays([[1.0], [1e300]], [0, 1])
     message = refusal(data.scaled, "standart", error=ParameterError)
-    assert '"standart"' in message
+    assert "'standart'" in message
     assert "none, standard, unit-ball, minmax" in message
     assert '"x1"' in refusal(Dataset.from_arrays([[-1e308], [1.7e308]], [0, 1]).scaled, "minmax")
     assert "0: scale the training part" in refusal(data.take([]).scaled, "standard")

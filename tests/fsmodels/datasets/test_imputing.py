@@ -10,7 +10,7 @@ from sklearn.impute import SimpleImputer
 import fsmodels as fs
 from fsmodels.cli import main
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.imputing import METHODS
+from fsmodels.datasets.prepare import METHODS
 from fsmodels.selection.resampling import bootstraps_of, folds_of
 from refusals import refusal
 

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 import fsmodels as fs
 from fsmodels.cli import main
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.looks import look, separation
+from fsmodels.datasets.diagnose import look, separation
 
 
 def told(function, *words, **options):

@@ -12,10 +12,10 @@ from scipy import sparse
 
 import fsmodels as fs
 from fsmodels.certificates.document import CertificateFile
-from fsmodels.datasets import cells, files, svmlight, tables
+from fsmodels.datasets import columns, files, tables
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.origin import ARRAYS
-from fsmodels.datasets.repeats import uninformative
+from fsmodels.datasets.diagnose import uninformative
+from fsmodels.datasets.dialect import ARRAYS
 from fsmodels.errors import DataError
 
 TABLE = b"a,b,target\n" + b"1.25,2.5,0\n3.75,4.5,1\n" * 5000
@@ -24,9 +24,9 @@ TABLE = b"a,b,target\n" + b"1.25,2.5,0\n3.75,4.5,1\n" * 5000
 @pytest.fixture
 def little_memory(monkeypatch):
     """Let 50,000 bytes be available."""
-    for module in (files, svmlight, tables):
+    for module in (files, tables):
         monkeypatch.setattr(module, "available_memory", lambda: 50_000.0)
-    monkeypatch.setattr(tables, "CHUNK", 1000)
+    monkeypatch.setattr(files, "CHUNK", 1000)
 
 
 def test_a_compressed_table_is_unpacked_up_to_the_limit(tmp_path, little_memory):
@@ -95,9 +95,10 @@ def test_available_memory_is_known_on_linux():
 
 def test_constant_columns_are_named_with_their_values():
     X = sparse.csr_array([[0.0, 2.0, 1.0], [0.0, 2.0, 0.0]])
-    expected = 'Constant, so without information: "a" (0 in every row), ... (2 in all).'
-    assert uninformative(X, ["a", "b", "c"], 1) == uninformative(X.toarray(), ["a", "b", "c"], 1) == [expected]
-    assert uninformative(X, ["a", "b", "c"])[0].endswith('"b" (2 in every row).')
+    expected = 'Constant, so without information: "a" (0 in every row), "b" (2 in every row).'
+    assert uninformative(X, ["a", "b", "c"]) == uninformative(X.toarray(), ["a", "b", "c"]) == [expected]
+    (found,) = uninformative(np.arange(50.0).reshape(2, 25) * 0, [f"x{j}" for j in range(25)])
+    assert found.endswith('"x19" (0 in every row), ... (25 in all).')
 
 
 CELLS = ["1", " 2.5 ", "1e-3", "1_0", "inf", "nan", "", "true", "x", "\u0663", 3, 2.5, 10**400, True, None, b"1"]
@@ -106,18 +107,18 @@ CELLS = ["1", " 2.5 ", "1e-3", "1_0", "inf", "nan", "", "true", "x", "\u0663", 3
 @pytest.mark.parametrize("cell", CELLS, ids=repr)
 def test_cells_that_are_converted_at_once_are_read_as_those_of_one_column(cell):
     table = pd.DataFrame({"a": ["1.5", cell], "b": [0.5, "2"]}, dtype=object)
-    found = cells._all_numbers(table.to_numpy())
+    found = columns._all_numbers(table.to_numpy())
     if found is not None:
-        columns = [cells._column(table[name]) for name in table]
-        assert not any(is_text.any() for _, is_text in columns)
-        np.testing.assert_array_equal(found, np.column_stack([values for values, _ in columns]))
+        single = [columns._column(table[name]) for name in table]
+        assert not any(is_text.any() for _, is_text in single)
+        np.testing.assert_array_equal(found, np.column_stack([values for values, _ in single]))
     assert (found is None) == (type(cell) not in (str, int, float) or cell in ("1_0", "", "true", "x", 10**400))
 
 
 def test_numbers_of_a_wide_table_are_converted_at_once(monkeypatch):
-    monkeypatch.delattr(cells, "_column")
+    monkeypatch.delattr(columns, "_column")
     table = pd.DataFrame(np.full((2, 50), "1.5"), dtype=object)
-    np.testing.assert_array_equal(cells.numeric_matrix(table, ARRAYS), np.full((2, 50), 1.5))
+    np.testing.assert_array_equal(columns.numeric_matrix(table, ARRAYS), np.full((2, 50), 1.5))
 
 
 def test_threads_that_read_tables_leave_the_limit_on_cells_to_the_last_of_them():

@@ -15,8 +15,8 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import fsmodels as fs
 from fsmodels import cli
-from fsmodels.datasets import repeats
 from fsmodels.datasets.dataset import Dataset, DataWarning
+from fsmodels.datasets.diagnose import uninformative
 from fsmodels.errors import DataError, ParameterError
 from refusals import refusal
 
@@ -167,7 +167,7 @@ def test_sparse_data_have_the_remarks_of_dense_data(columns):
     X = np.array(columns).T
     names = [f"x{j}" for j in range(X.shape[1])]
     rows = sparse.csr_array(X)
-    assert repeats.uninformative(rows, names) == repeats.uninformative(X, names)
+    assert uninformative(rows, names) == uninformative(X, names)
 
 
 @pytest.mark.parametrize(
@@ -188,14 +188,23 @@ def test_a_malformed_line_is_named_and_shown(name, line, tmp_path):
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("\n+1 1:nan\n-1 2:1\n", "Sample 1 of file * has the value nan at index 1: give finite numbers"),
-        ("+1 1:1\n#\n-1 2:-inf 5:1e400\n", "Sample 2 * value -inf at index 2; 2 such values in 1 sample in all"),
-        ("+1 0:1\n-1 4:inf\n+1 4:nan\n", "Sample 2 * value inf at index 4; 2 such values in 2 samples in all"),
+        (
+            "\n+1 1:nan\n-1 2:1\n",
+            'Column "x1" has no value (blank or NaN) in row 1: fill in finite numbers, remove the row',
+        ),
+        (
+            "+1 1:1\n#\n-1 2:-inf 5:1e400\n",
+            'Column "x2" has an infinite value (-inf) in row 2; 2 such cells in 1 row in all',
+        ),
+        (
+            "+1 0:1\n-1 4:inf\n+1 4:nan\n",
+            'Column "x4" has an infinite value (inf) in row 2; 2 such cells in 2 rows in all',
+        ),
         ("+1 1:1\n\nnan 1:1\n-1 2:1\n", "The label of sample 2 of file * is nan: give a finite number"),
-        ("inf 1:1\ninf 1:2\n1 1:1", "The label of sample 1 of file * is inf (2 such samples): give"),
-        ("+1 1:1\n+1 2:1\n", "has the one label 1 in all 2 lines: a classifier needs samples of two classes"),
+        ("inf 1:1\ninf 1:2\n1 1:1", "The label of sample 1 of file * is inf: give"),
+        ("+1 1:1\n+1 2:1\n", "has the one label 1 in all 2 rows: a classifier needs samples of two classes"),
         ("1 1:1\n2 1:2\n3 1:3\n", "has 3 labels (1, 2, 3): name the one that becomes +1 with --positive"),
-        ("".join(f"{k}.5 1:{k}\n" for k in range(30)), "has 30 labels ( * (30 in all)) (are they values to predict?"),
+        ("".join(f"{k}.5 1:{k}\n" for k in range(30)), "has 30 labels ( * (30 in all)): name the one that becomes +1"),
         ("", "has no samples: each line is LABEL"),
         ("# nothing\n\n", "has no samples: each line is LABEL"),
         ("1\n-1\n", "has labels and no INDEX:VALUE entry, so no features: add entries, or * n_features"),
@@ -214,7 +223,9 @@ def test_what_keeps_a_file_from_being_data_is_said(text, what, tmp_path):
 def test_arguments_that_do_not_fit_are_refused(tmp_path):
     for wrong in (0, -1, 2.5, "3", True, 10**9):
         message = refusal(read, tmp_path, GOOD, error=ParameterError, n_features=wrong)
-        assert message.startswith(f"n_features={wrong!r} is not allowed: give a whole number in 1..50000000")
+        assert message.startswith(
+            f"n_features={wrong!r} is not allowed: it is the number of columns. Give a whole number in 1..50000000"
+        )
     text = "# one\n" + GOOD
     message = refusal(read, tmp_path, text, n_features=2)
     assert message.startswith("Sample 1 of file")
@@ -223,7 +234,7 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path):
     assert message.startswith("Sample 3 of file")
     assert message.endswith("has index 5, and features, with 2 names, allows 0..1: give 6 or more, or leave it out.")
     assert "2 names for n_features=3" in refusal(read, tmp_path, GOOD, features=["a", "b"], n_features=3)
-    assert "twice in features: a." in refusal(read, tmp_path, GOOD, features=["a", "b", "a"])
+    assert "names stand twice in file" in refusal(read, tmp_path, GOOD, features=["a", "b", "a"])
     assert "0 names" in refusal(read, tmp_path, GOOD, features=[])
     message = refusal(read, tmp_path, GOOD, positive=7)
     assert 'positive="7" is not a label' in message
@@ -296,8 +307,8 @@ def test_a_model_that_needs_dense_data_says_what_to_do(model, words, capsys):
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        (["--scale", "standard"], "--scale standard would shift the zeros of the sparse data in "),
-        (["--scale", "minmax"], "--scale minmax would shift * give --scale none or --scale unit-ball"),
+        (["--scale", "standard"], "would shift the zeros of these sparse data * Option: --scale"),
+        (["--scale", "minmax"], "would shift * use one of none, unit-ball * Option: --scale"),
         (["--target", "group"], "--target needs columns with names * the label is first in each line * Leave --target"),
         (["--drop", "x3", "--scale", "none"], "--drop needs columns with names * a file without these features"),
         (["--positive", "7", "--scale", "none"], 'positive="7" is not a label * Its labels are -1, 1: give one'),

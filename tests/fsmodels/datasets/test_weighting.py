@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fsmodels import Dataset, load_dataset
-from fsmodels.datasets.units import on_one_footing
+from fsmodels.datasets.checks import on_one_footing
 from fsmodels.errors import DataError, ParameterError
 
 LABELS = ["no", "no", "yes", "no", "yes"]

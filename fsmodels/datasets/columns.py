@@ -1,0 +1,468 @@
+"""Columns of a table: cells to numbers, labels to -1 and +1, categories to 0/1 features, and columns kept aside.
+
+Numbers
+    Cells are converted one column at a time by Python's own ``float``, so that a number is the double nearest to what
+    the file says, and a cell that is no number is shown as written.
+Categories
+    A column of three levels or more becomes one feature for each level, named ``colour=red``, without a reference
+    level: with an offset their sum is a constant, but the norm of the weights makes the classifier unique, prices all
+    levels alike, and so the answer does not depend on a reference; selected apart, a feature then says "this level or
+    any other". A column of two levels becomes one feature, of the later level: two would be each other's mirror and
+    count twice. ``together``: the features of a column are selected all or none. Each of them counts for
+    ``max_features``.
+
+    Levels are those of the data that were read. Where rows are taken, a level without a row is a feature of 0 in each,
+    with weight 0, so that a held-out row of that level is decided as one of no level: as by an encoder fitted on these
+    rows.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fsmodels.datasets.dialect import ARRAYS, BLANKS, Origin, is_missing, number, quoted, readings
+from fsmodels.datasets.tables import named
+from fsmodels.errors import DataError, ParameterError
+from fsmodels.words import as_names, listed, short, shown, suggestion
+
+FloatArray = NDArray[np.float64]
+SHOWN = 20  # columns with text in an error
+MOST_LABELS = 20  # of a column that may be meant
+MOST_LEVELS = 50
+MOST_GROUPS = 20
+DIGITS = 12  # of a number that names a group
+HOW = ("together", "apart")
+ALL = "all"
+UNSEEN = ("refuse", "zeros")
+
+# ------------------------------------------------------------------------------------------------------------- numbers
+
+
+def _column(values: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Numbers of one column with NaN where there is none, and where there is text instead (dates count as text)."""
+    if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_complex_dtype(values.dtype):
+        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan)), np.zeros(len(values), dtype=bool)
+    cells = np.asarray(values, dtype=object)
+    text = np.array(["" if is_missing(cell) else str(cell) for cell in cells], dtype=object)
+    lower = [cell.strip().lower() for cell in text]
+    if {"true", "false", ""} >= set(lower) != {""}:  # as pandas writes its 0/1 columns
+        truths = [float(cell == "true") if cell else math.nan for cell in lower]
+        return np.array(truths), np.zeros(len(text), dtype=bool)
+    parsed = [number(cell) for cell in text]
+    is_text = np.array([value is None for value in parsed], dtype=bool)
+    return np.array([math.nan if value is None else value for value in parsed], dtype=np.float64), is_text
+
+
+def _all_numbers(cells: NDArray[Any]) -> FloatArray | None:
+    """Convert cells at once; None if one of them is not a number, for ``_column`` then."""
+    some = cells.ravel()
+    if not set(map(type, some)) <= {str, int, float} or any("_" in cell for cell in some if type(cell) is str):
+        return None
+    try:
+        return cells.astype(np.float64, order="C")
+    except (ValueError, OverflowError):
+        return None
+
+
+def numeric_matrix(table: pd.DataFrame, origin: Origin, blanks: bool = False) -> FloatArray:
+    """Turn feature columns into a finite float64 matrix of shape (rows, columns).
+
+    ``blanks``: whether a blank cell, or what people write for one, may be and becomes NaN.
+
+    Raises DataError: a cell is text, blank, NaN or infinite; the message names column, row and cell, and says how many
+    there are.
+    """
+    plain = all(dtype.kind == "O" for dtype in table.dtypes)  # then an array spares much work on each column
+    if plain and (numbers := _all_numbers(table.to_numpy())) is not None:
+        check_finite(numbers, [str(name) for name in table.columns], origin, blanks=blanks)
+        return numbers
+    X = np.empty(table.shape, dtype=np.float64)
+    texts: dict[str, NDArray[np.bool_]] = {}
+    columns = table.to_numpy().T if plain else (values for _, values in table.items())
+    for j, (name, values) in enumerate(zip(table.columns, columns, strict=True)):
+        X[:, j], is_text = _column(values)
+        if blanks and is_text.any():
+            is_text &= [str(cell).strip().lower() not in BLANKS for cell in values]
+        if is_text.any():
+            texts[str(name)] = is_text
+    if texts:
+        raise _refused_text(table, texts, origin)
+    check_finite(X, [str(name) for name in table.columns], origin, blanks=blanks)
+    return X
+
+
+def _refused_text(table: pd.DataFrame, texts: dict[str, NDArray[np.bool_]], origin: Origin) -> DataError:
+    """Build the error for columns with text: the first with its row, and the options that treat all of them."""
+    name, is_text = next(iter(texts.items()))
+    row, cells = int(np.argmax(is_text)), int(is_text.sum())
+    others = [quoted(other) for other in texts if other != name]
+    also = f" So {'has' if len(others) == 1 else 'have'} {listed(others)}." if others else ""
+    first = list(texts)[:SHOWN]
+    values = {
+        column: [str(cell) for cell in table[column] if not is_missing(cell) and str(cell).strip()] for column in first
+    }
+    by: dict[str, Any] = {}
+    for column in first:
+        odd = [str(cell) for cell in table.loc[texts[column], column]]
+        by.setdefault(_treatment(values[column], odd, origin), []).append(column)
+    few = name in by.get("impute", ()) or 2 * cells < len(values[name])
+    remedy = f"{'fill in' if name in by.get('impute', ()) else 'give'} numbers,{' remove such rows,' if few else ''}"
+    if "impute" in by:
+        by = {**by, "impute": "median"}
+    treat = f"treat {'them' if others else 'it'} with {origin.options(by)}, " if by.keys() != {"drop"} else ""
+    if origin.path is not None and (ways := next(filter(None, map(readings, values.values())), [])):
+        treat = f"give {', or '.join(way.words for way in ways)}, "
+    return DataError(
+        f'Column "{name}" has text in {origin.row(row)} ("{short(str(table.iloc[row][name]))}"'
+        f"{f', {cells} such cells' if cells > 1 else ''}): {remedy} {treat}or {origin.leave_out(first)}.{also}"
+    )
+
+
+def _treatment(values: Sequence[str], odd: Sequence[str], origin: Origin) -> str:
+    """Return the option for a column with text: for words for missing values, a few categories, anything else."""
+    if all(text.strip().lower() in BLANKS for text in odd):
+        return "impute"
+    few = 2 <= len(levels_of(values)) <= min(MOST_LEVELS, max(2, len(values) // 2))
+    return "one-hot" if few and 2 * len(odd) >= len(values) and origin is not ARRAYS else "drop"
+
+
+def check_finite(X: FloatArray, features: Sequence[str], origin: Origin, blanks: bool = False) -> None:
+    """Refuse infinite entries of a dense matrix, and NaN unless ``blanks`` may be."""
+    finite = np.isfinite(X) | (np.isnan(X) if blanks else False)
+    if not finite.all():
+        row, column = (int(k) for k in np.argwhere(~finite)[0])
+        rows = np.unique(np.nonzero(~finite)[0])
+        refuse_entry(X[row, column], features[column], origin, rows, int((~finite).sum()))
+
+
+def refuse_entry(
+    value: float,
+    feature: str,
+    origin: Origin,
+    rows: NDArray[Any],
+    cells: int,
+    wanted: str = "finite numbers",
+    impute: bool = True,
+) -> None:
+    """Raise for an entry in the first of ``rows`` that is NaN or infinite, one of ``cells``."""
+    what = "no value (blank or NaN)" if math.isnan(value) else f"an infinite value ({value})"
+    row = "row" if len(rows) == 1 else "rows"
+    many = f"; {cells} such cells in {len(rows)} {row} in all" if cells > 1 else ""
+    fill = f", have them filled in with {origin.options({'impute': 'median'})}" if impute and math.isnan(value) else ""
+    raise DataError(
+        f'Column "{feature}" has {what} in {origin.row(int(rows[0]))}{many}: fill in {wanted}{fill}, '
+        f"remove the {row}, or {origin.leave_out([feature])}."
+    )
+
+
+def feature_matrix(X: Any, features: Sequence[str], origin: Origin, blanks: bool = False) -> Any:
+    """Check and copy features: a DataFrame or array to dense float64 in C order, any scipy.sparse form to CSR.
+
+    ``blanks``: whether dense ones may have NaN.
+    """
+    if isinstance(X, pd.DataFrame):
+        return numeric_matrix(X, origin, blanks)
+    if not sparse.issparse(X):
+        dense = np.array(X, dtype=np.float64, order="C")
+        check_finite(dense, features, origin, blanks)
+        return dense
+    rows = sparse.csr_array(X, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    bad = np.flatnonzero(~np.isfinite(rows.data))
+    if len(bad):
+        places = np.searchsorted(rows.indptr, bad, side="right") - 1
+        value, feature = float(rows.data[bad[0]]), features[rows.indices[bad[0]]]
+        refuse_entry(value, feature, origin, np.unique(places), len(bad), impute=False)
+    return rows
+
+
+# -------------------------------------------------------------------------------------------------------------- labels
+
+
+def is_guess(positive: object, negative: object, chosen: object) -> bool:
+    """Tell whether class +1 follows from the order of the labels alone: nobody named it, nor is it 1 or True.
+
+    >>> is_guess(None, "ill", "well"), is_guess("ill", "well", "ill"), is_guess(None, 0, 1), is_guess(None, 1, 2)
+    (True, False, False, True)
+    """
+    expected = [(-1, 1), (0, 1), ("false", "true")]
+    pair = tuple(label.lower() if isinstance(label, str) else label for label in (negative, chosen))
+    return positive is None and pair not in expected
+
+
+def signed_labels(labels: pd.Series, positive: object, what: str, origin: Origin) -> tuple[FloatArray, object, object]:
+    """Map labels to -1 and +1.
+
+    With two labels and no ``positive`` the larger in sorted order is +1: numbers (and text that is all numbers) sort as
+    numbers, anything else as text. With ``positive`` every other label is -1. ``what``: what has the labels, for
+    messages. Returns ``y`` (ndarray of shape (rows,)): -1.0 and +1.0; ``negative, positive``: the labels behind -1 and
+    +1; ``negative`` is a tuple when there are several. Raises DataError if a label is missing, there is one label only,
+    more than two without ``positive``, or ``positive`` is not one.
+    """
+    cells = [cell.strip() if isinstance(cell, str) else cell for cell in labels.astype(object)]
+    blank = np.flatnonzero([is_missing(cell) or cell == "" for cell in cells])
+    if blank.size:
+        more = f" ({blank.size} such rows)" if blank.size > 1 else ""
+        raise DataError(
+            f"{what} has no label in {origin.row(int(blank[0]))}{more}: fill in the label or remove the row."
+        )
+    codes, found = pd.factorize(np.array([*cells, None], dtype=object)[:-1])
+    canonical = _canonical(list(found))
+    ordered, of_table = sorted(set(canonical)), what.startswith("Column")
+    if positive is None:
+        if len(ordered) > 2:
+            many = of_table and len(ordered) > MOST_LABELS
+            wrong = ", or another column with --target if this one is no label" if many else ""
+            raise DataError(
+                f"{what} has {len(ordered)} labels ({listed(ordered)}): name the one that becomes +1 with --positive "
+                f"(Python: positive=); all others become -1{wrong}."
+            )
+        chosen = ordered[-1]
+    else:
+        matches = [label for label in ordered if same_label(label, positive)]
+        if not matches:
+            raise DataError(
+                f'positive="{positive}" is not a label of {what[0].lower()}{what[1:]}. {suggestion(positive, ordered)}'
+                f"Its labels are {listed(ordered)}: give one of them with --positive (Python: positive=)."
+            )
+        chosen = matches[0]
+    if len(ordered) == 1:
+        raise DataError(
+            f"{what} has the one label {ordered[0]} in all {len(cells)} rows: a classifier needs samples of two "
+            f"classes; add samples of the other class{' or choose another label column' if of_table else ''}."
+        )
+    rest = [label for label in ordered if label != chosen]
+    sign = np.array([1.0 if label == chosen else -1.0 for label in canonical])
+    return sign[codes], rest[0] if len(rest) == 1 else tuple(rest), chosen
+
+
+def _canonical(found: list[Any]) -> list[Any]:
+    """Labels of one kind: all bool, all numbers (integers where they are whole), or all text."""
+    if all(isinstance(label, bool | np.bool_) for label in found):
+        return [bool(label) for label in found]
+    numbers = [number(str(label)) for label in found]
+    if all(value is not None and math.isfinite(value) for value in numbers):
+        return [int(value) if value == int(value) else value for value in numbers if value is not None]
+    return [str(label) for label in found]
+
+
+def same_label(label: object, wanted: object) -> bool:
+    """Tell whether a label of the data is what somebody wrote: "1" and 1.0 are 1, "true" is True."""
+    text = str(wanted).strip()
+    if isinstance(label, bool) and not isinstance(wanted, bool | np.bool_) and text.lower() in {"true", "false"}:
+        return str(label).lower() == text.lower()
+    if isinstance(label, str):
+        return label == text
+    return number(str(float(wanted)) if isinstance(wanted, bool | np.bool_) else text) == label
+
+
+# ---------------------------------------------------------------------------------------------------------- categories
+
+
+@dataclass(frozen=True)
+class Category:
+    """A column of categories: its levels in order, and whether its features are selected together."""
+
+    column: str
+    levels: tuple[str, ...]
+    together: bool = True
+
+    @property
+    def coded_levels(self) -> tuple[str, ...]:
+        """The levels that have a feature."""
+        return self.levels[1:] if len(self.levels) == 2 else self.levels
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the 0/1 features."""
+        return tuple(f"{self.column}={level}" for level in self.coded_levels)
+
+    def coded(self, cells: Iterable[Any], where: str, unseen: str = "refuse") -> FloatArray:
+        """Return the features of cells, NaN in rows without a value. Raises DataError: a level that is not known.
+
+        ``unseen``: "zeros" decides of such a row as of one of no level.
+        """
+        texts = [level(cell) for cell in cells]
+        if unseen == "refuse" and (new := [text for text in texts if text is not None and text not in self.levels]):
+            row = texts.index(new[0])
+            raise DataError(
+                f'{where} has "{short(new[0])}" in row {row + 1}, which is none of the levels of "{self.column}" '
+                f"({listed(self.levels)}): correct it, leave the row out, or let such rows count as of no level with "
+                '--unseen zeros (Python: unseen="zeros").'
+            )
+        rows = [[math.nan if text is None else float(text == each) for each in self.coded_levels] for text in texts]
+        return np.array(rows).reshape(len(texts), len(self.coded_levels))
+
+
+def level(cell: Any) -> str | None:
+    """Return a cell as the text of its level: numbers that are whole without a point; None where there is none."""
+    if is_missing(cell):
+        return None
+    if isinstance(cell, float | np.floating) and math.isfinite(cell) and cell == int(cell):
+        return str(int(cell))
+    text = str(cell).strip()
+    return re.sub(r"^([+-]?\d+)\.0+$", r"\1", text) or None
+
+
+def levels_of(cells: Iterable[Any]) -> tuple[str, ...]:
+    """Return the levels of a column, numbers first and in their order."""
+    return tuple(sorted({text for cell in cells if (text := level(cell)) is not None}, key=level_order))
+
+
+def level_order(text: str) -> tuple[bool, float, str]:
+    """Return the key by which levels are sorted: numbers first and in their order."""
+    value = number(text)
+    return (value is None, 0.0 if value is None or math.isnan(value) else value, text)
+
+
+def is_text(cells: pd.Series) -> bool:
+    """Tell whether most cells of a column are text, and no numbers or truth values."""
+    if pd.api.types.is_numeric_dtype(cells.dtype) or pd.api.types.is_bool_dtype(cells.dtype):
+        return False
+    told = [str(cell).strip() for cell in cells if level(cell) is not None]
+    if {text.lower() for text in told} <= {"true", "false"}:
+        return False
+    return 2 * sum(number(text) is None for text in told) > len(told)
+
+
+def expanded(table: pd.DataFrame, one_hot: Any, origin: Origin) -> tuple[pd.DataFrame, dict[str, Category]]:
+    """Return the table with the columns of ``one_hot`` as 0/1 features in their place, and the categories.
+
+    Raises DataError: no such column, one level, too many, or a feature's name that is taken.
+    """
+    asked = _asked(one_hot, table, origin)
+    if not asked:
+        return table, {}
+    categories: dict[str, Category] = {}
+    parts: dict[str, Any] = {}
+    for name in [str(column) for column in table.columns]:
+        if name not in asked:
+            parts[name] = table[name]
+            continue
+        levels = levels_of(table[name])
+        if not 2 <= len(levels) <= MOST_LEVELS:
+            raise DataError(
+                f'Column "{name}" has {len(levels)} different values ({listed(map(short, levels), 5)}), and --one-hot '
+                f"(Python: one_hot=) takes categories of 2 to {MOST_LEVELS} levels: {origin.leave_out([name])}."
+            )
+        category = categories[name] = Category(name, levels, asked[name])
+        coded = category.coded(table[name], origin.where)
+        for feature, values in zip(category.features, coded.T, strict=True):
+            if feature in parts or feature in table.columns:
+                raise DataError(f'Column "{name}" would make the feature "{feature}", and there is one: rename it.')
+            parts[feature] = values
+    return pd.DataFrame(parts, index=table.index), categories
+
+
+def _asked(one_hot: Any, table: pd.DataFrame, origin: Origin) -> dict[str, bool]:
+    """Return column -> whether its features are selected together, of names, ``name:apart``, or a mapping."""
+    if one_hot is None or one_hot is False:
+        return {}
+    if isinstance(one_hot, Mapping):
+        pairs = [(str(name), how) for name, how in one_hot.items()]
+    else:
+        words = [ALL] if one_hot is True else as_names(one_hot, "one_hot")
+        pairs = [pair for word in words for pair in _split(word, table.columns)]
+    found: dict[str, bool] = {}
+    for name, how in pairs:
+        if how not in HOW:
+            raise ParameterError(f"--one-hot {name}:{how} (Python: one_hot=) is not known: use {' or '.join(HOW)}.")
+        if name == ALL and name not in table.columns:
+            for column in table.columns:
+                if is_text(table[column]):
+                    found.setdefault(str(column), how == "together")
+            continue
+        if name not in table.columns:
+            raise DataError(
+                f'There is no column "{name}" for --one-hot (Python: one_hot=) in {origin.where}. '
+                f"{suggestion(name, table.columns)}Its columns besides the labels are {listed(table.columns)}."
+                f"{origin.headless}"
+            )
+        found[name] = how == "together"
+    return found
+
+
+def _split(word: str, columns: Sequence[str]) -> list[tuple[str, str]]:
+    """Read ``a``, ``a,b`` and ``a:apart``; a word that is a column is that column."""
+    name, colon, how = word.rpartition(":")
+    if word in columns or not colon or (how.strip() not in HOW and name not in columns):
+        return [(part, "together") for part in named([word], columns)]
+    return [(part, how.strip()) for part in named([name], columns)]
+
+
+# ------------------------------------------------------------------------------------------------------- columns aside
+
+
+def as_text(values: Any, where: str) -> NDArray[Any]:
+    """Return values as text; numbers that are whole without a point. Raises DataError where one is missing."""
+    cells = values.to_numpy() if isinstance(values, pd.Series) else np.asarray(values)
+    if cells.ndim != 1:
+        raise DataError(f"{where} has shape {cells.shape}: give one value a sample.")
+    # The rounding makes values equal that a scaling was taken off.
+    found = [level(float(f"{cell:.{DIGITS}g}") if isinstance(cell, float) else cell) for cell in cells.tolist()]
+    if None in found:
+        blank = found.index(None)
+        raise DataError(f"{where} has no value in row {blank + 1}: fill it in or remove the row.")
+    made = np.array(found, dtype=object)
+    made.setflags(write=False)
+    return made
+
+
+def taken(table: pd.DataFrame, names: Sequence[str], target: str, origin: Origin) -> dict[str, NDArray[Any]]:
+    """Return columns of a table; each must be there, and none is the target."""
+    for name in names:
+        if name not in table.columns:
+            raise DataError(
+                f'There is no column "{name}" to set aside (--bags, --fair; Python: aside=) in {origin.where}. '
+                f"{suggestion(name, table.columns)}Its columns are {listed(table.columns)}.{origin.headless}"
+            )
+        if name == target:
+            raise DataError(f'Column "{name}" holds the labels: set another column aside, or name another target.')
+    return {name: as_text(table[name], f'Column "{name}" of {origin.where}') for name in names}
+
+
+def members(
+    groups: Any, aside: Mapping[str, NDArray[Any]], features: Sequence[str], n_samples: int
+) -> dict[str, NDArray[np.intp]]:
+    """Return the rows of each group: of a column that lies aside, or of one value a sample.
+
+    Raises DataError: no such column, not one value a sample, one group only, or too many.
+    """
+    if isinstance(groups, str):
+        if groups not in aside:
+            there = listed(aside) or "none"
+            hint = f' It is a feature: data.set_aside("{groups}").' if groups in features else ""
+            raise DataError(f'No column "{groups}" lies aside (there: {there}).{hint}')
+        what, found = f'"{groups}"', aside[groups]
+    else:
+        what, found = "the groups", as_text(groups, "The groups")
+        if len(found) != n_samples:
+            raise DataError(f"The groups have {len(found)} values for {n_samples} samples: give one a sample.")
+    names = sorted(set(found.tolist()), key=level_order)
+    if not 2 <= len(names) <= MOST_GROUPS:
+        raise DataError(
+            f"Column {what} has {len(names)} different values ({listed(names, 5)}): fairness is between 2 to "
+            f"{MOST_GROUPS} groups of samples, so give a column of categories."
+        )
+    return {name: np.flatnonzero(found == name) for name in names}
+
+
+def checked(aside: Mapping[str, Any], n_samples: int) -> dict[str, NDArray[Any]]:
+    """Return what lies aside, one label a sample each."""
+    if not isinstance(aside, Mapping):
+        raise DataError(f"aside={shown(aside)} is not allowed: give a mapping from name to one label a sample.")
+    found = {str(name): as_text(values, f'aside "{name}"') for name, values in aside.items()}
+    for name, values in found.items():
+        if len(values) != n_samples:
+            raise DataError(f'"{name}" has {len(values)} values for {n_samples} samples: give one a sample.')
+    return found

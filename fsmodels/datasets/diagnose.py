@@ -1,0 +1,180 @@
+"""What data show: warnings with numbers and what to do.
+
+When data are read: constant columns, and columns that equal another. Once for a data set, and whatever is made of it:
+
+- A feature that alone tells the classes apart: its AUC is at least 0.995 (the best of the shipped data has 0.992). Such
+  a feature is often a leak, known only once the label is. Sparse data are not searched, nor data with fewer than ten
+  samples of a class, where it happens by chance.
+- Fewer than ten samples of a class.
+- More features than samples.
+
+``checks`` warns of columns that differ in size, where models are built of unscaled data.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fsmodels.datasets.dialect import options, quoted
+from fsmodels.datasets.scaling import counted
+from fsmodels.errors import DataWarning, ParameterError
+from solvers.outside import warn
+
+__all__ = ["correlated", "look", "remarks", "separation", "uninformative"]
+
+FloatArray = NDArray[np.float64]
+FEW = 10  # samples of a class
+NEARLY = 0.995  # of the area under the curve
+SHOWN = 5
+NAMED, NAMED_SPARSE = 20, 5  # columns that a remark names; sets of words have thousands that are empty or equal
+
+
+def look(data: Any) -> None:
+    """Warn of what data show, unless they, or what they were made of, were looked at before."""
+    if data.looked_at:
+        return
+    for sentence in remarks(data):
+        warn(f'Data "{data.name}": {sentence}', DataWarning)
+    object.__setattr__(data, "looked_at", True)  # also of what is made of them from now on
+
+
+def remarks(data: Any) -> list[str]:
+    """Return what data show, in sentences."""
+    return [sentence for sentence in (_leaks(data), _few(data), _wide(data)) if sentence]
+
+
+def separation(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how well each column alone tells the classes apart: the area under the curve, or above it where larger.
+
+    >>> separation(np.array([[1.0, 5.0], [2.0, 4.0], [3.0, 5.0]]), np.array([-1.0, -1.0, 1.0])).tolist()
+    [1.0, 0.75]
+    """
+    positives = int((y > 0).sum())
+    pairs = positives * (len(y) - positives)
+    ranks = pd.DataFrame(X).rank().to_numpy()  # equal values share the mean of their ranks
+    area = (ranks[y > 0].sum(axis=0) - positives * (positives + 1) / 2) / pairs
+    return np.asarray(np.maximum(area, 1.0 - area))
+
+
+def _leaks(data: Any) -> str:
+    positives = int((data.y > 0).sum())
+    if data.is_sparse or min(positives, data.n_samples - positives) < FEW:
+        return ""
+    area = separation(data.X, data.y)
+    found = [j for j in np.argsort(-area, kind="stable").tolist() if area[j] >= NEARLY]
+    if not found:
+        return ""
+    names = [data.features[j] for j in found[:SHOWN]]
+    areas = [f"{math.floor(area[j] * 1e4) / 1e4:.4g}" for j in found[:SHOWN]]
+    shown = ", ".join(f"{quoted(name)} (AUC {value})" for name, value in zip(names, areas, strict=True))
+    more = f", ... ({len(found)} in all)" if len(found) > SHOWN else ""
+    verb, they, them = ("alone tells", "it is", "it") if len(found) == 1 else ("each tell", "they are", "them")
+    nearly = "" if area[found[-1]] == 1.0 else ", or nearly so"
+    return (
+        f"{shown}{more} {verb} the classes apart{nearly}: if {they} known only once the label is, leave {them} out "
+        f"with {options({'drop': names})}."
+    )
+
+
+def _few(data: Any) -> str:
+    positives = int((data.y > 0).sum())
+    classes = [(positives, "+1", data.positive_label), (data.n_samples - positives, "-1", data.negative_label)]
+    few = [
+        f"class {sign} has {many} sample{'s' if many != 1 else ''}"
+        + ("" if isinstance(label, tuple) or str(label) in (sign, "1") else f" (label {label})")
+        for many, sign, label in classes
+        if many < FEW
+    ]
+    if not few:
+        return ""
+    return (
+        f"{' and '.join(few)}, and a selection from fewer than {FEW} depends on each: see how much with fsmodels "
+        "stability (fs.stability) before you trust it, or collect more."
+    )
+
+
+def _wide(data: Any) -> str:
+    if data.n_features <= data.n_samples:
+        return ""
+    return (
+        f"{data.n_features} features for {data.n_samples} samples, so that some tell the classes apart by chance: "
+        "select few (--max-features), and judge by errors held out with --cv 5 (fs.cross_validate)."
+    )
+
+
+def uninformative(X: Any, features: Sequence[str]) -> list[str]:
+    """Say in sentences which columns are constant and which equal an earlier one; none for data without.
+
+    The first of each kind are named, and at most five of those that are equal.
+    """
+    constant, equal = _repeats(X)
+    limit = NAMED_SPARSE if sparse.issparse(X) else NAMED
+    sentences = []
+    if constant:
+        shown = [f'"{features[j]}" ({X[0, j] + 0.0:g} in every row)' for j in constant[:limit]]
+        sentences.append(f"Constant, so without information: {_some(shown, ', ', len(constant))}.")
+    if equal:
+        shown = [_some([quoted(features[j]) for j in js[:SHOWN]], " = ", len(js)) for js in equal[:limit]]
+        sentences.append(f"Equal columns, of which one is enough: {_some(shown, ', ', len(equal))}.")
+    return sentences
+
+
+def correlated(
+    X: FloatArray, features: Sequence[str], least: float, counts: FloatArray | None = None
+) -> dict[str, str]:
+    """Return feature -> first of its group, where any two of a group correlate by ``least``; no single features.
+
+    ``counts``: how often each row counts.
+    """
+    if isinstance(least, bool) or not isinstance(least, numbers.Real) or not 0 < least <= 1:
+        raise ParameterError(f"correlated: least={least!r} is not allowed: give a number above 0, at most 1.")
+    from scipy.cluster import hierarchy  # 0.2 s to import
+
+    X, counts = counted(X, counts)
+    varied = np.flatnonzero(X.max(axis=0) > X.min(axis=0)) if len(X) else np.arange(0)
+    if len(varied) < 2:
+        return {}
+    if counts is not None:  # which corrcoef does not take
+        X = np.sqrt(counts)[:, None] * (X - np.average(X, axis=0, weights=counts))
+        sizes = np.linalg.norm(X[:, varied], axis=0)
+        alike = X[:, varied].T @ X[:, varied] / np.outer(sizes, sizes)
+    else:
+        alike = np.corrcoef(X[:, varied], rowvar=False)
+    apart = np.clip(1.0 - np.abs(alike), 0.0, None)
+    tree = hierarchy.complete(apart[np.triu_indices(len(varied), 1)])
+    group = hierarchy.fcluster(tree, 1.0 - least + 1e-12, criterion="distance")
+    first = {g: features[j] for g, j in zip(group[::-1].tolist(), varied[::-1].tolist(), strict=True)}
+    sizes = np.bincount(group)
+    named = zip(group.tolist(), varied.tolist(), strict=True)
+    return {features[j]: first[g] for g, j in named if sizes[g] > 1}
+
+
+def _some(shown: list[str], mark: str, count: int) -> str:
+    """Join the first of ``count`` names."""
+    return mark.join(shown) + (f"{mark}... ({count} in all)" if count > len(shown) else "")
+
+
+def _repeats(X: Any) -> tuple[list[int], list[list[int]]]:
+    """Return the constant columns, and the groups of other columns that are equal."""
+    if sparse.issparse(X):
+        entries = X.tocsc()
+        constant = (X.max(axis=0) - X.min(axis=0)).toarray().ravel() == 0
+        ends = zip(entries.indptr[:-1].tolist(), entries.indptr[1:].tolist(), strict=True)
+        content = ((entries.indices[a:b].tobytes(), entries.data[a:b].tobytes()) for a, b in ends)
+    else:
+        columns = np.asfortranarray(X + 0.0)  # + 0.0 makes -0.0 equal to 0.0
+        constant = (columns == columns[:1]).all(axis=0)
+        content = ((column.tobytes(), b"") for column in columns.T)
+    same: dict[tuple[bytes, bytes], list[int]] = {}
+    for j, key in enumerate(content):
+        if not constant[j]:
+            same.setdefault(key, []).append(j)
+    return np.flatnonzero(constant).tolist(), [group for group in same.values() if len(group) > 1]

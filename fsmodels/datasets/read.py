@@ -1,0 +1,345 @@
+"""The constructors of ``Dataset``: from a file, a frame or arrays, each checked and its labels mapped to -1 and +1."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from fsmodels.datasets import columns, diagnose, svmlight, tables
+from fsmodels.datasets.dialect import ARRAYS, FRAME, Dialect, Origin, is_missing, number, options
+from fsmodels.datasets.files import as_path, title
+from fsmodels.datasets.prepare import check_method, filled
+from fsmodels.errors import DataError, DataWarning
+from fsmodels.words import as_names, listed, short, suggestion
+from solvers.outside import warn
+
+__all__ = ["Constructors", "check_parts", "narrow"]
+
+LOOKED_AT = 1000  # columns, for what may be the labels
+
+
+class Constructors:
+    """The constructors of ``Dataset`` that users call."""
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | Path,
+        target: str = "target",
+        positive: object = None,
+        drop: str | Sequence[str] = (),
+        aside: str | Sequence[str] = (),
+        *,
+        sep: str | None = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
+        encoding: str | None = None,
+        sheet: str | None = None,
+        one_hot: Any = (),
+        impute: str | None = None,
+    ) -> Self:
+        r"""Read a table with a header and one sample a row.
+
+        A CSV file, plain or gzipped: the separator is the most frequent mark of the header, and a decimal comma is
+        found unless commas separate the columns. Numbers with two readings are refused with the options for each. Also
+        a workbook of Excel (.xlsx) or a Parquet file (``pip install "fsmodels[tables]"``).
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        target : str
+            Column of the labels, numbers or text.
+        positive : object, optional
+            Label that becomes +1 (``"1"`` also means 1 and 1.0); all others become -1. Without it there must be two
+            labels, and the larger in sorted order is +1.
+        drop : str or sequence of str
+            Columns to leave out.
+        aside : str or sequence of str
+            Columns to keep beside the features, numbers or text, such as the group of each sample.
+        sep, decimal, thousands, encoding : str, optional
+            Separator, decimal mark, mark between thousands (default: none), and encoding of text (default: UTF-8).
+        sheet : str, optional
+            Of a workbook in which several sheets have cells.
+        one_hot : str, sequence of str or mapping, optional
+            Columns of categories, numbers or text, to make 0/1 features of (``colour=red``) that are selected together;
+            "colour:apart" of which each may be selected alone, "all" for all columns of text.
+        impute : {"median", "mean", "most-frequent"}, optional
+            Fill blanks in, by scikit-learn's SimpleImputer; of other rows anew, so in each fold. Without it a blank is
+            refused.
+
+        Raises
+        ------
+        DataError
+            Anything that keeps the file from being numbers and two classes; the message names row, line and column.
+
+        Warns
+        -----
+        DataWarning
+            Constant columns, or columns equal to another; what was found of a file that is no plain CSV.
+
+        Examples
+        --------
+        >>> import fsmodels as fs
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
+        >>> _ = path.write_text("id,age,dose,group\n7,61,0.5,ill\n8,48,0.25,well\n9,50,0,well\n")
+        >>> fs.Dataset.from_csv(path, target="group", positive="ill", drop="id").features
+        ('age', 'dose')
+        """
+        path, dropped = as_path(path), as_names(drop, "drop")
+        table, origin = tables.read_table(path, Dialect(sep, decimal, thousands, encoding, sheet), unused=dropped)
+        for note in origin.notes:
+            warn(note, DataWarning)
+        table = tables.without(table, dropped, target, origin)
+        return cls._of_table(table, target, positive, title(path), aside, one_hot, impute, origin)
+
+    @classmethod
+    def from_svmlight(
+        cls,
+        path: str | Path,
+        positive: object = None,
+        n_features: int | None = None,
+        features: Sequence[str] | None = None,
+    ) -> Self:
+        r"""Read a libsvm-format file (SVMlight; plain or .gz), a sample a line: ``LABEL INDEX:VALUE INDEX:VALUE ...``.
+
+        The data stay sparse. As in scikit-learn, whose reader this is, what follows a ``#`` is a comment, blank lines
+        and a ``qid`` are skipped, indices ascend within a line, and the numbering counts from 0 where index 0 occurs
+        and from 1 elsewhere.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        positive : object, optional
+            As in ``from_csv``: the label that becomes +1. Without it there must be two labels, and the larger is +1.
+        n_features : int, optional
+            Number of columns, where the file's largest index is not the last: for test data, that of the training data.
+        features : sequence of str, optional
+            One name a column, which also says how many there are. By default names are the file's own indices:
+            x1, x2, ..., or x0, x1, ... where it counts from 0.
+
+        Raises
+        ------
+        DataError
+            Missing or malformed file, values that are not finite, not two classes, an index above ``n_features``; the
+            message names the line, or the sample counted from 1.
+        ParameterError
+            ``n_features`` is no number above 0.
+
+        Warns
+        -----
+        DataWarning
+            Constant columns, such as indices that do not occur, or columns equal to another.
+
+        Examples
+        --------
+        >>> import fsmodels as fs
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "words.svm"
+        >>> _ = path.write_text("+1 1:2 3:0.5\n-1 2:1 # a comment\n")
+        >>> fs.Dataset.from_svmlight(path)
+        Dataset('words', 2 samples x 3 features, sparse, +1: 1 (label 1), -1: 1 (label -1), scale none)
+        """
+        path = as_path(path)
+        X, labels, names = svmlight.read(path, n_features, features)
+        what, origin = f'File "{path}"', Origin(f'file "{path}"')
+        return cls._checked(X, names, pd.Series(labels), positive, what, title(path), origin)
+
+    @classmethod
+    def from_frame(
+        cls,
+        df: pd.DataFrame,
+        target: str = "target",
+        positive: object = None,
+        drop: str | Sequence[str] = (),
+        name: str = "data",
+        aside: str | Sequence[str] = (),
+        *,
+        one_hot: Any = (),
+        impute: str | None = None,
+    ) -> Self:
+        """Take the columns of a DataFrame; a frame whose features all have a sparse dtype stays sparse.
+
+        Parameters are those of ``from_csv``; column names become text, the index is ignored, and a categorical label is
+        sorted by its values.
+
+        Examples
+        --------
+        >>> import fsmodels as fs
+        >>> frame = pd.DataFrame({"age": [61, 48], "ill": [True, False]})
+        >>> fs.Dataset.from_frame(frame, target="ill").y.tolist()
+        [1.0, -1.0]
+        >>> frame = frame.assign(colour=["red", "blue"], dose=[None, 2.5])
+        >>> data = fs.Dataset.from_frame(frame, target="ill", one_hot="colour", impute="median")
+        >>> data.features, data.X[0].tolist()
+        (('age', 'colour=red', 'dose'), [61.0, 1.0, 2.5])
+        """
+        if not isinstance(df, pd.DataFrame):
+            raise DataError(f"from_frame needs a DataFrame and got {type(df).__name__}: use from_arrays or from_csv.")
+        table, target = df.set_axis([str(column) for column in df.columns], axis=1), str(target)
+        table = tables.without(table, as_names(drop, "drop"), target, FRAME)
+        return cls._of_table(table, target, positive, name, aside, one_hot, impute, FRAME)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: ArrayLike,
+        features: Sequence[str] | None = None,
+        positive: object = None,
+        name: str = "data",
+        *,
+        impute: str | None = None,
+    ) -> Self:
+        """Take arrays: X of shape (n_samples, n_features), dense or scipy.sparse, and one label a row.
+
+        Without ``features`` the names are those of the DataFrame X, else x1, x2, ..., as in the papers. ``impute`` is
+        that of ``from_csv``.
+
+        Examples
+        --------
+        >>> import fsmodels as fs
+        >>> fs.Dataset.from_arrays([[1.0], [2.0]], [0, 1]).features
+        ('x1',)
+        """
+        if isinstance(X, pd.DataFrame) and features is None:
+            features = [str(column) for column in X.columns]
+        if not sparse.issparse(X):
+            try:
+                X = np.asarray(X)
+            except ValueError as error:
+                raise DataError(f"X is no matrix ({error}): give every row the same number of values.") from None
+        if X.ndim != 2:
+            raise DataError(
+                f"X has shape {X.shape}: give samples x features; X.reshape(-1, 1) makes a single feature of a vector."
+            )
+        names = [f"x{j + 1}" for j in range(X.shape[1])] if features is None else as_names(features, "features")
+        if len(names) != X.shape[1]:
+            raise DataError(f"features has {len(names)} names for {X.shape[1]} columns of X: give one name a column.")
+        labels = y.reset_index(drop=True) if isinstance(y, pd.Series) else np.asarray(y)
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            labels = labels[:, 0]
+        if labels.ndim != 1 or len(labels) != X.shape[0]:
+            raise DataError(f"y has shape {labels.shape} for {X.shape[0]} rows of X: give one label a row.")
+        if not sparse.issparse(X) and X.dtype.kind not in "fiub":
+            X = pd.DataFrame(X, columns=names)
+        return cls._checked(X, names, pd.Series(labels), positive, 'Column "y"', name, ARRAYS, impute)
+
+    @classmethod
+    def _of_table(
+        cls, table: pd.DataFrame, target: str, positive: object, name: str, aside: str | Sequence[str], one_hot: Any,
+        impute: str | None, origin: Origin,
+    ) -> Self:  # fmt: skip
+        """Take the columns of a table besides ``target``; all-sparse dtypes give CSR."""
+        kept = columns.taken(table, as_names(aside, "aside"), target, origin)
+        table = table.drop(columns=list(kept))
+        names = [str(column) for column in table.columns]
+        _check_names(names, origin)
+        if target not in names:
+            what = origin.headless or (
+                f" {_meant(table, target)}Its columns are {listed(names)}: name the column of labels with --target "
+                "(Python: target=)."
+            )
+            raise DataError(f'There is no column "{target}" for the labels in {origin.where}.{what}')
+        X: Any
+        X, categories = columns.expanded(table.drop(columns=target), one_hot, origin)
+        for column in categories if impute is None else ():
+            blank = np.flatnonzero([is_missing(cell) or not str(cell).strip() for cell in table[column]])
+            if blank.size:
+                columns.refuse_entry(math.nan, column, origin, blank, blank.size, "levels")
+        names = [str(column) for column in X.columns]
+        if not names:
+            raise DataError(
+                f'There are no features in {origin.where}: give at least one numeric column besides "{target}".'
+            )
+        if all(isinstance(dtype, pd.SparseDtype) for dtype in X.dtypes):
+            X = X.sparse.to_coo()
+        return cls._checked(
+            X, names, table[target], positive, f'Column "{target}"', name, origin, impute, aside=kept,
+            categories=categories, dialect=None if origin.path is None else origin.dialect,
+        )  # fmt: skip
+
+    @classmethod
+    def _checked(
+        cls, X: Any, features: list[str], labels: pd.Series, positive: object, what: str, name: str, origin: Origin,
+        impute: str | None = None, **others: Any,
+    ) -> Self:  # fmt: skip
+        """Build the data of checked features and labels; ``what``: what has the labels, in messages."""
+        _check_names(features, origin)
+        if X.shape[1] == 0:
+            raise DataError(f"There are no features in {origin.where}: give at least one numeric column.")
+        if X.shape[0] == 0:
+            raise DataError(f"There are no rows in {origin.where}: give one row per sample.")
+        if impute is not None:
+            check_method(impute)
+        X = columns.feature_matrix(X, features, origin, blanks=impute is not None)
+        if impute is not None:
+            if sparse.issparse(X):
+                raise DataError(f"{origin.where} is sparse, and impute= fills blanks of dense data: give it dense.")
+            X, others["imputing"] = filled(X, features, impute, others.get("categories", {}), origin.where)
+        y, negative, chosen = columns.signed_labels(labels, positive, what, origin)
+        if remarks := diagnose.uninformative(X, features):
+            warn(f'Data "{name}": {" ".join(remarks)} They may be left out.', DataWarning)
+        make: Any = cls
+        data: Self = make(
+            X, y, tuple(features), name, negative, chosen,
+            positive_guessed=columns.is_guess(positive, negative, chosen), **others,
+        )  # fmt: skip
+        return data
+
+
+def _meant(table: pd.DataFrame, target: str) -> str:
+    """Say which column may be the labels': one of nearly that name, or those of two values, text first."""
+    names = [str(column) for column in table.columns]
+    found: dict[str, list[str]] = {}
+    for name in names[:LOOKED_AT]:
+        values = pd.unique(table[name].astype(str).str.strip())
+        if len(values) == 2:
+            found[name] = sorted(values)
+    if near := suggestion(target, found or names):
+        return near
+    of_text = [name for name, values in found.items() if any(number(value) is None for value in values)]
+    few = [*of_text, *(name for name in found if name not in of_text)]
+    if not few:
+        return ""
+    told = listed([f"{name} ({' / '.join(short(value) for value in found[name])})" for name in few], 5)
+    return f"Two values, as labels have: {told}; for the first give {options({'target': few[0]})}. "
+
+
+def _check_names(names: list[str], origin: Origin) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise DataError(
+            f"Column names stand twice in {origin.where}: {listed(twice)}. Give each column a name of its own."
+        )
+
+
+def narrow(X: Any) -> Any:
+    """Return sparse data as CSR of float64, with indices of 32 bits where they fit: libsvm takes no others."""
+    X = sparse.csr_array(X, dtype=np.float64)
+    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
+def check_parts(X: Any, y: NDArray[np.float64], features: tuple[str, ...]) -> None:
+    """Check that the parts of a ``Dataset`` fit together."""
+    if X.ndim != 2 or y.shape != (X.shape[0],) or len(features) != X.shape[1]:
+        raise DataError(
+            f"X has shape {X.shape}, y {y.shape} and there are {len(features)} feature names: "
+            "X must be samples x features, with one label a row and one name a column."
+        )
+    if not np.isin(y, (-1.0, 1.0)).all():
+        raise DataError(
+            f"y holds {listed(np.unique(y))}: Dataset(...) takes -1 and +1; Dataset.from_arrays maps other labels."
+        )
