@@ -81,14 +81,14 @@ def test_arrows_of_a_package_that_is_not_there_are_found(tmp_path):
         "solvers/errors.py": "",
         "fsmodels/__init__.py": "import solvers.errors",
         "fsmodels/cli/__init__.py": "if TYPE_CHECKING:\n    from solvers import errors\n",
-        "fsmodels/cli/hints.py": "def f():\n    from fsmodels.cli import main",
+        "fsmodels/cli/listing.py": "def f():\n    from fsmodels.cli import main",
     }.items():
         (tmp_path / path).write_text(text)
     assert rooms.arrows(tmp_path) == {
         ("solvers", "fsmodels.cli"),
         ("fsmodels", "solvers.errors"),
         ("fsmodels.cli", "solvers.errors"),
-        ("fsmodels.cli.hints", "fsmodels.cli"),
+        ("fsmodels.cli.listing", "fsmodels.cli"),
     }
 
 

@@ -19,10 +19,8 @@ from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
-from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, complain
-
 AT_ONCE = ("list", "describe", "predict")  # commands that solve nothing
-MODULES = {"describe": "listing", "list": "listing", "path": "repeated", "stability": "repeated"}
+MODULES = {"describe": "listing", "list": "listing", "path": "repeated", "stability": "repeated", "compare": "repeated"}
 MODULES |= dict.fromkeys(["certify", "near-optimal", "necessity", "price", "verify"], "questions")
 
 
@@ -37,12 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        from fsmodels.cli import streams
+        from fsmodels.cli.output import BAD_INPUT, complain, guarded
         from solvers import interrupt
         from solvers.clock import one_clock
         from solvers.processes import safe_path
 
-        with _ended_as_by_ctrl_c(for_good=arguments is None), safe_path(), streams.guarded() as (out, _):
+        with _ended_as_by_ctrl_c(for_good=arguments is None), safe_path(), guarded() as (out, _):
             with interrupt.run(), one_clock():
                 code = _run(words)
             out.flush()
@@ -51,8 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 code = code or BAD_INPUT
         return code
     except KeyboardInterrupt:  # before there was a run
-        complain("Error", "stopped by Ctrl-C.")
-        return NO_SOLUTION
+        print("Error: stopped by Ctrl-C.", file=sys.stderr)
+        return 3
 
 
 @contextmanager
@@ -82,6 +80,7 @@ def _run(words: list[str]) -> int:
     import click
 
     from fsmodels.cli import commands
+    from fsmodels.cli.output import BAD_INPUT, NO_SOLUTION, complain
     from fsmodels.errors import Error, NoSelection
     from solvers import interrupt
 
@@ -114,6 +113,7 @@ def _run(words: list[str]) -> int:
 
 def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Write a warning about the data to standard error; drop others."""
+    from fsmodels.cli.output import complain
     from fsmodels.errors import DataWarning
     from solvers import progress
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from rich.table import Table
 from rich.text import Text
 
-from fsmodels.cli.codes import SOLVED, show
+from fsmodels.cli.output import SOLVED, show
 from fsmodels.datasets.shipped import list_bags, list_datasets
 from fsmodels.models.fsp.oracle import relaxation
 from fsmodels.selection.described import describe

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsmodels.cli.codes import NO_SOLUTION, SOLVED, complain
-from fsmodels.cli.loading import dialect
-from fsmodels.cli.result_file import check_target
-from fsmodels.cli.streams import Guard
+from fsmodels.cli.output import NO_SOLUTION, SOLVED, Guard, check_target, complain
+from fsmodels.cli.request import dialect
 from fsmodels.datasets import tables
 from fsmodels.datasets.columns import level
 from fsmodels.datasets.dialect import Dialect

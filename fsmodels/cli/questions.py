@@ -7,12 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from fsmodels.certificates.document import verify
-from fsmodels.cli import arguments, loading
-from fsmodels.cli import asked as questions
-from fsmodels.cli.asked import Task
-from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain, show
-from fsmodels.cli.result_file import ResultFile
-from fsmodels.cli.select import announce
+from fsmodels.cli import arguments, request
+from fsmodels.cli.output import BAD_INPUT, NO_SOLUTION, SOLVED, ResultFile, complain, show
+from fsmodels.cli.request import Task
 from fsmodels.insight.certify import certify
 from fsmodels.insight.near_optimal import near_optimal
 from fsmodels.insight.necessity import necessity
@@ -28,8 +25,8 @@ def run(asked: SimpleNamespace) -> int:
     """Ask, report and write; return the exit code."""
     if asked.command == "verify":
         return _verify(asked)
-    task = questions.read(asked)
-    announce(task)
+    task = request.read(asked)
+    task.announce()
     answer = ASK[asked.command](task)
     if task.file is not None:
         content = answer.to_dict()
@@ -99,8 +96,8 @@ ASK: dict[str, Callable[[Task], Any]] = {
 def _verify(asked: SimpleNamespace) -> int:
     file = None
     if asked.json is not None:
-        file = ResultFile(asked.json, [loading.source(asked)[0], asked.certificate], force=True)
-    data = questions.loaded(asked, signs=False)[0]
+        file = ResultFile(asked.json, [request.source(asked)[0], asked.certificate], force=True)
+    data = request.loaded(asked, signs=False)[0]
     found = verify(asked.certificate, data)
     words = f"objective {number(found.objective)}, proven within {percent(found.gap)} by {found.parts} parts"
     told = f"The certificate holds: {words}." if found.holds else f"The certificate does not hold. {found.why}"

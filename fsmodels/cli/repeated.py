@@ -1,4 +1,4 @@
-"""``fsmodels path`` and ``stability``: many solves, told as a table, a sentence and a picture."""
+"""``fsmodels path``, ``stability`` and ``compare``: many solves, told as a table, a sentence and a picture."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from fsmodels.cli import asked as questions
-from fsmodels.cli.asked import Task
-from fsmodels.cli.codes import BAD_INPUT, NO_SOLUTION, SOLVED, complain, show
-from fsmodels.cli.result_file import check_target
+from fsmodels.cli import request
+from fsmodels.cli.commands import COMPARED
+from fsmodels.cli.output import BAD_INPUT, NO_SOLUTION, SOLVED, check_target, complain, show
+from fsmodels.cli.request import Task
 from fsmodels.datasets.files import write_file
 from fsmodels.errors import ModelError, ParameterError
+from fsmodels.evaluation.comparison import BUDGET, among
 from fsmodels.evaluation.stability import Stability, stability
 from fsmodels.selection import report
 from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.path import path
+from fsmodels.selection.recipes import find
 from fsmodels.selection.selection import Selection
+from solvers import progress
 
 PICTURES = (".png", ".pdf", ".svg")
 RULES = ("one-se", "best", "knee")
@@ -27,7 +30,9 @@ WIDTH = 140  # of a printed table
 def run(asked: SimpleNamespace) -> int:
     """Solve, report, draw and write; return the exit code."""
     check(asked)
-    task = questions.read(asked)
+    if asked.command == "compare":
+        return _compare(asked)
+    task = request.read(asked)
     return (_path if asked.command == "path" else _stability)(task)
 
 
@@ -47,7 +52,7 @@ def check(asked: SimpleNamespace) -> None:
 
 def _path(task: Task) -> int:
     asked = task.asked
-    announce(task, "each point")
+    task.announce("each point")
     found = path(task.data, asked.model, folds=asked.folds, n_jobs=asked.n_jobs, progress=task.shows, **task.given)
     solved = any(point.has_solution for point in found.points)
     chosen = None
@@ -94,7 +99,7 @@ def _ends(found: SelectionPath) -> str:
 
 def _stability(task: Task) -> int:
     asked, given = task.asked, dict(task.given)
-    announce(task, "each run")
+    task.announce("each run")
     seed = given.pop("seed", None)
     found = stability(
         task.data, asked.model, folds=asked.folds, bootstraps=asked.bootstraps, n_jobs=asked.n_jobs,
@@ -111,12 +116,33 @@ def _stability(task: Task) -> int:
     return SOLVED
 
 
-def announce(task: Task, each: str, what: str = "") -> None:
-    """Say what begins, and how to stop it."""
-    if not task.asked.quiet and task.runs_solver:
-        limit = task.given.get("time_limit")
-        words = "" if limit is None else f", at most {limit:g} s for {each}"
-        show(f"Solving {what or task.asked.model}{words}; Ctrl-C stops and keeps what is done")
+def _compare(asked: SimpleNamespace) -> int:
+    if asked.bags is not None:
+        raise ParameterError("--bags makes features of the instances of all bags, those held out too: leave it out.")
+    task = request.read(asked)
+    models = [name.strip() for name in (asked.models or COMPARED).split(",") if name.strip()]
+    given = dict(task.given)
+    if not any(find(name).runs_solver for name in models) and "time_limit" not in asked.given:
+        given.pop("time_limit", None)  # the default, which nobody takes
+    most, C = given.pop("max_features"), given.pop("C")
+    task.announce("each fold of each model", f"{len(models)} models on {asked.cv} folds")
+    with progress.shown(task.shows):
+        found = among(
+            task.data, models, given, max_features=min(BUDGET, task.data.n_features) if most is None else most,
+            C=1.0 if C is None else C, cv=asked.cv, repeats=asked.repeats or 1, seed=asked.seed or 0,
+            n_jobs=asked.n_jobs, memory=asked.memory,
+        )  # fmt: skip
+    solved = bool(found.table()["folds"].sum())
+    if trouble := written(task, found.to_dict(), found if solved else None, solved):
+        return trouble
+    if not solved:
+        complain("Error", found.sentence)
+        return NO_SOLUTION
+    show(found.sentence)
+    if not asked.quiet:
+        show(f"\n{found.short().to_string(line_width=WIDTH)}\n", *found.given)
+        tell_files(task)
+    return SOLVED
 
 
 def written(task: Task, content: dict[str, Any], drawn: Any, solved: bool) -> int:

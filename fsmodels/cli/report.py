@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import shlex
 from types import SimpleNamespace
-from typing import Any
 
-from fsmodels.cli import arguments, loading
-from fsmodels.cli import asked as questions
-from fsmodels.cli.asked import Task
-from fsmodels.cli.codes import BAD_INPUT, SOLVED, complain, show
-from fsmodels.cli.result_file import ResultFile, check_target
+from fsmodels.cli import arguments, request
+from fsmodels.cli.output import BAD_INPUT, SOLVED, ResultFile, check_target, complain, show
+from fsmodels.cli.request import Task
 from fsmodels.errors import NoSelection
 from fsmodels.page.page import Provenance
 from fsmodels.page.report import Page, reported
@@ -22,11 +19,11 @@ from solvers import progress
 
 def run(asked: SimpleNamespace) -> int:
     """Write the page and return the exit code."""
-    files = [loading.source(asked)[0], *arguments.files(asked)]
+    files = [request.source(asked)[0], *arguments.files(asked)]
     others = [*files, *([asked.json] if asked.json else [])]
     check_target("--html", asked.html, others)
     page = ResultFile(asked.html, others, force=True, option="--html")
-    task = questions.read(asked)
+    task = request.read(asked)
     given = dict(task.given)
     given.pop("time_limit", None)
     plan = Plan.of(
@@ -45,23 +42,17 @@ def run(asked: SimpleNamespace) -> int:
     except NoSelection as error:
         none = error.selection
         if task.file is not None and isinstance(none, Selection):
-            trouble = task.file.write(_content(task, none), has_solution=False)
+            trouble = task.file.write(task.content(none), has_solution=False)
             complain("Note", trouble or f"{asked.json} says so.")
         raise NoSelection(f"{error} No page was written.") from None
     trouble = page.put(done.html)
     if not trouble and task.file is not None:
-        trouble = task.file.write(_content(task, done.found), has_solution=True)
+        trouble = task.file.write(task.content(done.found), has_solution=True)
     _say(task, done)
     if trouble:
         complain("Error", trouble)
         return BAD_INPUT
     return SOLVED
-
-
-def _content(task: Task, found: Selection) -> dict[str, Any]:
-    """Return what ``select`` writes to its JSON file."""
-    content = found.to_dict()
-    return {**content, "data": {**task.facts, **content["data"]}}
 
 
 def _announce(task: Task, longest: float | None) -> None:

@@ -98,7 +98,7 @@ def test_no_held_out_error_leaves_the_selection(capsys, monkeypatch):
     def stopped(*args, **words):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fsmodels.cli.honest.over_folds", stopped)
+    monkeypatch.setattr("fsmodels.cli.select.over_folds", stopped)
     assert main([*RFE, "--cv", "3"]) == 0
     out, err = capsys.readouterr()
     assert "3 of 30 features" in out

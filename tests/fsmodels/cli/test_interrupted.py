@@ -140,7 +140,7 @@ def stopped(*_, **__):
         (["list"], "fsmodels.cli.commands.parse", "stopped by Ctrl-C."),
         (["list"], "fsmodels.cli.listing.run", "stopped by Ctrl-C."),
         (["predict", "a.json", "b.csv"], "fsmodels.cli.predict.load_selection", "stopped by Ctrl-C."),
-        (["select", "bupa", "--model", "rfe"], "fsmodels.cli.loading.load", "stopped by Ctrl-C before there was a sol"),
+        (["select", "bupa", "--model", "rfe"], "fsmodels.cli.request.load", "stopped by Ctrl-C before there was a sol"),
     ],
 )
 def test_ctrl_c_before_anything_was_done_is_a_line_and_an_exit_code(monkeypatch, capsys, words, where, said):
@@ -192,7 +192,7 @@ def test_a_pipe_without_a_reader_can_be_given_up(number, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     words = ["select", "bupa", "--model", "rfe", "--max-features", "1", "--json", str(tmp_path / "pipe")]
     program = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)" + PROGRAM.replace(
-        "sys.exit", "from fsmodels.cli import result_file as f; old = f.write_file\n"
+        "sys.exit", "from fsmodels.cli import output as f; old = f.write_file\n"
         "def write(*a): print('writing', flush=True); old(*a)\nf.write_file = write\nsys.exit"
     )  # fmt: skip
     run = subprocess.Popen([sys.executable, "-c", program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

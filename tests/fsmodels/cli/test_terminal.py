@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from fsmodels import cli
-from fsmodels.cli import streams
+from fsmodels.cli import output
 from solvers import display
 
 ESCAPE, OVERRIDE, C1 = "\x1b[2J", "\u202e", "\x9b31m"
@@ -59,7 +59,7 @@ class Terminal(io.StringIO):
 
 def test_a_terminal_gets_styles_and_no_other_controls():
     stream = Terminal()
-    out = streams.Guard(stream)
+    out = output.Guard(stream)
     out.exact = True
     out.write(f"\x1b[1;31m{NAME}\x1b[0m\x1b[8m\x1b[1A\n\tend\r")
     assert stream.getvalue() == f"\x1b[1;31m{SHOWN}\x1b[0m\\x1b[8m\\x1b[1A\n\tend\\r"

@@ -80,7 +80,7 @@ def test_every_command_that_solves_takes_weights(folder, capsys, command):
         (["--sample-weight", "a"], "give finite numbers of at least 0"),
         (["--model", "fsmulti", "--class-weight", "balanced"], 'Model "fsmulti" cannot weigh samples'),
         (["--model", "relief", "--sample-weight", "times"], 'Model "relief" cannot weigh samples'),
-        (["--bags", "times", "--class-weight", "balanced"], "leave them out"),
+        (["--bags", "times", "--class-weight", "balanced"], "leave one of them out"),
     ],
 )
 def test_words_of_weights_that_are_wrong(folder, capsys, words, message):

@@ -309,8 +309,8 @@ def test_a_model_that_needs_dense_data_says_what_to_do(model, words, capsys):
     [
         (["--scale", "standard"], "would shift the zeros of these sparse data * Option: --scale"),
         (["--scale", "minmax"], "would shift * use one of none, unit-ball * Option: --scale"),
-        (["--target", "group"], "--target needs columns with names * the label is first in each line * Leave --target"),
-        (["--drop", "x3", "--scale", "none"], "--drop needs columns with names * a file without these features"),
+        (["--target", "group"], "--target needs columns with names * the label is first in each line * Leave it out"),
+        (["--drop", "x3", "--scale", "none"], "--drop needs columns with names * or give a table"),
         (["--positive", "7", "--scale", "none"], 'positive="7" is not a label * Its labels are -1, 1: give one'),
     ],
 )

@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 import pytest
 
 import fsmodels as fs
-from fsmodels.cli.hints import next_steps
+from fsmodels.cli.select import next_steps
 from solvers import SOLVERS, StopReason
 from solvers.drivers.catalogue import DRIVERS
 

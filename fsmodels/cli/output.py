@@ -1,0 +1,198 @@
+r"""What the command line writes: exit codes, standard output and error, and the file of ``--json``.
+
+No run depends on standard output and error. A reader that went away (``| head -1``), a full disk, a closed stream or a
+terminal with ASCII only must not end a run or lose its result: what cannot be written is dropped, what cannot be
+encoded is written as ``\xe4``. Names in data must not control the terminal: controls and marks of direction are written
+as ``\x1b``, except for the styles of rich.
+
+The file of ``--json`` is checked before the run and replaced completely or not at all. A run without a solution does
+not replace a file that may have one.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from fsmodels.datasets.files import exists, write_file
+from fsmodels.errors import ParameterError
+from solvers.display import printable
+
+__all__ = ["BAD_INPUT", "NO_SOLUTION", "SOLVED", "Guard", "ResultFile", "check_target", "complain", "guarded", "show"]
+
+SOLVED, BAD_INPUT, NO_SOLUTION = 0, 2, 3
+STYLES = re.compile(r"(\x1b\[(?:(?:[0-4]|31);?)+m)")  # plain, bold, dim, italic, underlined, red
+
+
+def complain(what: str, text: str) -> None:
+    """Write a line to standard error. Controls become escapes here too, as a live display bypasses ``Guard``."""
+    print(printable(f"{what}: {text}"), file=sys.stderr)
+
+
+def show(*parts: Any) -> None:
+    """Write texts and tables of a report to standard output."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    for part in parts:
+        console.print(part, soft_wrap=isinstance(part, str))
+
+
+class Guard:
+    """A text stream that takes everything; ``failed`` is the first error of the stream behind it."""
+
+    buffer = None  # click would write to it, past this class, where a terminal has ASCII only
+    exact = False  # whether the content of a file is written, which gets escapes only in a terminal
+    failed: Exception | None = None
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream if stream is not None else open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+    def write(self, text: str) -> int:
+        """Write what can be written."""
+        with self._failing():
+            if not self.exact or self._stream.isatty():
+                text = "".join(part if k % 2 else printable(part) for k, part in enumerate(STYLES.split(text)))
+            encoding = self._stream.encoding or "utf-8"
+            self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        return len(text)
+
+    def flush(self) -> None:
+        """Pass on what is buffered."""
+        with self._failing():
+            self._stream.flush()
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:  # ValueError: closed in the meantime
+            self.failed = self.failed or error
+
+    def close(self) -> None:
+        """Flush, and keep the interpreter from another try at its end."""
+        self.flush()
+        if self.failed is not None and self._stream in (sys.__stdout__, sys.__stderr__):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+    @property
+    def lost(self) -> str:
+        """Why the stream took no more, "" where its reader went away or closed it."""
+        if not isinstance(self.failed, OSError) or self.failed.errno in (errno.EPIPE, errno.EBADF):
+            return ""
+        return str(self.failed.strerror)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def guarded() -> Iterator[tuple[Guard, Guard]]:
+    """Put guards before standard output and error."""
+    for number in range(3):  # a file opened later must not get the number of a closed stream, which solvers write to
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    before = sys.stdout, sys.stderr
+    out, err = Guard(before[0]), Guard(before[1])
+    sys.stdout, sys.stderr = out, err
+    try:
+        yield out, err
+    finally:
+        out.close()
+        err.close()
+        sys.stdout, sys.stderr = before
+
+
+def check_target(option: str, path: Path, inputs: Iterable[Path]) -> None:
+    """Refuse a file that cannot be written, or that this run reads or writes otherwise; ``option`` names it.
+
+    Raises ParameterError.
+    """
+    try:
+        real = Path(os.path.realpath(path))
+        if not real.parent.is_dir():
+            raise FileNotFoundError(2, "no such folder")
+        mode = None
+        with suppress(FileNotFoundError):
+            mode = os.stat(path).st_mode
+            if stat.S_ISDIR(mode):
+                raise IsADirectoryError(21, "it is a folder")
+            if not os.access(path, os.W_OK):
+                raise PermissionError(13, "it may not be written to")
+        if mode is None or stat.S_ISREG(mode):
+            tempfile.TemporaryFile(dir=real.parent).close()  # the folder takes files
+        same = [
+            other
+            for other in inputs
+            if real == Path(os.path.realpath(other)) or (mode and exists(other) and os.path.samefile(other, path))
+        ]
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
+        why = getattr(error, "strerror", None) or error
+        raise ParameterError(
+            f'{option} "{path}" cannot be written ({why}): give a file in a folder that exists and takes files.'
+        ) from None
+    if same:
+        raise ParameterError(f'{option} "{path}" is the file "{same[0]}" of this run: give another file.')
+
+
+class ResultFile:
+    """Where a result goes; everything that can be refused is refused before the run.
+
+    ``path``: as the user wrote it; a symbolic link is followed, and what is no regular file (``/dev/stdout``, a pipe)
+    is written to as it is. ``inputs``: files that the run reads, or writes otherwise. ``force``: whether a run without
+    a solution may replace a file that has one. ``option``: what named it. Raises ParameterError as ``check_target``.
+    """
+
+    def __init__(self, path: Path, inputs: Iterable[Path], *, force: bool, option: str = "--json") -> None:
+        self.path, self.force, self.option = path, force, option
+        check_target(option, path, inputs)
+        self._is_file = path.is_file() or not path.exists()
+
+    def write(self, content: dict[str, Any], *, has_solution: bool) -> str:
+        """Write a result; return what to tell the user where it was not, else nothing."""
+        # A name that is no UTF-8 has lone surrogates, which ``write_file`` writes as JSON escapes.
+        text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+        if not has_solution and not self.force and self._may_hold_solution():
+            return f'"{self.path}" is left as it was, as this run has no solution to put there: --force replaces it.'
+        return self.put(text)
+
+    def put(self, text: str) -> str:
+        """Write text; return what to tell the user where they were not, else nothing."""
+        try:
+            write_file(self.path, text)
+        except KeyboardInterrupt:
+            if self._is_file:
+                raise
+            return f'cannot write "{self.path}" (Ctrl-C before it was read): give another file with {self.option}.'
+        except OSError as error:
+            kept = "; what was there is as it was" if self._is_file and self.path.exists() else ""
+            return f'cannot write "{self.path}" ({error.strerror}){kept}: give another file with {self.option}.'
+        return ""
+
+    def _may_hold_solution(self) -> bool:
+        """Tell whether the file there has a result with a solution, or is not known to have none."""
+        try:
+            old = self.path.read_bytes() if self._is_file else b""
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        if not old.strip():
+            return False
+        try:
+            before = json.loads(old)
+        except (ValueError, RecursionError):
+            return True
+        return not (isinstance(before, dict) and before.get("status") and before.get("selected") is None)
