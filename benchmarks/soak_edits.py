@@ -69,6 +69,10 @@ class Edit:
     condition: Callable[[dict[Key, float]], bool] | None = None
     special: Callable[[Any, Callable[[Key], Any], str], None] | None = None
 
+    def endless(self, key: Key) -> bool:
+        """Tell whether a new variable is an integer without a bound on the model."""
+        return any(k == key and domain is pyo.NonNegativeIntegers and hi >= 8 for k, domain, _, hi, _ in self.variables)
+
     def on_oracle(self, program: Program, margins: dict[int, Row]) -> None:
         """Add the edit to a program."""
         for key, domain, lo, up, cost in self.variables:
@@ -95,9 +99,7 @@ class Edit:
         for p, value in self.changes.items():
             getattr(model, p).set_value(value)
         for key, domain, lo, up, _ in self.variables:
-            bounds = tuple(None if abs(v) == INF else v for v in (lo, up))
-            if domain is pyo.NonNegativeIntegers and up >= 8:
-                bounds = (0, None)
+            bounds = (0, None) if self.endless(key) else tuple(None if abs(v) == INF else v for v in (lo, up))
             model.add_component(f"user_{key[0]}_{key[1]}", pyo.Var(domain=domain, bounds=bounds))
         rows = list(self.rows)
         for key, lo, up in self.bounds:

@@ -82,12 +82,16 @@ class Program:
         """Bound on the optimum, in the user's sense, from a pair the solver calls optimal.
 
         The Lagrangian at z is bounded below by its value at x plus its gradient r there times the step to the optimum.
-        The solver leaves r at its tolerance, not at 0; steps up to x itself are paid for by ``|r|'|x|``.
+        The solver leaves r at its tolerance, not at 0; steps up to x itself are paid for by ``|r|'|x|``. Where that is
+        more than the objective, x has gone towards infinity, and the bound is infinite.
         """
         px = self._full_p() @ x
         r = px + self.q + self.A.T @ z
-        dual = float(-0.5 * x @ px - self.b @ z) + float(r @ x) - float(np.abs(r) @ np.abs(x))
+        paid = float(np.abs(r) @ np.abs(x))
+        dual = float(-0.5 * x @ px - self.b @ z) + float(r @ x) - paid
         primal = float(0.5 * x @ px + self.q @ x)
+        if paid > max(1.0, abs(primal)):
+            return -self.sense * np.inf
         return self.sense * (min(dual, primal) + self.const)
 
     def _full_p(self) -> sp.csc_matrix:

@@ -14,7 +14,7 @@ from solvers import interrupt, progress
 from solvers.clock import Clock
 from solvers.drivers.standing import told
 from solvers.drivers.trace import Trace
-from solvers.drivers.unbounded import verified
+from solvers.drivers.unbounded import point_exists, verified
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import Facts, facts_of, feasible_value, resolution_of, told_violation, worst_violation
 from solvers.facts.dropped import Dropped
@@ -44,6 +44,7 @@ from solvers.result import (
 )
 from solvers.values import kept, put_back, put_on_bounds
 
+REFUTED = "A program inside was called infeasible, but a point satisfies the model: nothing is proven."
 LIMITS = {
     StopReason.TIME_LIMIT: "Stopped at the time limit.",
     StopReason.ITERATION_LIMIT: "Stopped at the iteration limit.",
@@ -267,6 +268,10 @@ class Driver:
         if status is SolutionStatus.UNBOUNDED and (objective is None or abs(objective) < INFINITE):
             status, words = verified(self.model, self.clock.left)
             self.message = words or self.message
+        claimed = status is SolutionStatus.INFEASIBLE and objective is None and stated and not self.assumed
+        if claimed and point_exists(self.reading, self.clock.left):
+            status, self.bound = SolutionStatus.NO_SOLUTION, None
+            self.message = f"{REFUTED} Solve the model whole, or scale its columns."
         judged = self._verdict(objective, status, error)
         if self.assumed:
             judged = self._without_assumption(judged)

@@ -23,13 +23,14 @@ from solvers.errors import ModelError, SolverError
 from solvers.facts.base import facts_of
 from solvers.facts.change import Change, Changed
 from solvers.interfaces.registry import default_solver, find
-from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import has_integers, needs, violation
 from solvers.model.rewriting import visible
 from solvers.reading import ModelReading, read
 from solvers.result import FEASIBLE, SolutionStatus
 from solvers.values import give_values, kept
 
+SECONDS = 5.0  # of a search for a point that refutes infeasibility
 ZERO = 1e-9  # of the sum of the terms' sizes: what counts as 0 along a ray
 
 
@@ -44,16 +45,10 @@ def verified(model: Any, time_limit: float | None) -> tuple[SolutionStatus, str]
 
 
 def _verified(reading: ModelReading, time_limit: float | None) -> tuple[SolutionStatus, str]:
-    facts = facts_of(reading.model)  # in whose units the tolerances of a solver are small
-    view = Changed(reading.model, Change([]) if facts is None or facts.change is None else facts.change)
-    view.model.objective.set_value(0.0)
-    runner = Runner(default_solver(needs(view.model)), SolveOptions())
-    answer = runner.solve(view.model, time_limit=time_limit, integer=has_integers(view.model))
+    answer = _any_point(reading, time_limit)
     if answer.status is SolutionStatus.INFEASIBLE:
         return SolutionStatus.INFEASIBLE, "No point satisfies the model's rows, bounds and integers."
     words = "A solver finds no end to the objective, but no feasible point was found from which it falls for ever."
-    if answer.has_point:
-        view.bring_back()
     give_values(reading.variables)
     if (reading.rows and not answer.has_point) or violation(reading) > FEASIBLE:
         return SolutionStatus.NO_SOLUTION, words
@@ -61,6 +56,31 @@ def _verified(reading: ModelReading, time_limit: float | None) -> tuple[Solution
         return SolutionStatus.UNBOUNDED, ""
     words = "A solver finds no end to the objective, but no ray was found along which it falls and all rows hold."
     return SolutionStatus.NO_SOLUTION, f"{words} Bound the variables that it grows with."
+
+
+def _any_point(reading: ModelReading, time_limit: float | None) -> Answer:
+    """Solve without the objective, and leave the point on the model."""
+    facts = facts_of(reading.model)  # in whose units the tolerances of a solver are small
+    view = Changed(reading.model, Change([]) if facts is None or facts.change is None else facts.change)
+    view.model.objective.set_value(0.0)
+    runner = Runner(default_solver(needs(view.model)), SolveOptions())
+    answer = runner.solve(view.model, time_limit=time_limit, integer=has_integers(view.model))
+    if answer.has_point:
+        view.bring_back()
+    return answer
+
+
+def point_exists(model: Any, time_limit: float | None) -> bool:
+    """Return whether a solver finds a point that satisfies the model, within seconds; the values stay."""
+    limit = SECONDS if time_limit is None else min(SECONDS, time_limit)
+    try:
+        reading = read(visible(model, find("scip")).model)
+        with kept(reading.variables):
+            found = _any_point(reading, limit).has_point
+            give_values(reading.variables)
+            return found and violation(reading) <= FEASIBLE
+    except (ModelError, SolverError):
+        return False
 
 
 def may_fall(reading: ModelReading, time_limit: float | None) -> bool:

@@ -12,6 +12,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy.optimize import linprog
 
 from solvers.clarabel.interface import Clarabel
+from solvers.clarabel.program import assemble
 from solvers.errors import ModelError
 from solvers.psd import psd_factor
 
@@ -741,3 +742,17 @@ def test_a_factor_exists_exactly_for_semidefinite_matrices(n, rank, seed):
     u = rng.standard_normal(n)
     shift = 1.1 * (u @ q @ u / (u @ u) + 1e-3)
     assert psd_factor(q - shift * np.outer(u, u) / (u @ u)) is None
+
+
+def test_a_point_that_goes_to_infinity_has_no_bound():
+    """Its tests are relative to x: it calls b = 5e13 solved, where the objective falls for ever."""
+    m = pyo.ConcreteModel()
+    m.x, m.b = pyo.Var(), pyo.Var()
+    m.row = pyo.Constraint(expr=m.x >= 1)
+    m.cost = pyo.Objective(expr=m.x**2 - m.b)
+    opt = Clarabel()
+    opt.solve(m, raise_exception_on_nonoptimal_result=False, load_solutions=False)
+    program = assemble(opt._model)
+    z = np.array([2.0])
+    assert program.bound_from(np.array([1.0, 1e13]), z) == -np.inf
+    assert program.bound_from(np.array([1.0, 0.1]), z) > -10

@@ -1,11 +1,13 @@
 """Unbounded needs a feasible point and a ray, verified on the model, by every driver and solver."""
 
+import numpy as np
 import pyomo.environ as pyo
 import pytest
 
 import solvers
 from solvers import SolutionStatus
 from solvers.drivers.unbounded import verified
+from solvers.lp.highs import HighsLP, LpAnswer, LpStatus
 
 
 def model_of(kind):
@@ -88,3 +90,18 @@ def test_a_convex_block_without_end_has_a_status(kind, solver):
         assert result.objective == pytest.approx(1.0, abs=1e-4)
     else:
         assert result.status is SolutionStatus.UNBOUNDED
+
+
+@pytest.mark.parametrize("points", [True, False])
+def test_a_program_inside_that_is_called_infeasible_proves_nothing_where_there_is_a_point(points, monkeypatch):
+    """HiGHS called rows with coefficients of 1e-9 beside sides of 1e-6 infeasible, at w = 5e7."""
+    empty = np.empty(0)
+    answer = LpAnswer(LpStatus.INFEASIBLE, np.nan, empty, empty, empty)
+    monkeypatch.setattr(HighsLP, "solve", lambda self, time_limit=None: answer)
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, 3))
+    m.row = pyo.Constraint(expr=m.x >= (1 if points else 4))
+    m.cost = pyo.Objective(expr=m.x)
+    result = solvers.solve(m, "cutting-plane")
+    assert result.status is (SolutionStatus.NO_SOLUTION if points else SolutionStatus.INFEASIBLE)
+    assert ("a point satisfies the model" in result.message) is points

@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from scipy.optimize import linprog
 
 import solvers
 from solvers import SolutionStatus
@@ -164,3 +165,26 @@ def test_a_long_row_with_terms_near_one_is_told_by_its_first_terms(monkeypatch):
     m.x = pyo.Var(range(100))
     assert factor(pyo.quicksum(x * x for x in m.x.values())) == 1.0
     assert len(seen) < 20
+
+
+@pytest.mark.parametrize(
+    "solver", [n for n in ("highs", "appsi_highs", "scip", "gurobi", "gurobi_direct") if SOLVERS[n].found]
+)
+def test_a_small_cost_of_a_large_variable_counts(solver):
+    """A reduced cost below the dual tolerance counts as none: "optimal 1" was 2e-3 above the optimum."""
+    rng = np.random.default_rng(0)
+    m = pyo.ConcreteModel()
+    m.x, m.z = pyo.Var(range(6), bounds=(0, None)), pyo.Var(range(4), domain=pyo.Binary)
+    A, B = rng.uniform(0.5, 1.5, (6, 6)), rng.uniform(0.5, 1.5, (3, 4))
+    m.far = pyo.Constraint(
+        range(6), rule=lambda m, i: sum(A[i, j] * m.x[j] for j in m.x) <= 2.5e4 * pyo.quicksum(m.z.values())
+    )
+    m.few = pyo.Constraint(range(3), rule=lambda m, i: sum(B[i, j] * m.z[j] for j in m.z) <= 2.5)
+    m.one = pyo.Constraint(expr=pyo.quicksum(m.z.values()) >= 1)
+    costs = np.array([-1 - 0.2 * j for j in m.x])
+    m.cost = pyo.Objective(
+        expr=pyo.quicksum(m.z.values()) + sum(c * m.x[j] for j, c in enumerate((5e-8 * costs).tolist()))
+    )
+    least = 1 + 5e-8 * 2.5e4 * linprog(costs, A, np.ones(6)).fun  # with one z
+    result = solvers.solve(m, solver, gap=1e-9)
+    assert (result.status.value, result.bound) == ("optimal", pytest.approx(least, rel=1e-8))
