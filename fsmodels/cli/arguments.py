@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,6 @@ from typing import Any
 
 from fsmodels.cli.commands import option_of
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.files import is_file
 from fsmodels.datasets.weighting import BALANCED
 from fsmodels.errors import OptionError, ParameterError
 from fsmodels.words import check_known_features, listed
@@ -245,7 +245,7 @@ def files(asked: SimpleNamespace) -> list[Path]:
 
 
 def _is_costs(word: str) -> bool:
-    return word.endswith((".csv", ".csv.gz")) or is_file(Path(word))
+    return word.endswith((".csv", ".csv.gz")) or os.path.isfile(word)
 
 
 def solver_options(asked: SimpleNamespace) -> dict[str, Any]:

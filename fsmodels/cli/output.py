@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from fsmodels.datasets.files import exists, write_file
+from fsmodels.datasets.files import write_file
 from fsmodels.errors import ParameterError
 from solvers.display import printable
 
@@ -136,7 +136,8 @@ def check_target(option: str, path: Path, inputs: Iterable[Path]) -> None:
         same = [
             other
             for other in inputs
-            if real == Path(os.path.realpath(other)) or (mode and exists(other) and os.path.samefile(other, path))
+            if real == Path(os.path.realpath(other))
+            or (mode and os.path.exists(other) and os.path.samefile(other, path))
         ]
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         why = getattr(error, "strerror", None) or error

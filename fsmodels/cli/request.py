@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -16,7 +17,7 @@ from fsmodels.datasets.checks import on_one_footing
 from fsmodels.datasets.dataset import Dataset, DataWarning
 from fsmodels.datasets.diagnose import look
 from fsmodels.datasets.dialect import Dialect
-from fsmodels.datasets.files import LIBSVM, exists, is_file
+from fsmodels.datasets.files import LIBSVM
 from fsmodels.datasets.instances import Embedding, embed
 from fsmodels.datasets.shipped import list_bags, list_datasets, shipped_file
 from fsmodels.datasets.svmlight import is_svmlight
@@ -67,7 +68,9 @@ class Task:
         """Say what begins, and how to stop it; ``each``: what the time limit is for, if not for the whole run."""
         if self.shows and self.runs_solver:
             limit = self.given.get("time_limit")
-            words = "" if limit is None else f", at most {limit:g} s for {each or 'the run'}"
+            words = "" if limit is None else f", at most {limit:g} s for {each}"
+            if limit is not None and not each:
+                words = f" for at most {limit:g} s"
             kept = "what is done" if each else "the best so far"
             show(f"Solving {what or self.asked.model}{words}; Ctrl-C stops and keeps {kept}")
 
@@ -161,7 +164,7 @@ def load(asked: SimpleNamespace) -> tuple[Dataset, dict[str, Any], Embedding | N
         raise ParameterError("--sigma is the width of the similarity to an instance: give --bags COL with it.")
     path, notes = source(asked)
     if is_svmlight(path):
-        if is_file(path):
+        if os.path.isfile(path):
             _refuse(asked, TABLE, f'is about tables, and "{path}" is in libsvm format: leave it out.')
             why = f'needs columns with names, and the libsvm-format file "{path}" has none: the label is first in each '
             _refuse(asked, OF_NAMES, f"{why}line and features have numbers. Leave it out, or give a table.")
@@ -198,16 +201,16 @@ def source(asked: SimpleNamespace) -> tuple[Path, list[str]]:
     of_bags = asked.bags is not None
     shipped = set((list_bags() if of_bags else list_datasets())["name"])
     path = Path(asked.data)
-    if is_file(path):
+    if os.path.isfile(path):
         hides = asked.data in shipped
         return path, [f'reading the file "{asked.data}" here, not the shipped data set of that name.'] if hides else []
-    if asked.data not in shipped and (path.suffix or exists(path) or len(path.parts) > 1):
+    if asked.data not in shipped and (path.suffix or os.path.exists(path) or len(path.parts) > 1):
         return path, []
     try:
         return shipped_file(asked.data, bags=of_bags), []
     except DataError as error:
         names = [f"{path}{suffix}{packed}" for suffix in (".csv", *LIBSVM) for packed in ("", ".gz")]
-        beside = [name for name in names if is_file(Path(name))]
+        beside = [name for name in names if os.path.isfile(name)]
         remedy = "Nor is there a file of that name: give the path of a CSV file."
         if beside:
             remedy = f'Did you mean the file "{beside[0]}" here?'

@@ -142,19 +142,16 @@ def correlated(
     varied = np.flatnonzero(X.max(axis=0) > X.min(axis=0)) if len(X) else np.arange(0)
     if len(varied) < 2:
         return {}
-    if counts is not None:  # which corrcoef does not take
-        X = np.sqrt(counts)[:, None] * (X - np.average(X, axis=0, weights=counts))
-        sizes = np.linalg.norm(X[:, varied], axis=0)
-        alike = X[:, varied].T @ X[:, varied] / np.outer(sizes, sizes)
-    else:
-        alike = np.corrcoef(X[:, varied], rowvar=False)
+    products = np.cov(X[:, varied], rowvar=False, aweights=counts)
+    sizes = np.sqrt(np.diag(products))
+    alike = products / np.outer(sizes, sizes)
     apart = np.clip(1.0 - np.abs(alike), 0.0, None)
     tree = hierarchy.complete(apart[np.triu_indices(len(varied), 1)])
     group = hierarchy.fcluster(tree, 1.0 - least + 1e-12, criterion="distance")
     first = {g: features[j] for g, j in zip(group[::-1].tolist(), varied[::-1].tolist(), strict=True)}
-    sizes = np.bincount(group)
+    members = np.bincount(group)
     named = zip(group.tolist(), varied.tolist(), strict=True)
-    return {features[j]: first[g] for g, j in named if sizes[g] > 1}
+    return {features[j]: first[g] for g, j in named if members[g] > 1}
 
 
 def _some(shown: list[str], mark: str, count: int) -> str:

@@ -23,8 +23,6 @@ __all__ = [
     "check_file",
     "check_fits",
     "content",
-    "exists",
-    "is_file",
     "json_text",
     "title",
     "write_file",
@@ -49,19 +47,6 @@ def title(path: Path) -> str:
     """Name data after their file: without what says how it is packed, and that it is a table."""
     name = path.name.removesuffix(".gz")
     return next((name.removesuffix(end) for end in (*TABLES, *LIBSVM) if name.endswith(end) and name != end), name)
-
-
-def exists(path: Path) -> bool:
-    """Tell whether there is something of this name; a name that no folder can hold is none."""
-    try:
-        return path.exists()
-    except OSError:
-        return False
-
-
-def is_file(path: Path) -> bool:
-    """Tell whether there is a file of this name; a name that no folder can hold is none."""
-    return exists(path) and path.is_file()
 
 
 def check_file(path: Path, kind: str, beside: Callable[[str], bool]) -> None:

@@ -50,10 +50,10 @@ Certificate
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -82,20 +82,6 @@ def __getattr__(name: str) -> Any:
             "scikit-learn's GroupKFold."
         )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-class Selected(Protocol):
-    """A Selection, as far as it is read here."""
-
-    @property
-    def selected(self) -> Sequence[str]:
-        """Names of the selected features."""
-        ...
-
-    @property
-    def weights(self) -> Mapping[str, float]:
-        """Weights by name; what is not named has 0."""
-        ...
 
 
 BLOCK = 2**21  # distances held at once: 16 MB
@@ -256,7 +242,7 @@ class Embedding:
         """
         return replace(self, sigma=positive_number("sigma", sigma, MEANING, any_size=True), sigma_rule="given")
 
-    def concepts(self, selection: Selected | Mapping[str, float], attributes: bool = False) -> pd.DataFrame:
+    def concepts(self, selection: Any, attributes: bool = False) -> pd.DataFrame:
         """Say which instances the selected features are, the largest weights first.
 
         Parameters

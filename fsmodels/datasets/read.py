@@ -301,15 +301,11 @@ class Constructors:
 def _meant(table: pd.DataFrame, target: str) -> str:
     """Say which column may be the labels': one of nearly that name, or those of two values, text first."""
     names = [str(column) for column in table.columns]
-    found: dict[str, list[str]] = {}
-    for name in names[:LOOKED_AT]:
-        values = pd.unique(table[name].astype(str).str.strip())
-        if len(values) == 2:
-            found[name] = sorted(values)
+    values = {name: sorted(pd.unique(table[name].astype(str).str.strip())) for name in names[:LOOKED_AT]}
+    found = {name: two for name, two in values.items() if len(two) == 2}
     if near := suggestion(target, found or names):
         return near
-    of_text = [name for name, values in found.items() if any(number(value) is None for value in values)]
-    few = [*of_text, *(name for name in found if name not in of_text)]
+    few = sorted(found, key=lambda name: all(number(value) is not None for value in found[name]))
     if not few:
         return ""
     told = listed([f"{name} ({' / '.join(short(value) for value in found[name])})" for name in few], 5)

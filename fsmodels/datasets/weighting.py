@@ -147,18 +147,12 @@ def given_weights(values: Any, n_samples: int, where: str = "") -> FloatArray:
         raise DataError(f"{where} holds what are no numbers: sample weights are one of at least 0 a sample.") from None
     if found.shape != (n_samples,):
         raise DataError(f"{where} has shape {found.shape} for {n_samples} samples: give one number a sample.")
-    wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+    wrong = np.flatnonzero((found != 0) & ~((found >= SMALLEST) & (found <= LARGEST)))
     if len(wrong):
         more = f" ({len(wrong)} such rows)" if len(wrong) > 1 else ""
         raise DataError(
             f"{where} is {found[wrong[0]]:g} in row {wrong[0] + 1}{more}: give finite numbers of at least 0; "
-            "0 leaves a sample out."
-        )
-    beyond = np.flatnonzero((found != 0) & ((found < SMALLEST) | (found > LARGEST)))
-    if len(beyond):
-        raise DataError(
-            f"{where} is {found[beyond[0]]:g} in row {beyond[0] + 1}, beyond what the arithmetic can bear: give "
-            f"0, which leaves a sample out, or {SMALLEST:g}..{LARGEST:g}."
+            f"0 leaves a sample out, and others are in {SMALLEST:g}..{LARGEST:g}."
         )
     return _sealed(found)
 
@@ -179,34 +173,31 @@ def class_weights(wanted: Any, negative: object, positive: object) -> ClassWeigh
         said = f'"{short(wanted)}"' if isinstance(wanted, str) else f"{type(wanted).__name__} {short(repr(wanted))}"
         raise ParameterError(f"class_weight got {said}: give {EXAMPLE}.")
     ours = list(negative) if isinstance(negative, tuple) else [negative]
-    own = {key: [label for label in [*ours, positive] if same_label(label, key)] for key in wanted}
-    if all(own.values()):
-        named = {key: labels[0] for key, labels in own.items()}
-        sides = {key: label is positive for key, label in named.items()}
-    else:
-        named = {key: sign for key in wanted for sign in (-1, 1) if same_label(sign, key)}
-        if unknown := [key for key in wanted if key not in named]:
+    sides = dict.fromkeys(ours, 0) | {positive: 1}
+    if not all(any(same_label(label, key) for label in sides) for key in wanted):
+        sides = {-1: 0, 1: 1}
+    costs: tuple[dict[object, float], dict[object, float]] = ({}, {})
+    for key, weight in wanted.items():
+        label = next((label for label in sides if same_label(label, key)), None)
+        if label is None:
             raise ParameterError(
-                f'class_weight: "{short(str(unknown[0]))}" is no label of the data. Labels: {listed([*ours, positive])}'
+                f'class_weight: "{short(str(key))}" is no label of the data. Labels: {listed([*ours, positive])}'
                 f"{'' if {-1, 1} <= {*ours, positive} else ' (or -1 and 1)'}: give a weight for one or both."
             )
-        sides = {key: sign == 1 for key, sign in named.items()}
-    found: dict[bool, float] = {}
-    of_label: dict[object, float] = {}
-    for key, weight in wanted.items():
         cost = number(weight)
         if not SMALLEST <= cost <= LARGEST:
             raise ParameterError(
                 f'class_weight: {shown(weight)} for "{key}" is not allowed: give a number above 0. To leave '
                 "samples out, give them sample_weight 0."
             )
-        if named[key] in of_label:
-            raise ParameterError(f'class_weight names class "{named[key]}" twice: give one weight a class.')
-        of_label[named[key]] = found[sides[key]] = cost
-    several = [label for label in ours if label in of_label]
-    if len(ours) > 1 and several and (len(several) < len(ours) or len({of_label[label] for label in several}) > 1):
+        if label in costs[sides[label]]:
+            raise ParameterError(f'class_weight names class "{label}" twice: give one weight a class.')
+        costs[sides[label]][label] = cost
+    several = {costs[0].get(label) for label in ours}
+    if costs[0] and positive in sides and len(several) > 1:
         raise ParameterError(
             f"class_weight: the labels {listed(ours)} became one class, -1, and can have one weight only: give "
             "class_weight={-1: ...}, or sample_weight one number a sample."
         )
-    return found.get(False, 1.0), found.get(True, 1.0)
+    minus, plus = (next(iter(found.values()), 1.0) for found in costs)
+    return minus, plus

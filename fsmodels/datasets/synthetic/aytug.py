@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.splitting import generators
+from fsmodels.datasets.splitting import check_sizes, generators
 from fsmodels.errors import ParameterError
 
 __all__ = ["Triplet", "aytug", "data_set_one", "data_set_two"]
@@ -108,14 +108,7 @@ def aytug(
     >>> len(triplet.train), triplet.n_relevant
     (500, 5)
     """
-    if n_features < 1:
-        raise ParameterError(f"n_features={n_features} gives no feature: use at least 1.")
-    if n_samples < 2:
-        raise ParameterError(f"n_samples={n_samples} cannot hold two classes: use at least 2.")
-    if not 1 <= n_relevant <= n_features:
-        raise ParameterError(
-            f"n_relevant={n_relevant} is not possible with {n_features} features: use 1..{n_features}."
-        )
+    check_sizes(n_features, n_relevant, n_samples=n_samples)
     plane, *parts = generators(seed, 4)
 
     w = np.zeros(n_features)

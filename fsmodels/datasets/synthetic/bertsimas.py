@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.splitting import generators
-from fsmodels.datasets.synthetic.peleg_meir import Pair, check_pair
+from fsmodels.datasets.splitting import check_sizes, generators
+from fsmodels.datasets.synthetic.peleg_meir import Pair
 from fsmodels.errors import ParameterError
 
 __all__ = ["bertsimas", "bertsimas_price"]
@@ -82,7 +82,7 @@ def bertsimas(
     >>> bool(np.allclose((pair.train.X**2).mean(axis=0), 1.0))
     True
     """
-    check_pair(n_samples, n_test, n_features, n_relevant)
+    check_sizes(n_features, n_relevant, n_samples=n_samples, n_test=n_test)
     if not -1 < correlation < 1:
         raise ParameterError(f"correlation={correlation} is not possible: use a number between -1 and 1.")
     if not snr > 0:

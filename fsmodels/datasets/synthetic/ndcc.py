@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from fsmodels.checks import positive
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.splitting import generators
+from fsmodels.datasets.splitting import check_sizes, generators
 from fsmodels.errors import ParameterError
 
 __all__ = ["Clusters", "ndcc"]
@@ -128,7 +128,12 @@ def ndcc(
     >>> train = clusters.train.scaled("standard")
     >>> test = train.apply_scale_to(clusters.test)
     """
-    _check(n_samples, n_features, n_relevant, n_validation, n_test, concentration)
+    check_sizes(n_features, n_relevant, n_samples=n_samples, n_validation=n_validation, n_test=n_test)
+    if positive("concentration", concentration, "it is the shape of the Gamma shares") < LEAST_CONCENTRATION:
+        raise ParameterError(
+            f"concentration={concentration} gives nearly all samples to one centre, hence to one class: use at least "
+            f"{LEAST_CONCENTRATION}."
+        )
     mixture, *drawers = generators(seed, 7)
     centres, classes = _cubes(n_relevant)
     shares = _shares(mixture, classes, concentration)
@@ -149,25 +154,6 @@ def ndcc(
     parts = ("train", "validation", "test"), (n_samples, n_validation, n_test), drawers[:3], drawers[3:]
     train, validation, test = (part(*each) for each in zip(*parts, strict=True))
     return Clusters(title, train, validation, test, names[:n_relevant], centres, classes, shares)
-
-
-def _check(
-    n_samples: int, n_features: int, n_relevant: int, n_validation: int, n_test: int, concentration: float
-) -> None:
-    for name, size in (("n_samples", n_samples), ("n_validation", n_validation), ("n_test", n_test)):
-        if size < 2:
-            raise ParameterError(f"{name}={size} cannot hold two classes: use at least 2.")
-    if n_relevant < 1:
-        raise ParameterError(f"n_relevant={n_relevant} leaves no cube: use 1..{n_features}.")
-    if n_features < n_relevant:
-        raise ParameterError(
-            f"n_features={n_features} is not possible with {n_relevant} relevant features: use at least {n_relevant}."
-        )
-    if positive("concentration", concentration, "it is the shape of the Gamma shares") < LEAST_CONCENTRATION:
-        raise ParameterError(
-            f"concentration={concentration} gives nearly all samples to one centre, hence to one class: use at least "
-            f"{LEAST_CONCENTRATION}."
-        )
 
 
 def _cubes(k: int) -> tuple[FloatArray, FloatArray]:

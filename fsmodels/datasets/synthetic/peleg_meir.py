@@ -44,8 +44,7 @@ from numpy.typing import NDArray
 
 from fsmodels.checks import positive
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.datasets.splitting import generators
-from fsmodels.errors import ParameterError
+from fsmodels.datasets.splitting import check_sizes, generators
 
 __all__ = ["Pair", "peleg_meir", "weston"]
 
@@ -120,7 +119,7 @@ def weston(
     from scipy.stats import norm
 
     groups, size = 2, len(WESTON_MEANS)
-    check_pair(n_samples, n_test, n_features, groups * size)
+    check_sizes(n_features, groups * size, n_samples=n_samples, n_test=n_test)
     positive("noise", noise, "noise is a standard deviation")
 
     def relevant(generator: np.random.Generator, y: FloatArray) -> FloatArray:
@@ -168,7 +167,7 @@ def peleg_meir(
     """
     from scipy.stats import norm, ortho_group
 
-    check_pair(n_samples, n_test, n_features, n_relevant)
+    check_sizes(n_features, n_relevant, n_samples=n_samples, n_test=n_test)
     (turn,) = generators(seed, 1)
     axes = ortho_group.rvs(n_relevant, random_state=turn) if n_relevant > 1 else np.ones((1, 1))
     spread = np.sqrt(np.arange(1.0, n_relevant + 1))
@@ -179,19 +178,6 @@ def peleg_meir(
     error = float(norm.cdf(-np.linalg.norm(axes.sum(axis=0) / spread)))
     title = name or f"peleg-meir-n{n_samples}-d{n_features}-k{n_relevant}"
     return _pair(title, relevant, n_relevant, n_features, 1.0, n_samples, n_test, error, seed)
-
-
-def check_pair(n_samples: int, n_test: int, n_features: int, n_relevant: int) -> None:
-    """Raise ParameterError for sizes that no pair can have."""
-    for name, number in (("n_samples", n_samples), ("n_test", n_test)):
-        if number < 2:
-            raise ParameterError(f"{name}={number} cannot hold two classes: use at least 2.")
-    if n_relevant < 1:
-        raise ParameterError(f"n_relevant={n_relevant} leaves nothing to find: use 1..{n_features}.")
-    if n_features < n_relevant:
-        raise ParameterError(
-            f"n_features={n_features} is not possible with {n_relevant} relevant features: use at least {n_relevant}."
-        )
 
 
 def _pair(

@@ -84,10 +84,10 @@ def test_data_set_two_has_its_twenty_five_instances():
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
-        ((0, 10, 1), ["n_features=0", "at least 1"]),
+        ((0, 10, 1), ["n_features=0", "use at least 1"]),
         ((5, 1, 1), ["n_samples=1", "at least 2"]),
         ((5, 10, 0), ["n_relevant=0", "1..5"]),
-        ((5, 10, 6), ["n_relevant=6", "1..5"]),
+        ((5, 10, 6), ["n_features=5", "6 relevant", "at least 6"]),
     ],
 )
 def test_impossible_sizes_are_refused(sizes, words):

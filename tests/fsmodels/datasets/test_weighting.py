@@ -90,7 +90,7 @@ def test_labels_that_became_one_class_have_one_weight():
         ({"sample_weight": [1, 2]}, r"shape \(2,\) for 5 samples"),
         ({"sample_weight": [1, 1, -1, 1, -2]}, r"-1 in row 3 \(2 such rows\)"),
         ({"sample_weight": [1, 1, np.nan, 1, 1]}, "nan in row 3"),
-        ({"sample_weight": [1, 1, 1e-200, 1, 1]}, "beyond what the arithmetic can bear"),
+        ({"sample_weight": [1, 1, 1e-200, 1, 1]}, r"1e-200 in row 3: .* others are in 1e-30\.\.1e\+30"),
         ({"sample_weight": ["x"] * 5}, "no numbers"),
         ({"sample_weight": [1, 1, 0, 1, 0]}, r"0 for all 2 samples of class \+1"),
         ({"sample_weight": "c"}, "c"),
