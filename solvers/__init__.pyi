@@ -9,12 +9,12 @@ from solvers.drivers.multistart import MultiStart
 from solvers.drivers.row_generation import RowGeneration
 from solvers.drivers.sla import SuccessiveLinearization
 from solvers.drivers.tree.branch_and_cut import BranchAndCut
+from solvers.drivers.tree.incumbents import NearChoice, NearChoices
 from solvers.drivers.tree.memory import Memory
-from solvers.drivers.tree.near import NearChoice, NearChoices
 from solvers.drivers.two_layer.driver import TwoLayer
-from solvers.drivers.two_layer.row_pool import RowPool
 from solvers.drivers.two_layer.selection import SelectionOracle
 from solvers.drivers.two_layer.support_search import SupportFound, SupportSearch
+from solvers.drivers.two_layer.working_set import RowPool
 from solvers.errors import Error, ModelError, OptionError, SolverError
 from solvers.facts.base import Facts, facts_of
 from solvers.facts.blocks import Block, Blocks, PenaltyValues

@@ -35,6 +35,11 @@ quotient is a plain quadratic; where it is fixed at 0 its closure is taken, p(x)
 blocks of connected variables; each must have a pivoted Cholesky factor. A row with one negative direction in all is a
 cone when the squares can be completed with r >= 0; then it is one of two nappes, and the model itself must say which:
 bounds, or a linear row, must imply a, b >= 0 (or a, b <= 0).
+
+Positive semidefinite quadratic forms: the one test of convexity, on the numbers.
+
+Q splits into blocks of connected variables; each must have a pivoted Cholesky factor. A block counts as it is, however
+small its numbers are beside another's: they may be in other units.
 """
 
 from __future__ import annotations
@@ -43,11 +48,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import eigh
+import scipy.sparse as sp
+from scipy.linalg import eigh, lapack
+from scipy.sparse.csgraph import connected_components
 
 from solvers.clarabel.body import Affine, Body, Product, affine
 from solvers.errors import ModelError
-from solvers.psd import EIGEN_ROUNDING, blocks, psd_factor
 
 _NOTHING = 1e-12  # a right-hand side this small bounds a sum of squares by nothing: Fx + g = 0
 
@@ -350,3 +356,54 @@ def _least_eigenvalue(quad: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
             if values[0] < -EIGEN_ROUNDING * np.abs(values).max():
                 least = min(least, float(values[0]))
     return least
+
+
+Quadratic = tuple[np.ndarray, np.ndarray, np.ndarray]  # (i, j, v) stands for the terms v x_i x_j
+
+# relative size of an eigenvalue or a residual that is rounding, far below any solver's tolerance
+EIGEN_ROUNDING = 1e-10
+
+
+def is_psd(quad: Quadratic) -> bool:
+    """Tell whether a quadratic form is convex."""
+    return all(psd_factor(matrix) is not None for _, matrix in blocks(quad))
+
+
+def psd_factor(q: np.ndarray) -> np.ndarray | None:
+    """Return F (rank, n) with ``q = F'F`` for a symmetric (n, n) matrix, or None if q is not positive semidefinite.
+
+    >>> psd_factor(np.array([[4.0, 2.0], [2.0, 1.0]]))
+    array([[2., 1.]])
+    >>> psd_factor(np.array([[1.0, 2.0], [2.0, 1.0]])) is None
+    True
+    """
+    diagonal = np.diag(q)
+    scale = float(np.abs(diagonal).max(initial=0.0))
+    if diagonal.min(initial=0.0) < -EIGEN_ROUNDING * scale:
+        return None
+    lower, pivots, rank, _ = lapack.dpstrf(q, lower=1, tol=EIGEN_ROUNDING * scale)
+    factor = np.zeros((rank, len(q)))
+    factor[:, pivots - 1] = np.tril(lower)[:, :rank].T
+    if np.abs(q - factor.T @ factor).max(initial=0.0) > 100 * EIGEN_ROUNDING * max(scale, np.finfo(float).tiny):
+        return None
+    return factor
+
+
+def blocks(quad: Quadratic) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Split Q into (columns, dense symmetric matrix) by connected variables."""
+    i, j, v = quad
+    if not len(i):
+        return []
+    cols, inverse = np.unique(np.concatenate((i, j)), return_inverse=True)
+    a, b = inverse[: len(i)], inverse[len(i) :]
+    half = sp.csr_matrix((v, (a, b)), shape=(len(cols), len(cols)))
+    matrix = ((half + half.T) * 0.5).tocsr()
+    matrix.eliminate_zeros()
+    if matrix.nnz == 0:
+        return []
+    _, part = connected_components(matrix, directed=False)
+    order = np.argsort(part, kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(part[order])) + 1)
+    dense = [(cols[m], matrix[m][:, m].toarray()) for m in members if len(m) > 1]
+    diagonal = matrix.diagonal()
+    return dense + [(cols[m], diagonal[m].reshape(1, 1)) for m in members if len(m) == 1 and diagonal[m[0]] != 0.0]

@@ -12,8 +12,7 @@ import pyomo.environ as pyo
 
 from solvers import interrupt, progress
 from solvers.clock import Clock
-from solvers.drivers.standing import told
-from solvers.drivers.trace import Trace
+from solvers.drivers.trace import Trace, told
 from solvers.drivers.unbounded import point_exists, verified
 from solvers.errors import OptionError, SolverFailure
 from solvers.facts.base import Facts, facts_of, feasible_value, resolution_of, told_violation, worst_violation

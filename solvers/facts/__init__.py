@@ -8,14 +8,13 @@ from solvers.facts.blocks import Block, Blocks, PenaltyValues
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change
 from solvers.facts.composite import CompositeRisk, RiskRow
-from solvers.facts.edited import Adapted, EditedSub, Inexpressible
 from solvers.facts.k_support import half_conjugate, half_norm, vertices
 from solvers.facts.oracle_blocks import Inside, Moved, OracleBlock, OracleBlocks
 from solvers.facts.row_bound import RowBound
 from solvers.facts.row_cut import RowCut
 from solvers.facts.separable import Cuts, Separable, no_cuts
 from solvers.facts.stages import stages_of
-from solvers.facts.structure import Cut, RelaxedAnswer, Structure, SubAnswer
+from solvers.facts.structure import Adapted, Cut, EditedSub, Inexpressible, RelaxedAnswer, Structure, SubAnswer
 from solvers.facts.twin import Twin
 from solvers.model.known_rows import keep
 from solvers.model.linear import LinearRows

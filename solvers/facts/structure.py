@@ -4,6 +4,8 @@ A builder attaches a ``Structure`` to its model. The structure names the variabl
 complicating variables that, once fixed, make it easy. It may also offer short cuts (a fast oracle, a closed-form cut,
 a proven big-M); those are facts about the model *as it was built*, so the structure remembers what the builder made
 and ``drivers.benders.split`` compares it, by identity, with what the model holds when it is solved.
+
+``EditedSub`` is an edited subproblem in numbers, for a builder whose oracle may take more than it has built itself.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pyomo.gdp import Disjunction
 
 from solvers.facts.as_built import AsBuilt, data_of
 from solvers.facts.base import Facts
+from solvers.model.curves import Curve
 from solvers.model.expressions import holds, terms
 from solvers.model.linear import LinearRows
 
@@ -271,3 +274,36 @@ def _coupling_constraints(structure: Structure) -> list[Any]:
             blocks = {id(d): d for choice in component.values() for d in choice.disjuncts}
             components += [c for d in blocks.values() for c in d.component_objects(pyo.Constraint, descend_into=True)]
     return components
+
+
+@dataclass(frozen=True)
+class EditedSub:
+    """A subproblem as it stands: the builder's rows that are still there, and all else read off as numbers.
+
+    - ``variables``: of the subproblem, the user's own that share rows with it last; ``complicating`` likewise.
+    - ``kept``: the builder's rows, those of the coupling aside, that are active and as built.
+    - ``rows``: all other linear rows, over the columns of ``variables`` and, after them, ``complicating``; its bounds
+      are theirs, equal where a variable is fixed.
+    - ``cost``: what is minimised of ``variables``.
+    - ``edits``: what was edited, in words.
+    """
+
+    variables: Sequence[Any]
+    complicating: Sequence[Any]
+    kept: Sequence[Any]
+    rows: LinearRows
+    cost: Curve
+    edits: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """What answers for an edited subproblem; ``detached`` as in ``Structure``."""
+
+    oracle: Oracle
+    relaxation: Relaxation
+    detached: Callable[[], Any]
+
+
+class Inexpressible(Exception):
+    """What was edited is nothing that an oracle takes; the text names it."""

@@ -16,9 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from solvers.clarabel.body import Affine, Body, Walker
-from solvers.clarabel.cones import expand, squares_of
+from solvers.clarabel.cones import expand, is_psd, squares_of
 from solvers.errors import ModelError
-from solvers.psd import is_psd
 
 DENSE = 0.2  # share of entries above which a matrix is kept dense
 

@@ -13,8 +13,7 @@ import pyomo.environ as pyo
 
 from solvers import interrupt, progress
 from solvers.clock import Clock
-from solvers.drivers.benders.edited import adapted
-from solvers.drivers.benders.split import SplitModel, split
+from solvers.drivers.benders.split import SplitModel, adapted, split
 from solvers.drivers.catalogue import DRIVERS
 from solvers.drivers.unbounded import may_fall, verified
 from solvers.errors import ModelError, OptionError, SolverError, SolverFailure

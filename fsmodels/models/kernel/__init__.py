@@ -44,7 +44,7 @@ What to know of the objective
     ``model.z.fix(0.5)`` before solving gives the plain SVM at these weights, in any model and form.
     Omega falls in every step of Algorithms 1 and 2, not of Algorithm 3, which is why its sweeps are limited. The sweeps
     of Algorithms 1 and 2 begin where the last ones lead to, if Omega is no higher there
-    (``solvers.drivers.alternating.extrapolation``): as printed they creep, and many end at the limit of 250.
+    (``solvers.drivers.alternating.oracle_descent``): as printed they creep, and many end at the limit of 250.
 The forms
     ``algebra`` is complete: it holds all rows and terms. ``oracle`` and ``reduced`` are not: an oracle evaluates their
     objective. From the same start and SVM they reach the same objectives, within the accuracy of the NLP solver.

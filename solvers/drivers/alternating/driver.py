@@ -21,7 +21,7 @@ improves alone. Where f is smooth, every block is convex or was solved to statio
 blocks, a partial optimum satisfies the first-order condition (21), and the status says "stationary". Nothing is proven
 about better points elsewhere. A row that couples two blocks can hold both fast at a point that is not even stationary;
 from there, from a start at which a block has no solution, and at the beginning of every second start, a step over all
-blocks at once leads on (``together``). A kink of f can hold them too, and a block of integers has no such condition:
+blocks at once leads on (``Together``). A kink of f can hold them too, and a block of integers has no such condition:
 "feasible" then. (Without a tolerance the limits of two blocks are stationary for smooth f and compact level sets,
 convex or not; three blocks may cycle in the limit: Grippo and Sciandrone 2000.) A block with an objective of its own
 need not decrease f at all: its start ends when nothing moves or f has found nothing better for a while, and the best
@@ -44,8 +44,7 @@ from solvers.drivers.alternating.oracle_search import OracleSearch
 from solvers.drivers.alternating.partition import Part, Partition, as_blocks, has_kinks
 from solvers.drivers.alternating.problems import Maker, Step
 from solvers.drivers.alternating.starts import BlockStart, base_point, check_constants, starting_points
-from solvers.drivers.alternating.steps import Work, clash, rest_holds
-from solvers.drivers.alternating.together import Together
+from solvers.drivers.alternating.steps import Together, Work, clash, rest_holds
 from solvers.drivers.base import Driver
 from solvers.drivers.penalty import inexact
 from solvers.drivers.slots import lp_words

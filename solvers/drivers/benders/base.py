@@ -12,11 +12,9 @@ import pyomo.environ as pyo
 from solvers.drivers.base import Driver
 from solvers.drivers.benders.block_subproblem import BlockSubproblem
 from solvers.drivers.benders.declared import structure_of
-from solvers.drivers.benders.edited import adapted
-from solvers.drivers.benders.floor import floor_of
-from solvers.drivers.benders.products import with_linear_products
+from solvers.drivers.benders.master import with_linear_products
 from solvers.drivers.benders.relaxation import Endless, EndlessSubproblem, WholeRelaxation, relax_whole
-from solvers.drivers.benders.split import SplitModel, is_declared, split
+from solvers.drivers.benders.split import SplitModel, adapted, floor_of, is_declared, split
 from solvers.drivers.benders.subproblem import OracleSubproblem, Subproblem
 from solvers.drivers.benders.switched import SwitchedSubproblem
 from solvers.drivers.slots import sub_words

@@ -2,40 +2,62 @@
 
 Rows are read once; every block's linear program keeps its basis from point to point; blocks share a linear program, or
 as many as there are threads. Where a block has no point, the cut on its distance from one is a feasibility cut. Convex
-blocks have a linear program that learns tangents (``curved_lp``).
+blocks have a linear program that learns tangents (``CurvedLP``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pyomo.environ as pyo
 from scipy import sparse
 
-from solvers.drivers.benders.block_lp import BlockLP, BlockSolution
-from solvers.drivers.benders.block_rows import BlockCuts, BlockRows
-from solvers.drivers.benders.blocks import blocks_of
-from solvers.drivers.benders.curved_lp import CurvedLP
+from solvers.drivers.benders.block_lp import BlockLP, BlockSolution, CurvedLP
+from solvers.drivers.benders.block_rows import BlockCuts, BlockRows, with_linking_rows
+from solvers.drivers.benders.blocks import SubBlock, blocks_of
 from solvers.drivers.benders.curves import Curves
-from solvers.drivers.benders.linking import with_linking_rows
-from solvers.drivers.benders.named_blocks import NamedBlocks
-from solvers.drivers.benders.refusals import refusals
 from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import SplitModel
+from solvers.drivers.benders.subproblem import refusals
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import SolverSpec, default_solver, find
 from solvers.interfaces.required import require
-from solvers.interfaces.runner import Runner, SolveOptions
+from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import FINEST, LpStatus
 from solvers.lp.pyomo import linear_program
 from solvers.model.classes import needs
 from solvers.options import SolverObject
-from solvers.values import bounds_of, give_values
+from solvers.result import StopReason
+from solvers.values import bounds_of, fixed, give_values
+
+
+class NamedBlocks:
+    """The model of some blocks, built once; the complicating variables are fixed while it is solved."""
+
+    def __init__(self, parts: SplitModel, blocks: Sequence[SubBlock], runner: Runner) -> None:
+        self.runner, self._complicating = runner, parts.structure.complicating
+        self.variables = [v for block in blocks for v in block.variables]
+        model = self.model = pyo.ConcreteModel(name="subproblem")
+        rows = [row for block in blocks for row in [*block.rows, *block.coupling]]
+        model.variables = pyo.Reference(dict(enumerate(self.variables)), ctype=pyo.Var)
+        model.rows = pyo.Reference(dict(enumerate(rows)), ctype=pyo.Constraint)
+        model.objective = pyo.Objective(expr=parts.sign * pyo.quicksum(t for block in blocks for t in block.terms))
+
+    def solve(self, point: np.ndarray, time_limit: float | None) -> tuple[Answer, np.ndarray]:
+        """Return the answer at a point, and the blocks' variables."""
+        with fixed(list(zip(self._complicating, point.tolist(), strict=True))):
+            answer = self.runner.solve(self.model, time_limit=time_limit)
+        if answer.stop_reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt  # which the solver swallowed
+        give_values(self.variables)
+        return answer, np.array([v.value for v in self.variables], dtype=float)
+
 
 APART = 1e-9  # distance from feasible, in the complicating variables' units, that is none
 NEAR = 1e-8  # room for a point that is no farther off than that

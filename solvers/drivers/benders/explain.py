@@ -13,9 +13,8 @@ import pyomo.environ as pyo
 from solvers.drivers.benders.blocks import SubBlock, blocks_of
 from solvers.drivers.benders.curves import Curves
 from solvers.drivers.benders.declared import structure_of
-from solvers.drivers.benders.edited import adapted
-from solvers.drivers.benders.refusals import refusals
-from solvers.drivers.benders.split import SplitModel, is_declared, split
+from solvers.drivers.benders.split import SplitModel, adapted, is_declared, split
+from solvers.drivers.benders.subproblem import refusals
 from solvers.errors import Error, ModelError
 from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import either

@@ -3,7 +3,7 @@ r"""Generalised Benders decomposition, multi-tree: master and subproblem in turn
 For a model min { c(x, u) + q(x) } with q(x) = min { f(y, x) : y in Y(x) } convex in x, x discrete:
 
     0. Cuts at the structure's starting points, if it has any. Of a subproblem in linear blocks: the relaxed master, by
-       in-out separation (``relaxed_master``); without integers that is all.
+       in-out separation (``in_out``); without integers that is all.
     1. Solve the master min { c(x, u) + eta : the user's rows, eta >= every cut } -> x-bar; its bound is a lower bound.
     2. Solve the subproblem at x-bar -> q(x-bar), y-bar and a cut tight there; c + q(x-bar) is an upper bound.
        Infeasible: a feasibility cut, back to 1.

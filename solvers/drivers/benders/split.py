@@ -2,27 +2,45 @@
 
 The user edits one ordinary model. Rows and objective terms without subproblem variables go to the master, with
 whatever variables they hold; the rest goes to the subproblem. Of a builder's model, variables of the user's own that
-share rows with the subproblem's go there too (``adoption``), and rows may be on both parts. Without a builder a row
+share rows with the subproblem's go there too (``widened``), and rows may be on both parts. Without a builder a row
 that mixes both is refused by name unless it is a declared coupling, and so is any term. Nothing of the user's model is
 copied: master and subproblem are separate models that hold references to its variables and rows.
+
+``floor_of`` gives a bound below the subproblem's value, for a model as it stands, edited or not. A row, or a narrower
+bound, can only raise the value, so that what a builder knows of its own model goes on to hold, and so can a term that
+is at least 0 by the bounds of its variables. Where the builder's terms are no longer there, or rows are gone, the
+bounds of the variables may still say as much. A floor far below the builder's would be worse than none: units and
+tolerances are made for values near it.
+
+``widened`` finds variables of the user's own that belong to the subproblem, or must be decided before it. A continuous
+variable that shares a row or an objective term with one of the subproblem's is solved with it, and so is any that
+shares a row with that one in turn. An integer one among them is decided in the master, and the subproblem sees its
+value: w_j <= 5 g.
+
+``adapted`` reads the edits of a subproblem as numbers and offers them to the builder's oracle. What it cannot take is
+solved from rows, as any other subproblem, and the message says for which edit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyomo.environ as pyo
+from pyomo.common.errors import PyomoException
+from pyomo.contrib.fbbt.expression_bounds_walker import ExpressionBoundsVisitor
 from pyomo.gdp import Disjunct, Disjunction
 
-from solvers.drivers.benders.adoption import widened
 from solvers.errors import ModelError
 from solvers.facts.as_built import AsBuilt
-from solvers.facts.structure import Structure
+from solvers.facts.structure import EditedSub, Inexpressible, Structure
 from solvers.model.classes import single_objective
 from solvers.model.convexity import is_linear
+from solvers.model.curves import Curve
 from solvers.model.expressions import terms, variables
+from solvers.model.linear import LinearRows
 from solvers.reading import ModelReading, read
 
 
@@ -262,3 +280,106 @@ def _links(choices: list[Any]) -> Any:
         total = pyo.quicksum(d.binary_indicator_var for d in choice.disjuncts)
         links.disjunction[choice.name] = total == 1 if choice.xor else total >= 1
     return links
+
+
+def floor_of(parts: SplitModel) -> float | None:
+    """Return a bound below the subproblem's value at every point; None where none is known."""
+    floor, terms = parts.structure.floor, parts.subproblem_terms
+    if floor is None:
+        return None
+    own = {id(term) for term in parts.structure.built_terms}
+    if parts.restricted and _least([t for t in terms if id(t) not in own], parts.sign) >= 0:
+        return floor
+    return floor if _least(terms, parts.sign) >= floor else None
+
+
+def _least(terms: list[Any], sign: float) -> float:
+    """Return the least that a sum of terms can be by the bounds of its variables, -inf where these do not say."""
+    total = 0.0
+    for term in terms:
+        try:
+            low, up = ExpressionBoundsVisitor(use_fixed_var_values_as_bounds=True).walk_expression(term)
+        except (PyomoException, ArithmeticError, ValueError):  # outside a function's domain
+            return -float("inf")
+        total += low if sign > 0 else -up
+    return total
+
+
+def widened(structure: Structure, held: Iterable[Sequence[Any]]) -> Structure:
+    """Return the structure with what the user's rows and terms add to it; itself where that is nothing.
+
+    ``held``: the variables of each row and term that the builder has not made.
+    """
+    inside = {id(v) for v in structure.variables()}
+    outside = {id(v) for v in structure.complicating}
+    adopted: list[Any] = []
+    joined: list[Any] = []
+    left = [part for part in held if any(id(v) not in inside and id(v) not in outside for v in part)]
+    found = True
+    while found:
+        found, waiting = False, []
+        for part in left:
+            if not any(id(v) in inside for v in part):
+                waiting.append(part)
+                continue
+            for v in part:
+                if id(v) not in inside and id(v) not in outside:
+                    found = True
+                    (inside if v.is_continuous() else outside).add(id(v))
+                    (adopted if v.is_continuous() else joined).append(v)
+        left = waiting
+    if not adopted and not joined:
+        return structure
+    wider = copy(structure)
+    wider.subproblem = [*structure.subproblem, *adopted]
+    wider.complicating = [*structure.complicating, *joined]
+    return wider
+
+
+def adapted(parts: SplitModel) -> tuple[SplitModel, str]:
+    """Return the parts with an oracle that takes the edits, or the parts as they are and why there is none."""
+    structure = parts.structure
+    if structure.adapt is None or parts.as_built:
+        return parts, ""
+    try:
+        found = structure.adapt(_read(parts))
+    except Inexpressible as error:
+        return parts, str(error)
+    changed = copy(structure)
+    changed.oracle, changed.relaxation, changed.detached = found.oracle, found.relaxation, found.detached
+    return replace(parts, structure=changed, taken=True), ""
+
+
+def _read(parts: SplitModel) -> EditedSub:
+    """Return the subproblem in numbers. Raises Inexpressible."""
+    structure = parts.structure
+    assert structure.built is not None
+    for edit in [*parts.coupling_edits, *parts.mixed]:
+        raise Inexpressible(edit)
+    said = structure.built.said_by_rows()
+    kept = [row for row in parts.subproblem_rows if said.get(id(row)) is row.expr]
+    inside = set(map(id, kept))
+    others = [*(row for row in parts.subproblem_rows if id(row) not in inside), *parts.linking_rows]
+    for row in others:
+        if not is_linear(row.body):
+            raise Inexpressible(f'row "{row.name}", which is not linear')
+    variables, complicating = structure.variables(), structure.complicating
+    try:
+        rows = LinearRows.of(others, [*variables, *complicating], [], parts.sign)
+        cost = _cost(parts.subproblem_terms, variables, parts.sign)
+    except ModelError:
+        raise Inexpressible("the objective, which is not convex quadratic") from None
+    return EditedSub(variables, complicating, kept, rows, cost, list(parts.edits))
+
+
+def _cost(terms: Iterable[Any], variables: list[Any], sign: float) -> Curve:
+    """Return what is minimised as a quadratic over the variables, a fixed one with its column too."""
+    fixed = [v for v in variables if v.fixed]
+    values = [v.value for v in fixed]
+    for v in fixed:
+        v.unfix()
+    try:
+        return Curve.of(pyo.quicksum(terms), "the objective", variables, sign)
+    finally:
+        for v, value in zip(fixed, values, strict=True):
+            v.fix(value)

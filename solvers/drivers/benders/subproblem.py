@@ -8,17 +8,20 @@ Three sources of the same answer, value and cut (``SubAnswer``):
     For structures with switches (a variable is 0 while its binary is 0): ``switched``.
 ``BlockSubproblem``
     For any other model, by its blocks: ``block_subproblem``.
+
+``refusals`` lists what a subproblem of any model may not hold, for the drivers and for ``explain_split``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.drivers.benders.refusals import integers
+from solvers.drivers.benders.blocks import SubBlock
+from solvers.drivers.benders.curves import Curves
 from solvers.drivers.benders.relaxation import EndlessSubproblem
 from solvers.drivers.benders.split import SplitModel
 from solvers.errors import ModelError, SolverError, SolverFailure
@@ -27,6 +30,24 @@ from solvers.interfaces.registry import Capability as C
 from solvers.interfaces.registry import names
 from solvers.interfaces.runner import Answer, Runner
 from solvers.result import SolutionStatus, StopReason
+
+
+def integers(variables: Iterable[Any]) -> Iterator[str]:
+    """Yield a message for each integer variable of a subproblem: its multipliers bound the relaxation only."""
+    for v in variables:
+        if not v.is_continuous() and not v.fixed:
+            yield (
+                f'Variable "{v.name}" of the subproblem is integer, so that no cut is valid: make it complicating, or '
+                f"solve the whole model by name: highs where all rows are linear, else {', '.join(names(C.MIQCP))}."
+            )
+
+
+def refusals(parts: SplitModel, blocks: list[SubBlock], curves: Curves | None) -> Iterator[str]:
+    """Yield what no cut is known for, each with its name and what to do instead."""
+    for block in blocks:
+        yield from integers(block.variables)
+    if curves is not None:  # None: a subproblem with switches
+        yield from curves.refused
 
 
 class Subproblem(Protocol):

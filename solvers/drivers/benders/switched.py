@@ -26,8 +26,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr import replace_expressions
 from scipy import sparse
 
-from solvers.drivers.benders.floor import floor_of
-from solvers.drivers.benders.split import SplitModel
+from solvers.drivers.benders.split import SplitModel, floor_of
 from solvers.drivers.benders.subproblem import Declarative
 from solvers.errors import ModelError, SolverFailure
 from solvers.facts.change import Changed

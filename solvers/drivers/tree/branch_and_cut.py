@@ -11,7 +11,7 @@ For min { c.z + q(x) : z = (x, u) in P, some of z integer }, q convex, given by 
        a. Solve the LP, with cuts dropped earlier that it violates.
        b. Integral: ask the subproblem there. Above the LP's eta: add its cut, back to a; else the node is solved.
        c. Fractional: once a node, ask a little inside, towards the root's solution. A violated cut: add it, back to a.
-    3. Where one more choice may be switched on, ask the few that the cuts leave (``leaves``); else branch on the
+    3. Where one more choice may be switched on, ask the few that the cuts leave (``Leaves``); else branch on the
        variable with the best pseudo-costs. For a fifth of all questions: wider exchanges.
 
 With ``threads`` above 1 and an oracle, 1 to 3 are done by so many processes, each on its part of the tree (``dealer``).
@@ -40,13 +40,12 @@ from solvers.drivers.slots import lp_words
 from solvers.drivers.tree.branching import Tree
 from solvers.drivers.tree.dealer import Dealer
 from solvers.drivers.tree.dealt import Job
-from solvers.drivers.tree.incumbents import IncumbentSearch
+from solvers.drivers.tree.incumbents import IncumbentSearch, NearSearch
 from solvers.drivers.tree.master import MasterLP
 from solvers.drivers.tree.memory import Memory
-from solvers.drivers.tree.near import NearSearch
+from solvers.drivers.tree.node import SEARCHES, Visits
 from solvers.drivers.tree.node_bounds import NodeBounds
 from solvers.drivers.tree.root import RootSearch
-from solvers.drivers.tree.visits import SEARCHES, Visits
 from solvers.errors import ModelError, OptionError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import find

@@ -23,7 +23,7 @@ from solvers.drivers.tree import cluster, forks
 from solvers.drivers.tree.branching import Node
 from solvers.drivers.tree.dealt import Job, Report, Slice
 from solvers.drivers.tree.incumbents import TIGHT, IncumbentSearch
-from solvers.drivers.tree.visits import Visits
+from solvers.drivers.tree.node import Visits
 
 AFTER = 0.1  # s of the tree alone: many end before
 ENOUGH = 4  # open nodes for each process

@@ -22,8 +22,8 @@ from solvers.drivers.tree.branching import Node, Tree
 from solvers.drivers.tree.incumbents import IncumbentSearch
 from solvers.drivers.tree.master import MasterLP
 from solvers.drivers.tree.memory import Memory
+from solvers.drivers.tree.node import SEARCHES, Visits
 from solvers.drivers.tree.node_bounds import NodeBounds
-from solvers.drivers.tree.visits import SEARCHES, Visits
 from solvers.facts.structure import Oracle, Relaxation, SubAnswer
 from solvers.result import SolutionStatus, StopReason
 

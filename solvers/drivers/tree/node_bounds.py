@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.drivers.benders.relaxation import why_unbounded
-from solvers.drivers.tree.host import Host
-from solvers.drivers.tree.incumbents import IncumbentSearch
+from solvers.drivers.tree.incumbents import Host, IncumbentSearch
 from solvers.drivers.tree.master import MasterOptimum
 from solvers.errors import SolverError
 from solvers.facts.structure import Relaxation, RelaxedAnswer

@@ -39,9 +39,8 @@ import scipy
 from numpy.typing import NDArray
 
 from solvers.drivers.base import Driver
-from solvers.drivers.two_layer.columns import Restricted
+from solvers.drivers.two_layer.columns import Polytope, Restricted
 from solvers.drivers.two_layer.groups import refined
-from solvers.drivers.two_layer.polytope import Polytope
 from solvers.drivers.two_layer.restricted import DIRECT, ByColumns, ByGroups, RestrictedSolver
 from solvers.drivers.two_layer.shares import Budget, BudgetRows
 from solvers.drivers.two_layer.working_set import WorkingSet

@@ -11,9 +11,8 @@ import pyomo.environ as pyo
 import scipy
 from numpy.typing import NDArray
 
-from solvers.drivers.two_layer.columns import Restricted, solve_columns, weighed
+from solvers.drivers.two_layer.columns import Polytope, Restricted, solve_columns, weighed
 from solvers.drivers.two_layer.groups import Groups, solve_groups
-from solvers.drivers.two_layer.polytope import Polytope
 from solvers.drivers.two_layer.saddle_point import solve_saddle
 from solvers.drivers.two_layer.working_set import WorkingSet
 from solvers.errors import OptionError

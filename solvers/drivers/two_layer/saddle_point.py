@@ -5,7 +5,7 @@ r"""The least regularised value over the rows so far and the columns in use, as 
     q^\top \alpha - \tfrac12 \textstyle\sum_j d_j c_j^2 + g^\top x, \qquad c = P^\top \alpha
 
 is the dual of ``columns`` before d is maximised out, x = (d, whatever else the rows of X hold), X = {A x <= b (or =),
-l <= x <= u} (``polytope``), which is D where nothing else restricts d; at the saddle point w = -d o c. With multipliers
+l <= x <= u} (``Polytope``), which is D where nothing else restricts d; at the saddle point w = -d o c. With multipliers
 lambda, nu of alpha >= 0 and e'alpha <= C, and s, v, theta of x >= l, x <= u and the rows, whose slacks are kappa, the
 conditions are
 
@@ -30,8 +30,7 @@ from scipy import sparse
 from scipy.linalg.lapack import dpotrf, dpotrs  # scipy's own wrappers cost more than small matrices do
 
 from solvers.clarabel.arrays import solve_qp
-from solvers.drivers.two_layer.columns import Restricted, largest_row, weighed
-from solvers.drivers.two_layer.polytope import Polytope
+from solvers.drivers.two_layer.columns import Polytope, Restricted, largest_row, weighed
 
 FloatArray = NDArray[np.float64]
 

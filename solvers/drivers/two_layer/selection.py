@@ -41,11 +41,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from solvers.clock import Clock
-from solvers.drivers.two_layer.columns import Restricted, solve_columns, solve_rows
+from solvers.drivers.two_layer.columns import Polytope, Restricted, solve_columns, solve_rows
 from solvers.drivers.two_layer.exchanges import Exchanges
-from solvers.drivers.two_layer.polytope import Polytope
-from solvers.drivers.two_layer.row_pool import RowPool
 from solvers.drivers.two_layer.saddle_point import solve_saddle
+from solvers.drivers.two_layer.working_set import RowPool
 from solvers.facts.k_support import half_norm
 from solvers.facts.row_bound import lagrangian_bound
 from solvers.facts.structure import Cut, RelaxedAnswer, SubAnswer

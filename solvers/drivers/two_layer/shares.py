@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from solvers.drivers.two_layer.polytope import Polytope
+from solvers.drivers.two_layer.columns import Polytope
 from solvers.facts.k_support import half_conjugate, half_norm, largest
 from solvers.facts.row_bound import lagrangian_bound
 from solvers.lp.highs import FINEST, HighsLP, LpStatus

@@ -11,10 +11,10 @@ from pyomo.contrib.solver.common.results import TerminationCondition
 from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy.optimize import linprog
 
+from solvers.clarabel.cones import psd_factor
 from solvers.clarabel.interface import Clarabel
 from solvers.clarabel.program import assemble
 from solvers.errors import ModelError
-from solvers.psd import psd_factor
 
 MIN, MAX = pyo.minimize, pyo.maximize
 OPTIMAL = TerminationCondition.convergenceCriteriaSatisfied

@@ -10,8 +10,7 @@ from fsmodels import multivariate as mv
 from fsmodels.errors import ModelError
 from labellings import explicit
 from solvers import SolutionStatus, StopReason
-from solvers.drivers.two_layer.columns import solve_columns
-from solvers.drivers.two_layer.polytope import Polytope
+from solvers.drivers.two_layer.columns import Polytope, solve_columns
 from solvers.drivers.two_layer.saddle_point import solve_saddle
 from solvers.drivers.two_layer.shares import BudgetRows
 

@@ -6,7 +6,7 @@ import pytest
 
 from solvers import SolutionStatus, StopReason, solve
 from solvers.box.problem import residual
-from solvers.drivers.alternating.extrapolation import PATIENCE, Extrapolation
+from solvers.drivers.alternating.oracle_descent import PATIENCE, Extrapolation
 from solvers.facts.oracle_blocks import Moved, OracleBlock, OracleBlocks
 
 N = 4

@@ -8,7 +8,7 @@ import pytest
 import solvers
 from pooling import ADHYA_1, HAVERLY_1, POOLING, pooling
 from solvers import SolutionStatus, SolverError
-from solvers.drivers.alternating import together
+from solvers.drivers.alternating import steps
 from solvers.model.classes import violation
 
 FOUND = (SolutionStatus.STATIONARY, SolutionStatus.FEASIBLE)
@@ -82,7 +82,7 @@ def test_without_a_local_solver_blocks_go_alone(monkeypatch):
     def none(needed):
         raise SolverError("none is installed")
 
-    monkeypatch.setattr(together, "default_solver", none)
+    monkeypatch.setattr(steps, "default_solver", none)
     model = pooling(HAVERLY_1)
     result = solvers.solve(model, "alternating", blocks=blocks_of(model))
     assert result.status is SolutionStatus.FEASIBLE

@@ -10,8 +10,7 @@ import pytest
 from scipy import sparse
 
 from solvers.clock import Clock
-from solvers.drivers.two_layer.columns import solve_columns
-from solvers.drivers.two_layer.polytope import Polytope
+from solvers.drivers.two_layer.columns import Polytope, solve_columns
 from solvers.drivers.two_layer.support_search import SupportSearch
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.result import StopReason
