@@ -16,17 +16,12 @@ from typing import Any
 
 from fsmodels.cli.commands import option_of
 from fsmodels.datasets.dataset import Dataset
+from fsmodels.datasets.tables import read_costs, read_groups
 from fsmodels.datasets.weighting import BALANCED
 from fsmodels.errors import OptionError, ParameterError
 from fsmodels.words import check_known_features, listed
 
 MANY = 100  # ways to read a group
-
-
-def pair(text: str, features: Sequence[str], option: str) -> tuple[str, str]:
-    """Split ``A:B`` where both sides are features; errors as ``names``."""
-    a, b = names(text, features, option, size=2)
-    return a, b
 
 
 def group(text: str, features: Sequence[str], option: str) -> Any:
@@ -71,23 +66,26 @@ def names(text: str, features: Sequence[str], option: str, size: int | None = No
     return fitting[0]
 
 
-def budget(text: str, features: Sequence[str]) -> tuple[dict[str, float], float]:
-    """Read ``COSTS.csv:LIMIT``.
-
-    Raises ParameterError: no limit, or one that is no number. Raises DataError if the file cannot be read, or names
-    something that is no feature.
-    """
-    from fsmodels.datasets.tables import read_costs
-
-    path, colon, limit = text.rpartition(":")
-    if not colon or not path:
-        raise ParameterError(f'--budget "{text}" has no limit: write COSTS.csv:LIMIT, for example costs.csv:20.')
+def _limited(text: str, option: str, form: str) -> tuple[str, float]:
+    """Split ``NAME:NUMBER``. Raises ParameterError, with the form to write: no name, or no number."""
+    name, _, limit = text.rpartition(":")
     number = _number(limit)
-    if number is None:
-        raise ParameterError(f'--budget "{text}" has the limit "{limit}": write a number of at least 0 after the ":".')
-    costs = read_costs(path)
-    check_known_features(costs, features, f'Costs file "{path}"')
-    return costs, number
+    if not name or number is None:
+        raise ParameterError(f'{option} "{text}" has no number at its end: write {form}.')
+    return name, number
+
+
+def budget(text: str, features: Sequence[str]) -> tuple[dict[str, float], float]:
+    """Read ``COSTS.csv:LIMIT``; errors as ``costs`` and ``_limited``."""
+    path, limit = _limited(text, "--budget", "COSTS.csv:LIMIT, for example costs.csv:20")
+    return costs(path, features), limit
+
+
+def costs(path: str, features: Sequence[str]) -> dict[str, float]:
+    """Read a file of costs. Raises DataError if it cannot be read, or names something that is no feature."""
+    found = read_costs(path)
+    check_known_features(found, features, f'Costs file "{path}"')
+    return found
 
 
 def with_interactions(data: Dataset, texts: Sequence[str]) -> Dataset:
@@ -102,34 +100,24 @@ def with_interactions(data: Dataset, texts: Sequence[str]) -> Dataset:
     return data.with_interactions(pairs=[pair for group in groups for pair in itertools.combinations(group, 2)])
 
 
-def sign(text: str, features: Sequence[str]) -> tuple[str, str]:
-    """Read ``A:+`` or ``A:-``. Raises ParameterError: another end. Raises DataError: no feature."""
-    name, colon, way = text.rpartition(":")
-    if not colon or way.strip() not in ("+", "-"):
-        raise ParameterError(f'--sign "{text}" has no direction: write A:+ or A:-, for example --sign {features[0]}:+.')
-    check_known_features([name], features, f"--sign {text}")
-    return name, way.strip()
-
-
 def signs(texts: Sequence[str], features: Sequence[str]) -> dict[str, str]:
-    """Read several ``sign``; a feature has one."""
+    """Read several ``A:+`` or ``A:-``. Raises ParameterError: another end, or both. Raises DataError: no feature."""
     found: dict[str, str] = {}
-    for name, way in (sign(text, features) for text in texts):
-        if found.setdefault(name, way) != way:
+    for text in texts:
+        name, _, way = text.rpartition(":")
+        if not name or way.strip() not in ("+", "-"):
+            example = f"--sign {features[0]}:+"
+            raise ParameterError(f'--sign "{text}" has no direction: write A:+ or A:-, for example {example}.')
+        check_known_features([name], features, f"--sign {text}")
+        if found.setdefault(name, way.strip()) != way.strip():
             raise ParameterError(f'--sign gives "{name}" both directions: keep one, or --force-out {name}.')
     return found
 
 
 def fair(text: str) -> tuple[str, float]:
-    """Read ``COLUMN:LIMIT``. Raises ParameterError: no limit, or one that is no number."""
-    name, colon, limit = text.rpartition(":")
-    number = _number(limit)
-    if not colon or not name or number is None:
-        raise ParameterError(
-            f'--fair "{text}" is no column and limit: write COLUMN:LIMIT, for example --fair sex:0.1, a number of at '
-            "least 0 in the unit of scores, in which the margin is 1."
-        )
-    return name, number
+    """Read ``COLUMN:LIMIT``; errors as ``_limited``."""
+    form = "COLUMN:LIMIT, for example --fair sex:0.1, in the unit of scores, in which the margin is 1"
+    return _limited(text, "--fair", form)
 
 
 def class_weight(texts: Sequence[str]) -> str | dict[str, float] | None:
@@ -137,18 +125,12 @@ def class_weight(texts: Sequence[str]) -> str | dict[str, float] | None:
     if list(texts) == [BALANCED]:
         return BALANCED
     found: dict[str, float] = {}
+    form = f"LABEL:W, for example --class-weight ill:5, or {BALANCED}, which stands alone"
     for text in texts:
-        label, colon, weight = text.rpartition(":")
-        number = _number(weight)
-        if not colon or not label or number is None or not number > 0:
-            more = f", which stands alone where it is given (here: {listed(texts)})" if BALANCED in texts else ""
-            raise ParameterError(
-                f'--class-weight "{text}" is no label and weight: write LABEL:W, for example --class-weight ill:5, a '
-                f"number above 0, or --class-weight {BALANCED}{more}."
-            )
+        label, weight = _limited(text, "--class-weight", form)
         if label in found:
             raise ParameterError(f'--class-weight names "{label}" twice: give one weight a class.')
-        found[label] = number
+        found[label] = weight
     return found or None
 
 
@@ -157,43 +139,22 @@ def grouped(text: str, data: Dataset) -> tuple[dict[str, str], int]:
 
     Raises ParameterError: no number. Raises DataError: the file, or something in it that is no feature.
     """
-    from fsmodels.datasets.tables import read_groups
-
-    source, colon, k = text.rpartition(":")
-    try:
-        most = int(k)
-    except ValueError:
-        most = -1
-    if not colon or not source or most < 0:
-        raise ParameterError(
-            f'--at-most-of-group "{text}" has no number: write GROUPS.csv:K, a file with the header feature,group, or '
-            "correlation=0.95:K."
-        )
-    word, equals, least = source.partition("=")
-    if word == "correlation" and equals:
-        number = _number(least)
-        if number is None:
-            raise ParameterError(f'--at-most-of-group "{text}": "{least}" is no number: write correlation=0.95:K.')
-        groups = data.correlated(number)
-        if not groups:
-            raise ParameterError(f"--at-most-of-group: no two features correlate by {number:g}: give a lower number.")
-        return groups, most
-    groups = read_groups(source)
-    check_known_features(groups, data.features, f'Groups file "{source}"')
-    return groups, most
-
-
-def budgets(
-    texts: Sequence[str], shares: int | None, features: Sequence[str]
-) -> int | list[int | tuple[dict[str, float], float]]:
-    """Read what ``budget`` of select takes: the rows of --budget, the number of --budget-features, or both.
-
-    Raises ParameterError, DataError: as ``budget``.
-    """
-    rows = [budget(text, features) for text in texts]
-    if shares is None:
-        return [*rows]
-    return [shares, *rows] if rows else shares
+    form = "GROUPS.csv:K, a file with the header feature,group, or correlation=0.95:K"
+    source, most = _limited(text, "--at-most-of-group", form)
+    if most < 0 or most != int(most):
+        raise ParameterError(f'--at-most-of-group "{text}" is no whole number of features: write {form}.')
+    word, _, least = source.partition("=")
+    if word != "correlation" or not least:
+        groups = read_groups(source)
+        check_known_features(groups, data.features, f'Groups file "{source}"')
+        return groups, int(most)
+    number = _number(least)
+    if number is None:
+        raise ParameterError(f'--at-most-of-group "{text}": "{least}" is no number: write correlation=0.95:K.')
+    groups = data.correlated(number)
+    if not groups:
+        raise ParameterError(f"--at-most-of-group: no two features correlate by {number:g}: give a lower number.")
+    return groups, int(most)
 
 
 def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, float] | None:
@@ -202,8 +163,6 @@ def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, 
     Raises ParameterError: a word that is none of them. Raises DataError: a name that is no feature, or a file that
     cannot be read.
     """
-    from fsmodels.datasets.tables import read_costs
-
     everywhere: float | None = None
     single: dict[str, float] = {}
     for word in words:
@@ -215,9 +174,7 @@ def penalty(words: Sequence[str], features: Sequence[str]) -> float | dict[str, 
             check_known_features([name.strip()], features, f"--penalty {word}")
             single[name.strip()] = price
         elif _is_costs(word):
-            costs = read_costs(word)
-            check_known_features(costs, features, f'Costs file "{word}"')
-            single |= costs
+            single |= costs(word, features)
         else:
             raise ParameterError(
                 f'--penalty "{word}" is not understood: give a number, FEATURE=NUMBER, or a CSV file with the header '
@@ -295,15 +252,3 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
-
-
-def comma_names(text: str, features: Sequence[str], option: str) -> list[str]:
-    """Read names of features with commas between, where no name needs one.
-
-    Raises DataError: one that is no feature.
-    """
-    if text in features:
-        return [text]
-    found = [part.strip() for part in text.split(",")]
-    check_known_features(found, features, option)
-    return found

@@ -357,7 +357,11 @@ def select() -> None:
 @_command(
     params=[
         Count("--folds K", "walk the path on K folds too, for held-out errors"),
-        Option("--choose RULE", "report one point: one-se or best by held-out error, or knee by the objective"),
+        Option(
+            "--choose RULE",
+            "report one point: one-se or best by held-out error, or knee by the objective",
+            type=click.Choice(["one-se", "best", "knee"]),
+        ),
         _picture("the path"),
         WORKERS,
         *_solve(each="point", grids=True),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 from fsmodels.certificates.document import verify
-from fsmodels.cli import arguments, request
+from fsmodels.cli import request
 from fsmodels.cli.output import BAD_INPUT, NO_SOLUTION, SOLVED, ResultFile, complain, show
 from fsmodels.cli.request import Task
+from fsmodels.datasets.tables import named
 from fsmodels.insight.certify import certify
 from fsmodels.insight.near_optimal import near_optimal
 from fsmodels.insight.necessity import necessity
@@ -17,6 +17,7 @@ from fsmodels.insight.price import price_of
 from fsmodels.selection.report import number, percent
 from fsmodels.selection.select import prepared
 from fsmodels.selection.sides import words_of
+from fsmodels.words import check_known_features
 
 WIDTH = 120  # of a printed table
 
@@ -27,7 +28,7 @@ def run(asked: SimpleNamespace) -> int:
         return _verify(asked)
     task = request.read(asked)
     task.announce()
-    answer = ASK[asked.command](task)
+    answer = _price(task) if asked.command == "price" else _asked_of_model(task)
     if task.file is not None:
         content = answer.to_dict()
         content["data_file"] = task.facts
@@ -52,20 +53,17 @@ def _in_words(sentence: str, rows: dict[str, str]) -> str:
     return sentence
 
 
-def _certify(task: Task) -> Any:
-    names = arguments.comma_names(task.asked.features, task.data.features, "--features")
-    return certify(task.data, names, task.asked.model, within=task.asked.within, progress=task.shows, **task.given)
-
-
-def _necessity(task: Task) -> Any:
-    return necessity(task.data, task.asked.model, within=task.asked.within, progress=task.shows, **task.given)
-
-
-def _near_optimal(task: Task) -> Any:
+def _asked_of_model(task: Task) -> Any:
+    """Answer a question that takes data, a model and a tolerance, as ``select`` does."""
     asked = task.asked
-    return near_optimal(
-        task.data, asked.model, within=asked.within, limit=asked.limit, progress=task.shows, **task.given
-    )
+    words = {**task.given, "within": asked.within, "progress": task.shows}
+    if asked.command == "certify":
+        names = named([asked.features], task.data.features)
+        check_known_features(names, task.data.features, "--features")
+        return certify(task.data, names, asked.model, **words)
+    if asked.command == "necessity":
+        return necessity(task.data, asked.model, **words)
+    return near_optimal(task.data, asked.model, limit=asked.limit, **words)
 
 
 def _price(task: Task) -> Any:
@@ -83,14 +81,6 @@ def _price(task: Task) -> Any:
         progress=task.shows,
         **ready.options,
     )
-
-
-ASK: dict[str, Callable[[Task], Any]] = {
-    "certify": _certify,
-    "near-optimal": _near_optimal,
-    "necessity": _necessity,
-    "price": _price,
-}
 
 
 def _verify(asked: SimpleNamespace) -> int:

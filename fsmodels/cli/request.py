@@ -85,10 +85,13 @@ def read(asked: SimpleNamespace) -> Task:
     grids = asked.command == "path"
     parameters["penalty"] = (arguments.penalties if grids else arguments.penalty)(parameters["penalty"], data.features)
     shares = parameters.pop("budget")
+    budgets = [arguments.budget(text, data.features) for text in asked.budget]
     sides = {
-        "budget": arguments.budgets(asked.budget, shares, data.features),
-        "requires": [arguments.pair(text, data.features, "--requires") for text in asked.requires],
-        "excludes": [arguments.pair(text, data.features, "--excludes") for text in asked.excludes],
+        "budget": budgets if shares is None else [shares, *budgets] if budgets else shares,
+        **{
+            kind: [tuple(arguments.names(text, data.features, f"--{kind}", size=2)) for text in getattr(asked, kind)]
+            for kind in ("requires", "excludes")
+        },
         **{
             kind: [arguments.group(text, data.features, f"--{kind.replace('_', '-')}") for text in getattr(asked, kind)]
             for kind in ("all_or_none", "at_most", "at_least")

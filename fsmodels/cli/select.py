@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 from fsmodels.cli import arguments, request
@@ -43,7 +42,7 @@ def run(asked: SimpleNamespace) -> int:
     _check_held_out(asked)
     task = request.read(asked)
     file, embedding = task.file, task.embedding
-    judgement = _judge(task)
+    part = _held_out(task)
     task.announce()
     try:
         found = select(task.data, asked.model, **task.given, progress=task.shows)
@@ -54,7 +53,7 @@ def run(asked: SimpleNamespace) -> int:
             complain("Note", trouble)
         raise
     against = _certified(task, found) if asked.certify is not None and found.has_solution else None
-    held_out = judgement.of(found)
+    held_out = _held_out_error(task, part, found)
 
     if file is not None:
         content = task.content(found)
@@ -74,7 +73,7 @@ def run(asked: SimpleNamespace) -> int:
         return NO_SOLUTION
     trouble = "" if asked.certificate is None else _save_certificate(found, asked)
     if asked.quiet:
-        show(report.one_line(found), *(part.sentence for part in (against, held_out) if part is not None))
+        show(report.one_line(found), *(answer.sentence for answer in (against, held_out) if answer is not None))
         if trouble:
             complain("Error", trouble)
         return BAD_INPUT if trouble else SOLVED
@@ -142,40 +141,30 @@ def _certified(task: Task, found: Selection) -> Certified:
     )
 
 
-@dataclass
-class Judge:
-    """What the command line asked for: folds, a part held out, or nothing."""
-
-    task: Task
-    part: Resample | None = None
-
-    def of(self, found: Selection) -> CrossValidated | HeldOut | None:
-        """Judge the selection; None where nothing was asked, or nothing came of it."""
-        if not found.has_solution:
-            return None
-        if self.part is not None:
-            return judged(found, self.part)
-        return None if self.task.asked.cv is None else self._over_folds()
-
-    def _over_folds(self) -> CrossValidated | None:
-        asked, task = self.task.asked, self.task
-        if interrupt.pressed():
-            complain("Note", "the folds were left out, as Ctrl-C was pressed before.")
-            return None
-        words = dict(task.given)
-        if "time_limit" not in asked.given and "time_limit" in words:
-            words["time_limit"] = EACH_LIMIT
-        try:
-            with progress.shown(task.shows):
-                return over_folds(
-                    task.data, asked.model, words, cv=asked.cv, repeats=asked.repeats or 1, seed=asked.seed or 0,
-                    n_jobs=asked.n_jobs, memory=asked.memory,
-                )  # fmt: skip
-        except ModelError as error:
-            complain("Note", f"there is no held-out error. {error}")
-        except KeyboardInterrupt:
-            complain("Note", "Ctrl-C came before a fold was done: there is no held-out error.")
+def _held_out_error(task: Task, part: Resample | None, found: Selection) -> CrossValidated | HeldOut | None:
+    """Judge a selection on the part or on folds; None where neither was asked for, or nothing came of it."""
+    asked = task.asked
+    if not found.has_solution or (part is None and asked.cv is None):
         return None
+    if part is not None:
+        return judged(found, part)
+    if interrupt.pressed():
+        complain("Note", "the folds were left out, as Ctrl-C was pressed before.")
+        return None
+    words = dict(task.given)
+    if "time_limit" not in asked.given and "time_limit" in words:
+        words["time_limit"] = EACH_LIMIT
+    try:
+        with progress.shown(task.shows):
+            return over_folds(
+                task.data, asked.model, words, cv=asked.cv, repeats=asked.repeats or 1, seed=asked.seed or 0,
+                n_jobs=asked.n_jobs, memory=asked.memory,
+            )  # fmt: skip
+    except ModelError as error:
+        complain("Note", f"there is no held-out error. {error}")
+    except KeyboardInterrupt:
+        complain("Note", "Ctrl-C came before a fold was done: there is no held-out error.")
+    return None
 
 
 def _check_held_out(asked: SimpleNamespace) -> None:
@@ -196,8 +185,8 @@ def _check_held_out(asked: SimpleNamespace) -> None:
         )
 
 
-def _judge(task: Task) -> Judge:
-    """Return how the selection will be judged; with ``--test`` the task's data are the training part from now on."""
+def _held_out(task: Task) -> Resample | None:
+    """Return the part of ``--test``, of which the task's data are the training part from now on."""
     asked = task.asked
     judged_at_all = asked.cv is not None or asked.test is not None
     if judged_at_all and not task.runs_solver and "seed" not in find(asked.model).parameters:
@@ -206,7 +195,7 @@ def _judge(task: Task) -> Judge:
         parts_of(task.data, asked.cv, asked.repeats or 1, asked.seed or 0)
         FoldRunner(asked.n_jobs, asked.memory)
     if asked.test is None:
-        return Judge(task)
+        return None
     part = held_out_part(task.data, asked.test, asked.seed or 0)
     task.data = part.train
     assert part.held_out is not None
@@ -215,7 +204,7 @@ def _judge(task: Task) -> Judge:
             f"Held out: {part.held_out.n_samples} samples, drawn with the classes in proportion; the selection is of "
             f"the other {part.learn.n_samples}"
         )
-    return Judge(task, part)
+    return part
 
 
 def _error_lines(error: CrossValidated | HeldOut) -> list[str]:

@@ -188,7 +188,8 @@ def class_weights(wanted: Any, negative: object, positive: object) -> ClassWeigh
         if not SMALLEST <= cost <= LARGEST:
             raise ParameterError(
                 f'class_weight: {shown(weight)} for "{key}" is not allowed: give a number above 0. To leave '
-                "samples out, give them sample_weight 0."
+                "samples out, give them sample_weight 0.",
+                parameter="class_weight",
             )
         if label in costs[sides[label]]:
             raise ParameterError(f'class_weight names class "{label}" twice: give one weight a class.')
