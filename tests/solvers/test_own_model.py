@@ -27,7 +27,7 @@ def test_the_page_runs(capsys):
     assert run(PAGE) >= 6
     said = capsys.readouterr().out
     assert '"facilities" for Benders drivers (default: the integer variables are decided first)' in said
-    assert "6 blocks" in said
+    assert "block 6 " in said
     assert "10 starts ended between -400 and -100" in said
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import pyomo.environ as pyo
 
 from solvers.drivers.benders.blocks import SubBlock, blocks_of
@@ -23,7 +23,7 @@ from solvers.model.logic import written_rows
 from solvers.model.unseen import others
 from solvers.reading import ModelReading
 
-SHOWN = 6  # names in a line
+SHOWN = 6  # reasons, and blocks at either end of the table, that are printed
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class SplitPart:
 
 @dataclass(frozen=True)
 class ExplainedSplit:
-    """A model taken apart, to be looked at; printing it shows a summary.
+    """A model taken apart; printing it shows ``table`` and what is refused.
 
     ``told_by``: what the split follows. ``refused``: why no Benders driver takes the model, in words; empty where one
     does.
@@ -61,36 +61,20 @@ class ExplainedSplit:
         """The names of all rows that hold variables of the master and of a block."""
         return [name for block in self.blocks for name in block.coupling]
 
-    def __repr__(self) -> str:
-        master, count = self.master, len(self.blocks)
-        lines = [f'"{self.model}" for Benders drivers ({self.told_by})']
-        lines.append(f"  master     {_counted(master.variables, 'variable')}; {_counted(master.rows, 'row')}")
-        if len(master.terms):
-            lines.append(f"             {_number(len(master.terms), 'term')} of the objective")
-        shapes: dict[tuple[Any, ...], list[SplitPart]] = {}
-        for block in self.blocks:
-            key = (len(block.variables), len(block.rows), len(block.coupling), _components(block.tied_to), block.cuts)
-            shapes.setdefault(key, []).append(block)
-        none = "(not taken apart: see what is refused)" if self.refused else "(nothing follows the master)"
-        lines.append(f"  {_number(count, 'block'):<10} {'' if count else none}".rstrip())
-        for alike in list(shapes.values())[:SHOWN]:
-            block, times = alike[0], f"{len(alike)} x " if len(alike) > 1 else ""
-            rows = f"{len(block.rows) + len(block.coupling)} rows"
-            words = f"{times}{_counted(block.variables, 'variable')}; {rows}, {len(block.coupling)} of them coupling"
-            tied = f"; tied to {', '.join(_components(block.tied_to)[:SHOWN])}" if block.tied_to else ""
-            lines.append(f"             {words}{tied}")
-            if block.cuts:
-                lines.append(f"             cuts: {block.cuts}")
-        if len(shapes) > SHOWN:
-            lines.append(f"             and {len(shapes) - SHOWN} shapes more")
-        lines.append(f"  couplings  {_counted(self.couplings, 'row')}")
-        lines.append(f"  refused    {self.refused[0] if self.refused else 'nothing'}")
-        lines += [f"             {reason}" for reason in self.refused[1:SHOWN]]
-        if len(self.refused) > SHOWN:
-            lines.append(f"             and {len(self.refused) - SHOWN} more")
-        return "\n".join(lines)
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row for the master and each block: how many variables, rows and terms, and what its cuts come from."""
+        parts = [self.master, *self.blocks]
+        counts = [[len(p.variables), len(p.rows), len(p.coupling), len(p.terms), p.cuts or "-"] for p in parts]
+        index = ["master", *(f"block {k}" for k in range(1, len(parts)))]
+        return pd.DataFrame(counts, index=index, columns=["variables", "rows", "coupling", "terms", "cuts"])
 
-    __str__ = __repr__
+    def __repr__(self) -> str:
+        lines = [f'"{self.model}" for Benders drivers ({self.told_by})', self.table.to_string(max_rows=2 * SHOWN)]
+        lines += [f"refused: {reason}" for reason in self.refused[:SHOWN] or ["nothing"]]
+        if len(self.refused) > SHOWN:
+            lines.append(f"and {len(self.refused) - SHOWN} more")
+        return "\n".join(lines)
 
 
 def explain_split(
@@ -115,7 +99,7 @@ def explain_split(
     Returns
     -------
     ExplainedSplit
-        Master, blocks, couplings and what is refused; its ``repr`` is a summary.
+        Master, blocks, couplings and what is refused; ``table`` counts what each part has.
 
     Raises
     ------
@@ -132,13 +116,11 @@ def explain_split(
     >>> model.gain = pyo.Objective(expr=sum(model.made.values()) - 2 * model.open, sense=pyo.maximize)
     >>> solvers.explain_split(model)
     "plant" for Benders drivers (default: the integer variables are decided first)
-      master     1 variable (open); 0 rows
-                 1 term of the objective
-      2 blocks
-                 2 x 1 variable (made); 1 rows, 1 of them coupling; tied to open
-                 cuts: multipliers of its linear program
-      couplings  2 rows (most)
-      refused    nothing
+             variables  rows  coupling  terms                               cuts
+    master           1     0         0      1                                  -
+    block 1          1     0         1      1  multipliers of its linear program
+    block 2          1     0         1      1  multipliers of its linear program
+    refused: nothing
     """
     reading = ModelReading(model)
     structure = structure_of(
@@ -220,30 +202,3 @@ def _algebra(terms: list[Any]) -> list[Any]:
 
 def _names(components: Iterable[Any]) -> list[str]:
     return [c.name for c in components]
-
-
-def _components(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of components, each once, in place of those of their data; "..." stands for an index inside."""
-    return tuple(dict.fromkeys(_component(name) for name in names))
-
-
-def _component(name: str) -> str:
-    kept, depth = "", 0
-    for letter in name:
-        depth += letter == "["
-        kept += letter if not depth else ""
-        depth -= letter == "]"
-    return kept
-
-
-def _counted(names: list[str], word: str) -> str:
-    """Return how many there are, and of which components."""
-    counts = Counter(_component(name) for name in names)
-    shown = [component for component, _ in counts.most_common(SHOWN)]
-    more = ", ..." if len(counts) > SHOWN else ""
-    inside = f" ({', '.join(shown)}{more})" if names else ""
-    return f"{_number(len(names), word)}{inside}"
-
-
-def _number(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"

@@ -110,8 +110,9 @@ def test_by_default_the_integers_are_decided_first():
     assert found.master.variables == ["open[0]", "open[1]"]
     assert shape(found) == [(2, 1, 2)] * 4
     assert found.blocks[2].tied_to == ["open[0]", "open[1]"]
-    assert "4 x 2 variables (share); 3 rows, 2 of them coupling; tied to open" in repr(found)
-    assert repr(found) == str(found)
+    assert found.table.loc["block 4"].tolist() == [2, 1, 2, 2, "multipliers of its linear program"]
+    assert found.table.index.tolist() == ["master", *(f"block {k}" for k in range(1, 5))]
+    assert found.table.to_string() in str(found)
     for driver in ("benders", "branch-and-cut"):
         result = solvers.solve(m, driver)
         assert result.objective == pytest.approx(solvers.solve(sites(), "highs").objective)
