@@ -81,7 +81,7 @@ from fsmodels.models.plane import (
 )
 from fsmodels.models.proofs.bounds import one_norm_bound, svm_bound
 from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, weights, write
-from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.proofs.equilibration import Columns, powers
 from fsmodels.models.proofs.losses import HINGE, LOSSES, PLAIN, SQUARED, LossKind
 from fsmodels.models.rows import (
     index_sets,
@@ -92,7 +92,7 @@ from fsmodels.models.rows import (
     weighted_sum,
 )
 from fsmodels.models.shares import class_shares, slack_weights
-from solvers.facts import Facts, Structure, forget_rules
+from solvers.facts import Change, Facts, Structure
 
 __all__ = ["l2_svm", "l2_svm_dual", "one_norm_svm", "robust_lp"]
 __dir__ = __all__.copy  # what <TAB> offers
@@ -180,8 +180,25 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     model.objective = pyo.Objective(
         expr=pyo.quicksum(alpha) - half_squares(list(model.v.values())), sense=pyo.maximize, doc="(3)"
     )
-    forget_rules(model)
+    Facts(change=_dual_change(model, data, list(shares.values()))).seal(model)
     return model
+
+
+def _dual_change(model: pyo.ConcreteModel, data: Dataset, shares: list[float]) -> Change | None:
+    """Return alpha, v and rows of one size, by the bound C of alpha; None where they are of one size as they are.
+
+    The optimum is at most C times the sum of the shares, which bounds |v|^2 / 2 as well.
+    """
+    most = model.C * sum(shares)
+    bounds = np.minimum(pyo.value(model.C) * np.array(shares), 1.0)
+    reach = np.minimum(abs(signed(data)).T @ bounds, min(1.0, np.sqrt(2.0 * pyo.value(most))))
+    alpha, weight = powers(bounds), powers(reach)
+    if np.all(alpha == 1.0) and np.all(weight == 1.0):
+        return None
+    factors = list(zip(model.alpha.values(), (1.0 / alpha).tolist(), strict=True))
+    factors += list(zip(model.v.values(), (1.0 / weight).tolist(), strict=True))
+    rows = [(model.balance, float(alpha.min())), *zip(model.weight.values(), weight.tolist(), strict=True)]
+    return Change(factors, rows=rows, most=most)
 
 
 def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.ConcreteModel:

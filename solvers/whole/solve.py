@@ -61,7 +61,7 @@ from solvers.whole.twin_proof import Proof, prove
 from solvers.whole.units import change_of
 
 ALMOST_INTEGER = 1e-4
-SMALL = 1e-3  # an objective, as a solver sees it, of which its absolute tolerances are no longer a small part
+SMALL = 0.1  # an objective, as a solver sees it, of which its absolute tolerance of 1e-6 is a tenth of the usual gap
 SHARPER = 3  # times that it is multiplied
 BEYOND = 10.0  # how often the objective may be the builder's upper bound on the optimum before its units are replaced
 CONVEX = C.QP | C.QCP

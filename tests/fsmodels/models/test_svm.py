@@ -178,3 +178,29 @@ def test_order_and_labels_do_not_matter(build, make_data):
     for X, y in ((data.X[::-1], data.y[::-1]), (data.X[:, ::-1], data.y), (data.X, -data.y)):
         other = fs.Dataset.from_arrays(X, y, features=["a", "b", "c"])
         assert fs.solve(build(other)).objective == pytest.approx(value, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["scip", "clarabel"])
+def test_the_dual_with_a_small_bound_of_its_multipliers(solver):
+    """All terms of its balance are below 1e-6, so that SCIP took any multipliers for balanced: 7% above the optimum."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    data = fs.Dataset.from_arrays(X, np.where(X[:, 0] + 0.5 * rng.normal(size=30) > 0, 1, -1))
+    result = fs.solve(fs.svm.l2_svm_dual(data, C=1e-7), solver)
+    assert result.status.value == "optimal"
+    assert result.objective == pytest.approx(fs.solve(fs.svm.l2_svm(data, C=1e-7)).objective, rel=1e-6)
+
+
+def test_the_bound_of_a_small_objective():
+    """SCIP's bound was 1e-4 above the optimum, 7.5e-3, of which its tolerance of 1e-6 is more than the gap."""
+    X = [
+        [2.4886e3, 1.00667401e6, 3.64e4],
+        [1.777e4, 6.31e4, 1.86e5],
+        [-3.01e3, 2.39e5, 8.33e4],
+        [-2.97e3, 1.88e6, 6.03e3],
+    ]
+    model = fs.concave.fss(fs.Dataset.from_arrays(X, [1, -1, -1, -1]), penalty=0.05)
+    model.penalty.set_value(0.005)
+    result = fs.solve(model, "scip")
+    assert result.status.value == "optimal"
+    assert result.bound <= 0.0075015
