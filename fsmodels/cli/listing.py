@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from types import SimpleNamespace
 
+import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
 from fsmodels.cli.output import SOLVED, show
 from fsmodels.datasets.shipped import list_bags, list_datasets
 from fsmodels.models.fsp.oracle import relaxation
+from fsmodels.models.recipe import Recipe
 from fsmodels.selection.described import describe
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.selection.recipes import MODELS
@@ -23,40 +24,42 @@ def run(asked: SimpleNamespace) -> int:
         print(describe(asked.model))
         return SOLVED
 
-    def table(title: str, *columns: str, right: Sequence[str] = ()) -> Table:
-        made = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
-        for k, column in enumerate(columns):
-            made.add_column(column, justify="right" if column in right else "left", no_wrap=k == 0, overflow="fold")
-        return made
-
-    numbers: tuple[str, ...] = ("samples", "features", "class +1")
-    data = table("Data sets (or the path of a CSV or .svm file)", "name", *numbers, right=numbers)
-    for row in list_datasets().itertuples():
-        data.add_row(row.name, str(row.samples), str(row.features), str(row.positives))
-    numbers = ("bags", "instances", "attributes", "class +1")
-    bags = table("Bags of instances (--bags bag_id)", "name", *numbers, right=numbers)
-    for row in list_bags().itertuples():
-        bags.add_row(row.name, str(row.bags), str(row.instances), str(row.attributes), str(row.positives))
-    models = table("Models", "name", "parameters", "what it is")
-    for name, recipe in MODELS.items():
-        flags = [
-            PARAMETERS[p].flag if required else f"[{PARAMETERS[p].flag}]"
-            for p, required in sorted(recipe.parameters.items(), key=lambda item: not item[1])
-            if p in PARAMETERS
-        ]
-        models.add_row(name, Text(" ".join(flags)), recipe.title)
-    found = table("Solvers and drivers found", "name", "version", "solves")
-    missing = table("Solvers not found", "name", "how to get it")
-    for row in available().itertuples():
-        if row.found:
-            found.add_row(row.name, row.version or "built in", Text(row.solves))
-        else:
-            missing.add_row(row.name, Text(row.install))
+    size = {"positives": "class +1"}
+    data = list_datasets()[["name", "samples", "features", "positives"]].rename(columns=size)
+    bags = list_bags()[["name", "bags", "instances", "attributes", "positives"]].rename(columns=size)
+    models = pd.DataFrame(
+        {"name": name, "parameters": _flags(recipe), "what it is": recipe.title} for name, recipe in MODELS.items()
+    )
+    solvers = available()
+    found = solvers[solvers["found"]].assign(version=lambda rows: rows["version"].replace("", "built in"))
+    missing = solvers[~solvers["found"]][["name", "install"]].rename(columns={"install": "how to get it"})
     others = Text(
         "Any other solver that Pyomo knows by name solves whole models (--solver NAME), without a proof of optimality "
         "over integers: see docs/solvers.md."
     )
-    missed = ["", missing] if missing.row_count else []
+    missed = [] if missing.empty else ["", _table("Solvers not found", missing)]
     slow = [] if relaxation.loop else ["", Text(relaxation.NOT_COMPILED)]
-    show(data, "", bags, "", models, "", found, *missed, "", others, *slow)
+    show(
+        _table("Data sets (or the path of a CSV or .svm file)", data), "",
+        _table("Bags of instances (--bags bag_id)", bags), "", _table("Models", models), "",
+        _table("Solvers and drivers found", found[["name", "version", "solves"]]), *missed, "", others, *slow,
+    )  # fmt: skip
     return SOLVED
+
+
+def _flags(recipe: Recipe) -> str:
+    """Return the options of a model, those that it needs first."""
+    needed = sorted(recipe.parameters.items(), key=lambda item: not item[1])
+    flags = [(PARAMETERS[name].flag, required) for name, required in needed if name in PARAMETERS]
+    return " ".join(flag if required else f"[{flag}]" for flag, required in flags)
+
+
+def _table(title: str, frame: pd.DataFrame) -> Table:
+    """Return a table that fits into the terminal, with numbers to the right."""
+    made = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+    for k, name in enumerate(frame.columns):
+        right = pd.api.types.is_numeric_dtype(frame[name])
+        made.add_column(name, justify="right" if right else "left", no_wrap=k == 0, overflow="fold")
+    for row in frame.itertuples(index=False):
+        made.add_row(*(Text(str(cell)) for cell in row))
+    return made
