@@ -13,6 +13,7 @@ from fsmodels.errors import DataError
 from fsmodels.words import SCALINGS, SPARSE_SCALINGS
 
 FloatArray = NDArray[np.float64]
+HUGE = 1e100  # from which the squares of a column are not trusted to be finite
 WIDE = 10_000  # features; the constants of a million would fill tens of megabytes
 
 
@@ -63,8 +64,11 @@ class Scale:
         with np.errstate(over="ignore", invalid="ignore"):
             if method == "unit-ball":
                 return cls(method, np.zeros(n_features), np.full(n_features, 1.0 / (_largest_norm(X) or 1.0)))
-            shift, scale = _standard(X, counts) if method == "standard" else _range(X)
-            return cls(method, shift, 1.0 / np.where(np.isfinite(scale), scale, np.nan))  # NaN is rejected by name
+            # Squares and ranges of huge values overflow: such columns are halved often enough first, which is exact.
+            halved = _powers(X)
+            shift, scale = _standard(X * halved, counts) if method == "standard" else _range(X * halved)
+            constant = (halved != 1.0) & (X[0] == X).all(axis=0)  # whose mean is off by more than others vary
+            return cls(method, np.where(constant, X[0], shift / halved), np.where(constant, 1.0, halved / scale))
 
     @property
     def is_none(self) -> bool:
@@ -94,10 +98,9 @@ class Scale:
     def _refuse_overflow(self, values: FloatArray, scaled: FloatArray, features: tuple[str, ...], column: Any) -> None:
         bad = ~np.isfinite(scaled)
         if bad.any():
-            j = column[bad][0]
             raise DataError(
-                f'Column "{features[j]}" overflows when it is scaled by "{self.method}" (values up to '
-                f"{np.abs(values[column == j]).max():.3g}): give it in other units."
+                f'Column "{features[column[bad][0]]}" overflows when it is scaled by "{self.method}" '
+                f"(value {values[bad][0]:.3g}): give it in other units."
             )
 
     def then(self, later: "Scale") -> "Scale":
@@ -158,8 +161,7 @@ def _standard(X: FloatArray, counts: FloatArray | None) -> tuple[FloatArray, Flo
     variance = (total(off**2) - total(off) ** 2 / n) / n
     eps = np.finfo(float).eps
     varies = variance > n * eps * variance + (n * mean * eps) ** 2
-    spread = np.where(varies, np.sqrt(np.maximum(variance, 0.0)), 1.0)
-    return mean, np.where(np.isfinite(variance), spread, np.nan)
+    return mean, np.where(varies, np.sqrt(np.maximum(variance, 0.0)), 1.0)
 
 
 def _range(X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -178,3 +180,9 @@ def _largest_norm(X: Any) -> float:
     relative = X / peak
     squares = (relative * relative).sum(axis=1)
     return peak * float(np.sqrt(np.max(squares)))
+
+
+def _powers(X: FloatArray) -> FloatArray:
+    """Powers of two by which the columns are multiplied so that squares are finite; 1 for all but huge ones."""
+    peak = np.abs(X).max(axis=0)
+    return np.where(peak > HUGE, np.exp2(-np.floor(np.log2(np.maximum(peak, 1.0)))), 1.0)

@@ -569,15 +569,3 @@ def test_bad_costs_are_refused(tmp_path, text, words):
     for word in words:
         assert word in message
     assert "no file" in refusal(read_costs, tmp_path / "none.csv")
-
-
-@pytest.mark.parametrize("method", ["standard", "minmax"])
-@pytest.mark.parametrize("size", [1e160, 1e300, 1.7e308])
-def test_a_column_whose_squares_overflow_is_scaled_or_rejected_by_name(method, size):
-    data = quiet(np.array([[-1.0, 1.0], [-0.5, 2.0], [0.25, 3.0], [1.0, 4.0]]) * [size, 1.0])
-    try:
-        X = data.scaled(method).X
-    except DataError as error:
-        assert '"x1" overflows' in str(error)
-    else:
-        assert np.ptp(X[:, 0]) == pytest.approx(np.ptp(quiet(data.X / size).scaled(method).X[:, 0]))
