@@ -21,7 +21,7 @@ FLOORS = [
     "solvers.interfaces",
     "solvers.model solvers.lp solvers.box",
     "solvers.facts",
-    "solvers.shown",
+    "solvers.model_page",
     "solvers.drivers",
     "solvers.drivers.alternating solvers.drivers.benders solvers.drivers.two_layer",
     "solvers.drivers.tree",

@@ -1,15 +1,13 @@
 """HOW to optimise: every Pyomo solver and every decomposition driver by name. Knows nothing of what is modelled.
 
 Its names are imported when they are first used: ``__init__.pyi`` lists them. May import every room of its own:
-``solvers.run``, ``solvers.drivers``, ``solvers.facts``, ``solvers.interfaces``, ``solvers.shown``.
+``solvers.run``, ``solvers.drivers``, ``solvers.facts``, ``solvers.interfaces``.
 """
 
 from solvers import announced, lazy
-from solvers.shown import jupyter
 
 OWNER = "fsmodels"  # fsmodels looks for this mark, so that no other package named solvers is taken for ours
 
-announced.enter()  # the drivers as Pyomo solvers: pyo.SolverFactory("fsmodels.benders")
-jupyter.enable()
+announced.enter()  # pyo.SolverFactory("fsmodels.benders"), and the page of a model in Jupyter
 _REMOVED = {"probe": "solvers.register(name, capabilities, qualify=True) solves the trial problems"}
 __getattr__, __dir__, __all__ = lazy.attach(__name__, __file__, _REMOVED)

@@ -23,10 +23,10 @@ from solvers.facts.oracle_blocks import OracleBlock, OracleBlocks
 from solvers.facts.separable import Separable
 from solvers.facts.structure import Cut, Structure, SubAnswer
 from solvers.interfaces.registry import SOLVERS, Capability, either
+from solvers.model_page import ShownModel, show
 from solvers.plugin import register_drivers
 from solvers.result import Result, SolutionStatus, StopReason
 from solvers.run import solve
-from solvers.shown.page import ShownModel, show
 
 __all__ = [
     "DRIVERS",

@@ -1,4 +1,4 @@
-"""Hooks on imports: the drivers enter Pyomo's factories by name, and are imported when they are first used.
+"""Hooks: drivers enter Pyomo's factories by name, and IPython shows models that carry facts.
 
 Importing ``solvers`` imports neither Pyomo nor a driver: where Pyomo is not there yet, its factory is met as it comes.
 """
@@ -18,16 +18,28 @@ from solvers.names import DRIVER_NAMES, PREFIX
 
 FACTORY = "pyomo.contrib.solver.common.factory"  # of the second generation, which knows the first one's
 SCIPY = "scipy"
+MODEL = ("pyomo.core.base.PyomoModel", "ConcreteModel")  # by name: Pyomo need not be imported yet
 
 
 def enter() -> None:
-    """Enter every driver in both of Pyomo's factories, now or once Pyomo is imported."""
+    """Enter every driver in both of Pyomo's factories, now or once Pyomo is imported, and the page in IPython."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if (formatter := getattr(shell, "display_formatter", None)) is not None:
+        formatter.formatters["text/html"].for_type_by_name(*MODEL, _page)
     if FACTORY in sys.modules:
         _enter(sys.modules[FACTORY])
     elif not any(isinstance(finder, _Waiting) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Waiting())
     if SCIPY not in sys.modules and not any(isinstance(finder, _BeforeScipy) for finder in sys.meta_path):
         sys.meta_path.insert(0, _BeforeScipy())
+
+
+def _page(model: Any) -> str | None:
+    """Return the page of a model that carries facts; None leaves another model to IPython."""
+    from solvers.facts.base import facts_of
+    from solvers.model_page import show
+
+    return None if facts_of(model) is None else show(model)._repr_html_()
 
 
 def _enter(pyomo: ModuleType) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["escaped", "frame", "mathematics", "paragraph", "table"]
+__all__ = ["escaped", "frame", "mathematics", "paragraph", "split_doc", "table"]
 
 LEFT = ' style="text-align: left"'
 
@@ -38,6 +38,17 @@ def mathematics(latex: str) -> str:
     """
     lines = (rf"\(\displaystyle {escape(line)}\)" for line in latex.split(r" \\ "))
     return f'<span class="math tex2jax_process mathjax_process">{"<br>".join(lines)}</span>'
+
+
+def split_doc(doc: str) -> tuple[str, str]:
+    r"""Return the words of a component's ``doc``, and the LaTeX between ``\(`` and ``\)`` in it.
+
+    >>> split_doc(r"(7) bound on w \(w \le v\)")
+    ('(7) bound on w', 'w \\le v')
+    """
+    words, _, rest = doc.partition(r"\(")
+    latex, _, after = rest.partition(r"\)")
+    return f"{words}{after}".strip(), latex
 
 
 def table(rows: Iterable[Sequence[Any]], head: Sequence[str] = (), right: Iterable[int] = ()) -> str:

@@ -88,7 +88,10 @@ def separating_plane(name: str, data: Dataset, *, stated: bool = True) -> pyo.Co
     shares, slacks = class_shares(data), [*model.y.values(), *model.z.values()]
     coefs = shares[np.concatenate([sides["A"], sides["B"]])].tolist()
     total = LinearExpression(linear_coefs=coefs, linear_vars=slacks)
-    model.error = pyo.Expression(expr=total, doc="(5) e'y/m + e'z/k")
+    even = data.sample_weight is None
+    means = (r"\tfrac{1}{m} ", r"\tfrac{1}{k} ", "") if even else ("", "", "s_i ")
+    latex = rf"{means[0]}\sum_{{i \in A}} {means[2]}y_i + {means[1]}\sum_{{i \in B}} {means[2]}z_i"
+    model.error = pyo.Expression(expr=total, doc=rf"(5) e'y/m + e'z/k \({latex}\)")
     return model
 
 
@@ -96,14 +99,14 @@ def by_ordered_sets(model: pyo.ConcreteModel, weights: Any, number: str = "(7)")
     """Add a binary sigma, and state "weight_j = 0 unless sigma_j = 1" by ordered sets of type 1."""
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=f"{number} 1 if feature j is selected")
     model.unselected = pyo.Var(model.features, bounds=(0.0, 1.0), doc=f"{number} 1 - sigma_j")
-    model.complement = pyo.Constraint(
-        model.features, rule=lambda m, j: m.unselected[j] + m.sigma[j] == 1, doc=f"{number} unselected_j = 1 - sigma_j"
-    )
+    doc = rf"{number} unselected_j = 1 - sigma_j \(\mathrm{{unselected}}_j = 1 - \sigma_j \quad \forall\, j\)"
+    model.complement = pyo.Constraint(model.features, rule=lambda m, j: m.unselected[j] + m.sigma[j] == 1, doc=doc)
     model.only_selected = pyo.SOSConstraint(
         model.features,
         rule=lambda m, j: [weights[j], m.unselected[j]],
         sos=1,
-        doc=f"{number} no weight unless sigma_j = 1",
+        doc=rf"{number} no weight unless sigma_j = 1 "
+        rf"\(\mathrm{{SOS1}}({weights.local_name}_j, \mathrm{{unselected}}_j) \quad \forall\, j\)",
     )
 
 
@@ -120,8 +123,10 @@ def _add_sides(model: pyo.ConcreteModel, data: Dataset, sides: dict[str, np.ndar
 
         return rule
 
-    model.plane_A = pyo.Constraint(model.A, rule=side(model.y, -1.0), doc="(5) -A w + e gamma + e <= y")
-    model.plane_B = pyo.Constraint(model.B, rule=side(model.z, 1.0), doc="(5) B w - e gamma + e <= z")
+    doc = r"(5) -A w + e gamma + e <= y \(-w^\top x_i + \gamma + 1 \le y_i \quad \forall\, i \in A\)"
+    model.plane_A = pyo.Constraint(model.A, rule=side(model.y, -1.0), doc=doc)
+    doc = r"(5) B w - e gamma + e <= z \(w^\top x_i - \gamma + 1 \le z_i \quad \forall\, i \in B\)"
+    model.plane_B = pyo.Constraint(model.B, rule=side(model.z, 1.0), doc=doc)
     for part, label, slack, sign in ((model.plane_A, "A", model.y, -1.0), (model.plane_B, "B", model.z, 1.0)):
         ones = np.ones(len(sides[label]))
         held = [*weights, model.gamma, *slack.values()]

@@ -17,6 +17,7 @@ from fsmodels.models.proofs.certified import weights
 from fsmodels.models.proofs.equilibration import rounding
 from fsmodels.models.shares import slack_weights
 from solvers.facts import keep
+from solvers.html import split_doc
 
 MOST_FEATURES = 500_000  # of a model with variables for each: a second for 100,000
 
@@ -80,6 +81,16 @@ def weighted_sum(s: np.ndarray, slacks: Sequence[Any], *, squared: bool = False)
     if (s == 1.0).all():
         return pyo.quicksum(xi**2 for xi in slacks)
     return pyo.quicksum(share * xi**2 for share, xi in zip(s.tolist(), slacks, strict=True))
+
+
+def slack_sum(s: np.ndarray, *, squared: bool = False) -> str:
+    """Return the LaTeX of ``weighted_sum``."""
+    return rf"\sum_i {'' if (s == 1.0).all() else 's_i '}\xi_i{'^2' if squared else ''}"
+
+
+def latex_of(component: Any) -> str:
+    """Return the LaTeX in a component's ``doc``."""
+    return split_doc(component.doc)[1]
 
 
 def index_sets(model: pyo.ConcreteModel, data: Dataset) -> Dataset:

@@ -86,9 +86,11 @@ from fsmodels.models.proofs.losses import HINGE, LOSSES, PLAIN, SQUARED, LossKin
 from fsmodels.models.rows import (
     index_sets,
     keep_rows,
+    latex_of,
     rows_of,
     signed,
     slack_rounding,
+    slack_sum,
     weighted_sum,
 )
 from fsmodels.models.shares import class_shares, slack_weights
@@ -131,7 +133,8 @@ def l2_svm(data: Dataset, *, C: float = 1.0, loss: str = HINGE) -> pyo.ConcreteM
     """
     model = soft_margin("L2-SVM", data, C, loss)
     w = list(model.w.values())
-    model.objective = pyo.Objective(expr=half_squares(w) + model.C * model.loss, doc="(1) margin and slacks")
+    doc = rf"(1) margin and slacks \(\tfrac12 \lVert w \rVert^2 + C {latex_of(model.loss)}\)"
+    model.objective = pyo.Objective(expr=half_squares(w) + model.C * model.loss, doc=doc)
     kind = LossKind(loss)
     return with_proof(model, data, put, partial(least_cost, kind), [(1.0, w)], lambda price: price**0.5, kind=kind)
 
@@ -165,9 +168,8 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     )
     model.v = pyo.Var(model.features, doc="(3) weight of feature j that alpha gives")
     alpha = list(model.alpha.values())
-    model.balance = pyo.Constraint(
-        expr=LinearExpression(linear_coefs=data.y.tolist(), linear_vars=alpha) == 0, doc="(3) classes balance"
-    )
+    doc = r"(3) classes balance \(\sum_i y_i \alpha_i = 0\)"
+    model.balance = pyo.Constraint(expr=LinearExpression(linear_coefs=data.y.tolist(), linear_vars=alpha) == 0, doc=doc)
     columns = rows_of(signed(data).T)
     features = list(model.features)
 
@@ -176,9 +178,11 @@ def l2_svm_dual(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
         held = [alpha[i] for i in where]
         return LinearExpression(linear_coefs=[*coefs, -1.0], linear_vars=[*held, m.v[features[k]]]) == 0
 
-    model.weight = pyo.Constraint(range(len(features)), rule=weight, doc="(3) v_j = sum_i alpha_i y_i x_ij")
+    doc = r"(3) v_j = sum_i alpha_i y_i x_ij \(v_j = \sum_i \alpha_i y_i x_{ij} \quad \forall\, j\)"
+    model.weight = pyo.Constraint(range(len(features)), rule=weight, doc=doc)
+    doc = r"(3) \(\sum_i \alpha_i - \tfrac12 \lVert v \rVert^2\)"
     model.objective = pyo.Objective(
-        expr=pyo.quicksum(alpha) - half_squares(list(model.v.values())), sense=pyo.maximize, doc="(3)"
+        expr=pyo.quicksum(alpha) - half_squares(list(model.v.values())), sense=pyo.maximize, doc=doc
     )
     Facts(change=_dual_change(model, data, list(shares.values()))).seal(model)
     return model
@@ -236,12 +240,11 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.C
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(ONSVM) slack of sample i")
     X = signed(data)
     stacked = sparse.hstack([X, -X]).tocsr() if sparse.issparse(X) else np.hstack([X, -X])
-    add_margins(model, stacked, data, [*model.p.values(), *model.q.values()], doc="(ONSVM) margin of sample i")
+    doc = r"(ONSVM) margin of sample i \(y_i ((p - q)^\top x_i + b) \ge 1 - \xi_i \quad \forall\, i\)"
+    add_margins(model, stacked, data, [*model.p.values(), *model.q.values()], doc)
     model.norm = pyo.Expression(expr=pyo.quicksum([*model.p.values(), *model.q.values()]), doc="(ONSVM) 1-norm of w")
-    model.objective = pyo.Objective(
-        expr=model.norm + model.C * model.loss,
-        doc="(ONSVM) 1-norm of the weights and slacks",
-    )
+    doc = rf"(ONSVM) 1-norm of the weights and slacks \(\sum_j (p_j + q_j) + C {latex_of(model.loss)}\)"
+    model.objective = pyo.Objective(expr=model.norm + model.C * model.loss, doc=doc)
     parts = [(1.0, list(model.p.values())), (-1.0, list(model.q.values()))]
     if not choosing(sigma):
         return with_proof(model, data, _put_parts, _one_norm_bound, parts)
@@ -249,15 +252,15 @@ def one_norm_svm(data: Dataset, *, C: float = 1.0, sigma: bool = False) -> pyo.C
     M = float(pyo.value(model.M))
     if STEEP * Columns.of(data.counting.X).sizes(M).min() < M:
         by_ordered_sets(model, model.p, "(ONSVM)")
+        doc = r"(ONSVM) as only_selected, for q \(\mathrm{SOS1}(q_j, \mathrm{unselected}_j) \quad \forall\, j\)"
         model.only_selected_q = pyo.SOSConstraint(
-            model.features, rule=lambda m, j: [m.q[j], m.unselected[j]], sos=1, doc="(ONSVM) as only_selected, for q"
+            model.features, rule=lambda m, j: [m.q[j], m.unselected[j]], sos=1, doc=doc
         )
         return _with_choice(model, data, parts)
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc="1 if feature j may have a weight")
+    doc = r"w_j = 0 unless sigma_j = 1 \(p_j + q_j \le M \sigma_j \quad \forall\, j\)"
     model.only_selected = pyo.Constraint(
-        model.features,
-        rule=lambda m, j: m.p[j] + m.q[j] - m.M.expr * m.sigma[j] <= 0,
-        doc="w_j = 0 unless sigma_j = 1",
+        model.features, rule=lambda m, j: m.p[j] + m.q[j] - m.M.expr * m.sigma[j] <= 0, doc=doc
     )
     return _with_choice(model, data, parts)
 
@@ -287,7 +290,8 @@ def robust_lp(data: Dataset) -> pyo.ConcreteModel:
     'optimal'
     """
     model = separating_plane("robust LP", data)
-    model.objective = pyo.Objective(expr=model.error, doc="(5) average misclassification")
+    doc = rf"(5) average misclassification \({latex_of(model.error)}\)"
+    model.objective = pyo.Objective(expr=model.error, doc=doc)
     data = data.counting
     columns, shares = Columns.of(data.X), class_shares(data)
     proof = Classified(columns, data.y, fixed_shares(shares), weights, put_plane, partial(plane_bound, shares))
@@ -303,7 +307,8 @@ def soft_margin(name: str, data: Dataset, C: float, loss: str = HINGE) -> pyo.Co
     model = feature_weights(name, data, C)
     data = data.counting
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, doc="(1) slack of sample i")
-    add_margins(model, signed(data), data, list(model.w.values()), "(1), (5), (12) margin of sample i", loss)
+    doc = r"(1), (5), (12) margin of sample i \(y_i (w^\top x_i + b) \ge 1 - \xi_i \quad \forall\, i\)"
+    add_margins(model, signed(data), data, list(model.w.values()), doc, loss)
     return model
 
 
@@ -340,7 +345,8 @@ def add_margins(
     squared = loss == SQUARED
     what = "(1) sum of squared slacks" if squared else "(1), (ONSVM) sum of slacks"
     weighed = "" if data.sample_weight is None else ", each times its sample's weight"
-    model.loss = pyo.Expression(expr=weighted_sum(s, slacks, squared=squared), doc=f"{what}{weighed}")
+    doc = rf"{what}{weighed} \({slack_sum(s, squared=squared)}\)"
+    model.loss = pyo.Expression(expr=weighted_sum(s, slacks, squared=squared), doc=doc)
 
 
 def resolution(largest: np.ndarray, y: np.ndarray, s: np.ndarray, kind: LossKind, model: pyo.ConcreteModel) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import pyomo.environ as pyo
+from pyomo.common.collections import ComponentMap
 
 from solvers.errors import ModelError
 from solvers.facts.as_built import AsBuilt, data_of
@@ -71,6 +72,7 @@ class Facts(Attached):
     remedy: str = field(default="build the model with all its rows", kw_only=True)
     built: AsBuilt | None = field(default=None, init=False)
     built_components: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # as built, by name
+    built_expressions: ComponentMap = field(default_factory=ComponentMap, init=False, repr=False)  # rows, objectives
 
     def seal(self, model: Any) -> Self:
         """Attach these facts to the model, which they remember as it stands, and return them; a builder's end.
@@ -80,6 +82,8 @@ class Facts(Attached):
         forget_rules(model)
         self.remember(model)
         self.built_components = dict(model.component_map())
+        parts = model.component_data_objects((pyo.Constraint, pyo.Objective), descend_into=pyo.Block)
+        self.built_expressions = ComponentMap((part, part.expr) for part in parts)
         if self.certificate is not None:
             self.certificate.seal(model, self.change)
         setattr(model, FACTS, self)
@@ -109,6 +113,10 @@ class Facts(Attached):
                     f'"{name}" is a {component.ctype.__name__} of the builder, and a {now.ctype.__name__} has replaced '
                     "it: build the model again, and give your component another name."
                 )
+
+    def has_changed(self, part: Any) -> bool:
+        """Return True if a row or objective of the builder has another expression than as built."""
+        return part in self.built_expressions and part.expr is not self.built_expressions[part]
 
     def check_stated(self, reason: str) -> None:
         """Refuse what needs all rows where the model does not state them.

@@ -118,6 +118,7 @@ from fsmodels.models.parameters import changeable
 from fsmodels.models.plane import by_ordered_sets, plane_rows
 from fsmodels.models.proofs.certified import Point, by_sigma, chosen
 from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.rows import latex_of
 from fsmodels.models.shares import class_shares
 from fsmodels.weights import column_sizes
 from solvers.facts import Block, Blocks, Facts, PenaltyValues, Structure, Twin
@@ -200,7 +201,9 @@ def fsv(data: Dataset, *, penalty: float, alpha: float = 5.0, sigma: bool = Fals
     >>> fs.solve(model).status.value
     'stationary'
     """
-    return _smoothed("FSV", "(11)", lambda v, alpha: 1 - pyo.exp(-alpha * v), data, penalty, alpha, sigma)
+    return _smoothed(
+        "FSV", "(11)", lambda v, alpha: 1 - pyo.exp(-alpha * v), r"(1 - e^{-\alpha v_j})", data, penalty, alpha, sigma
+    )
 
 
 def fss(data: Dataset, *, penalty: float, alpha: float = 5.0, sigma: bool = False) -> pyo.ConcreteModel:
@@ -216,7 +219,8 @@ def fss(data: Dataset, *, penalty: float, alpha: float = 5.0, sigma: bool = Fals
     >>> fs.solve(model, "pounce").status.value  # any NLP solver; "sla" by default
     'stationary'
     """
-    return _smoothed("FSS", "(10)", lambda v, alpha: 1 / (1 + pyo.exp(-alpha * v)), data, penalty, alpha, sigma)
+    latex = r"\frac{1}{1 + e^{-\alpha v_j}}"
+    return _smoothed("FSS", "(10)", lambda v, alpha: 1 / (1 + pyo.exp(-alpha * v)), latex, data, penalty, alpha, sigma)
 
 
 def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
@@ -241,16 +245,16 @@ def fsl(data: Dataset, *, penalty: float) -> pyo.ConcreteModel:
     model = bounded_plane("FSL", data, penalty)
     model.r = pyo.Var(model.features, bounds=(0.0, 1.0), doc="(13) r = v_*")
     model.u = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(13) u = v")
+    doc = r"(13) 0 <= r _|_ u - v >= 0 \(0 \le r_j \;\perp\; u_j - v_j \ge 0 \quad \forall\, j\)"
     model.step_where_used = Complementarity(
-        model.features,
-        rule=lambda m, j: complements(m.r[j] >= 0, m.u[j] - m.v[j] >= 0),
-        doc="(13) 0 <= r _|_ u - v >= 0",
+        model.features, rule=lambda m, j: complements(m.r[j] >= 0, m.u[j] - m.v[j] >= 0), doc=doc
     )
+    doc = r"(13) 0 <= u _|_ e - r >= 0 \(0 \le u_j \;\perp\; 1 - r_j \ge 0 \quad \forall\, j\)"
     model.used_where_step = Complementarity(
-        model.features, rule=lambda m, j: complements(m.u[j] >= 0, 1 - m.r[j] >= 0), doc="(13) 0 <= u _|_ e - r >= 0"
+        model.features, rule=lambda m, j: complements(m.u[j] >= 0, 1 - m.r[j] >= 0), doc=doc
     )
     model.sigma = pyo.Reference(model.r)
-    model.features_used = pyo.Expression(expr=pyo.quicksum(model.r.values()), doc="(13) e'r")
+    model.features_used = pyo.Expression(expr=pyo.quicksum(model.r.values()), doc=r"(13) e'r \(\sum_j r_j\)")
     price_features(model, "(13)")
     return certified(model, data, Facts(selected=by_sigma, default_solver="branch-and-cut", twin=_twin(data)))
 
@@ -289,13 +293,16 @@ def fsb(data: Dataset, *, penalty: float, mu: float | None = None, sigma: bool =
     if sigma:
         model.sigma = pyo.Reference(model.r)
     model.u = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(14) u >= v")
-    model.above = pyo.Constraint(model.features, rule=lambda m, j: m.u[j] >= m.v[j], doc="(14) u - v >= 0")
+    doc = r"(14) u - v >= 0 \(v_j \le u_j \quad \forall\, j\)"
+    model.above = pyo.Constraint(model.features, rule=lambda m, j: m.u[j] >= m.v[j], doc=doc)
     model.features_used = pyo.Expression(expr=pyo.quicksum(model.r.values()), doc="(14) e'r")
     product = pyo.quicksum(model.r[j] * model.v[j] for j in model.features)
     model.complementarity = pyo.Expression(expr=pyo.quicksum(model.u.values()) - product, doc="(14) -r'v + e'u")
     priced = (1 - model.penalty) * model.error + model.penalty * model.features_used
     model.objective = pyo.Objective(
-        expr=(1 - model.mu) * priced + model.mu * model.complementarity, doc="(14) price and complementarity"
+        expr=(1 - model.mu) * priced + model.mu * model.complementarity,
+        doc=r"(14) price and complementarity \((1 - \mu) \left[(1 - \lambda) "
+        rf"\left({latex_of(model.error)}\right) + \lambda \sum_j r_j\right] + \mu \sum_j (u_j - r_j v_j)\)",
     )
     plane = [model.w, model.gamma, model.y, model.z, model.v, model.u]
     facts = Blocks(
@@ -339,6 +346,7 @@ def _smoothed(
     name: str,
     number: str,
     step: Callable[[Any, Any], Any],
+    latex: str,
     data: Dataset,
     penalty: float,
     alpha: float,
@@ -352,7 +360,9 @@ def _smoothed(
     model.step = pyo.Expression(
         model.features, rule=lambda m, j: step(m.v[j], m.alpha), doc=f"{number} smoothed step of feature j"
     )
-    model.features_used = pyo.Expression(expr=pyo.quicksum(model.step.values()), doc=f"{number} sum of steps")
+    model.features_used = pyo.Expression(
+        expr=pyo.quicksum(model.step.values()), doc=rf"{number} sum of steps \(\sum_j {latex}\)"
+    )
     price_features(model, number)
     selected = by_sigma if sigma else partial(by_weight, column_sizes(data.X))
     switches = list(zip(model.sigma.values(), model.w.values(), strict=True)) if sigma else []
@@ -362,10 +372,11 @@ def _smoothed(
 def _chosen_among(model: pyo.ConcreteModel, data: Dataset, most: int | None, form: str) -> pyo.ConcreteModel:
     """Return FS, complete, of a model with sigma: the largest number of features, the objective, the facts."""
     sigma = list(model.sigma.values())
-    model.features_used = pyo.Expression(expr=pyo.quicksum(sigma), doc="(7) e'v_*")
+    model.features_used = pyo.Expression(expr=pyo.quicksum(sigma), doc=r"(7) e'v_* \(\sum_j \sigma_j\)")
     if most is not None:
         model.max_features = changeable(partial(feature_count, n_features=len(sigma)), most, "most features")
-        model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="at most so many")
+        doc = r"at most so many \(\sum_j \sigma_j \le \mathrm{max\_features}\)"
+        model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc=doc)
     price_features(model, "(7)")
     return certified(model, data, _structure(model, data, form))
 

@@ -15,6 +15,7 @@ from fsmodels.models.parameters import changeable
 from fsmodels.models.plane import fixed_shares, plane_change, plane_resolution, plane_rows, put_plane, separating_plane
 from fsmodels.models.proofs.certified import Classified, Point, chosen, weights, write
 from fsmodels.models.proofs.equilibration import Columns
+from fsmodels.models.rows import latex_of
 from fsmodels.models.shares import class_shares
 from fsmodels.weights import used
 from solvers.facts import Facts
@@ -30,12 +31,12 @@ def bounded_plane(name: str, data: Dataset, penalty: float, *, stated: bool = Tr
     model.v_above_w = pyo.Constraint(
         model.features,
         rule=lambda m, j: LinearExpression(linear_coefs=[1.0, -1.0], linear_vars=[m.w[j], m.v[j]]) <= 0,
-        doc="(7) w <= v",
+        doc=r"(7) w <= v \(w_j \le v_j \quad \forall\, j\)",
     )
     model.v_above_minus_w = pyo.Constraint(
         model.features,
         rule=lambda m, j: LinearExpression(linear_coefs=[1.0, 1.0], linear_vars=[m.w[j], m.v[j]]) >= 0,
-        doc="(7) -v <= w",
+        doc=r"(7) -v <= w \(-v_j \le w_j \quad \forall\, j\)",
     )
     return model
 
@@ -44,7 +45,8 @@ def price_features(model: pyo.ConcreteModel, number: str) -> None:
     """State the objective: the error and the price of the features."""
     model.objective = pyo.Objective(
         expr=(1 - model.penalty) * model.error + model.penalty * model.features_used,
-        doc=f"{number} error and number of features",
+        doc=rf"{number} error and number of features \((1 - \lambda) \left({latex_of(model.error)}\right) "
+        rf"+ \lambda {latex_of(model.features_used)}\)",
     )
 
 
@@ -96,9 +98,8 @@ def by_disjunctions(model: pyo.ConcreteModel) -> None:
     model.dropped = Disjunct(model.features, doc="(7) feature j is not selected")
     for j in model.features:
         model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc="(7) w_j = 0 unless sigma_j = 1")
-    model.only_selected = Disjunction(
-        model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc="(7) selected, or w_j = 0"
-    )
+    doc = r"(7) selected, or w_j = 0 \([\sigma_j = 1] \;\veebar\; [w_j = 0] \quad \forall\, j\)"
+    model.only_selected = Disjunction(model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc=doc)
     model.sigma = pyo.Reference(model.selected[:].binary_indicator_var)
 
 

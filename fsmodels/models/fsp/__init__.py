@@ -101,10 +101,11 @@ from fsmodels.models.parameters import changeable
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.losses import HINGE, LOSSES, LossKind
 from fsmodels.models.proofs.svm import repaired
+from fsmodels.models.rows import latex_of
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import C_MEANING, cost_of_nothing, least_cost, put, soft_margin, with_proof
 from fsmodels.words import as_names, check_known_features, shown
-from solvers.facts import forget_rules
+from solvers.facts import Facts
 
 VALUE = 1e-6  # relative gap of ``value``, which aims at a tenth of it
 MULTIPLIERS_MISS = 1e-6  # what a solver's multipliers may miss of dual feasibility
@@ -163,8 +164,10 @@ def fsp_m(
     model = selecting_svm("FSP-M", data, C, form, kind)
     model.max_features = changeable(most, max_features, "(11) M, most features")
     sigma = list(model.sigma.values())
-    model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc="(11) at most M features")
-    model.objective = pyo.Objective(expr=svm_cost(model), doc="(FSP-M) margin and slacks")
+    doc = r"(11) at most M features \(\sum_j \sigma_j \le \mathrm{max\_features}\)"
+    model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= model.max_features, doc=doc)
+    cost, latex = svm_cost(model)
+    model.objective = pyo.Objective(expr=cost, doc=rf"(FSP-M) margin and slacks \({latex}\)")
     return with_structure(model, data, form, kind)
 
 
@@ -208,9 +211,11 @@ def fsp_lambda(
     prices, kind = penalties(dataset(data), penalty), LossKind(loss, intercept)
     model = selecting_svm("FSP-lambda", data, C, form, kind)
     model.penalty = changeable(_price, prices, "(15) lambda_j, price of feature j", model.features)
+    cost, latex = svm_cost(model)
     model.objective = pyo.Objective(
-        expr=svm_cost(model) + pyo.quicksum(model.penalty[j] * model.sigma[j] for j in model.features),
-        doc="(FSP-lambda) margin, slacks and price of the features",
+        expr=cost + pyo.quicksum(model.penalty[j] * model.sigma[j] for j in model.features),
+        doc=rf"(FSP-lambda) margin, slacks and price of the features "
+        rf"\({latex} + \sum_j \lambda_j \sigma_j\)",
     )
     return with_structure(model, data, form, kind)
 
@@ -256,7 +261,8 @@ def sub(
     model.norm = pyo.Expression(
         expr=0.5 * pyo.quicksum(model.w[j] ** 2 / s for j, s in values.items() if s), doc="(5) 1/2 sum w_j^2/sigma_j"
     )
-    model.objective = pyo.Objective(expr=model.norm + model.C * model.loss, doc="(5) margin and slacks")
+    doc = rf"(5) margin and slacks \(\tfrac12 \sum_j w_j^2 / \sigma_j + C {latex_of(model.loss)}\)"
+    model.objective = pyo.Objective(expr=model.norm + model.C * model.loss, doc=doc)
     shares, data = np.sqrt([values.get(j, 0.0) for j in model.features]), data.counting
     X = sparse.csr_array(data.X * shares) if sparse.issparse(data.X) else data.X * shares
     kind = LossKind(loss)
@@ -359,15 +365,23 @@ def rmp(
         coefs = [1.0, *(0.5 * v[k] ** 2).tolist()]
         return LinearExpression(linear_coefs=coefs, linear_vars=[m.eta, *sigma]) >= priced.gained(points[k])
 
-    model.cut = pyo.Constraint(range(len(points)), rule=cut, doc="(10) eta >= sum alpha - 1/2 sum sigma_j v_j^2")
+    gained = r"\sum_i \alpha^k_i" if not priced.squared else r"g(\alpha^k)"
+    doc = (
+        rf"(10) eta >= sum alpha - 1/2 sum sigma_j v_j^2 "
+        rf"\(\eta \ge {gained} - \tfrac12 \sum_j \sigma_j (v^k_j)^2 \quad \forall\, k\)"
+    )
+    model.cut = pyo.Constraint(range(len(points)), rule=cut, doc=doc)
     if max_features is not None:
         most_features = feature_count(max_features, data.n_features)
-        model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= most_features, doc="(11) at most M features")
+        doc = rf"(11) at most M features \(\sum_j \sigma_j \le {most_features}\)"
+        model.cardinality = pyo.Constraint(expr=pyo.quicksum(sigma) <= most_features, doc=doc)
     prices = penalties(data, penalty)
+    latex = r"\eta + \sum_j \lambda_j \sigma_j" if any(prices.values()) else r"\eta"
     model.objective = pyo.Objective(
-        expr=model.eta + pyo.quicksum(prices[j] * model.sigma[j] for j in model.features), doc="(10), (15)"
+        expr=model.eta + pyo.quicksum(prices[j] * model.sigma[j] for j in model.features),
+        doc=rf"(10), (15) \({latex}\)",
     )
-    forget_rules(model)
+    Facts().seal(model)
     return model
 
 

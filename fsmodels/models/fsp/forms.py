@@ -23,6 +23,7 @@ from fsmodels.models.fsp.cuts import FastSub, Reweighting, carry, error_rate
 from fsmodels.models.proofs.certified import Classified, Point, by_sigma, chosen, write
 from fsmodels.models.proofs.equilibration import Columns
 from fsmodels.models.proofs.losses import HINGE, LOSSES, SQUARED, LossKind
+from fsmodels.models.rows import latex_of
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import (
     cost_of_nothing,
@@ -35,7 +36,8 @@ from fsmodels.models.svm import (
 )
 from solvers.facts import Change, RowCut, Structure
 
-NORM, OR = "(FSP) 1/2 sum w_j^2", "(FSP) feature j is selected or w_j = 0"
+NORM = r"(FSP) 1/2 sum w_j^2 \(\tfrac12 \lVert w \rVert^2\)"
+UNLESS = "(FSP) w_j = 0 unless sigma_j = 1"
 FORMS = ["perspective", "bilinear", "big-m", "indicator"]
 RMP = "rmp"
 SELECTED = "(FSP) 1 if feature j is selected"
@@ -71,9 +73,11 @@ def fix_offset(model: pyo.ConcreteModel, kind: LossKind) -> None:
         model.b.fix(0.0)
 
 
-def svm_cost(model: pyo.ConcreteModel) -> Any:
-    """Return margin and slacks, the part of the objective that SUB minimises."""
-    return model.norm + model.C * model.loss if hasattr(model, "norm") else model.eta
+def svm_cost(model: pyo.ConcreteModel) -> tuple[Any, str]:
+    """Return margin and slacks, the part of the objective that SUB minimises, and its LaTeX."""
+    if not hasattr(model, "norm"):
+        return model.eta, r"\eta"
+    return model.norm + model.C * model.loss, f"{latex_of(model.norm)} + C {latex_of(model.loss)}"
 
 
 def weight_bound(data: Dataset, C: Any, loss: str = HINGE, *, intercept: bool = True) -> Any:
@@ -88,30 +92,27 @@ def weight_bound(data: Dataset, C: Any, loss: str = HINGE, *, intercept: bool = 
 def _perspective(model: pyo.ConcreteModel, W: Any) -> None:
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
     model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(FSP) w_j^2 where sigma_j = 1")
-    model.only_selected = pyo.Constraint(
-        model.features, rule=lambda m, j: m.w[j] ** 2 <= m.t[j] * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
-    )
+    doc = rf"{UNLESS} \(w_j^2 \le \sigma_j t_j \quad \forall\, j\)"
+    model.only_selected = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] ** 2 <= m.t[j] * m.sigma[j], doc=doc)
     t = list(model.t.values())
-    model.norm = pyo.Expression(expr=LinearExpression(linear_coefs=[0.5] * len(t), linear_vars=t), doc=NORM)
+    norm = LinearExpression(linear_coefs=[0.5] * len(t), linear_vars=t)
+    model.norm = pyo.Expression(expr=norm, doc=r"(FSP) 1/2 sum w_j^2 \(\tfrac12 \sum_j t_j\)")
 
 
 def _bilinear(model: pyo.ConcreteModel, W: Any) -> None:
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
     model.u = pyo.Var(model.features, bounds=(-W, W), doc="(FSP) the paper's w_j")
-    model.only_selected = pyo.Constraint(
-        model.features, rule=lambda m, j: m.w[j] == m.sigma[j] * m.u[j], doc="(FSP) effective weight sigma_j w_j"
-    )
+    doc = r"(FSP) effective weight sigma_j w_j \(w_j = \sigma_j u_j \quad \forall\, j\)"
+    model.only_selected = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] == m.sigma[j] * m.u[j], doc=doc)
     model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
 
 
 def _big_m(model: pyo.ConcreteModel, W: Any) -> None:
     model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SELECTED)
-    model.only_selected = pyo.Constraint(
-        model.features, rule=lambda m, j: m.w[j] <= W * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
-    )
-    model.only_selected_below = pyo.Constraint(
-        model.features, rule=lambda m, j: m.w[j] >= -W * m.sigma[j], doc="(FSP) w_j = 0 unless sigma_j = 1"
-    )
+    doc = rf"{UNLESS} \(w_j \le W \sigma_j \quad \forall\, j\)"
+    model.only_selected = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] <= W * m.sigma[j], doc=doc)
+    doc = rf"{UNLESS} \(-W \sigma_j \le w_j \quad \forall\, j\)"
+    model.only_selected_below = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] >= -W * m.sigma[j], doc=doc)
     model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
 
 
@@ -120,9 +121,10 @@ def _indicator(model: pyo.ConcreteModel, W: Any) -> None:
     model.dropped = Disjunct(model.features, doc="(FSP) feature j is not selected")
     model.BigM = pyo.Suffix(direction=pyo.Suffix.LOCAL, doc="(FSP) W, for gdp.bigm")
     for j in model.features:
-        model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc="(FSP) w_j = 0 unless sigma_j = 1")
+        model.dropped[j].weight = pyo.Constraint(expr=model.w[j] == 0, doc=UNLESS)
         model.BigM[model.dropped[j].weight] = W
-    model.only_selected = Disjunction(model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc=OR)
+    doc = r"(FSP) feature j is selected or w_j = 0 \([\sigma_j = 1] \;\veebar\; [w_j = 0] \quad \forall\, j\)"
+    model.only_selected = Disjunction(model.features, rule=lambda m, j: [m.selected[j], m.dropped[j]], doc=doc)
     model.sigma = pyo.Reference(model.selected[:].binary_indicator_var)
     model.norm = pyo.Expression(expr=half_squares(list(model.w.values())), doc=NORM)
 

@@ -125,7 +125,7 @@ from fsmodels.models.gmeb.solution import (
 from fsmodels.models.gmeb.svm import svm_ratio, svm_unsquared
 from fsmodels.models.gmeb.units import dual_change, nonconvex_change, root_size
 from fsmodels.models.proofs.equilibration import powers
-from fsmodels.models.rows import keep_rows, rows_of
+from fsmodels.models.rows import keep_rows, latex_of, rows_of
 from solvers.facts import Facts
 
 __all__ = [
@@ -175,8 +175,8 @@ def nonconvex(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = Fal
     model, columns = centred_model("GMEB nonconvex", data)
     R_plus, R_minus = bounds_on_moments(model, R_plus, R_minus)
     add_scaled_classifier(model, columns, columns.even(R_plus, R_minus), "(11)")
-    second_moments(model, columns, {j: model.sigma[j] ** 2 for j in columns.varying()}, "(11)")
-    model.objective = pyo.Objective(expr=model.loss, doc="(11) sum of slacks")
+    second_moments(model, columns, {j: model.sigma[j] ** 2 for j in columns.varying()}, "(11)", r"\sigma_j^2")
+    model.objective = pyo.Objective(expr=model.loss, doc=rf"(11) sum of slacks \({latex_of(model.loss)}\)")
     proof = proof_of(columns)
     factor = powers(proof.sizes(R_plus, R_minus))
     Facts(
@@ -220,10 +220,14 @@ def penalized(data: Dataset, *, C_plus: float, C_minus: float) -> pyo.ConcreteMo
     model.size_plus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(10) root of sum_j v+_j sigma_j^2")
     model.size_minus = pyo.Var(domain=pyo.NonNegativeReals, initialize=1.0, doc="(10) root of sum_j v-_j sigma_j^2")
     squares = {j: model.sigma[j] ** 2 for j in columns.varying()}
-    moment_rows(model, columns, squares, model.size_plus**2, model.size_minus**2, "(10)")
+    moment_rows(
+        model, columns, squares, model.size_plus**2, model.size_minus**2, "(10)", r"\sigma_j^2 \le \mathrm{{size}}_{}^2"
+    )
     n, shares = columns.plus + columns.minus, [np.sqrt(columns.plus), np.sqrt(columns.minus)]
     prices = model.C_plus * shares[0] * model.size_plus + model.C_minus * shares[1] * model.size_minus
-    model.objective = pyo.Objective(expr=(model.loss + prices) / n, doc="(10) mean slack and sizes")
+    latex = rf"{latex_of(model.loss)} + C_+ \sqrt{{n_+}} \, \mathrm{{size}}_+ + C_- \sqrt{{n_-}} \, \mathrm{{size}}_-"
+    doc = rf"(10) mean slack and sizes \(\tfrac1n \left({latex}\right)\)"
+    model.objective = pyo.Objective(expr=(model.loss + prices) / n, doc=doc)
     factor = powers(proof_of(columns).sizes(1.0, 1.0))
     change = nonconvex_change(model, columns, factor, (1.0, 1.0))
     Facts(selected=partial(by_weight, columns.sizes), change=change, default_solver="multi-start").seal(model)
@@ -290,19 +294,28 @@ def dual(data: Dataset, *, R_plus: float, R_minus: float, sigma: bool = False) -
         q, a, c = m.q[j] / n, m.mu_1 / (g * n), g * m.r[j] / n
         return q**2 + (a - c) ** 2 <= (a + c) ** 2
 
-    model.weight = pyo.Constraint(varying, rule=weight, doc="(17) sqrt(v_j) q_j = sum_i mu_i y_i x_ij; multiplier w_j")
+    model.weight = pyo.Constraint(
+        varying,
+        rule=weight,
+        doc="(17) sqrt(v_j) q_j = sum_i mu_i y_i x_ij; multiplier w_j "
+        r"\(\sqrt{v_j} \, q_j = \sum_i \mu_i y_i x_{ij} \quad \forall\, j\)",
+    )
     at, roots = [position[j] for j in varying], -np.sqrt([v[j] for j in varying])
     keep_rows(model.weight, signed.T[at], None, roots, [*mu, *(model.q[j] for j in varying)])
-    model.moment = pyo.Constraint(varying, rule=moment, doc="(16) v_j r_j = mu_+ v+_j + mu_- v-_j; multiplier s_j")
-    model.cone = pyo.Constraint(varying, rule=cone, doc="(16) (q_j, 2 mu_1, r_j) in K^r")
-    model.balance = pyo.Constraint(
-        expr=LinearExpression(linear_coefs=columns.y.tolist(), linear_vars=mu) == 0,
-        doc="(16) mu'y = 0; multiplier offset",
+    model.moment = pyo.Constraint(
+        varying,
+        rule=moment,
+        doc="(16) v_j r_j = mu_+ v+_j + mu_- v-_j; multiplier s_j "
+        r"\(v_j r_j = \mu_+ v^+_j + \mu_- v^-_j \quad \forall\, j\)",
     )
+    doc = r"(16) (q_j, 2 mu_1, r_j) in K^r \(q_j^2 \le 4 \mu_1 r_j \quad \forall\, j\)"
+    model.cone = pyo.Constraint(varying, rule=cone, doc=doc)
+    doc = r"(16) mu'y = 0; multiplier offset \(\sum_i y_i \mu_i = 0\)"
+    model.balance = pyo.Constraint(expr=LinearExpression(linear_coefs=columns.y.tolist(), linear_vars=mu) == 0, doc=doc)
     model.objective = pyo.Objective(
         expr=pyo.quicksum(mu) - model.mu_1 - model.R_plus * model.mu_plus - model.R_minus * model.mu_minus,
         sense=pyo.maximize,
-        doc="(16)",
+        doc=r"(16) \(\sum_i \mu_i - \mu_1 - R_+ \mu_+ - R_- \mu_-\)",
     )
     model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
     proof = proof_of(columns)

@@ -16,7 +16,7 @@ from fsmodels.models.gmeb.columns import Centred, centred
 from fsmodels.models.gmeb.norm import Moments
 from fsmodels.models.gmeb.proof import MomentProof
 from fsmodels.models.parameters import changeable
-from fsmodels.models.rows import keep_rows, rows_of, weighted_sum
+from fsmodels.models.rows import keep_rows, rows_of, slack_sum, weighted_sum
 from fsmodels.models.shares import slack_weights
 
 
@@ -73,9 +73,10 @@ def add_classifier(model: pyo.ConcreteModel, columns: Centred, number: str) -> N
         (coefs, _), sign, slack = rows[i]
         return LinearExpression(linear_coefs=[*coefs, sign, 1.0], linear_vars=[*weights, m.offset, slack]) >= 1
 
-    model.margin = pyo.Constraint(model.samples, rule=margin, doc=f"{number} margin of sample i")
+    doc = rf"{number} margin of sample i \(y_i (w^\top x_i + \mathrm{{offset}}) \ge 1 - \xi_i \quad \forall\, i\)"
+    model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
     keep_rows(model.margin, matrix, columns.y, np.ones(len(columns.y)), [*weights, model.offset, *slacks])
-    model.loss = pyo.Expression(expr=weighted_sum(columns.s, slacks), doc=f"{number} e'xi")
+    model.loss = pyo.Expression(expr=weighted_sum(columns.s, slacks), doc=rf"{number} e'xi \({slack_sum(columns.s)}\)")
 
 
 def add_scaled_classifier(model: pyo.ConcreteModel, columns: Centred, s: float, number: str) -> None:
@@ -97,19 +98,21 @@ def add_scaled_classifier(model: pyo.ConcreteModel, columns: Centred, s: float, 
         model.w[j].set_value(start[j] * np.sqrt(s))
     leave_out(columns, model.w, model.u, model.sigma)
     varying = columns.varying()
-    model.effective = pyo.Constraint(
-        varying, rule=lambda m, j: m.w[j] == m.u[j] * m.sigma[j], doc="(14) effective weight"
-    )
-    model.unit = pyo.Constraint(expr=pyo.quicksum(model.u[j] ** 2 for j in varying) <= 1, doc=f"{number} w'w <= 1")
+    doc = r"(14) effective weight \(w_j = \sigma_j u_j \quad \forall\, j\)"
+    model.effective = pyo.Constraint(varying, rule=lambda m, j: m.w[j] == m.u[j] * m.sigma[j], doc=doc)
+    doc = rf"{number} w'w <= 1 \(\sum_j u_j^2 \le 1\)"
+    model.unit = pyo.Constraint(expr=pyo.quicksum(model.u[j] ** 2 for j in varying) <= 1, doc=doc)
 
 
-def second_moments(model: pyo.ConcreteModel, columns: Centred, s: Any, number: str) -> None:
-    """Add the rows that bound the second moments by R+ and R-."""
-    moment_rows(model, columns, s, model.R_plus, model.R_minus, number)
+def second_moments(model: pyo.ConcreteModel, columns: Centred, s: Any, number: str, latex: str) -> None:
+    """Add the rows that bound the second moments by R+ and R-; ``latex`` stands for s_j."""
+    moment_rows(model, columns, s, model.R_plus, model.R_minus, number, latex + r" \le R_{}")
 
 
-def moment_rows(model: pyo.ConcreteModel, columns: Centred, s: Any, plus: Any, minus: Any, number: str) -> None:
-    """Add sum_j v+_j s_j <= plus and sum_j v-_j s_j <= minus."""
+def moment_rows(
+    model: pyo.ConcreteModel, columns: Centred, s: Any, plus: Any, minus: Any, number: str, latex: str
+) -> None:
+    """Add sum_j v+_j s_j <= plus and sum_j v-_j s_j <= minus; ``latex`` is that of s_j <= plus, {} being the sign."""
     varying = columns.varying()
     for label, v, bound in (("plus", model.v_plus, plus), ("minus", model.v_minus, minus)):
         held = [(pyo.value(v[j]), s[j]) for j in varying if pyo.value(v[j]) > 0]
@@ -117,7 +120,7 @@ def moment_rows(model: pyo.ConcreteModel, columns: Centred, s: Any, plus: Any, m
         if held:
             row = pyo.quicksum(c * x for c, x in held) <= bound
         sign = "+" if label == "plus" else "-"
-        doc = f"{number} second moments of class {sign}1"
+        doc = rf"{number} second moments of class {sign}1 \(\sum_j v^{sign}_j {latex.format(sign)}\)"
         model.add_component(f"second_{label}", pyo.Constraint(expr=row, doc=doc))
 
 

@@ -24,6 +24,7 @@ from fsmodels.models.gmeb.solution import by_weight, norm_violation
 from fsmodels.models.gmeb.units import primal_change
 from fsmodels.models.proofs.certified import by_sigma
 from fsmodels.models.proofs.equilibration import powers
+from fsmodels.models.rows import latex_of
 from solvers.facts import Facts
 
 __all__ = ["FORMS", "primal"]
@@ -96,7 +97,8 @@ def primal(
             v = pyo.value(m.v_plus[j]) + pyo.value(m.v_minus[j])
             return v * m.w[j] ** 2 <= v * m.s[j] * m.t[j]
 
-        model.cone = pyo.Constraint(varying, rule=cone, doc="(15) w_j^2 / s_j <= t_j")
+        doc = r"(15) w_j^2 / s_j <= t_j \(w_j^2 \le s_j t_j \quad \forall\, j\)"
+        model.cone = pyo.Constraint(varying, rule=cone, doc=doc)
         total = pyo.quicksum(model.t[j] for j in varying)
     else:
         model.floor = pyo.Constraint(
@@ -104,14 +106,16 @@ def primal(
             rule=lambda m, j: (
                 (pyo.value(m.v_plus[j]) / m.R_plus + pyo.value(m.v_minus[j]) / m.R_minus) * m.s[j] >= FLOOR
             ),
-            doc="keeps s_j > 0, beyond the reach of a solver's tolerance",
+            doc="keeps s_j > 0, beyond the reach of a solver's tolerance "
+            r"\((v^+_j / R_+ + v^-_j / R_-) s_j \ge 10^{-7} \quad \forall\, j\)",
         )
         total = pyo.quicksum(model.w[j] ** 2 / model.s[j] for j in varying)
-    model.unit = pyo.Constraint(expr=total <= 1, doc="(15) sum_j w_j^2 / s_j <= 1")
-    second_moments(model, columns, model.s, "(15)")
+    latex = r"\sum_j t_j" if form == "conic" else r"\sum_j w_j^2 / s_j"
+    model.unit = pyo.Constraint(expr=total <= 1, doc=rf"(15) sum_j w_j^2 / s_j <= 1 \({latex} \le 1\)")
+    second_moments(model, columns, model.s, "(15)", "s_j")
     if sigma:
         add_choice(model, columns, cones=form == "conic")
-    model.objective = pyo.Objective(expr=model.loss, doc="(15) sum of slacks")
+    model.objective = pyo.Objective(expr=model.loss, doc=rf"(15) sum of slacks \({latex_of(model.loss)}\)")
     proof = proof_of(columns)
     factor = powers(proof.sizes(R_plus, R_minus))
     facts = Facts(

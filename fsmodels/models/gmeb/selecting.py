@@ -38,12 +38,10 @@ def add_choice(model: pyo.ConcreteModel, columns: Centred, *, cones: bool) -> No
 
     M = {j: most(model, j) for j in varying}
     model.M = pyo.Expression(varying, rule=lambda m, j: M[j], doc="(15) |w_j| <= M_j; 1/unit of feature j")
-    model.only_selected = pyo.Constraint(
-        varying, rule=lambda m, j: m.w[j] - M[j] * m.sigma[j] <= 0, doc="w_j = 0 unless sigma_j = 1"
-    )
-    model.only_selected_below = pyo.Constraint(
-        varying, rule=lambda m, j: m.w[j] + M[j] * m.sigma[j] >= 0, doc="w_j = 0 unless sigma_j = 1"
-    )
+    doc = r"w_j = 0 unless sigma_j = 1 \(w_j \le M_j \sigma_j \quad \forall\, j\)"
+    model.only_selected = pyo.Constraint(varying, rule=lambda m, j: m.w[j] - M[j] * m.sigma[j] <= 0, doc=doc)
+    doc = r"w_j = 0 unless sigma_j = 1 \(-M_j \sigma_j \le w_j \quad \forall\, j\)"
+    model.only_selected_below = pyo.Constraint(varying, rule=lambda m, j: m.w[j] + M[j] * m.sigma[j] >= 0, doc=doc)
     if not cones:
         return
 
@@ -53,7 +51,9 @@ def add_choice(model: pyo.ConcreteModel, columns: Centred, *, cones: bool) -> No
         def row(m: pyo.ConcreteModel, j: str) -> Any:
             return pyo.value(v[j]) * m.s[j] - R * m.sigma[j] <= 0
 
-        return pyo.Constraint([j for j in varying if pyo.value(v[j]) > 0], rule=row, doc="s_j = 0 unless sigma_j = 1")
+        sign = "+" if label == "plus" else "-"
+        doc = rf"s_j = 0 unless sigma_j = 1 \(v^{sign}_j s_j \le R_{sign} \sigma_j \quad \forall\, j\)"
+        return pyo.Constraint([j for j in varying if pyo.value(v[j]) > 0], rule=row, doc=doc)
 
     model.cap_plus, model.cap_minus = cap("plus"), cap("minus")
 

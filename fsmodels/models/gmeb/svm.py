@@ -43,7 +43,7 @@ from fsmodels.models.gmeb.solution import by_weight
 from fsmodels.models.proofs.bounds import unsquared_bound
 from fsmodels.models.proofs.certified import Point
 from fsmodels.models.proofs.equilibration import Columns
-from fsmodels.models.rows import rows_of, signed, weighted_sum
+from fsmodels.models.rows import latex_of, rows_of, signed, slack_sum, weighted_sum
 from fsmodels.models.shares import slack_weights
 from fsmodels.models.svm import feature_weights, put, slack_prices, soft_margin, with_proof
 from fsmodels.weights import column_sizes
@@ -80,8 +80,9 @@ def svm_unsquared(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
     model = soft_margin("SVM, norm not squared", data, C)
     model.t = pyo.Var(domain=pyo.NonNegativeReals, doc="(19) bound on ||w||")
     squares = pyo.quicksum(w**2 for w in model.w.values())
-    model.norm = pyo.Constraint(expr=squares <= model.t**2, doc="(19) ||w|| <= t")
-    model.objective = pyo.Objective(expr=0.5 * model.t + model.C * model.loss, doc="(19) norm and slacks")
+    model.norm = pyo.Constraint(expr=squares <= model.t**2, doc=r"(19) ||w|| <= t \(\lVert w \rVert^2 \le t^2\)")
+    doc = rf"(19) norm and slacks \(\tfrac12 t + C {latex_of(model.loss)}\)"
+    model.objective = pyo.Objective(expr=0.5 * model.t + model.C * model.loss, doc=doc)
     return with_proof(
         model,
         data,
@@ -132,11 +133,16 @@ def svm_ratio(data: Dataset, *, C: float = 1.0) -> pyo.ConcreteModel:
         variables = [*(weights[k] for k in where), m.b, m.gamma, slack]
         return LinearExpression(linear_coefs=[*coefs, sign, -1.0, 1.0], linear_vars=variables) >= 0
 
-    model.margin = pyo.Constraint(model.samples, rule=margin, doc="(18) margin of sample i")
-    model.unit = pyo.Constraint(expr=pyo.quicksum(w**2 for w in weights) <= 1, doc="(18) w'w <= 1")
-    model.loss = pyo.Expression(expr=weighted_sum(slack_weights(data), slacks), doc="(18) e'xi")
+    doc = r"(18) margin of sample i \(y_i (w^\top x_i + b) \ge \gamma - \xi_i \quad \forall\, i\)"
+    model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
+    doc = r"(18) w'w <= 1 \(\lVert w \rVert^2 \le 1\)"
+    model.unit = pyo.Constraint(expr=pyo.quicksum(w**2 for w in weights) <= 1, doc=doc)
+    s = slack_weights(data)
+    model.loss = pyo.Expression(expr=weighted_sum(s, slacks), doc=rf"(18) e'xi \({slack_sum(s)}\)")
     model.objective = pyo.Objective(
-        expr=(model.loss + 1 / (2 * model.C)) / model.gamma, doc="(18) loss and complexity over the margin"
+        expr=(model.loss + 1 / (2 * model.C)) / model.gamma,
+        doc="(18) loss and complexity over the margin "
+        rf"\(\frac{{1}}{{\gamma}} \left({latex_of(model.loss)} + \frac{{1}}{{2 C}}\right)\)",
     )
     Facts(selected=partial(by_weight, column_sizes(data.X)), default_solver="pounce").seal(model)
     return model

@@ -30,9 +30,11 @@ from fsmodels.errors import ParameterError
 from fsmodels.models.kernel.build import built, share, weights
 from fsmodels.models.kernel.problem import MARGIN, Problem
 from fsmodels.models.proofs.certified import nothing
-from fsmodels.models.rows import weighted_sum
-from solvers.facts import Block, Blocks, Certificate, Facts, forget_rules
+from fsmodels.models.rows import latex_of, slack_sum, weighted_sum
+from solvers.facts import Block, Blocks, Certificate, Facts
 
+DECISION = r"y_i (\sum_j y_j u_j K_{ij} + b)"
+OBJECTIVE = "(10) margin, losses and price of the weights"
 Settled = Callable[[np.ndarray, np.ndarray], bool]  # (weights before a sweep, after it) -> whether it was the last
 
 
@@ -61,7 +63,8 @@ def svm(data: Dataset, z: ArrayLike | Mapping[str, float], *, C: float, **shared
     model.penalty.set_value(1.0)
     _state(model, numbers=model.kernel_problem.objective.matrix(fixed))
     model.objective.set_value(model.norm + model.C * model.loss)
-    forget_rules(model)
+    model.objective.doc = rf"(2) margin and losses \({latex_of(model.norm)} + C {latex_of(model.loss)}\)"
+    Facts().seal(model)
     return model
 
 
@@ -147,6 +150,8 @@ def _selection(
         start = np.concatenate([coefficients, [b], [v.value for v in model.z.values()], [1.0]])
         model.margin.set_value(float(np.clip(1.0 / np.sqrt(max(problem.objective.norm(start), 1e-300)), *MARGIN)))
         model.objective.set_value(1.0 / (2.0 * model.margin**2) + model.C * model.loss + model.penalty * model.size)
+        latex = r"\frac{1}{2 \, \mathrm{margin}^2} + C " + latex_of(model.loss)
+        model.objective.doc = rf"{OBJECTIVE} \({latex} + \mu \sum_j z_j\)"
     _attached(model)
     return model
 
@@ -277,24 +282,29 @@ def _state(model: pyo.ConcreteModel, numbers: Any = None) -> None:
     model.norm = pyo.Expression(
         expr=0.5 * pyo.quicksum(a[i] ** 2 * entry_of(i, i) for i in range(n))
         + pyo.quicksum(a[i] * a[j] * entry_of(i, j) for i in range(n) for j in range(i + 1, n)),
-        doc="(2) half the squared norm",
+        doc=r"(2) half the squared norm \(\tfrac12 \sum_{ij} y_i y_j u_i u_j K_{ij}\)",
     )
     model.xi = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=1.0, doc="(10) slack of sample i")
     if pyo.value(model.eps) > 0:
         model.t = pyo.Var(model.samples, domain=pyo.NonNegativeReals, initialize=0.0, doc="(8) slack at a rising price")
-    model.loss = pyo.Expression(expr=_loss(model, _slacks(model)), doc="(8) sum of losses")
+    latex, least = slack_sum(problem.s), r"1 - \xi_i"
+    if pyo.value(model.eps) > 0:
+        least += " - t_i"
+        latex += " + " + slack_sum(problem.s, squared=True).replace(r"\xi", "t") + rf" / {4 * pyo.value(model.eps):g}"
+        latex = rf"\left({latex}\right)"
+    model.loss = pyo.Expression(expr=_loss(model, _slacks(model)), doc=rf"(8) sum of losses \({latex}\)")
     model.size = pyo.Expression(expr=pyo.quicksum(model.z.values()), doc="(7) ||z||_1")
     fixed_margin = model.margin.fixed
+    least = least if fixed_margin else rf"\mathrm{{margin}} ({least})"
     model.margins = pyo.Constraint(
         model.samples,
         rule=lambda m, i: label[i] * m.decision[i] >= (1.0 if fixed_margin else m.margin) * (1.0 - _of(_slacks(m), i)),
-        doc="(10) margin of sample i",
+        doc=rf"(10) margin of sample i \({DECISION} \ge {least} \quad \forall\, i\)",
     )
     norm = model.norm if fixed_margin else model.norm / model.margin**2
-    model.objective = pyo.Objective(
-        expr=norm + model.C * model.loss + model.penalty * model.size,
-        doc="(10) margin, losses and price of the weights",
-    )
+    latex = latex_of(model.norm) + ("" if fixed_margin else r" / \mathrm{margin}^2")
+    doc = rf"{OBJECTIVE} \({latex} + C {latex_of(model.loss)} + \mu \sum_j z_j\)"
+    model.objective = pyo.Objective(expr=norm + model.C * model.loss + model.penalty * model.size, doc=doc)
 
 
 def _squares(model: pyo.ConcreteModel) -> None:
@@ -304,7 +314,8 @@ def _squares(model: pyo.ConcreteModel) -> None:
         initialize={j: v.value**2 for j, v in model.z.items()},
         doc="(13) squared weight",
     )
-    model.square = pyo.Constraint(model.features, rule=lambda m, j: m.q[j] == m.z[j] ** 2, doc="(13) q_k = z_k^2")
+    doc = r"(13) q_k = z_k^2 \(q_k = z_k^2 \quad \forall\, k,\quad K_{ij} = \kappa(\sum_k q_k d_k(x_i, x_j))\)"
+    model.square = pyo.Constraint(model.features, rule=lambda m, j: m.q[j] == m.z[j] ** 2, doc=doc)
 
 
 def _explicit(model: pyo.ConcreteModel) -> Any:
@@ -322,7 +333,8 @@ def _explicit(model: pyo.ConcreteModel) -> Any:
     model.explicit_margins = pyo.Constraint(
         model.samples,
         rule=lambda m, i: label[i] * m.decision[i] >= m.explicit_margin * (1.0 - _of(slacks, i)),
-        doc="(12) margin of sample i",
+        doc=rf"(12) margin of sample i \({DECISION} \ge \mathrm{{explicit\_margin}} "
+        r"(1 - \mathrm{explicit\_xi}_i - \mathrm{explicit\_t}_i) \quad \forall\, i\)",
     )
     loss = _loss(model, slacks)
     return 1.0 / (2.0 * model.explicit_margin**2) + model.C * loss + model.penalty * model.size

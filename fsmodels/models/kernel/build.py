@@ -146,7 +146,8 @@ def by_oracle(
     parts = [model.u, model.b, model.z, model.margin]
     model.omega = pyo.ExternalFunction(fgh=problem.evaluated, doc="(11) Omega of u, b, z and lambda")
     every = [*model.u.values(), model.b, *model.z.values(), model.margin]
-    model.objective = pyo.Objective(expr=model.omega(*every), doc="(11) margin, losses and price of the weights")
+    doc = r"(11) margin, losses and price of the weights \(\Omega(u, b, z, \mathrm{margin})\)"
+    model.objective = pyo.Objective(expr=model.omega(*every), doc=doc)
     OracleBlocks(
         parts,
         blocks,

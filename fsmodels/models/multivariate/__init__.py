@@ -115,6 +115,7 @@ __dir__ = __all__.copy  # what <TAB> offers
 
 FORMS = ["auto", "extended", "lazy", "stated"]
 NEAR = 1000.0  # units of w between its inverse and this need no change of variables
+RISK = "(5) Omega and C times the risk"
 SIGMA = "(23) 1 if feature j may have a weight"
 
 
@@ -235,11 +236,11 @@ def fgm(data: Dataset, *, budget: int, C: float = 1.0) -> pyo.ConcreteModel:
         coefficients, held = [*(y * v for v in values), 1.0], [*(w[j] for j in columns), m.xi[i]]
         return LinearExpression(linear_coefs=coefficients, linear_vars=held) >= 1
 
-    model.margin = pyo.Constraint(model.samples, rule=margin, doc="(4) margin of sample i")
+    doc = r"(4) margin of sample i \(y_i \, w^\top x_i \ge 1 - \xi_i \quad \forall\, i\)"
+    model.margin = pyo.Constraint(model.samples, rule=margin, doc=doc)
     loss = pyo.quicksum(x**2 for x in model.xi.values())
-    model.objective = pyo.Objective(
-        expr=0.5 * pyo.quicksum(model.t.values()) + 0.5 * model.C * loss, doc="(4) Omega and the squared hinge loss"
-    )
+    doc = r"(4) Omega and the squared hinge loss \(\tfrac12 \sum_j t_j + \tfrac{C}{2} \sum_i \xi_i^2\)"
+    model.objective = pyo.Objective(expr=0.5 * pyo.quicksum(model.t.values()) + 0.5 * model.C * loss, doc=doc)
     hinges = MarginRows(signed(data))
     Facts(
         selected=partial(used_features, data),
@@ -295,15 +296,14 @@ def _weights(model: pyo.ConcreteModel, *, sigma: bool = False) -> None:
     model.w = pyo.Var(model.features, doc="(5) weight of feature j")
     model.d = pyo.Var(model.features, bounds=(0, 1), doc="(5) share of feature j in the budget")
     model.t = pyo.Var(model.features, domain=pyo.NonNegativeReals, doc="(5) bound on w_j^2 / d_j")
-    model.cone = pyo.Constraint(
-        model.features, rule=lambda m, j: m.w[j] ** 2 <= m.d[j] * m.t[j], doc="(5) w_j^2 / d_j <= t_j"
-    )
-    model.shares = pyo.Constraint(expr=pyo.quicksum(model.d.values()) <= model.budget, doc="(5) sum d = B at most")
+    doc = r"(5) w_j^2 / d_j <= t_j \(w_j^2 \le d_j t_j \quad \forall\, j\)"
+    model.cone = pyo.Constraint(model.features, rule=lambda m, j: m.w[j] ** 2 <= m.d[j] * m.t[j], doc=doc)
+    doc = r"(5) sum d = B at most \(\sum_j d_j \le \mathrm{budget}\)"
+    model.shares = pyo.Constraint(expr=pyo.quicksum(model.d.values()) <= model.budget, doc=doc)
     if sigma:
         model.sigma = pyo.Var(model.features, domain=pyo.Binary, doc=SIGMA)
-        model.switch = pyo.Constraint(
-            model.features, rule=lambda m, j: m.d[j] <= m.sigma[j], doc="(23) d_j = 0 unless sigma_j = 1"
-        )
+        doc = r"(23) d_j = 0 unless sigma_j = 1 \(d_j \le \sigma_j \quad \forall\, j\)"
+        model.switch = pyo.Constraint(model.features, rule=lambda m, j: m.d[j] <= m.sigma[j], doc=doc)
 
 
 def _lazy(
@@ -325,7 +325,7 @@ def _lazy(
     )
     model.omega = pyo.Var(domain=pyo.NonNegativeReals, doc="(3) Omega(w) = least 1/2 sum_j w_j^2 / d_j over D")
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk R(w)")
-    model.objective = pyo.Objective(expr=model.omega + model.C * model.xi, doc="(5) Omega and C times the risk")
+    model.objective = pyo.Objective(expr=model.omega + model.C * model.xi, doc=rf"{RISK} \(\Omega(w) + C \xi\)")
 
     X = _matrix(data, offset)
     told = {"selected": _selected(data, sigma), "resolution": _resolution(X, first)}
@@ -403,7 +403,7 @@ def _stated(
     _weights(model, sigma=sigma)
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk")
     model.objective = pyo.Objective(
-        expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc="(5) Omega and C times the risk"
+        expr=0.5 * pyo.quicksum(model.t.values()) + model.C * model.xi, doc=rf"{RISK} \(\tfrac12 \sum_j t_j + C \xi\)"
     )
     told = {"selected": _selected(data, sigma), "resolution": _resolution(X, first)}
     told |= {"switches": [(model.sigma[j], w) for j, w in model.w.items()] if sigma else []}
@@ -425,7 +425,9 @@ def _extended(
     _weights(model, sigma=sigma)
     model.xi = pyo.Var(domain=pyo.NonNegativeReals, doc="(5) slack: the risk R(w)")
     model.omega = pyo.Expression(expr=0.5 * pyo.quicksum(model.t.values()), doc="(3) Omega(w)")
-    model.objective = pyo.Objective(expr=model.omega + model.C * model.xi, doc="(5) Omega and C times the risk")
+    model.objective = pyo.Objective(
+        expr=model.omega + model.C * model.xi, doc=rf"{RISK} \(\tfrac12 \sum_j t_j + C \xi\)"
+    )
     add_scores(model, X)
     proving = program.state(model)
     worst = Labellings(X, y, measure)

@@ -71,6 +71,7 @@ __all__ = ["Largest", "Program", "Tables", "add_scores", "program_of", "why_lazy
 
 MOST_ROWS = 20_000  # of a complete model by default
 MOST_CELLS = 5_000_000  # of its data; half a million take 0.7 s to build as rows of a Pyomo model
+EXCESS = "(18) u is at least a term less the threshold"
 METHODS = ("value", "most_violated", "largest", "delta")
 
 
@@ -110,12 +111,17 @@ class Largest:
             coefficients = [1.0, *(1.0 for _ in shared), *(-a for a in values)]
             return _linear(coefficients, [u[r], *shared, *(s[i] for i in at)]) >= float(self.sides[r])
 
-        model.excess = pyo.Constraint(self.index, rule=excess, doc="(18) u is at least a term less the threshold")
+        threshold = "" if self.k is None else r" - \mathrm{threshold}"
+        doc = rf"{EXCESS} \(u_r \ge a_r + g_r^\top s{threshold} \quad \forall\, r\)"
+        model.excess = pyo.Constraint(self.index, rule=excess, doc=doc)
         used = np.flatnonzero(self.linear)
         coefficients = [float(len(s)), *(-self.linear[used]).tolist(), *(-float(self.k or 0) for _ in shared)]
         held = [model.xi, *(s[i] for i in used.tolist()), *shared, *u]
         body = _linear([*coefficients, *[-self.weight] * len(u)], held)
-        model.labelling = pyo.Constraint(expr=body >= self.constant, doc="(5) n xi is at least (18), for all y'")
+        threshold = "" if self.k is None else rf" + {self.k} \, \mathrm{{threshold}}"
+        weight = "" if self.weight == 1 else f"{self.weight:g} "
+        doc = rf"(5) n xi is at least (18), for all y' \(n \xi \ge c + h^\top s{threshold} + {weight}\sum_r u_r\)"
+        model.labelling = pyo.Constraint(expr=body >= self.constant, doc=doc)
         return [model.labelling, model.excess]
 
     def put(self, model: Any, s: FloatArray) -> None:
@@ -167,7 +173,11 @@ class Tables:
             return _linear([n, -1.0, -1.0], [m.xi, P[c], N[b]]) >= float(self.delta[c, b])
 
         model.labelling = pyo.Constraint(
-            range(p + 1), range(q + 1), rule=labelling, doc="(5) n xi is at least Delta(c, b) + P_c + N_b"
+            range(p + 1),
+            range(q + 1),
+            rule=labelling,
+            doc="(5) n xi is at least Delta(c, b) + P_c + N_b "
+            r"\(n \xi \ge \Delta(c, b) + P_c + N_b \quad \forall\, c, b\)",
         )
         return [model.labelling, model.excess_P, model.excess_N]
 
@@ -248,7 +258,8 @@ def add_scores(model: pyo.ConcreteModel, X: Any) -> None:
         values, at = rows[i]
         return _linear([*values, 1.0], [*(w[j] for j in at), s[i]]) == 0.0
 
-    model.score = pyo.Constraint(model.samples, rule=score, doc="(5) s_i = w.x_i")
+    doc = r"(5) s_i = w.x_i \(s_i = w^\top x_i \quad \forall\, i\)"
+    model.score = pyo.Constraint(model.samples, rule=score, doc=doc)
     keep_rows(model.score, -X, None, np.ones(len(s)), [*w, *s])
 
 
@@ -270,8 +281,10 @@ def _add_sums(model: pyo.ConcreteModel, name: str, factor: float, samples: list[
     def excess(m: pyo.ConcreteModel, k: int, i: int) -> Any:
         return _linear([1.0, 1.0, -factor], [u[k, i], threshold[k], m.s[i]]) >= 0.0
 
-    model.add_component(f"sum_{name}", pyo.Constraint(counts, rule=total, doc=f"(18) {name} is at least that sum"))
-    doc = "(18) u is at least a term less the threshold"
+    threshold_k, u_ki = rf"\mathrm{{threshold}}^{name}_k", f"u^{name}_{{ki}}"
+    doc = rf"(18) {name} is at least that sum \({name}_k \ge k \, {threshold_k} + \sum_i {u_ki} \quad \forall\, k\)"
+    model.add_component(f"sum_{name}", pyo.Constraint(counts, rule=total, doc=doc))
+    doc = rf"{EXCESS} \({u_ki} \ge {factor:+g} s_i - {threshold_k} \quad \forall\, k, i\)"
     model.add_component(f"excess_{name}", pyo.Constraint(counts, samples, rule=excess, doc=doc))
 
 

@@ -46,7 +46,7 @@ from fsmodels.checks import positive
 from fsmodels.errors import ModelError, ParameterError
 from fsmodels.models.parameters import changeable
 from solvers import Result
-from solvers.facts import vertices
+from solvers.facts import Facts, vertices
 
 __all__ = ["Groups", "group_dual", "group_primal", "groups_of"]
 
@@ -167,7 +167,7 @@ def group_primal(groups: Groups) -> pyo.ConcreteModel:
     model.cone = pyo.Constraint(
         model.groups,
         rule=lambda m, t: pyo.quicksum(m.w[t, j] ** 2 for j in groups.groups[t]) <= m.norm[t] ** 2,
-        doc="(15) norm_t is no less than ||w_t||",
+        doc=r"(15) norm_t is no less than ||w_t|| \(\lVert w_t \rVert^2 \le \mathrm{norm}_t^2 \quad \forall\, t\)",
     )
     column = {name: k for k, name in enumerate(groups.features)}
 
@@ -176,11 +176,11 @@ def group_primal(groups: Groups) -> pyo.ConcreteModel:
         body = LinearExpression(linear_coefs=[1.0, *(-s for s in slopes)], linear_vars=[m.xi, *m.w.values()])
         return body >= float(groups.q[k])
 
-    model.row = pyo.Constraint(model.cuts, rule=row, doc="(15) the risk of labelling k")
-    model.objective = pyo.Objective(
-        expr=0.5 * pyo.quicksum(model.norm.values()) ** 2 + model.C * model.xi,
-        doc="(15) half the squared norm, C xi",
-    )
+    doc = r"(15) the risk of labelling k \(\xi \ge q_k + \sum_t w_t^\top p_t^k \quad \forall\, k\)"
+    model.row = pyo.Constraint(model.cuts, rule=row, doc=doc)
+    doc = r"(15) half the squared norm, C xi \(\tfrac12 \left(\sum_t \mathrm{norm}_t\right)^2 + C \xi\)"
+    model.objective = pyo.Objective(expr=0.5 * pyo.quicksum(model.norm.values()) ** 2 + model.C * model.xi, doc=doc)
+    Facts().seal(model)
     return model
 
 
@@ -211,15 +211,21 @@ def group_dual(groups: Groups) -> pyo.ConcreteModel:
         slopes = groups.P[:, column[j]].tolist()
         return LinearExpression(linear_coefs=[*slopes, -1.0], linear_vars=[*alpha, m.c[t, j]]) == 0.0
 
-    model.combine = pyo.Constraint(members, rule=combine, doc="(16) the sum over labellings of group t and feature j")
+    doc = "(16) the sum over labellings of group t and feature j "
+    doc += r"\(c_{tj} = \sum_k \alpha_k p^k_{tj} \quad \forall\, t, j\)"
+    model.combine = pyo.Constraint(members, rule=combine, doc=doc)
     model.sphere = pyo.Constraint(
         model.groups,
         rule=lambda m, t: 0.5 * pyo.quicksum(m.c[t, j] ** 2 for j in groups.groups[t]) <= m.theta,
-        doc="(16) 1/2 ||sum_k alpha_k p_t^k||^2 <= theta",
+        doc="(16) 1/2 ||sum_k alpha_k p_t^k||^2 <= theta "
+        r"\(\tfrac12 \lVert c_t \rVert^2 \le \theta \quad \forall\, t\)",
     )
-    model.weight = pyo.Constraint(expr=pyo.quicksum(alpha) <= model.C, doc="(16) sum_k alpha_k <= C")
+    doc = r"(16) sum_k alpha_k <= C \(\sum_k \alpha_k \le C\)"
+    model.weight = pyo.Constraint(expr=pyo.quicksum(alpha) <= model.C, doc=doc)
     gain = LinearExpression(linear_coefs=groups.q.tolist(), linear_vars=alpha)
-    model.objective = pyo.Objective(expr=gain - model.theta, sense=pyo.maximize, doc="(16)")
+    doc = r"(16) \(\sum_k \alpha_k q_k - \theta\)"
+    model.objective = pyo.Objective(expr=gain - model.theta, sense=pyo.maximize, doc=doc)
+    Facts().seal(model)
     return model
 
 
