@@ -8,8 +8,7 @@ ground.
 """
 
 from fsmodels.sklearn.base import FitCertificate
-from fsmodels.sklearn.kernels import KernelSelectorClassifier
-from fsmodels.sklearn.linear import SelectorClassifier
+from fsmodels.sklearn.estimators import KernelSelectorClassifier, SelectorClassifier
 
 __all__ = ["FitCertificate", "KernelSelectorClassifier", "SelectorClassifier"]
 __dir__ = __all__.copy  # what <TAB> offers

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -36,16 +36,28 @@ LEAST = 1e-3  # s, of a problem for which none are left
 SHIFTLESS = ("none", "unit-ball")  # scalings that keep the zeros of sparse data
 
 
+@dataclass(eq=False, repr=False)
 class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
-    """A classifier that selects features by a model of ``fs.select``."""
+    """A classifier that selects features by a model of ``fs.select``; its fields are the parameters of both."""
+
+    model: str
+    max_features: int | str | None = "auto"
+    C: float = 1.0
+    penalty: float | Mapping[str, float] | None = None
+    _: KW_ONLY
+    form: str | None = None
+    sigma: bool | None = None
+    scale: str = "standard"
+    constraints: Any = None
+    class_weight: Mapping[Any, float] | str | None = None
+    multiclass: str = "each"
+    solver: Any = None
+    time_limit: float | None = None
+    gap: float | None = None
+    seed: int | None = None
+    solver_options: Mapping[str, Any] | None = None
 
     _kernels = False
-    model: str
-    scale: str
-    constraints: Any
-    class_weight: Any
-    multiclass: str
-    time_limit: float | None
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectorBase:
         recipe = recipe_of(self, kernels=self._kernels)
