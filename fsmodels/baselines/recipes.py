@@ -15,8 +15,6 @@ from fsmodels.words import listed
 from solvers import Result, StopReason, interrupt
 from solvers.result import UNPROVEN
 
-__all__ = ["RECIPES"]
-
 
 @dataclass(frozen=True)
 class OfBaseline(Recipe):

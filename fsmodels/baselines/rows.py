@@ -25,8 +25,6 @@ from fsmodels.errors import ModelError, NoSelection, SolverError
 from fsmodels.words import listed
 from solvers import SolutionStatus, solve
 
-__all__ = ["best_first", "eliminated"]
-
 
 class Allowed:
     """The selections of at most ``most`` features that the rows of a model on ``sigma`` allow.

@@ -26,8 +26,6 @@ from fsmodels.datasets.files import json_text, write_file
 from fsmodels.errors import DataError, ModelError
 from fsmodels.words import SCALINGS, listed, short
 
-__all__ = ["FORMAT", "CertificateFile", "verify", "write"]
-
 Array = np.ndarray[Any, np.dtype[Any]]
 DIGITS = 7  # of a multiplier: its rounding costs the bound next to nothing, as it is repaired before it is used
 LOSSES = ("hinge", "squared-hinge")

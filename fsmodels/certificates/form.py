@@ -15,8 +15,6 @@ from fsmodels.certificates.verify import BRANCH, CLOSED, EMPTY, GIVEN_UP
 from fsmodels.errors import DataError
 from fsmodels.words import short
 
-__all__ = ["FORMAT", "VERSION", "check_form", "no_number", "unique"]
-
 FORMAT, VERSION = "fsmodels-certificate", 2
 WHOLE = 2**53  # whole numbers of a file stay below, where floating point is exact
 

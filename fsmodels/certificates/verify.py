@@ -57,8 +57,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BRANCH", "CLOSED", "EMPTY", "GIVEN_UP", "Checked", "Claim", "Entry", "OneSided", "check", "narrow"]
-
 Array = np.ndarray[Any, np.dtype[Any]]
 EPSILON = float(np.finfo(float).eps)
 TOGETHER = 4096  # multipliers whose v are computed at once

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     import joblib
     from matplotlib.axes import Axes
 
-__all__ = ["Chosen", "choose"]
 
 Point = dict[str, Any]
 

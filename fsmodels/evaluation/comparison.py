@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     import joblib
     from matplotlib.axes import Axes
 
-__all__ = ["BUDGET", "MODELS", "Comparison", "among", "compare"]
 
 MODELS = ("fsp-m", "fsv", "gmeb", "rfe", "one-norm-svm", "relief")
 BUDGET = 5  # features

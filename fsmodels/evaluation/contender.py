@@ -31,8 +31,6 @@ from fsmodels.words import iterable, listed, short, shown
 from solvers import StopReason
 from solvers.clock import own_clock
 
-__all__ = ["Contender", "ContenderRun", "contenders", "runs"]
-
 SOLVING = ("solver", "progress", "options")  # parameters of select that say how, and not what
 
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     import joblib
     from matplotlib.axes import Axes
 
-__all__ = ["CrossValidated", "cross_validate", "over_folds", "standard_error", "summed_up"]
 
 SUMMARY = (*MEASURES, "training_error", "gap", "n_selected", "seconds")
 

@@ -39,8 +39,6 @@ from fsmodels.words import lasting
 from solvers import StopReason
 from solvers.clock import own_clock
 
-__all__ = ["FAILED", "MEASURES", "FoldRun", "measured", "parts_of", "raw_and_words", "told", "was_interrupted"]
-
 MEASURES = ("error", "balanced_error", "f1", "auc")
 COUNTS = ("on_boundary", "confusion")
 FAILED = "failed"  # why a run came to nothing

@@ -47,7 +47,6 @@ from solvers.clock import own_clock
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Stability", "stability", "stability_index"]
 
 BOOTSTRAPS = 20
 COLUMNS = ("selected", "n_selected", "objective", "bound", "gap", "status", "training_error", "error", "seconds")

@@ -21,8 +21,6 @@ from solvers import StopReason, html, interrupt
 from solvers import progress as watching
 from solvers.clock import one_clock
 
-__all__ = ["Certified", "certify"]
-
 SAME = 1e-6  # relative: objectives that are taken as equal
 
 

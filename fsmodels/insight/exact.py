@@ -15,8 +15,6 @@ from fsmodels.words import lasting, listed
 from solvers.clock import Clock
 from solvers.options import check_limits
 
-__all__ = ["about", "bounded", "clock_of", "plain", "ready", "share_of"]
-
 CLOSE = 5e-4  # shares below it are not told as numbers
 
 

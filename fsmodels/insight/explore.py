@@ -27,8 +27,6 @@ from solvers.clock import one_clock
 from solvers.options import Config
 from solvers.shared_state import Turn
 
-__all__ = ["Explored", "Session", "explore"]
-
 MUTABLE = ("max_features", "C", "penalty")
 WEIGHTS = ("C", "penalty")  # of terms of the objective: of other values, it is another one
 

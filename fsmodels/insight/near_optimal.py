@@ -32,8 +32,6 @@ from solvers import progress as watching
 from solvers.clock import one_clock
 from solvers.pictures import clipped
 
-__all__ = ["NearModel", "NearOptimal", "near_optimal"]
-
 MOST_DRAWN = 60  # models in a picture
 
 

@@ -36,8 +36,6 @@ from solvers import progress as watching
 from solvers.clock import Clock, one_clock
 from solvers.pictures import clipped
 
-__all__ = ["Necessity", "Role", "necessity"]
-
 EVERY, SOME, NONE, OPEN = "in every", "in some", "in none", "open"
 
 

@@ -24,8 +24,6 @@ from solvers.clock import one_clock
 from solvers.facts.base import built_of
 from solvers.pictures import clipped
 
-__all__ = ["Level", "Price", "Prices", "price_of"]
-
 TIGHT = 1e-6  # of a row's size: a side that is met to this is reached
 
 

@@ -33,7 +33,6 @@ from fsmodels.words import listed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["legible", "render"]
 
 SHOWN = 60  # rows of a table
 SIZE = 4.3, 3.1  # inches of a figure: text of 10 points is legible on a telephone

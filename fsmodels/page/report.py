@@ -16,8 +16,6 @@ from fsmodels.selection.selection import Selection, write_text
 from solvers import interrupt
 from solvers import progress as watching
 
-__all__ = ["Page", "report", "reported"]
-
 TIME_LIMIT = 30.0  # s, of each solve
 
 

@@ -30,8 +30,6 @@ from fsmodels.words import listed
 from solvers import Memory, StopReason, interrupt, progress
 from solvers.clock import Clock, own_clock
 
-__all__ = ["TITLES", "Findings", "Plan", "work"]
-
 TITLES = {"errors": "Errors on new samples", "path": "Other numbers of features", "what_ifs": "What if"}
 POINTS = 10  # of a path, at most, by default
 SLOW = 300, 20_000  # features, samples: above them recursive elimination takes minutes

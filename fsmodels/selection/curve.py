@@ -18,7 +18,6 @@ from solvers import html
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RULES", "SelectionPath", "point_of"]
 
 RULES = ("one-se", "best")  # by held-out errors
 

@@ -21,8 +21,6 @@ from fsmodels.selection.recipes import MODELS, find
 from solvers import Takers, takers
 from solvers.shared_state import without_warnings
 
-__all__ = ["Description", "Descriptions", "describe"]
-
 WIDTH = 100
 TRIED = {"max_features": 1, "penalty": 0.5, "C": 1.0, "R_plus": 1.0, "R_minus": 1.0}  # of the small model that is read
 

@@ -29,8 +29,6 @@ from solvers import progress as watching
 from solvers.clock import own_clock
 from solvers.result import relative_gap, verdict
 
-__all__ = ["path"]
-
 
 def path(
     data: Dataset,

@@ -20,7 +20,6 @@ from solvers.pictures import clipped
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["axes", "draw_features", "draw_frequencies", "draw_path", "draw_weights", "proof"]
 
 MOST_BARS = 40  # features shown
 MOST_POINTS = 20  # values named below a heat map

@@ -39,8 +39,6 @@ from solvers.facts import LinearRows, facts_of
 from solvers.facts.base import built_of
 from solvers.result import DEFAULT_GAP, is_closed
 
-__all__ = ["prove"]
-
 USED = 0.9  # of the gap: what the file's digits and the check's rounding may take of a bound is left to them
 POOL = 64  # multipliers of the last leaves
 WHOLE = 1e-6  # nearer to 0 or 1 a choice is not branched on

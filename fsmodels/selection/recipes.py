@@ -21,8 +21,6 @@ from fsmodels.models.recipe import Recipe
 from fsmodels.selection.parameters import PARAMETERS
 from fsmodels.words import built_model, listed, short
 
-__all__ = ["MODELS", "find", "used_parameters"]
-
 ROOMS = (fsp, concave, gmeb, multivariate, kernel, baselines)
 MODELS: dict[str, Recipe] = {recipe.name: recipe for room in ROOMS for recipe in room.RECIPES}
 

@@ -16,8 +16,6 @@ from fsmodels.errors import ParameterError
 from fsmodels.selection.workers import each
 from fsmodels.words import iterable
 
-__all__ = ["Resample", "bootstraps_of", "folds_of", "many", "split_off"]
-
 
 @dataclass(frozen=True)
 class Resample:

@@ -29,8 +29,6 @@ from fsmodels.selection.select import prepared
 from fsmodels.selection.sides import KINDS, beside, declarations
 from fsmodels.words import listed
 
-__all__ = ["SavedSelection", "load_selection"]
-
 KERNELS: dict[str, Any] = {"rbf": Rbf, "polynomial": Polynomial}
 NEEDED = ("model", "data", "parameters", "selected", "weights", "bias", "status", "scale")
 

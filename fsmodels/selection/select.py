@@ -38,8 +38,6 @@ from solvers import progress as watching
 from solvers.clock import Clock, one_clock
 from solvers.garbage import put_off
 
-__all__ = ["Prepared", "prepared", "select"]
-
 Pairs = Iterable[tuple[str, str]]
 Groups = Iterable[tuple[Iterable[str], int]]
 

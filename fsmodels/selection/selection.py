@@ -21,8 +21,6 @@ from fsmodels.selection.proof import prove
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Selection"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection(Outcome):

@@ -26,25 +26,6 @@ from fsmodels.selection.recipes import MODELS
 from fsmodels.words import as_names, check_known_features, iterable, listed
 from solvers.outside import warn
 
-__all__ = [
-    "KINDS",
-    "ON_WEIGHTS",
-    "Side",
-    "Sides",
-    "able",
-    "as_words",
-    "beside",
-    "declarations",
-    "number_and_rows",
-    "prices",
-    "read_sides",
-    "rows_model",
-    "say_apart",
-    "state",
-    "state_most",
-    "words_of",
-]
-
 Sides = list["Side"]
 FREE = ("force_in", "force_out")  # one list of features
 ONCE = (*FREE, "signs", "hierarchy")  # each other kind may be given several times

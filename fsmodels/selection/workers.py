@@ -17,8 +17,6 @@ from solvers import interrupt, progress
 from solvers.processes import end_with_parent, safe_path
 from solvers.shared_state import without_warnings
 
-__all__ = ["each"]
-
 
 def each(
     function: Callable[[Any], Any],

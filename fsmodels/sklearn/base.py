@@ -29,8 +29,6 @@ from solvers import SolutionStatus, StopReason
 from solvers.clock import Clock
 from solvers.result import relative_gap
 
-__all__ = ["SelectorBase"]
-
 FloatArray = NDArray[np.float64]
 LEAST = 1e-3  # s, of a problem for which none are left
 SHIFTLESS = ("none", "unit-ball")  # scalings that keep the zeros of sparse data

@@ -15,8 +15,6 @@ from fsmodels.errors import ModelError, ParameterError
 from fsmodels.selection.sides import KINDS
 from fsmodels.words import iterable, listed, short, suggestion
 
-__all__ = ["apart", "apply"]
-
 EXAMPLE = '{"excludes": [("x0", "x3")]}'
 
 

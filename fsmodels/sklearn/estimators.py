@@ -12,8 +12,6 @@ from fsmodels.selection.selection import Selection
 from fsmodels.sklearn.base import FloatArray, SelectorBase
 from fsmodels.sklearn.weighing import FitByModel, weighs
 
-__all__ = ["KernelSelectorClassifier", "SelectorClassifier"]
-
 
 @dataclass(eq=False, repr=False)
 class SelectorClassifier(SelectorBase):

@@ -29,8 +29,6 @@ from solvers.clock import own_clock
 from solvers.garbage import put_off
 from solvers.outside import warn
 
-__all__ = ["AUTO", "MULTICLASS", "Asked", "asked", "names_of_models", "recipe_of"]
-
 AUTO = "auto"
 FEATURES = 5  # what "auto" selects, of models that need a number
 MULTICLASS = ["each"]

@@ -27,8 +27,6 @@ from fsmodels.errors import DataError, ParameterError
 from fsmodels.selection.recipes import MODELS
 from fsmodels.words import listed, short
 
-__all__ = ["FitByModel", "against_rest", "by_class", "checked", "distinct", "weighs"]
-
 FloatArray = NDArray[np.float64]
 
 
