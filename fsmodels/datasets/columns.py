@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsmodels.datasets.dialect import ARRAYS, BLANKS, Origin, is_missing, number, quoted, readings
-from fsmodels.datasets.tables import named
+from fsmodels.datasets.tables import check_columns, named
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import as_names, listed, short, shown, suggestion
 
@@ -335,14 +335,18 @@ def is_text(cells: pd.Series) -> bool:
     return 2 * sum(number(text) is None for text in told) > len(told)
 
 
-def expanded(table: pd.DataFrame, one_hot: Any, origin: Origin) -> tuple[pd.DataFrame, dict[str, Category]]:
-    """Return the table with the columns of ``one_hot`` as 0/1 features in their place, and the categories.
+def expanded(
+    table: pd.DataFrame, target: str, one_hot: Any, origin: Origin
+) -> tuple[pd.DataFrame, dict[str, Category]]:
+    """Return the features of a table, with 0/1 features in place of the columns of ``one_hot``, and the categories.
 
     Raises DataError: no such column, one level, too many, or a feature's name that is taken.
     """
-    asked = _asked(one_hot, table, origin)
+    whole, table = table, table.drop(columns=target)
+    asked = _asked(one_hot, table)
     if not asked:
         return table, {}
+    check_columns(asked, whole, target, "for --one-hot (Python: one_hot=)", origin)
     categories: dict[str, Category] = {}
     parts: dict[str, Any] = {}
     for name in [str(column) for column in table.columns]:
@@ -364,7 +368,7 @@ def expanded(table: pd.DataFrame, one_hot: Any, origin: Origin) -> tuple[pd.Data
     return pd.DataFrame(parts, index=table.index), categories
 
 
-def _asked(one_hot: Any, table: pd.DataFrame, origin: Origin) -> dict[str, bool]:
+def _asked(one_hot: Any, table: pd.DataFrame) -> dict[str, bool]:
     """Return column -> whether its features are selected together, of names, ``name:apart``, or a mapping."""
     if one_hot is None or one_hot is False:
         return {}
@@ -381,14 +385,8 @@ def _asked(one_hot: Any, table: pd.DataFrame, origin: Origin) -> dict[str, bool]
             for column in table.columns:
                 if is_text(table[column]):
                     found.setdefault(str(column), how == "together")
-            continue
-        if name not in table.columns:
-            raise DataError(
-                f'There is no column "{name}" for --one-hot (Python: one_hot=) in {origin.where}. '
-                f"{suggestion(name, table.columns)}Its columns besides the labels are {listed(table.columns)}."
-                f"{origin.headless}"
-            )
-        found[name] = how == "together"
+        else:
+            found[name] = how == "together"
     return found
 
 
@@ -420,14 +418,7 @@ def as_text(values: Any, where: str) -> NDArray[Any]:
 
 def taken(table: pd.DataFrame, names: Sequence[str], target: str, origin: Origin) -> dict[str, NDArray[Any]]:
     """Return columns of a table; each must be there, and none is the target."""
-    for name in names:
-        if name not in table.columns:
-            raise DataError(
-                f'There is no column "{name}" to set aside (--bags, --fair; Python: aside=) in {origin.where}. '
-                f"{suggestion(name, table.columns)}Its columns are {listed(table.columns)}.{origin.headless}"
-            )
-        if name == target:
-            raise DataError(f'Column "{name}" holds the labels: set another column aside, or name another target.')
+    check_columns(names, table, target, "to set aside (--bags, --fair; Python: aside=)", origin)
     return {name: as_text(table[name], f'Column "{name}" of {origin.where}') for name in names}
 
 

@@ -252,17 +252,13 @@ class Constructors:
             )
             raise DataError(f'There is no column "{target}" for the labels in {origin.where}.{what}')
         X: Any
-        X, categories = columns.expanded(table.drop(columns=target), one_hot, origin)
+        X, categories = columns.expanded(table, target, one_hot, origin)
         for column in categories if impute is None else ():
             blank = np.flatnonzero([is_missing(cell) or not str(cell).strip() for cell in table[column]])
             if blank.size:
                 columns.refuse_entry(math.nan, column, origin, blank, blank.size, "levels")
         names = [str(column) for column in X.columns]
-        if not names:
-            raise DataError(
-                f'There are no features in {origin.where}: give at least one numeric column besides "{target}".'
-            )
-        if all(isinstance(dtype, pd.SparseDtype) for dtype in X.dtypes):
+        if names and all(isinstance(dtype, pd.SparseDtype) for dtype in X.dtypes):
             X = X.sparse.to_coo()
         return cls._checked(
             X, names, table[target], positive, f'Column "{target}"', name, origin, impute, aside=kept,
@@ -277,7 +273,8 @@ class Constructors:
         """Build the data of checked features and labels; ``what``: what has the labels, in messages."""
         _check_names(features, origin)
         if X.shape[1] == 0:
-            raise DataError(f"There are no features in {origin.where}: give at least one numeric column.")
+            besides = what[:1].lower() + what[1:]
+            raise DataError(f"There are no features in {origin.where}: give a numeric column besides {besides}.")
         if X.shape[0] == 0:
             raise DataError(f"There are no rows in {origin.where}: give one row per sample.")
         if impute is not None:

@@ -30,7 +30,7 @@ from fsmodels.words import listed, short, suggestion
 from solvers.outside import warn
 from solvers.shared_state import process_wide, without_warnings
 
-__all__ = ["named", "read_costs", "read_groups", "read_table", "without"]
+__all__ = ["check_columns", "named", "read_costs", "read_groups", "read_table", "without"]
 
 Rows = list[list[Any]]
 
@@ -323,18 +323,23 @@ def named(words: Sequence[str], columns: Collection[str]) -> list[str]:
 def without(table: pd.DataFrame, drop: Sequence[str], target: str, origin: Origin) -> pd.DataFrame:
     """Leave out the columns in ``drop``; each must be there, and none is the target."""
     names = named(drop, set(table.columns))
+    check_columns(names, table, target, "to drop", origin)
+    return table.drop(columns=names)
+
+
+def check_columns(names: Iterable[str], table: pd.DataFrame, target: str, what: str, origin: Origin) -> None:
+    """Reject a name that is no column, or is the column of the labels; ``what``: the purpose, in messages."""
     for name in names:
+        if name == target and name in table.columns:
+            raise DataError(
+                f'Column "{name}" holds the labels: name another column {what}, or another column of labels with '
+                "--target (Python: target=)."
+            )
         if name not in table.columns:
             raise DataError(
-                f'There is no column "{name}" to drop in {origin.where}. {suggestion(name, table.columns)}'
+                f'There is no column "{name}" {what} in {origin.where}. {suggestion(name, table.columns)}'
                 f"Its columns are {listed(table.columns)}.{origin.headless}"
             )
-        if name == target:
-            raise DataError(
-                f'Column "{name}" holds the labels and cannot be dropped: '
-                "name another column of labels with --target (Python: target=), or do not drop it."
-            )
-    return table.drop(columns=names)
 
 
 def _named(header: list[str], columns: list[Sequence[Any]]) -> tuple[list[str], list[Sequence[Any]]]:
