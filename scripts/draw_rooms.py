@@ -28,7 +28,7 @@ FLOORS = [
     "solvers.drivers.catalogue",
     "solvers.whole",
     "solvers.run",
-    "solvers.plugin solvers.able",
+    "solvers.plugin",
     "solvers.announced",
     "solvers",
     "fsmodels (ground)",

@@ -1,4 +1,3 @@
-from solvers.able import Takers, takers
 from solvers.drivers.alternating.driver import Alternating
 from solvers.drivers.benders.explain import explain_split
 from solvers.drivers.benders.multi_tree import Benders
@@ -26,7 +25,7 @@ from solvers.interfaces.registry import SOLVERS, Capability, either
 from solvers.model_page import ShownModel, show
 from solvers.plugin import register_drivers
 from solvers.result import Result, SolutionStatus, StopReason
-from solvers.run import solve
+from solvers.run import Takers, solve, takers
 
 __all__ = [
     "DRIVERS",

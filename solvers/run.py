@@ -1,8 +1,9 @@
-"""``solve``: one call for every solver and driver."""
+"""``solve``: one call for every solver and driver; ``takers``: the drivers and solvers of a model."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import Any
 
 import pyomo.environ as pyo
@@ -21,12 +22,15 @@ from solvers.facts.base import Facts, always_on, built_of, facts_of
 from solvers.facts.stages import stages_of
 from solvers.facts.structure import Structure
 from solvers.facts.twin import Twin
+from solvers.interfaces.registry import SOLVERS, default_solver, find, names, recognise
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import default_solver, find, recognise
+from solvers.model.classes import needs
+from solvers.model.convexity import is_convex
 from solvers.model.duals import dual_suffix
 from solvers.model.finite import refuse_nonfinite
+from solvers.model.unseen import unseen
 from solvers.names import PREFIX
-from solvers.reading import ModelReading
+from solvers.reading import ModelReading, read
 from solvers.result import Result
 from solvers.values import fixed, put_back
 from solvers.whole.failed import without_solver
@@ -178,3 +182,65 @@ def _declared(model: pyo.ConcreteModel, options: dict[str, Any]) -> bool:
 def _twin(facts: Facts | None) -> Twin | None:
     """Return the twin by which decomposition drivers solve a model that has no structure of its own."""
     return None if facts is None or isinstance(facts, Structure) else facts.twin
+
+
+@dataclass(frozen=True)
+class Takers:
+    """Who can solve a model, installed here or not.
+
+    Attributes
+    ----------
+    default : str
+        Who solves it where nobody is named.
+    drivers : list of str
+        That take it apart without being told how.
+    whole : list of str
+        Solvers of its class; none where the model leaves rows to a driver.
+    local : list of str
+        The same, without a proof of optimality.
+    """
+
+    default: str
+    drivers: list[str]
+    whole: list[str]
+    local: list[str]
+
+
+def takers(model: Any) -> Takers:
+    """Return who can solve a model.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> found = takers(fs.fsp.fsp_m(fs.load_dataset("bupa").scaled("standard"), max_features=2))
+    >>> found.default, found.drivers[:2]
+    ('branch-and-cut', ['benders', 'branch-and-cut'])
+    """
+    facts = facts_of(model)
+    drivers = [name for name in DRIVERS if _takes(name, model)]
+    classes = [] if facts is not None and facts.implicit else _classes(model)
+    able = list(dict.fromkeys(name for capability in classes for name in names(capability, installed=False)))
+    default = facts.default_solver if facts is not None and facts.default_solver else default_solver(classes).name
+    whole = [name for name in able if not SOLVERS[name].local]
+    return Takers(default, drivers, whole, [name for name in able if SOLVERS[name].local])
+
+
+def _takes(name: str, model: Any) -> bool:
+    """Tell whether a driver takes a model apart; it solves nothing."""
+    try:
+        DRIVERS[name].kind_for(model, {})(model)
+    except Error:
+        return False
+    return True
+
+
+def _classes(model: Any) -> list[C]:
+    """Return what a solver of the whole model must be able to do, as alternatives."""
+    reading = read(model)
+    hidden = unseen(reading)
+    if hidden:
+        return [C.SOS, C.NLP] if hidden == ["Complementarity"] else [C.SOS]
+    needed = needs(reading)
+    if needed == [C.QP] and not all(is_convex(o.expr, float(o.sense)) for o in reading.objectives):
+        return [C.NONCONVEX, C.NLP]
+    return needed

@@ -25,7 +25,7 @@ from typing import Any, TextIO
 
 from fsmodels.datasets.files import write_file
 from fsmodels.errors import ParameterError
-from solvers.display import printable
+from solvers.progress import printable
 
 __all__ = ["BAD_INPUT", "NO_SOLUTION", "SOLVED", "Guard", "ResultFile", "check_target", "complain", "guarded", "show"]
 

@@ -40,9 +40,8 @@ from solvers.drivers.starts import RandomStartsConfig, Start, random_points, spr
 from solvers.errors import OptionError, SolverError
 from solvers.facts.base import facts_of, worst_violation
 from solvers.facts.change import Changed
-from solvers.interfaces.registry import SOLVERS, SolverSpec, default_solver, find, names
+from solvers.interfaces.registry import SOLVERS, SolverSpec, default_solver, find, names, require
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.required import require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.model.classes import needs, refuse_integers, single_objective, used_variables, violation
 from solvers.model.conflict import clashing_rows

@@ -38,8 +38,7 @@ from solvers.facts.as_built import data_of
 from solvers.facts.base import facts_of, worst_violation
 from solvers.facts.change import Change, Changed
 from solvers.facts.separable import Cuts, Separable
-from solvers.interfaces.registry import SolverSpec, default_solver, names
-from solvers.interfaces.required import listed
+from solvers.interfaces.registry import SolverSpec, default_solver, listed, names
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.interfaces.spec import describe
 from solvers.model.classes import has_integers, needs, single_objective

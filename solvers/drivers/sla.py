@@ -45,8 +45,7 @@ from solvers.drivers.starts import Start, StartsConfig, random_points, spread, t
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.base import facts_of
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import called, either, find
-from solvers.interfaces.required import require
+from solvers.interfaces.registry import called, either, find, require
 from solvers.interfaces.runner import Runner, SolveOptions
 from solvers.lp.highs import LinearProgram, LpStatus
 from solvers.lp.pyomo import linear_program

@@ -3,7 +3,7 @@
 May import ``solvers.model``, ``solvers.lp``, ``solvers.box`` and what lies below them.
 """
 
-from solvers.facts.base import Facts, facts_of, forget_rules
+from solvers.facts.base import Facts, facts_of
 from solvers.facts.blocks import Block, Blocks, PenaltyValues
 from solvers.facts.certificate import Certificate
 from solvers.facts.change import Change
@@ -46,7 +46,6 @@ __all__ = [
     "SubAnswer",
     "Twin",
     "facts_of",
-    "forget_rules",
     "half_conjugate",
     "half_norm",
     "keep",

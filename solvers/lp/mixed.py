@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from solvers.interfaces.registry import SOLVERS, SolverSpec, called, names
+from solvers.interfaces.registry import SOLVERS, SolverSpec, called, names, require_proofs
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.required import require_proofs
 from solvers.interfaces.runner import Answer, SolveOptions
 from solvers.lp.highs_mixed import HighsProgram
 from solvers.lp.pyomo import PyomoLP

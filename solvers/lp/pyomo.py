@@ -21,9 +21,8 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from scipy import sparse
 
 from solvers.errors import SolverError
-from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names
+from solvers.interfaces.registry import SOLVERS, SolverSpec, check_options, names, require
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.required import require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import LP_TOLERANCE, HighsLP, LinearProgram, LpAnswer, LpStatus
 from solvers.lp.polish import polished

@@ -18,9 +18,9 @@ import fsmodels as fs
 import solvers
 from families import FAMILIES
 from fsmodels.selection.recipes import MODELS, used_parameters
-from solvers.able import takers
 from solvers.interfaces.registry import SOLVERS
 from solvers.model.classes import violation
+from solvers.run import takers
 
 MODES = ("threads", "fork", "spawn", "forkserver", "asyncio", "dask threads", "dask processes")
 WORKERS = 3

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from solvers import display
+from solvers import progress
 
 PROGRAM = """
 import sys
@@ -60,7 +60,7 @@ def test_a_pipe_gets_no_line_in_the_first_seconds():
 def test_a_notebook_shows_one_line_and_removes_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipykernel", io)
     monkeypatch.setattr(sys, "stdout", out := io.StringIO())
-    line = display.StatusLine()
+    line = progress.StatusLine()
     line.open()
     line.draw("7 nodes open")
     line.draw("8 nodes open")
@@ -71,7 +71,7 @@ def test_a_notebook_shows_one_line_and_removes_it(monkeypatch):
 def test_lines_of_a_pipe_are_ten_seconds_apart(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("sys.stderr", out := io.StringIO())
-    line = display.StatusLine(now=lambda: now[0])
+    line = progress.StatusLine(now=lambda: now[0])
     line.open()
     for second in range(31):
         now[0] = float(second)

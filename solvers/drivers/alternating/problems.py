@@ -23,8 +23,7 @@ from solvers.errors import ModelError, SolverError
 from solvers.facts.blocks import Block
 from solvers.facts.dropped import Dropped
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import SolverSpec, called, default_solver, entry, find, names
-from solvers.interfaces.required import require
+from solvers.interfaces.registry import SolverSpec, called, default_solver, entry, find, names, require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import LpStatus
 from solvers.lp.pyomo import NEEDED, linear_program

@@ -22,8 +22,7 @@ from solvers.errors import ModelError, OptionError, SolverError
 from solvers.facts.base import facts_of
 from solvers.facts.structure import Structure, SubAnswer
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import either
-from solvers.interfaces.required import require
+from solvers.interfaces.registry import either, require
 from solvers.interfaces.runner import Runner
 from solvers.options import Config, SolverObject
 from solvers.result import SolutionStatus, StopReason

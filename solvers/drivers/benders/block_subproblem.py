@@ -26,8 +26,7 @@ from solvers.drivers.benders.subproblem import refusals
 from solvers.errors import ModelError, OptionError, SolverFailure
 from solvers.facts.structure import Cut, SubAnswer
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.registry import SolverSpec, default_solver, find
-from solvers.interfaces.required import require
+from solvers.interfaces.registry import SolverSpec, default_solver, find, require
 from solvers.interfaces.runner import Answer, Runner, SolveOptions
 from solvers.lp.highs import FINEST, LpStatus
 from solvers.lp.pyomo import linear_program

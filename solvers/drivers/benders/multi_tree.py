@@ -38,7 +38,7 @@ from solvers.drivers.slots import master_words
 from solvers.errors import OptionError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.required import require_proofs
+from solvers.interfaces.registry import require_proofs
 from solvers.interfaces.runner import Answer, Runner
 from solvers.model.classes import needs
 from solvers.model.conflict import clashing_rows

@@ -40,7 +40,7 @@ from solvers.drivers.slots import master_words
 from solvers.errors import SolverError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.required import require
+from solvers.interfaces.registry import require
 from solvers.interfaces.runner import Answer, Runner
 from solvers.model.classes import needs
 from solvers.options import SolverObject

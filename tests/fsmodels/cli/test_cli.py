@@ -17,8 +17,8 @@ import fsmodels as fs
 from fsmodels import cli
 from fsmodels.cli.commands import TIME_LIMIT
 from fsmodels.models.fsp.oracle import SvmOracle
-from solvers.display import StatusLine
 from solvers.interfaces.runner import Runner
+from solvers.progress import StatusLine
 
 COSTS = {"dose": 4.0, "ratio: a/b": 3.0, "age": 2.0, "k=1": 2.5, "site 2": 1.0, "weight": 5.0, "height": 0.0}
 PRICES = {"dose": 0.4, "ratio: a/b": 0.3, "age": 1.2, "k=1": 0.1, "site 2": 0.9, "weight": 2.0, "height": 0.6}

@@ -8,7 +8,7 @@ import pytest
 
 from fsmodels import cli
 from fsmodels.cli import output
-from solvers import display
+from solvers import progress
 
 ESCAPE, OVERRIDE, C1 = "\x1b[2J", "\u202e", "\x9b31m"
 NAME = f"dose{ESCAPE}{OVERRIDE}{C1}\u2066\u200f"
@@ -68,7 +68,7 @@ def test_a_terminal_gets_styles_and_no_other_controls():
 def test_progress_writes_escapes(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    line = display.StatusLine(pace=0.0)
+    line = progress.StatusLine(pace=0.0)
     line.open()
     line.draw(NAME)
     line.close()

@@ -11,9 +11,8 @@ import solvers
 from solvers import SolutionStatus, SolverError
 from solvers.clarabel.interface import Clarabel, LegacyClarabel
 from solvers.drivers.catalogue import DRIVERS
-from solvers.interfaces.registry import SOLVERS, find, names, recognise
+from solvers.interfaces.registry import SOLVERS, find, names, recognise, require
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.required import require
 from solvers.interfaces.runner import Runner, SolveOptions
 
 # capability -> (model, its optimum); the duals have a test of their own

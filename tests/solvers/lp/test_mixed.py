@@ -10,7 +10,7 @@ from scipy import sparse
 import solvers
 from solvers import OptionError, SolutionStatus, SolverError, StopReason
 from solvers.interfaces.registry import Capability as C
-from solvers.interfaces.required import require_proofs
+from solvers.interfaces.registry import require_proofs
 from solvers.interfaces.runner import SolveOptions
 from solvers.lp.highs_mixed import HighsProgram
 from solvers.lp.mixed import MixedProgram, PyomoProgram, mixed_solver
