@@ -70,6 +70,11 @@ class Necessity:
                 return role
         raise KeyError(feature)
 
+    @property
+    def forced(self) -> tuple[str, ...]:
+        """The features that ``force_in`` holds in every model, whatever the data."""
+        return tuple(self.best.parameters.get("force_in", ()))
+
     def features(self, role: str) -> list[str]:
         """Return the features of a role: "in every", "in some", "in none", "open"."""
         return [r.feature for r in self.roles if r.role == role]
@@ -129,7 +134,8 @@ class Necessity:
         what = "model" if most is None else f"model of at most {most} features"
         share = about(self.within)
         parts = []
-        if every := self.features(EVERY):
+        forced = [name for name in self.features(EVERY) if name in self.forced]
+        if every := [name for name in self.features(EVERY) if name not in forced]:
             are = "is" if len(every) == 1 else "are"
             best = number(self.best.objective)
             parts.append(f"{listed(every)} {are} in every {what} within {share} of the best ({best})")
@@ -139,6 +145,8 @@ class Necessity:
             parts.append(f"{len(none)} {'is' if len(none) == 1 else 'are'} in none")
         if left := self.features(OPEN):
             parts.append(f"of {listed(left)} it is open")
+        if forced:
+            parts.append(f"{listed(forced)} {'is' if len(forced) == 1 else 'are'} forced in (force_in)")
         words = "; ".join(parts) + "."
         words = words[0].upper() + words[1:] if not every else words
         if every:
@@ -161,6 +169,7 @@ class Necessity:
                 {
                     "feature": r.feature,
                     "role": r.role,
+                    "forced": r.feature in self.forced,
                     "without": {"bound": plain(r.without[0]), "objective": plain(r.without[1])},
                     "with": {"bound": plain(r.having[0]), "objective": plain(r.having[1])},
                     "price": [plain(x) for x in self.price(r.feature)],

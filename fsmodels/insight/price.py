@@ -24,6 +24,7 @@ from solvers.clock import one_clock
 from solvers.facts.base import built_of
 from solvers.pictures import clipped
 
+TELLING = 100.0  # times the best: a larger share is of a best near 0, and says nothing
 TIGHT = 1e-6  # of a row's size: a side that is met to this is reached
 
 
@@ -82,22 +83,20 @@ class Price:
     def _priced(self) -> str:
         if self.kept.status is SolutionStatus.INFEASIBLE:
             return f'With "{self.row}" no selection is possible; without it the best reaches {self._dropped}.'
-        low, high = share_of(self.dropped.bound + self.least, self.dropped.bound), self._share
+        base = self.dropped.bound
+        low, high = share_of(base + self.least, base), share_of(base + self.most, base)
         if self.most <= 1e-6 * abs(self.kept.objective):
             return f'"{self.row}" costs nothing: the best without it is no better.'
         shares = about(high) if about(low) == about(high) else f"{about(low)} to {about(high)}"
+        is_telling = high <= TELLING
         if not math.isfinite(self.most):
             least = f": at least {number(self.least)} is proven" if self.least > 0 else ""
             return f'What "{self.row}" costs is not known in this time{least}.'
         if self.least <= 0:
-            return f'"{self.row}" costs at most {number(self.most)} ({about(high)}); perhaps nothing.'
-        return (
-            f'"{self.row}" costs {_between(self.least, self.most)} ({shares} of the best without it, {self._dropped}).'
-        )
-
-    @property
-    def _share(self) -> float:
-        return share_of(self.dropped.bound + self.most, self.dropped.bound)
+            share = f" ({about(high)})" if is_telling else ""
+            return f'"{self.row}" costs at most {number(self.most)}{share}; perhaps nothing.'
+        best = f"{shares} of the best without it, {self._dropped}" if is_telling else f"without it {self._dropped}"
+        return f'"{self.row}" costs {_between(self.least, self.most)} ({best}).'
 
     @property
     def _dropped(self) -> str:

@@ -24,7 +24,7 @@ from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import ParameterError
 from fsmodels.page.stages import TITLES, Findings
 from fsmodels.selection.recipes import find
-from fsmodels.selection.report import facts, number, percent, rows_of_weights, versions, word_for_weights
+from fsmodels.selection.report import INTERNAL, facts, number, percent, rows_of_weights, versions, word_for_weights
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import as_words
 from fsmodels.version import __version__
@@ -38,7 +38,6 @@ SHOWN = 60  # rows of a table
 SIZE = 4.3, 3.1  # inches of a figure: text of 10 points is legible on a telephone
 VISIBLE = "\n\t\u200c\u200d"  # control characters that stay: the last two join letters
 FACTS = ["fact", "value"]  # columns
-INTERNAL = ("tee", "callback", "memory")  # options that change no answer
 
 
 @dataclass

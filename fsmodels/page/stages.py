@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyomo.environ as pyo
@@ -205,9 +205,7 @@ def _selected(plan: Plan) -> tuple[Prepared, Selection]:
             task = prepared(plan.data, plan.model, **plan.words, **plan.limited(plan.time_limit))
             if task.takes("memory"):
                 task.options = {**task.options, "memory": Memory()}
-        found = task.run()
-    options = {name: value for name, value in found.result.options.items() if name != "memory"}
-    return task, replace(found, result=replace(found.result, options=options))
+        return task, task.run()
 
 
 def _errors(done: Findings) -> None:

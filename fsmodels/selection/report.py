@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from fsmodels.datasets.dataset import Dataset
 
+INTERNAL = ("tee", "callback", "memory")  # options of a solve that change no answer
 MERGED = 30  # labels named in a report; the JSON file has all
 
 
@@ -44,7 +45,7 @@ def contract(found: Outcome) -> dict[str, Any]:
             "weights": None if data.weighting is None else data.weighting.words,
         },
         "parameters": found.parameters,
-        "solver": {"name": result.solver, "options": {k: v for k, v in result.options.items() if k != "tee"}},
+        "solver": {"name": result.solver, "options": {k: v for k, v in result.options.items() if k not in INTERNAL}},
         "stop_reason": found.stop_reason.value,
         "status": found.status.value,
         "objective": found.objective,

@@ -295,7 +295,7 @@ def as_words(text: str, parameters: Mapping[str, Any]) -> str:
     ``parameters``: of a selection, with its side constraints.
     """
     words = dict(_rows(parameters))
-    told = ROW.sub(lambda found: words.get(found[1], found[0]), text)
+    told = ROW.sub(lambda found: words.get(found[1]) or words.get(found[1].partition("[")[0], found[0]), text)
     return told if told == text else told.replace("Relax or deactivate one", "Relax or leave out one")
 
 
@@ -349,3 +349,7 @@ def _of(kind: str, name: str, told: Any) -> Iterator[tuple[str, str]]:
     elif kind == "signs":
         for feature, way in told.items():
             yield f"{name}[{feature}]", f'signs={{"{feature}": "{way}"}}'
+    elif kind == "fair":
+        yield name, f'fair=("{told["by"]}", {told["limit"]})'
+    elif kind == "hierarchy":
+        yield name, f'hierarchy="{told}"'

@@ -48,6 +48,10 @@ def test_rows_are_told_in_the_words_of_select():
     parameters = {"max_features": 3, "excludes": [["a", "b"], ["a", "b"]], "signs": {"a": "+"}, "budget": 4}
     assert as_words('"excludes_a_b_2", "signs[a]", "own"', parameters) == 'excludes=("a", "b"), signs={"a": "+"}, "own"'
     assert words_of(parameters)["cardinality"] == "max_features=3"
+    parameters = {"fair": [{"by": "sex", "limit": 0.1}], "hierarchy": "strong"}
+    told = 'fair=("sex", 0.1) and hierarchy="strong"'
+    assert as_words('"fair_sex[f,m]" and "hierarchy[a*b,a]"', parameters) == told
+    assert words_of(parameters) == {"fair_sex": 'fair=("sex", 0.1)', "hierarchy": 'hierarchy="strong"'}
 
 
 def test_prices_are_shown_in_the_words_of_select_and_written_by_name(capsys, tmp_path):

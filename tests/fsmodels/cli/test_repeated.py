@@ -41,6 +41,7 @@ def test_a_path_is_that_of_python(folder, capsys):
     assert [row["objective"] for row in found["points"]] == pytest.approx(path["objective"].to_list(), rel=1e-6)
     assert [row["cv_error"] for row in found["points"]] == pytest.approx(path["cv_error"].to_list())
     assert found["chosen"]["selected"] == list(path.choose("one-se").selected)
+    assert "memory" not in found["chosen"]["solver"]["options"]
     assert [row["C"] for row in found["points"][:2]] == [0.1, 1.0]
     assert (folder / "NAME.pdf").read_bytes()[:4] == b"%PDF"
     assert "Chosen by one-se: max_features=" in out

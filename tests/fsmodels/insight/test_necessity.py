@@ -84,3 +84,11 @@ def test_what_cannot_be_asked_is_refused():
         fs.necessity(data, max_features=2, features=["nobody"])
     with pytest.raises(fs.ModelError, match="no selection to begin with"):
         fs.necessity(data, max_features=1, force_in=["mcv", "sgot"])
+
+
+def test_features_that_are_forced_in_are_told_as_forced():
+    asked = fs.necessity(fs.load_dataset("bupa"), max_features=3, force_in=["mcv"])
+    assert asked.forced == ("mcv",)
+    assert "mcv is forced in (force_in)" in asked.sentence
+    assert "Without mcv" not in asked.sentence
+    assert [part["feature"] for part in asked.to_dict()["features"] if part["forced"]] == ["mcv"]

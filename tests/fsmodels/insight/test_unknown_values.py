@@ -29,6 +29,13 @@ def test_a_missing_bound_without_the_row_leaves_the_price_open():
     assert "10 (no bound is proven)" in impossible.sentence
 
 
+def test_a_share_of_a_best_near_zero_is_left_out():
+    price = Price("row", level(3.0, 3.0), level(1e-9, 1e-9), True)
+    assert price.sentence == '"row" costs 3 (without it 1e-09).'
+    assert Price("row", level(3.0, 0.0), level(1e-9, 1e-9), True).sentence == '"row" costs at most 3; perhaps nothing.'
+    assert "%" in Price("row", level(3.0, 3.0), level(1.0, 1.0), True).sentence
+
+
 @pytest.mark.parametrize(("error", "low", "high"), [(0.0, 0.0, 0.1611), (1.0, 0.8389, 1.0)])
 def test_no_wrong_sample_held_out_leaves_an_interval(error, low, high):
     """Wilson's interval of 0 of n is [0, z^2 / (n + z^2)] with z = 1.96."""
