@@ -250,6 +250,8 @@ class _Whole:
                 settled = settle(self.reading, self.seen, self.parts, self.spec, self.clock)
             if settled.cut is None:
                 return replace(answer, bound=None) if settled.failed else answer, settled.doubt
+            if not settled.cut:  # no other choice is left
+                return replace(answer, has_point=False, status=SolutionStatus.INFEASIBLE, bound=None, message=""), ""
             stopped = answer.stop_reason is not StopReason.CONVERGED or interrupt.pressed() or self.clock.over
             if stopped or len(cuts) >= CHOICES:
                 said = "no point satisfies the rows at any choice that it came to"

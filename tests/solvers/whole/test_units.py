@@ -12,7 +12,8 @@ import solvers
 from solvers import SolutionStatus
 from solvers.interfaces.registry import SOLVERS, Capability
 from solvers.model.classes import violation
-from solvers.whole import units
+from solvers.whole import solve, units
+from solvers.whole.settling import Settled
 from solvers.whole.units import factor
 
 UNITS = [(1e8, 1.0), (1e-5, 1.0), (1.0, 1e-6), (1.0, 1e-9), (1e8, 1e-9), (1.0, 1e12)]
@@ -188,3 +189,12 @@ def test_a_small_cost_of_a_large_variable_counts(solver):
     least = 1 + 5e-8 * 2.5e4 * linprog(costs, A, np.ones(6)).fun  # with one z
     result = solvers.solve(m, solver, gap=1e-9)
     assert (result.status.value, result.bound) == ("optimal", pytest.approx(least, rel=1e-8))
+
+
+def test_a_choice_without_a_point_beside_which_there_is_none_is_infeasible(monkeypatch):
+    """All binaries fixed: the row that excludes the choice has no terms, which Pyomo refuses as a row."""
+    monkeypatch.setattr(solve, "settle", lambda *_: Settled(cut=[]))
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(domain=pyo.Binary)
+    m.cost = pyo.Objective(expr=m.x)
+    assert solvers.solve(m, "highs").status is SolutionStatus.INFEASIBLE
