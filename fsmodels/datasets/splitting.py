@@ -1,10 +1,9 @@
 """Random parts: rows with the classes in proportion, through scikit-learn, and the draws of synthetic data."""
 
-import numbers
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsmodels.checks import number, whole
 from fsmodels.errors import DataError, ParameterError
 from fsmodels.words import shown
 
@@ -14,15 +13,12 @@ Rows = NDArray[np.intp]
 
 def split_rows(y: FloatArray, train: float, validation: float, test: float, seed: int) -> dict[str, Rows]:
     """Rows of three parts by name, each in the order of the data; sizes are rounded, the rest goes to train."""
-    fractions = {"train": train, "validation": validation, "test": test}
-    for what, part in fractions.items():
-        if not isinstance(part, numbers.Real):
-            raise ParameterError(f"{what} is {type(part).__name__}: give fractions from 0 to 1 that add up to 1.")
+    fractions = {what: number(part) for what, part in (("train", train), ("validation", validation), ("test", test))}
     check_seed(seed)
     if not all(0 <= part <= 1 for part in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
         raise ParameterError(
-            f"train={train}, validation={validation}, test={test} add up to {sum(fractions.values()):g}: "
-            "give fractions from 0 to 1 that add up to 1."
+            f"train={shown(train)}, validation={shown(validation)}, test={shown(test)} add up to "
+            f"{sum(fractions.values()):g}: give fractions from 0 to 1 that add up to 1."
         )
     if train == 0:
         raise ParameterError("train=0 leaves no sample to learn from: give a fraction above 0.")
@@ -44,25 +40,18 @@ def fold_rows(y: FloatArray, k: int, seed: int, name: str = "k") -> list[tuple[R
 
     check_seed(seed)
     fewest = smaller_class(y)
-    if not isinstance(k, int | np.integer):
-        raise ParameterError(f"{name} is {type(k).__name__}: give a whole number of folds, for example 5.")
     if fewest < 2:
         raise ParameterError(
             f"{name}={shown(k)} is not allowed: folds need 2 samples of each class, and one class has {fewest}. "
             "Add samples."
         )
-    if not 2 <= k <= fewest:
-        raise ParameterError(
-            f"{name}={shown(k)} is not allowed: each fold needs both classes, and the smaller class has {fewest} "
-            f"samples. Give 2..{fewest}."
-        )
+    whole(name, k, 2, fewest, f"each fold needs both classes, and the smaller class has {fewest} samples")
     return list(StratifiedKFold(k, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
 
 
 def check_seed(seed: object) -> None:
     """Refuse what scikit-learn takes for no seed."""
-    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
-        raise ParameterError(f"seed={seed!r} is not allowed: give a whole number in 0..{2**32 - 1}.")
+    whole("seed", seed, 0, 2**32 - 1, "it decides which samples are drawn")
 
 
 def smaller_class(y: FloatArray) -> int:

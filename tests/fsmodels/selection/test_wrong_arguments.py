@@ -177,7 +177,7 @@ ROWS = [
     (lambda d: fs.select(d, "fsp-m", max_features=1, requires=["a", "b"]), "is no pair of features"),
     (lambda d: fs.Dataset.from_csv(3), "needs the path of a file and got int"),
     (lambda d: d.split(seed="x"), "seed='x' is not allowed"),
-    (lambda d: d.folds("x"), "k is str"),
+    (lambda d: d.folds("x"), "k='x' is not allowed"),
     (lambda d: d.select_features(3), "select_features got int"),
     (lambda d: fs.svm.l2_svm(d.to_frame()), "needs a Dataset and got DataFrame"),
     (lambda d: fs.multivariate.fsmulti([1], budget=1), "needs a Dataset and got list"),
