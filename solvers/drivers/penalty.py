@@ -62,7 +62,8 @@ def by_values(model: Any, penalty: PenaltyValues, once: Callable[[], Result], op
     put_back(values)
     penalty.parameter.set_value(row["value"])
     result.stop_reason = stopped.stop_reason
-    if stopped is result and not row["satisfied"] and len(rows) < len(penalty.values):
+    converged = stopped is result and result.stop_reason is StopReason.CONVERGED
+    if converged and not row["satisfied"] and len(rows) < len(penalty.values):
         result.stop_reason = StopReason.TIME_LIMIT
     if not row["satisfied"]:
         result.message = f"{inexact(penalty, row)} {result.message}".strip()

@@ -130,6 +130,15 @@ def test_a_penalty_that_no_value_makes_exact_says_so(make_data):
     assert model.mu.value == 0.002
 
 
+@pytest.mark.parametrize("solver", ["sla", "multi-start", "alternating"])
+def test_an_interrupt_at_the_first_mu_is_reported(solver, make_data):
+    def press(row):
+        raise KeyboardInterrupt
+
+    result = fs.solve(fs.concave.fsb(make_data(30, 3, seed=4), penalty=0.1), solver, callback=press)
+    assert result.stop_reason is fs.StopReason.INTERRUPTED
+
+
 def test_a_limit_keeps_the_last_point_and_its_mu(make_data):
     model = fs.concave.fsb(make_data(30, 3, seed=4), penalty=0.1)
     result = fs.solve(model, "pounce", time_limit=1e-9)
