@@ -12,6 +12,13 @@ Problem
     ``mutual_information``: the best by the mutual information of x_j and y (``fs.rankings``), then an SVM on them.
 
     ``relief``: the best by ReliefF, from near samples of both classes (``fs.rankings``), then an SVM on them.
+
+    ``one_norm_size``, ``svm_penalty``: M and lambda to begin a search with. With v_j the weights of the SVM on all
+    features, the first relaxed master (15) of FSP-lambda (Aytug 2015),
+    :math:`\min_\sigma \sum_i \alpha_i + \sum_j \sigma_j (\lambda - \tfrac12 v_j^2)`, keeps the features with
+    v_j^2 / 2 > lambda. lambda is the geometric mean of the M-th and the next largest v_j^2 / 2, as they spread over
+    orders of magnitude. The optimum keeps more than M where features overlap (16 of wdbc's 30 at M = 1), as with fewer
+    others a feature is worth more.
 Source
     Aytug 2015, computational results, for the choice of RFE, ONSVM and information gain. Relief and mutual
     information are peers of Tayal, Coleman, Li, section 5.2.
@@ -41,13 +48,14 @@ from numpy.typing import NDArray
 
 from fsmodels.baselines import rankings
 from fsmodels.baselines.rows import best_first, eliminated
-from fsmodels.baselines.starting_values import svm_penalty
 from fsmodels.checks import feature_count, positive
 from fsmodels.datasets.checks import as_given
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.errors import DataError, SolverError
+from fsmodels.models.fsp.oracle import SvmOracle
 from fsmodels.models.libsvm import svc
 from fsmodels.models.shares import slack_weights
+from fsmodels.models.svm import C_MEANING
 
 __all__ = [
     "Baseline",
@@ -62,6 +70,7 @@ __all__ = [
 __dir__ = __all__.copy  # what <TAB> offers
 
 FloatArray = NDArray[np.float64]
+RELATIVE = 1e-10  # relative, of the cost: what it misses there is the square of what weights miss
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,3 +396,38 @@ def _eliminated(
     left, survived = eliminated(data.features, worst_first, rows, max_features, number)
     ranking = rankings.ranked(data, [survived[name] for name in data.features], "SVMs survived")
     return _fit(data, np.isin(np.array(data.features), left), C, ranking, started)
+
+
+def svm_penalty(data: Dataset, *, max_features: int, C: float = 1.0) -> float:
+    """Return a price of a feature, lambda, that M weights of the plain SVM are worth; a scale to begin at.
+
+    Parameters
+    ----------
+    data : Dataset
+        Scaled, as weights are compared with one another.
+    max_features : int
+        M, 1..n_features; with all of them half of the least v_j^2 / 2.
+    C : float
+        Cost of slack, above 0, for which the price is meant: lambda is in units of the objective.
+
+    Returns
+    -------
+    float
+        lambda for ``fsp_lambda``, at least 0; where fewer than M features have a weight, the least that drops the rest.
+
+    Examples
+    --------
+    >>> import fsmodels as fs
+    >>> data = fs.load_dataset("wdbc").scaled("standard")
+    >>> price = fs.baselines.svm_penalty(data, max_features=5)
+    >>> len(fs.select(data, "fsp-lambda", penalty=price).selected)
+    17
+    """
+    data = as_given(data, weights=True).counting
+    feature_count(max_features, data.n_features)
+    oracle = SvmOracle(data.X, data.y, positive("C", C, C_MEANING) * slack_weights(data))
+    v = oracle.solve(np.ones(data.n_features), tolerance=RELATIVE).v
+    gains = np.sort(0.5 * v**2)[::-1]
+    if max_features == data.n_features:
+        return float(0.5 * gains[-1])
+    return float(np.sqrt(gains[max_features - 1] * gains[max_features]))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,10 +18,11 @@ from fsmodels.models.fsp import penalties
 from fsmodels.models.recipe import Recipe
 from fsmodels.selection.curve import SelectionPath
 from fsmodels.selection.recipes import find
-from fsmodels.selection.resampling import Resample, folds_of, many
-from fsmodels.selection.select import Groups, Pairs, prepared
+from fsmodels.selection.resampling import Resample, folds_of
+from fsmodels.selection.select import prepared
 from fsmodels.selection.selection import Selection
 from fsmodels.selection.sides import beside, prices
+from fsmodels.selection.workers import each
 from fsmodels.words import iterable, lasting
 from solvers import Memory, SolutionStatus, StopReason, interrupt
 from solvers import progress as watching
@@ -38,26 +38,12 @@ def path(
     C: float | Iterable[float] | None = None,
     penalty: float | Mapping[str, float] | Iterable[Any] | None = None,
     budget: int | Iterable[int] | tuple[Mapping[str, float], float] | Iterable[tuple[Mapping[str, float], float]] = (),
-    requires: Pairs = (),
-    excludes: Pairs = (),
-    force_in: Iterable[str] = (),
-    force_out: Iterable[str] = (),
-    all_or_none: Iterable[Iterable[str]] = (),
-    at_most: Groups = (),
-    at_least: Groups = (),
-    at_most_of_group: Any = (),
-    hierarchy: str | None = None,
-    signs: Mapping[str, str] | None = None,
-    fair: Any = (),
-    sample_weight: Any = None,
-    class_weight: Any = None,
     scale: str | None = None,
-    solver: Any = None,
     validation: Dataset | None = None,
     folds: Any = None,
     n_jobs: int = 1,
     progress: bool = False,
-    **options: Any,
+    **words: Any,
 ) -> SelectionPath:
     """Solve a model for each combination of values, and report them as one table.
 
@@ -74,9 +60,7 @@ def path(
         As in ``select``.
     max_features, C, penalty : a value, or several
         At least one of them is a sequence; their product is the grid. Of fsmulti ``budget`` may be one too.
-    budget, requires, excludes, force_in, force_out, all_or_none, at_most, at_least, at_most_of_group, hierarchy, signs
-        As in ``select``.
-    fair, sample_weight, class_weight, scale, solver
+    budget, scale
         As in ``select``.
     validation : Dataset, optional
         Each optimum is scored on it; it chooses nothing.
@@ -87,8 +71,9 @@ def path(
         Workers for the folds, by joblib; the answers do not depend on it.
     progress : bool
         Show which point is being solved, and how it stands.
-    **options
-        As in ``select``; ``time_limit`` is for each point.
+    **words
+        As in ``select``: the side constraints, ``sample_weight``, ``class_weight``, ``solver``, options; ``time_limit``
+        is for each point.
 
     Returns
     -------
@@ -114,21 +99,17 @@ def path(
     >>> table["n_selected"].tolist()
     [2, 3]
     """
-    raw, fair = beside(reweighted(dataset(data), sample_weight, class_weight), fair)
+    weighted = reweighted(dataset(data), words.pop("sample_weight", None), words.pop("class_weight", None))
+    raw, fair = beside(weighted, words.pop("fair", ()))
     look(raw)
     data = on_one_footing(raw, scale)
-    if "choose_by" in options:
+    if "choose_by" in words:
         raise ParameterError("choose_by is a rule of select: path reports optima, and validation= their errors.")
     given = {"max_features": max_features, "C": C, "penalty": penalty}
     recipe = find(model)
-    sides: dict[str, Any] = {
-        "budget": budget, "requires": requires, "excludes": excludes, "force_in": force_in, "force_out": force_out,
-        "all_or_none": all_or_none, "at_most": at_most, "at_least": at_least, "at_most_of_group": at_most_of_group,
-        "hierarchy": hierarchy, "signs": signs, "fair": fair,
-    }  # fmt: skip
-    sides = {kind: lasting(stated) for kind, stated in sides.items()}  # stated anew on each fold
-    if "budget" in recipe.parameters and not prices(sides["budget"]):
-        number = sides.pop("budget")
+    words = {name: lasting(value) for name, value in {**words, "budget": budget, "fair": fair}.items()}  # used often
+    if "budget" in recipe.parameters and not prices(words["budget"]):
+        number = words.pop("budget")
         given["budget"] = None if number == () else number
     grid = {name: _values(name, value, data, recipe) for name, value in given.items() if _is_grid(value)}
     if not grid:
@@ -136,12 +117,10 @@ def path(
             "path needs several values of at least one parameter: give for example max_features=[1, 2, 5], "
             "C=[0.1, 1, 10] or penalty=[0.5, 1, 2]. For a single point use select, for R_plus and R_minus gmeb.path."
         )
-    single: dict[str, Any] = {name: value for name, value in given.items() if name not in grid}
-    words = {"solver": solver, **sides, **single, **options}
-    walk = _Walk(
-        model, [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())], words, scale
-    )
-    parts = [] if folds is None else folds_of(raw, folds, options.get("seed") or 0)
+    words |= {name: value for name, value in given.items() if name not in grid}
+    points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    walk = _Walk(model, points, words, scale)
+    parts = [] if folds is None else folds_of(raw, folds, words.get("seed") or 0)
     with interrupt.run(), watching.shown(progress):
         found = walk(data, validation)
         rows = [_label(point) | _row(one, validation) for point, one in zip(walk.points, found, strict=False)]
@@ -171,21 +150,25 @@ class _Walk:
         """Return what was found at each point, at those before Ctrl-C where it was pressed."""
         found: list[Selection] = []
         recipe, task = find(self.model), None
-        with interrupt.run(), _keeping(found):
-            for point in watching.each(self.points, "point", _named):
-                if task is None or not recipe.keeps_model:
-                    with interrupt.raising():
-                        task = prepared(data, self.model, **self.words, **point)
-                    if task.takes("memory"):
-                        task.options = {**task.options, "memory": Memory()}
-                else:
-                    for name, value in point.items():
-                        _change(task.model, name, value, data)
-                    task.parameters = task.parameters | point
-                with own_clock():
-                    found.append(task.run(validation))
-                if found[-1].stop_reason is StopReason.INTERRUPTED or interrupt.pressed():
-                    break
+        with interrupt.run():
+            try:
+                for point in watching.each(self.points, "point", _named):
+                    if task is None or not recipe.keeps_model:
+                        with interrupt.raising():
+                            task = prepared(data, self.model, **self.words, **point)
+                        if task.takes("memory"):
+                            task.options = {**task.options, "memory": Memory()}
+                    else:
+                        for name, value in point.items():
+                            _change(task.model, name, value, data)
+                        task.parameters = task.parameters | point
+                    with own_clock():
+                        found.append(task.run(validation))
+                    if found[-1].stop_reason is StopReason.INTERRUPTED or interrupt.pressed():
+                        break
+            except KeyboardInterrupt:
+                if not found:
+                    raise
         return found
 
     def again(self, part: Resample) -> list[tuple[float | None, tuple[str, ...]]]:
@@ -201,21 +184,10 @@ class _Walk:
 
 
 def _of_folds(walk: _Walk, parts: list[Resample], n_jobs: int) -> list[list[Any]]:
-    """Return what the folds say at each point; after Ctrl-C, those that were finished."""
-    try:
-        return many(walk.again, parts, n_jobs, "fold")
-    except KeyboardInterrupt:  # the path itself is there
-        return []
-
-
-@contextmanager
-def _keeping(rows: list[Any]) -> Iterator[None]:
-    """Let Ctrl-C end what is inside, unless there is nothing yet."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not rows:
-            raise
+    """Return the results of the folds at each point; after Ctrl-C, those that were finished."""
+    done: dict[int, list[Any]] = {}
+    each(walk.again, parts, n_jobs, done.__setitem__, "fold")
+    return [done[k] for k in sorted(done)]
 
 
 def _is_grid(value: Any) -> bool:

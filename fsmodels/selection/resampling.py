@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,6 @@ from fsmodels.checks import whole
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.splitting import check_seed, fold_rows, split_rows
 from fsmodels.errors import ParameterError
-from fsmodels.selection.workers import each
 from fsmodels.words import iterable
 
 
@@ -106,16 +105,3 @@ def _part(raw: Dataset, learn: Any, held: Any, methods: tuple[str, ...], k: int)
     if len(np.unique(counted)) < 2:
         raise ParameterError(f"Part {k} has samples of one class only: use fewer folds, or give more samples.")
     return Resample(train, rest if rest.n_samples else None, methods)
-
-
-def many(
-    function: Callable[[Resample], Any], parts: list[Resample], n_jobs: int | None, what: str = "part"
-) -> list[Any]:
-    """Run a function on each part, by workers where ``n_jobs`` is not 1; what Ctrl-C left is returned, in order.
-
-    ``what``: the word for a part, for whoever watches.
-    """
-    done: dict[int, Any] = {}
-    if not each(function, parts, n_jobs, done.__setitem__, what) and not done:
-        raise KeyboardInterrupt
-    return [done[k] for k in sorted(done)]
