@@ -9,8 +9,7 @@ from fsmodels.cli import arguments, request
 from fsmodels.cli.output import BAD_INPUT, SOLVED, ResultFile, check_target, complain, show
 from fsmodels.cli.request import Task
 from fsmodels.errors import NoSelection
-from fsmodels.page.page import Provenance
-from fsmodels.page.report import Page, reported
+from fsmodels.page.report import Page, Provenance, reported
 from fsmodels.page.stages import Plan
 from fsmodels.selection import report
 from fsmodels.selection.selection import Selection

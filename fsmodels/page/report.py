@@ -1,20 +1,42 @@
-"""``fs.report``: a selection with its errors and its proof on one self-contained page."""
+"""``fs.report``: a selection with its errors, its proof and the origin of its data on one self-contained page."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import base64
+import datetime
+import hashlib
+import importlib.metadata
+import io
+import platform
+import unicodedata
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
+from fsmodels.certificates.document import described
 from fsmodels.datasets.checks import dataset
 from fsmodels.datasets.dataset import Dataset
 from fsmodels.datasets.diagnose import remarks
-from fsmodels.page.page import Provenance, render, values_hash
-from fsmodels.page.stages import Findings, Plan, work
+from fsmodels.errors import ParameterError
+from fsmodels.page.stages import TITLES, Findings, Plan, work
+from fsmodels.selection.recipes import find
+from fsmodels.selection.report import INTERNAL, facts, number, percent, rows_of_weights, versions, word_for_weights
 from fsmodels.selection.selection import Selection, write_text
+from fsmodels.selection.sides import as_words
+from fsmodels.version import __version__
+from fsmodels.words import listed
 from solvers import interrupt
 from solvers import progress as watching
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 TIME_LIMIT = 30.0  # s, of each solve
 
@@ -146,3 +168,240 @@ def _call(model: str, words: dict[str, Any]) -> str:
     empty = [name for name, value in words.items() if value is None or (isinstance(value, tuple) and not value)]
     told = [f"{name}={value!r}" for name, value in words.items() if name not in empty]
     return f"fs.report({', '.join(['data', repr(model), *told])})"
+
+
+SHOWN = 60  # rows of a table
+SIZE = 4.3, 3.1  # inches of a figure: text of 10 points is legible on a telephone
+VISIBLE = "\n\t\u200c\u200d"  # control characters that stay: the last two join letters
+FACTS = ["fact", "value"]  # columns
+
+
+@dataclass
+class Section:
+    """A section of the page. ``tables``: captions and frames; ``figures``: descriptions and sources of images."""
+
+    key: str
+    title: str
+    sentences: list[str] = field(default_factory=list)
+    tables: list[tuple[str, pd.DataFrame]] = field(default_factory=list)
+    figures: list[tuple[str, str]] = field(default_factory=list)
+    code: str = ""
+
+
+def render(done: Findings, origin: Provenance) -> str:
+    """Return the page as HTML; all text is escaped."""
+    import jinja2
+
+    page = jinja2.Environment(
+        loader=jinja2.PackageLoader("fsmodels.page"), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    page.filters["cell"] = _cell
+    found = done.found
+    title = f"{len(found.selected)} of {found.data.n_features} features selected for {found.data.name}"
+    sections = [_features(done, origin), _errors(done), _proof(done), _path(done), _what_ifs(done)]
+    sections += [_data(done, origin), _provenance(done, origin)]
+    made = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z").strip()
+    template = page.get_template("report.html")
+    return legible(template.render(title=title, version=__version__, made=made, done=done, sections=sections))
+
+
+def legible(text: str) -> str:
+    """Return text without control characters and without those that change the direction of what follows."""
+    hidden = {c for c in set(text) - set(VISIBLE) if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co")}
+    return text.translate(dict.fromkeys(map(ord, hidden), "\ufffd"))
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return listed(value)
+    if isinstance(value, float):
+        return number(value) if np.isfinite(value) else "–"
+    return "–" if value is None else value
+
+
+def _share(value: float) -> str:
+    return "–" if not np.isfinite(value) else percent(value)
+
+
+def _image(draw: Callable[[Axes], Any], height: float = SIZE[1]) -> str:
+    """Return a drawing as the source of an image: SVG with its text as outlines."""
+    import matplotlib.style
+    from matplotlib.figure import Figure
+
+    file = io.StringIO()
+    with matplotlib.style.context("default"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # characters that the font lacks
+        figure = Figure(figsize=(SIZE[0], height), layout="constrained")
+        ax = figure.subplots()
+        draw(ax)
+        for place in ("left", "center"):
+            ax.set_title("", loc=place)
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(legible(file.getvalue()).encode()).decode()
+
+
+def _frame(rows: Iterable[Iterable[Any]], columns: list[str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=columns).set_index(columns[0])
+
+
+def _features(done: Findings, origin: Provenance) -> Section:
+    found, word = done.found, word_for_weights(done.found)
+    rows = rows_of_weights(found)
+    rows = rows if len(rows) <= SHOWN else [*rows[: SHOWN - 1], rows[-1]]
+    caption = "The largest weights first" if len(rows) < SHOWN else f"The {SHOWN - 1} largest weights"
+    section = Section("features", "Selected features")
+    section.tables.append((caption, _frame(rows, ["feature", f"{word}, original units", f"{word}, as scaled"])))
+    if origin.concepts is not None:
+        section.tables.append(("Instances of the selected features", origin.concepts(found).head(SHOWN)))
+    if found.selected:
+        height = 1.5 + 0.27 * min(len(rows), 40)
+        section.figures.append(("Weights of the selected features", _image(found.plot, height)))
+    return section
+
+
+def _errors(done: Findings) -> Section:
+    section, held = Section("errors", TITLES["errors"]), done.errors
+    if held is None:
+        return section
+    section.sentences.append(held.sentence)
+    rows = []
+    for run in [held, *done.rivals]:
+        means = run.summary()
+        least, most = means.loc["n_selected", ["least", "most"]]
+        sizes = f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
+        title = f"{run.model}: {find(run.model).title}"
+        balanced, auc = means["mean"][["balanced_error", "auc"]]
+        rows.append([title, run.in_words, _share(balanced), round(float(auc), 3), sizes])
+    caption = f"Errors on samples held out, over {held.folds} folds"
+    section.tables.append((caption, _frame(rows, ["model", "error", "balanced error", "AUC", "features"])))
+    section.tables.append(("Confusion matrix of the samples held out", held.confusion))
+    return section
+
+
+def _proof(done: Findings) -> Section:
+    found = done.found
+    section = Section("proof", "Proof", [found.message] if found.message else [])
+    if found.gap is not None:
+        section.sentences.append(
+            "No selection under the same limits has an objective beyond the proven bound on these samples. This says "
+            "nothing about the error on new samples."
+        )
+    if done.certified is not None:
+        section.sentences.append(done.certified.sentence)
+    section.tables.append(("", _frame(facts(found), FACTS)))
+    if find(found.name).runs_solver and found.bound is not None and len(found.result.iterations):
+        image = _image(partial(found.result.plot, "seconds"))
+        section.figures.append(("Best objective found and proven bound over time", image))
+    return section
+
+
+def _path(done: Findings) -> Section:
+    section, walk = Section("path", TITLES["path"]), done.path
+    if walk is None:
+        return section
+    table = walk.table()
+    shares = [name for name in ("gap", "training_error", "cv_error", "cv_se") if name in table]
+    table[shares] = table[shares].apply(pd.to_numeric).map(_share)
+    solved = walk["objective"].notna().any()
+    table = table[["objective" if solved else "fsp_objective", *shares, "selected"]]
+    section.tables.append((walk.title, table.rename(columns=lambda name: name.replace("_", " "))))
+    if len(table) > 1:
+        for what in ["objective", "error"] if solved else ["error"]:
+            caption = f"{what.capitalize()} by number of features"
+            section.figures.append((caption, _image(partial(walk.plot, what))))
+    return section
+
+
+def _what_ifs(done: Findings) -> Section:
+    section, asked = Section("what-ifs", TITLES["what_ifs"]), done.necessity
+    if asked is not None:
+        section.sentences.append(asked.sentence)
+        costs = asked.table()[["role", "price_least", "price_most", "price_share"]]
+        costs["price_share"] = costs["price_share"].map(_share)
+        costs.columns = ["role", "cost, at least", "cost, at most", "share of the objective, at least"]
+        section.tables.append(("What leaving out each feature costs in the objective", costs))
+    if done.prices is not None:
+        section.sentences += [as_words(price.sentence, done.found.parameters) for price in done.prices]
+    return section
+
+
+def _data(done: Findings, origin: Provenance) -> Section:
+    found, data = done.found, done.found.data
+    rows = {
+        "data": repr(data), "target": origin.target, "columns left out": origin.dropped,
+        "columns aside": tuple(data.aside), "categories": tuple(data.categories), "products": tuple(data.products),
+        "model": f"{found.name}: {find(found.name).title}", **found.parameters,
+    }  # fmt: skip
+    known = [(name, value) for name, value in rows.items() if value is not None and value != ()]
+    return Section("data", "Data and model", list(origin.notes), [("", _frame(known, FACTS))])
+
+
+def _provenance(done: Findings, origin: Provenance) -> Section:
+    options = {k: v for k, v in done.found.result.options.items() if k not in INTERNAL and v is not None}
+    solver = ", ".join([done.found.result.solver, *(f"{k} = {v}" for k, v in options.items())])
+    versions = ", ".join(f"{what} {version}" for what, version in software(done.found).items())
+    files = origin.files or [("values and labels in memory", None, origin.values)]
+    where = "command, in the folder where it was run," if origin.of_shell else "call"
+    return Section(
+        "provenance", "Provenance", [f"This {where} makes the same report again."],
+        [
+            ("", _frame([("solver", solver), ("versions", versions)], FACTS)),
+            ("Files that were read", _frame(files, ["file", "bytes", "SHA-256"])),
+        ],
+        code=origin.command,
+    )  # fmt: skip
+
+
+ALWAYS = ("scipy", "pandas", "scikit-learn", "matplotlib")  # packages that every report uses
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """The origin of a report, apart from the data themselves.
+
+    ``command``: what makes the same report again; of the command line if ``of_shell``. ``files``: path, size in bytes
+    and SHA-256 of the data file and of others that were read; without any, ``values`` is the hash of the data in
+    memory. ``target``, ``dropped``: columns. ``notes``: remarks on the data. ``concepts``: returns the selected
+    instances if samples are bags.
+    """
+
+    command: str
+    of_shell: bool = False
+    files: tuple[tuple[str, int, str], ...] = ()
+    values: str = ""
+    target: str | None = None
+    dropped: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+    concepts: Callable[[Selection], pd.DataFrame] | None = None
+
+    @classmethod
+    def read(cls, command: str, paths: Iterable[str | Path], **facts: Any) -> Provenance:
+        """Return the origin of files that are read now. Raises ParameterError: a file cannot be read."""
+        return cls(command, files=tuple(map(_hashed, dict.fromkeys(paths))), **facts)
+
+
+def _hashed(path: str | Path) -> tuple[str, int, str]:
+    try:
+        content = Path(path).read_bytes()
+    except (OSError, TypeError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ParameterError(f'source "{path}" cannot be read ({why}): give the file of the data.') from None
+    return str(path), len(content), hashlib.sha256(content).hexdigest()
+
+
+def values_hash(data: Dataset) -> str:
+    """Return the hash of values and labels, as in certificates; of sparse data as CSR."""
+    if not data.is_sparse:
+        return str(described(data)["sha256"])
+    hashed = hashlib.sha256()
+    for part, kind in ((data.X.indptr, "<i8"), (data.X.indices, "<i8"), (data.X.data, "<f8"), (data.y, "<f8")):
+        hashed.update(np.ascontiguousarray(part, dtype=kind).tobytes())
+    return hashed.hexdigest()
+
+
+def software(found: Selection) -> dict[str, str]:
+    """Return versions by name, and the system."""
+    known = {name: version for name, version in versions(found).items() if version}
+    for name in ALWAYS:
+        known.setdefault(name, importlib.metadata.version(name))
+    return {**known, "fsmodels": __version__, "system": platform.platform()}

@@ -57,38 +57,27 @@ def _named(kind: str, value: Any, features: Sequence[str]) -> Any:
             raise ParameterError(f"constraints: {kind} names feature {j}: positions are 0..{len(features) - 1}.")
         return features[int(j)]
 
-    def each(group: Any) -> Any:
-        several = iterable(group) and not isinstance(group, str | Mapping)
-        return [name(j) for j in group] if several else name(group)
+    def names(part: Any) -> Any:
+        if isinstance(part, Mapping):
+            return {name(j): x for j, x in part.items()}
+        if isinstance(part, str) or not iterable(part):
+            return name(part)
+        return (tuple if isinstance(part, tuple) else list)(map(names, part))
 
-    def keys(mapping: Any) -> Any:
-        return {name(j): x for j, x in mapping.items()} if isinstance(mapping, Mapping) else mapping
-
-    def first(pair: Any, change: Callable[[Any], Any]) -> Any:
+    def first(pair: Any) -> Any:
         fits = isinstance(pair, tuple | list) and len(pair) == 2
-        return (change(pair[0]), pair[1]) if fits else pair
+        return (names(pair[0]), pair[1]) if fits else pair
 
-    def several(change: Callable[[Any], Any]) -> Any:
-        if isinstance(value, str | Mapping) or not iterable(value):
-            return value
-        return [change(part) for part in value]
-
-    single = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], Mapping)
-    if kind in ("budget", "at_most_of_group"):
-        return first(value, keys) if single else several(lambda part: first(part, keys))
-    if kind == "signs":
-        return keys(value)
+    if kind in ("fair", "hierarchy"):
+        return value
     if kind in ("force_in", "force_out"):
-        names = each(value)
-        return names if isinstance(names, list) else [names]
-    if kind in ("requires", "excludes"):
-        return several(lambda pair: tuple(each(pair)) if isinstance(pair, tuple | list) else pair)
-    if kind == "all_or_none":
-        flat = isinstance(value, list | tuple) and all(isinstance(j, str | int | np.integer) for j in value)
-        return each(value) if flat else several(each)
-    if kind in ("at_most", "at_least"):
-        return several(lambda pair: first(pair, each))
-    return value
+        named = names(value)
+        return named if isinstance(named, list | tuple) else [named]
+    if kind in ("budget", "at_most_of_group", "at_most", "at_least"):
+        single = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], Mapping)
+        several = iterable(value) and not isinstance(value, str | Mapping)
+        return first(value) if single else [first(pair) for pair in value] if several else value
+    return names(value)
 
 
 def apply(functions: Iterable[Callable[[Any], Any]], model: pyo.ConcreteModel) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import fsmodels as fs
-from fsmodels.page.page import legible, values_hash
+from fsmodels.page.report import legible, values_hash
 from fsmodels.selection import report
 from fsmodels.selection.report import percent
 
