@@ -19,7 +19,7 @@ which the B largest c_j^2 are that of D, is a linear program, and a point carrie
 Both bounds are taken from the data and hold for any alpha >= 0 with e'alpha <= C and any w, however inexact step 1 is:
 the first is the Lagrangian dual at alpha, minimised over all w; the second the objective at w. Rows and columns are the
 two layers of Mao and Tsang 2013, algorithms 1 and 2; ``stabilised=False`` runs these as printed: step 1 solves (16)
-over groups of B columns (``groups``), rows are added until they close the gap of the groups, then one group.
+over groups of B columns (``restricted``), rows are added until they close the gap of the groups, then one group.
 Solving over all columns in use is solving over all their groups at once. The line search and the row past the best
 point are those of Franc and Sonnenburg 2009, "Optimized cutting plane algorithm for large-scale risk minimization".
 
@@ -40,8 +40,7 @@ from numpy.typing import NDArray
 
 from solvers.drivers.base import Driver
 from solvers.drivers.two_layer.columns import Polytope, Restricted
-from solvers.drivers.two_layer.groups import refined
-from solvers.drivers.two_layer.restricted import DIRECT, ByColumns, ByGroups, RestrictedSolver
+from solvers.drivers.two_layer.restricted import DIRECT, ByColumns, ByGroups, RestrictedSolver, refined
 from solvers.drivers.two_layer.shares import Budget, BudgetRows
 from solvers.drivers.two_layer.working_set import WorkingSet
 from solvers.errors import ModelError, OptionError

@@ -6,8 +6,7 @@ import pytest
 from scipy import sparse
 
 from solvers import SolutionStatus, StopReason, solve
-from solvers.drivers.two_layer.groups import feasible, refined, solve_groups
-from solvers.drivers.two_layer.restricted import shares_of
+from solvers.drivers.two_layer.restricted import feasible, refined, shares_of, solve_groups
 from solvers.errors import ModelError, OptionError
 from solvers.facts.composite import CompositeRisk, RiskRow
 from solvers.facts.k_support import half_conjugate, half_norm
