@@ -18,7 +18,7 @@ import pandas as pd
 
 from fsmodels.checks import feature_count, positive, renamed
 from fsmodels.datasets.dataset import Dataset
-from fsmodels.evaluation.contender import Contender, contenders, runs
+from fsmodels.evaluation.contender import Contender, contenders
 from fsmodels.evaluation.cross_validation import standard_error
 from fsmodels.evaluation.fold_run import FAILED, FoldRunner, parts_of, raw_and_words
 from fsmodels.evaluation.stability import stability_index
@@ -315,10 +315,9 @@ def among(
     price = positive("C", C, C_MEANING)
     entrants = contenders(models, {"C": price, **given}, max_features)
     parts = parts_of(raw, cv, repeats, seed)
-    # fold by fold, so that Ctrl-C leaves all models with about as many
-    by_fold = zip(*(runs(one, parts, price) for one in entrants), strict=True)
     runner = FoldRunner(n_jobs, memory)
-    rows = runner.rows([run for fold in by_fold for run in fold], "run")
+    # fold by fold, so that Ctrl-C leaves all models with about as many
+    rows = runner.rows([one.on(part, price) for part in parts for one in entrants], "run")
     return _put_together(raw, entrants, rows, max_features, price, len(parts) // repeats, runner.note)
 
 

@@ -53,6 +53,10 @@ class Contender:
             said.append(f"{' = '.join(self.tuned)} turned in each fold until at most {many} are selected")
         return ", ".join(said) or "nothing"
 
+    def on(self, part: Resample, C: float) -> ContenderRun:
+        """Return the run on a fold; C: at which all supports are compared."""
+        return ContenderRun(self.model, self.words, part, C, self.tuned, self.budget)
+
 
 @dataclass(frozen=True)
 class ContenderRun(FoldRun):
@@ -128,13 +132,6 @@ def contenders(
     if lost := [word for word in common if word not in taken]:
         raise ParameterError(f"compare: none of {listed(names)} takes {listed(lost)}: leave it out.")
     return made
-
-
-def runs(contender: Contender, parts: Iterable[Resample], C: float) -> list[ContenderRun]:
-    """Return the runs of a contender, one a fold."""
-    return [
-        ContenderRun(contender.model, contender.words, part, C, contender.tuned, contender.budget) for part in parts
-    ]
 
 
 def _takes(model: str, word: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -252,10 +252,12 @@ class Outcome(Deciding):
         >>> fs.select(fs.load_dataset("bupa"), max_features=2).table().round(2).to_dict("index")
         {'sgot': {'weight': -1.41, 'weight_original': -0.14}, 'sgpt': {'weight': 1.14, 'weight_original': 0.06}}
         """
-        original = self.weights_original or {}
-        weights = {name: self.weights.get(name, 0.0) for name in self.selected}  # a kernel's may lack one that is 0
-        frame = pd.DataFrame(
-            {"weight": weights, "weight_original": {name: original.get(name, np.nan) for name in weights}}, dtype=float
-        )
-        order = frame["weight"].abs().sort_values(ascending=False, kind="stable").index
-        return frame.loc[order].rename_axis("feature")
+        return weights_table(self.selected, self.weights, self.weights_original or {})
+
+
+def weights_table(selected: Sequence[str], weights: Mapping[str, float], original: Mapping[str, float]) -> pd.DataFrame:
+    """Return a frame of selected features with both weights, the largest first; a kernel's may lack one that is 0."""
+    rows = {name: [weights.get(name, 0.0), original.get(name, np.nan)] for name in selected}
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=["weight", "weight_original"], dtype=float)
+    order = frame["weight"].abs().sort_values(ascending=False, kind="stable").index
+    return frame.loc[order].rename_axis("feature")

@@ -23,7 +23,7 @@ from fsmodels.models.classifier import LinearClassifier
 from fsmodels.models.kernel.fitted import KernelClassifier
 from fsmodels.models.kernel.kernels import Polynomial, Rbf
 from fsmodels.selection import report
-from fsmodels.selection.outcome import Deciding
+from fsmodels.selection.outcome import Deciding, weights_table
 from fsmodels.selection.recipes import find
 from fsmodels.selection.select import prepared
 from fsmodels.selection.sides import KINDS, beside, declarations
@@ -104,11 +104,7 @@ class SavedSelection(Deciding):
 
     def table(self) -> pd.DataFrame:
         """Return a frame of the selected features, the largest weight first: ``weight``, ``weight_original``."""
-        original = self.content.get("weights_original") or {}
-        rows = {name: [self.weights.get(name, 0.0), original.get(name, np.nan)] for name in self.selected}
-        frame = pd.DataFrame.from_dict(rows, orient="index", columns=["weight", "weight_original"], dtype=float)
-        order = frame["weight"].abs().sort_values(ascending=False, kind="stable").index
-        return frame.loc[order].rename_axis("feature")
+        return weights_table(self.selected, self.weights, self.content.get("weights_original") or {})
 
     def rebuild(self, data: Dataset) -> pyo.ConcreteModel | None:
         """Build the live model again, with its side constraints, from the data that it was made of.
