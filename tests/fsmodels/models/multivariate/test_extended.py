@@ -214,11 +214,11 @@ def weights_alike(m):
 
 
 def risk_at_most(m):
-    m.limit = pyo.Constraint(expr=m.xi <= 0.4)
+    m.limit = pyo.Constraint(expr=m.xi <= 6.0)
 
 
 def bounded_risk(m):
-    m.xi.setub(0.4)
+    m.xi.setub(6.0)
 
 
 def ball(m):

@@ -44,7 +44,7 @@ def fixed_share(m):
 
 
 def bound_of_risk(m):
-    m.risk = pyo.Constraint(expr=m.xi <= 0.4)
+    m.risk = pyo.Constraint(expr=m.xi <= 6.0)
 
 
 def other_cost(m):
