@@ -733,3 +733,14 @@ def test_masters_with_nothing_of_their_own(nothing):
     )
     assert result.status is SolutionStatus.OPTIMAL
     assert violation(model) <= 1e-6
+
+
+@pytest.mark.parametrize("driver", ["benders", "branch-and-cut"])
+def test_a_disjunction_without_a_solution_is_infeasible(driver):
+    X = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [2.0, -1.0]])
+    m = fs.fsp.fsp_m(fs.Dataset.from_arrays(X, [1, -1, 1, -1]), max_features=2, form="perspective")
+    m.no_errors = pyo.Constraint(m.samples, rule=lambda m, i: m.xi[i] <= 0)
+    m.either = Disjunction(expr=[[m.w["x1"] >= 0.1], [m.w["x2"] <= -0.1]])
+    for w in m.w.values():
+        w.setlb(-50), w.setub(50)
+    assert fs.solve(m, driver).status is SolutionStatus.INFEASIBLE
