@@ -3,6 +3,7 @@
 import itertools
 import pickle
 
+import joblib
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from sklearn.model_selection import StratifiedKFold
 
 import fsmodels as fs
 from fsmodels.evaluation import fold_run
-from fsmodels.selection.resampling import bootstraps_of, many
+from fsmodels.selection.resampling import bootstraps_of
+from fsmodels.selection.workers import each
 from uneven_columns import uneven_columns
 
 mpl.use("Agg")
@@ -182,16 +184,10 @@ def test_ctrl_c_keeps_what_is_done(data, monkeypatch, n_jobs):
         done.append(part)
         return len(done)
 
-    if n_jobs == 2:  # in this process, so that its workers see ``done``
-        import joblib
-
-        with joblib.parallel_config("sequential"):
-            assert many(slow, bootstraps_of(data, 6, 0), n_jobs) == [1, 2, 3]
-    else:
-        assert many(slow, bootstraps_of(data, 6, 0), n_jobs) == [1, 2, 3]
-    done[:] = [0, 0, 0]
-    with pytest.raises(KeyboardInterrupt):
-        many(slow, bootstraps_of(data, 6, 0), 1)
+    found = {}
+    with joblib.parallel_config("sequential"):  # in this process, so that its workers see ``done``
+        assert not each(slow, bootstraps_of(data, 6, 0), n_jobs, found.__setitem__)
+    assert found == {0: 1, 1: 2, 2: 3}
 
 
 def stop_after(count, monkeypatch):
