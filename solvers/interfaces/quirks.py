@@ -58,7 +58,10 @@ def package(module: str, distribution: str) -> Callable[[], str | None]:
     """Return a function that tells the version of a Python package, or None."""
 
     def version() -> str | None:
-        return importlib.metadata.version(distribution) if importlib.util.find_spec(module) else None
+        try:
+            return importlib.metadata.version(distribution) if importlib.util.find_spec(module) else None
+        except importlib.metadata.PackageNotFoundError:
+            return "unknown"
 
     return version
 
