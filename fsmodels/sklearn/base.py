@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyomo.environ as pyo
@@ -23,7 +23,7 @@ from fsmodels.selection.report import number, percent
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn import constraints, request
 from fsmodels.sklearn.request import MULTICLASS, Asked, asked, recipe_of
-from fsmodels.sklearn.weighing import against_rest, by_class, checked, distinct, weighs
+from fsmodels.sklearn.weighing import FitByModel, against_rest, by_class, checked, distinct, weighs
 from fsmodels.words import listed
 from solvers import SolutionStatus, StopReason
 from solvers.clock import Clock
@@ -57,7 +57,33 @@ class SelectorBase(ClassifierMixin, SelectorMixin, BaseEstimator):
 
     _kernels = False
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectorBase:
+    @FitByModel
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Select features and fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Numbers in original units; sparse where ``scale`` shifts nothing and the model takes it.
+        y : array-like of shape (n_samples,)
+            Labels, of two classes or more.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts: 2 is as good as the sample twice, 0 as leaving it out. Of models that
+            weigh samples: not fsmulti and the filters.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError
+            A parameter that the model does not use, or a value that is not allowed.
+        DataError
+            A name in ``constraints`` that is no feature.
+        NoSelection, SolverError
+            Nothing satisfies the constraints; no solution within the limits.
+        """
         recipe = recipe_of(self, kernels=self._kernels)
         if isinstance(self.multiclass, str) and self.multiclass == "shared":
             raise ParameterError(

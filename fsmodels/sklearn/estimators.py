@@ -10,7 +10,7 @@ import numpy as np
 from fsmodels.selection.recipes import MODELS
 from fsmodels.selection.selection import Selection
 from fsmodels.sklearn.base import FloatArray, SelectorBase
-from fsmodels.sklearn.weighing import FitByModel, weighs
+from fsmodels.sklearn.weighing import weighs
 
 
 @dataclass(eq=False, repr=False)
@@ -122,36 +122,6 @@ class SelectorClassifier(SelectorBase):
     step: int | float | None = None
     n_neighbors: int | None = None
 
-    @FitByModel
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectorClassifier:
-        """Select features and fit the classifier.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-            Numbers in original units; sparse where ``scale`` shifts nothing and the model takes it.
-        y : array-like of shape (n_samples,)
-            Labels, of two classes or more.
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each sample counts: 2 is as good as the sample twice, 0 as leaving it out. Of models that
-            weigh samples: not fsmulti and the filters.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ParameterError
-            A parameter that the model does not use, or a value that is not allowed.
-        DataError
-            A name in ``constraints`` that is no feature.
-        NoSelection, SolverError
-            Nothing satisfies the constraints; no solution within the limits.
-        """
-        self._fit(X, y, sample_weight)
-        return self
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; ``class_weight`` only where it is set or the model takes it."""
         words: dict[str, Any] = super().get_params(deep)
@@ -224,34 +194,6 @@ class KernelSelectorClassifier(SelectorBase):
     stop: str | None = None
 
     _kernels = True
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSelectorClassifier:
-        """Select features and fit the classifier.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-            Numbers in original units; sparse where ``scale`` shifts nothing and the model takes it.
-        y : array-like of shape (n_samples,)
-            Labels, of two classes or more.
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each sample counts: 2 is as good as the sample twice, 0 as leaving it out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ParameterError
-            A parameter that the model does not use, or a value that is not allowed.
-        DataError
-            A name in ``constraints`` that is no feature.
-        NoSelection, SolverError
-            Nothing satisfies the constraints; no solution within the limits.
-        """
-        self._fit(X, y, sample_weight)
-        return self
 
 
 def _original(found: Selection, names: tuple[str, ...]) -> tuple[FloatArray, float]:
