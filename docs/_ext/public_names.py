@@ -52,8 +52,10 @@ def _directive(name: str) -> str:
     kind = "autofunction"
     if inspect.isclass(what):
         kind = "autoexception" if issubclass(what, BaseException) else "autoclass"
-    members = "   :members:\n" if kind == "autoclass" and package == "fsmodels" else ""
-    return f"```{{eval-rst}}\n.. {kind}:: {name}\n{members}```\n"
+    options = "   :members:\n" if kind == "autoclass" and package == "fsmodels" else ""
+    if inspect.isclass(what) and what.__module__.split(".")[0] != package:
+        options += "   :no-index:\n"  # indexed where it is defined: Sphinx refuses a second entry
+    return f"```{{eval-rst}}\n.. {kind}:: {name}\n{options}```\n"
 
 
 def _read(app: Any, docname: str, source: list[str]) -> None:
