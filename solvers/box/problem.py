@@ -88,12 +88,12 @@ class Scaled:
         return np.clip(y, self.lower, self.upper)
 
     def stops(self, y: FloatArray, value: float) -> bool:
-        """Count an iteration; tell whether to stop after it."""
+        """Count an iteration; return whether to stop after it."""
         self.iterations += 1
         return self.watch(y * self.unit, value) or self.iterations >= self.iteration_limit
 
     def why(self) -> str:
-        """Say why ``stops`` did."""
+        """Return why ``stops`` did."""
         return "iteration limit" if self.iterations >= self.iteration_limit else "stopped"
 
     def require_products(self, method: str, y: FloatArray) -> None:

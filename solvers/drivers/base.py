@@ -1,4 +1,4 @@
-"""What every driver shares: options, clock, table, incumbent, and leaving the user's model as it was found."""
+"""Base of all drivers: options, clock, table, incumbent, and restoring the user's model."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ INFINITE = 1e20  # what solvers write for infinity: a feasible point beyond it n
 
 
 class OutOfTime(Exception):
-    """Nothing more may be read, copied or set up: the limit has passed, or Ctrl-C was pressed."""
+    """The limit has passed, or Ctrl-C was pressed, before the run could start."""
 
 
 class Ended(Exception):
-    """The run ends here, met deep inside a round; the driver's own loop catches it."""
+    """Ends the run from inside a round; the driver's loop catches it."""
 
     def __init__(self, stop: StopReason, status: SolutionStatus | None = None) -> None:
         super().__init__(stop.value)
@@ -86,16 +86,18 @@ def configure(config: type[Config], options: dict[str, Any], name: str) -> Any:
 
 
 class Driver:
-    """A decomposition algorithm over one model; a subclass gives ``prepare`` and ``loop``.
+    """A decomposition algorithm over one model; a subclass implements ``prepare`` and ``loop``.
 
-    Inside, everything is minimised: a model that maximises enters with its objective negated.
+    Drivers minimise: the objective of a model that maximises is negated.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     options_type: ClassVar[type[Config]]
-    asks: ClassVar[type[Facts] | tuple[()]] = ()  # facts that stand for rows which a model does not state
-    writes_logic: ClassVar[bool] = False  # whether it takes binaries, and rows of ``self.reading`` for logic on them
+    facts_type: ClassVar[
+        type[Facts] | tuple[()]
+    ] = ()  # facts that replace rows of a model, where the driver needs them
+    writes_logic: ClassVar[bool] = False  # whether ``self.reading`` has rows over binaries in place of logic
     config: Config
     sign: float  # -1 for a model that maximises
 
@@ -103,10 +105,10 @@ class Driver:
         self.model, self.options = model, options
         self.reading = ModelReading(model)
         self.config = configure(self.options_type, options, self.name)
-        self._check_words()
+        self._check_passed_options()
         facts = facts_of(model)
-        if facts is not None and not isinstance(facts, self.asks):
-            takes = "asks for something else" if self.asks else "takes whole models"
+        if facts is not None and not isinstance(facts, self.facts_type):
+            takes = "needs facts of another kind" if self.facts_type else "takes whole models"
             facts.check_stated(f'"{self.name}" {takes}')
         self.clock = Clock.of_run(self.config.time_limit)
         refuse_nonfinite(self.reading)
@@ -114,7 +116,7 @@ class Driver:
         if self.writes_logic and (written := written_rows(self.reading, self.sees)) is not None:
             self.reading = ModelReading(model, written)
         refuse_unseen(self.reading, self.name, self._takes, remedy)
-        self.best: float | None = None  # least objective seen
+        self.best: float | None = None  # least objective so far
         self.bound: float | None = None
         self._kept: tuple[float, float] | None = None  # (validation error, objective) of what will be loaded
         self._load: Callable[[], None] = lambda: None
@@ -124,10 +126,10 @@ class Driver:
         self.message = ""
         self.details: dict[str, Any] = {}
         self.dropped = Dropped()
-        self.assumed: list[str] = []  # rows and terms that are convex by the user's word: no bound here is proven then
+        self.assumed: list[str] = []  # rows and terms assumed convex by the user: then no bound is proven
         self.seconds = {"prepare": 0.0, "master": 0.0, "subproblem": 0.0}
         self._busy: tuple[str, float] | None = None  # what is timed now, and since when
-        self.late = False  # whether time was up before the model was taken apart
+        self.late = False  # whether time was up before the model was split
         try:
             with self.timing("prepare"):
                 self.prepare()
@@ -136,18 +138,18 @@ class Driver:
             self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
         self.resolution = resolution_of(self.reading)
 
-    def _check_words(self) -> None:
-        """Refuse words of the run that cannot be passed to a solver inside. Raises OptionError."""
+    def _check_passed_options(self) -> None:
+        """Check that options of the run can be passed to the solvers inside. Raises OptionError."""
         given = {word: self.options.get(word) for word in ("threads", "seed", "time_limit")}
         for slot in self.config.slots() if any(value is not None for value in given.values()) else ():
             solver = getattr(self.config, f"{slot}_solver")
             if solver is not None and not (isinstance(solver, str) and solver in SOLVERS):
                 refuse_unpassed(entry(solver), given)
 
-    def go_on(self, seconds: float = 0.0) -> None:
-        """End ``prepare`` where the run has to stop, or what takes these seconds could not be done in time.
+    def check_time(self, seconds: float = 0.0) -> None:
+        """End ``prepare`` where the run must stop, or a step of this length would pass the limit.
 
-        For before whatever takes the longer the larger the model.
+        Called before steps whose time grows with the model.
 
         Raises
         ------
@@ -163,7 +165,7 @@ class Driver:
         return cls
 
     def sees(self, component: Any) -> bool:
-        """Tell whether the driver takes a component that is neither row, objective nor variable."""
+        """Return whether the driver can handle a component that is neither row, objective nor variable."""
         return False
 
     def _takes(self, component: Any) -> bool:
@@ -171,29 +173,29 @@ class Driver:
         return self.sees(component) or (written is not None and any(component is c for c in written.components))
 
     def prepare(self) -> None:
-        """Take the model apart; sets ``sign``."""
+        """Split the model; set ``sign``."""
         raise NotImplementedError
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run; return why it stopped, and the status where it is not a matter of the gap."""
+        """Run; return why it stopped, and the status where the gap does not determine it."""
         raise NotImplementedError
 
     def claim(self) -> SolutionStatus | None:
-        """Return what a driver without a bound says of its incumbent; None leaves all to the bound."""
+        """Return the status of the incumbent, for a driver without a bound; None where the bound determines it."""
         return None
 
     def inside(self) -> list[str]:
-        """Name the solvers and libraries that ran inside: HiGHS its linear programs unless an option says another."""
+        """Return the solvers that ran inside: HiGHS for linear programs, unless an option names another."""
         options = vars(self.config)
         named = [called(value) for key, value in options.items() if key.endswith("_solver") and value is not None]
         return list(dict.fromkeys([*named, *([] if options.get("master_solver") else ["highs"])]))
 
     def why_infeasible(self) -> str:
-        """Name the rows that clash, for a model proven infeasible."""
+        """Return rows that have no solution together, in words, for a model proven infeasible."""
         return ""
 
     def solve(self) -> Result:
-        """Run to the end; limits, Ctrl-C and a callback's stop return the incumbent and the bound."""
+        """Run; a limit, Ctrl-C or a callback that stops the run returns the incumbent and the bound."""
         with interrupt.run(), progress.doing(self.name, facts=self.standing, left=lambda: self.clock.left):
             with progress.paused(bool(self.config.tee) and not self.config.shows(TABLE)):
                 stop, status = self._looped()
@@ -204,17 +206,17 @@ class Driver:
                 return self._result(stop, status)
 
     def standing(self) -> list[str]:
-        """Say where the run stands; asked by another thread, at any time."""
+        """Return the state of the run in words; may be called by another thread at any time."""
         return told(
             self._signed(self.best), self._signed(self.bound), self.sign, self.counted(), self._busy, self.clock
         )
 
     def counted(self) -> list[str]:
-        """Say what has been done, in numbers; as ``standing``."""
+        """Return the work done so far in words; may be called as ``standing``."""
         return [f"{len(self.trace.rows)} rounds"] if self.trace.rows else []
 
     def _looped(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run the loop, and leave the model's values as they were."""
+        """Run the loop, then restore the values of the model."""
         c = self.config
         self.reading = ModelReading(self.model, self.reading.written)  # may have been edited since this was made
         before = [(v, v.value) for v in self.reading.variables]
@@ -245,7 +247,7 @@ class Driver:
         return stop, status
 
     def _result(self, stop: StopReason, status: SolutionStatus | None) -> Result:
-        """Load the incumbent, and say what is proven of it."""
+        """Load the incumbent, and return the result with what is proven."""
         c, minimize = self.config, self.sign > 0
         self._load()
         if self._kept is not None and self.reading.written is not None:
@@ -370,7 +372,7 @@ class Driver:
         return None if self.best is None else (0.0, self.best)
 
     def _verdict(self, objective: float | None, claim: SolutionStatus | None, error: float) -> Verdict:
-        """Say what is proven; a point and a bound that ever contradicted one another prove nothing."""
+        """Return the verdict; a point and a bound that contradict each other prove nothing."""
         bound = self.bound
         if self._contradiction is not None:
             objective_then, bound = self._contradiction
@@ -402,7 +404,7 @@ class Driver:
 
     @contextmanager
     def timing(self, what: str) -> Iterator[None]:
-        """Count the seconds of a block of code among those of "master" or "subproblem"."""
+        """Add the seconds of a block of code to those of "master" or "subproblem"."""
         start = self.clock.elapsed
         self._busy = what, start
         try:
@@ -412,10 +414,10 @@ class Driver:
             self.seconds[what] += self.clock.elapsed - start
 
     def rounds(self, limit: float | None = None, done: Callable[[], int] | None = None) -> Iterator[int]:
-        """Count the rounds of a loop from 0; where the run must stop the loop ends, and ``stop`` says why.
+        """Count the rounds of a loop from 0, until the run must stop; ``stop`` is the reason.
 
-        Before each round: a callback's word, Ctrl-C, the time limit, and the limit of iterations, in this order.
-        ``limit``: by default the option ``iteration_limit``. ``done``: what it counts, where that is not the rounds.
+        Checked before each round: callback, Ctrl-C, time limit, iteration limit, in this order. ``limit``: by default
+        the option ``iteration_limit``. ``done``: the count that it limits, where that is not the rounds.
         """
         limit, k, self.stop = self.config.iteration_limit if limit is None else limit, 0, StopReason.CONVERGED
         while (stop := self.stopped()) is None:
@@ -427,9 +429,9 @@ class Driver:
         self.stop = stop
 
     def raise_bound(self, bound: float | None, *, of_rest: bool = False) -> None:
-        """Raise the lower bound; one above the incumbent by more than rounding is remembered as a contradiction.
+        """Raise the lower bound; record a contradiction if it is above the incumbent by more than rounding.
 
-        ``of_rest``: it bounds what the incumbent has not excluded, and may well be above it.
+        ``of_rest``: it bounds only points that the incumbent has not excluded, and may be above the incumbent.
         """
         if bound is not None and math.isfinite(bound) and (self.bound is None or bound > self.bound):
             if not of_rest:
@@ -437,14 +439,14 @@ class Driver:
             self.bound = bound if self.best is None else min(bound, self.best)
 
     def _meet(self, objective: float | None, bound: float | None) -> None:
-        """Remember the first attained objective and proven bound that cannot both be right."""
+        """Record the first objective and bound that contradict each other."""
         if self._contradiction is None and contradicts(objective, bound, self.config.gap, resolution=self.resolution):
             self._contradiction = (objective or 0.0, bound or 0.0)
 
     def offer(
         self, objective: float, variables: Sequence[Any], load: Callable[[], None], score: float | None = None
     ) -> bool:
-        """Offer the point on the model as incumbent; return whether it is the best so far (by score where given)."""
+        """Offer the values of the model as incumbent; return whether they are the best so far, by score if given."""
         key = (0.0 if score is None else score, objective)
         if self.best is None or objective < self.best:
             self.best = objective
@@ -464,12 +466,12 @@ class Driver:
         return better
 
     def forget(self) -> None:
-        """Forget incumbent and bound: there is no optimum that they could be of."""
+        """Discard incumbent and bound, of a model without an optimum."""
         self.best, self.bound, self._kept, self._contradiction = None, None, None, None
         self._load = lambda: None
 
     def set_aside(self) -> Callable[[], None]:
-        """Forget the incumbent, with which nothing to come can be compared; return what brings it back."""
+        """Remove the incumbent while other problems are solved; return a function that restores it."""
         best, kept, load = self.best, self._kept, self._load
         self.best, self._kept, self._load = None, None, lambda: None
 
@@ -479,7 +481,7 @@ class Driver:
         return bring_back
 
     def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> None:
-        """Add a row to the table, in the model's sense."""
+        """Add a row to the table, in the sense of the model's objective."""
         self.trace.row(
             step,
             objective=self._signed(objective),
@@ -490,7 +492,7 @@ class Driver:
         )
 
     def closed(self, gap: float) -> bool:
-        """Tell whether the bounds have met."""
+        """Return whether the gap is closed."""
         return is_closed(self.best, self.bound, gap, self.resolution)
 
     def stopped(self) -> StopReason | None:

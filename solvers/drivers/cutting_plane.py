@@ -132,12 +132,12 @@ class CuttingPlane(Driver):
         self.facts = self._facts()
         covered = set() if self.facts is None else {id(row) for row in data_of(self.facts.rows)}
         self.hidden = [] if self.facts is None else data_of(self.facts.hidden)
-        self.go_on()
+        self.check_time()
         rows = [r for r in self.reading.rows if id(r) not in covered]
         variables, lift, lower = self._space()
         self.parts = ConvexParts(self.reading, rows, variables, assume_convex=c.assume_convex)
         self.assumed = self.parts.assumed
-        self.go_on()
+        self.check_time()
         self.lp = ColumnLP(self.parts, lift, lower, lp_solver=c.lp_solver, words=lp_words(c))
         self._solved = 0
         self._worst = np.inf  # violation at the last point
@@ -258,7 +258,7 @@ class CuttingPlane(Driver):
             self.lp.add(c)
 
     def _defined(self, g: ConvexFunction, x: np.ndarray) -> bool:
-        """Tell whether a row can be linearised at the start: elsewhere that is an error."""
+        """Return whether a row can be linearised at the start: elsewhere that is an error."""
         try:
             return bool(np.isfinite(g.cut(x)[1]))
         except ModelError:
@@ -323,7 +323,7 @@ class CuttingPlane(Driver):
         return stacked(found, self.lp.columns)
 
     def _stalled(self, point: np.ndarray, previous: np.ndarray, cuts: Cuts, last: Cuts) -> bool:
-        """Tell whether the LP's own tolerance is all that is left: its last rows miss the point as the new ones do."""
+        """Return whether the violation is within the LP's tolerance: its last rows are violated as the new ones are."""
         if not cuts.matrix.shape[0]:
             return False
         if np.all(np.abs(point - previous) <= SAME * np.maximum(1.0, np.abs(point))):
@@ -372,7 +372,7 @@ class CuttingPlane(Driver):
         return whole if self._satisfied(whole) else None
 
     def _satisfied(self, x: np.ndarray) -> bool:
-        """Tell whether a repaired point satisfies the rows that the separator does not know."""
+        """Return whether a repaired point satisfies the rows that the separator does not know."""
         r, slack = self.parts.linear, self.config.tolerance
         body = r.matrix @ x
         for values, low, up in ((body, r.lower, r.upper), (x, r.x_lower, r.x_upper)):
@@ -382,7 +382,7 @@ class CuttingPlane(Driver):
         return all(g.at(x) <= slack for g in self.parts.convex)
 
     def _ended(self, answer: LpAnswer) -> tuple[StopReason, SolutionStatus | None]:
-        """Say what an LP without an optimum means."""
+        """Return what an LP without an optimum means."""
         if answer.status is LpStatus.LIMIT or self.clock.over:
             over = self._spent and not self.clock.over
             return StopReason.ITERATION_LIMIT if over else StopReason.TIME_LIMIT, None

@@ -124,7 +124,7 @@ class MixedCuttingPlane(CuttingPlane):
         return (StopReason.CONVERGED, None) if outcome is CutsEnd.CLOSED else None
 
     def _slow(self, value: float) -> bool:
-        """Tell whether the relaxation's optimum rises slowly (0)."""
+        """Return whether the relaxation's optimum rises slowly (0)."""
         self._values.append(value)
         if len(self._values) <= PATIENCE:
             return False
@@ -185,7 +185,7 @@ class MixedCuttingPlane(CuttingPlane):
         return ended
 
     def _beaten(self, value: float) -> bool:
-        """Tell whether a choice cannot be better than the incumbent by more than a part of the gap."""
+        """Return whether a choice cannot be better than the incumbent by more than a part of the gap."""
         return self.best is not None and value >= self.best - SETTLED * self.config.gap * abs(self.best)
 
     def _again(self, choice: np.ndarray) -> tuple[StopReason, SolutionStatus | None] | None:
@@ -204,7 +204,7 @@ class MixedCuttingPlane(CuttingPlane):
         return None
 
     def _cut_short(self, found: MixedAnswer) -> tuple[StopReason, SolutionStatus | None] | None:
-        """Say why a MILP that was not solved to its end ends the run; the loop itself sees the run's limits."""
+        """Return why a MILP that was not solved to its end ends the run; the loop itself sees the run's limits."""
         stop = found.answer.stop_reason
         if stop is StopReason.CONVERGED or self.stopped() is not None:
             return None
@@ -213,7 +213,7 @@ class MixedCuttingPlane(CuttingPlane):
         return stop, None
 
     def _without_point(self, found: MixedAnswer) -> tuple[StopReason, SolutionStatus | None]:
-        """Say what a MILP without a point means."""
+        """Return what a MILP without a point means."""
         answer = found.answer
         if answer.status is SolutionStatus.INFEASIBLE:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None

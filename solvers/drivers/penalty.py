@@ -75,7 +75,7 @@ def by_values(model: Any, penalty: PenaltyValues, once: Callable[[], Result], op
 
 
 def inexact(penalty: PenaltyValues, row: dict[str, Any]) -> str:
-    """Say by how much what the penalty is to enforce is missed."""
+    """Return by how much what the penalty is to enforce is missed."""
     return (
         f"At {penalty.parameter.local_name}={row['value']:g} the penalty is not exact: what it is to enforce is missed "
         f"by {row['measure']:.2g} (allowed {penalty.tolerance:g})."

@@ -139,7 +139,7 @@ class Pieces:
         return self._seconds if clock.left is None else min(self._seconds, clock.left)
 
     def _hopeless(self, clock: Clock) -> bool:
-        """Tell whether there is no piece with any M: the rows and integers alone have no point."""
+        """Return whether there is no piece with any M: the rows and integers alone have no point."""
         model = self._model
         model.cost.set_value(0.0)
         model.within.deactivate()

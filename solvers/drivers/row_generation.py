@@ -73,7 +73,7 @@ class RowGeneration(Driver):
     name = "row-generation"
     title = "models stated whole but for rows that a separator finds (row generation)"
     options_type = RowGenerationConfig
-    asks = Separable
+    facts_type = Separable
     config: RowGenerationConfig
 
     def prepare(self) -> None:
@@ -87,7 +87,7 @@ class RowGeneration(Driver):
         self.facts, c = facts, self.config
         self.sign = 1.0 if single_objective(self.reading).sense == pyo.minimize else -1.0
         self.visible = data_of(facts.visible)
-        self.go_on()
+        self.check_time()
         change = facts.change or Change([])
         told = {id(v) for v, _ in change.factors}
         kept = [(v, 1.0) for v in self.visible if id(v) not in told]  # of which the rows so far may say nothing
@@ -176,7 +176,7 @@ class RowGeneration(Driver):
             self.raise_bound(proof(self.model, np.array(self._matrix), np.array(self._lower), multipliers))
 
     def _ended(self, answer: Answer) -> tuple[StopReason, SolutionStatus | None]:
-        """Say what a problem of step 1 without an optimum means."""
+        """Return what a problem of step 1 without an optimum means."""
         if answer.status is SolutionStatus.INFEASIBLE:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         if self._bound_at_hand() is not None:  # the data know better
@@ -186,7 +186,7 @@ class RowGeneration(Driver):
         )
 
     def _unsolved(self, answer: Answer) -> tuple[StopReason, SolutionStatus | None]:
-        """Say why step 1 has no point."""
+        """Return why step 1 has no point."""
         if self.clock.over:
             return StopReason.TIME_LIMIT, None
         if answer.stop_reason is StopReason.INTERRUPTED:
@@ -196,7 +196,7 @@ class RowGeneration(Driver):
         return StopReason.SOLVER_ERROR if stop is StopReason.CONVERGED else stop, None
 
     def why_infeasible(self) -> str:
-        """Say what cannot hold together."""
+        """Return what cannot hold together."""
         return "No point satisfies the model's rows together with those that the separator found. Relax one of them."
 
     # Step 2.

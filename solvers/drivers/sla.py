@@ -129,7 +129,7 @@ class SuccessiveLinearization(Driver):
             raise OptionError(f"master_seconds={c.master_seconds!r} is not allowed: give a number above 0.")
         objective = single_objective(self.reading)
         self.sign = 1.0 if objective.sense == pyo.minimize else -1.0
-        self.go_on()
+        self.check_time()
         held = {id(v): v for v in used_variables(self.reading)}
         self.variables = [v for v in held.values() if not v.fixed]
         curved = next((row for row in self.reading.rows if not is_linear(row.body)), None)
@@ -141,7 +141,7 @@ class SuccessiveLinearization(Driver):
             )
         self.rows = LinearRows.of(self.reading.rows, self.variables, [], 1.0)
         self.objective = SmoothObjective(objective.expr, self.variables, self.sign)
-        self.go_on()
+        self.check_time()
         self.pieces = self._taken_apart()
         self.lp = self._over_rows()
         self.runs: list[SlaStart] = []
@@ -410,7 +410,7 @@ class SuccessiveLinearization(Driver):
         return SolutionStatus.STATIONARY if self._best_run.stationary else SolutionStatus.FEASIBLE
 
     def _report(self) -> None:
-        """Say how far apart the starts ended."""
+        """Return how far apart the starts ended."""
         columns = ["start", "objective", "linear_programs", "mixed_programs", "stationary", "shortest_step"]
         self.details["starts"] = table(self.runs, self.sign, columns)
         self.details["linear_programs"] = self._solved

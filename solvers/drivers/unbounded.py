@@ -146,7 +146,7 @@ def _candidates(reading: ModelReading, time_limit: float | None) -> Iterator[dic
 
 
 def _falls(reading: ModelReading, ray: dict[int, float]) -> bool:
-    """Tell whether the objective falls along a ray from the point on the model, and all rows and bounds hold."""
+    """Return whether the objective falls along a ray from the point on the model, and all rows and bounds hold."""
     for v in reading.variables:
         step = ray.get(id(v), 0.0)
         if (step > 0.0 and v.ub is not None) or (step < 0.0 and v.lb is not None):

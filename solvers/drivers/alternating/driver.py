@@ -362,7 +362,7 @@ class Alternating(Driver):
         return None if self._penalty is not None else super().start_value()
 
     def claim(self) -> SolutionStatus:
-        """Tell whether the point of the incumbent's start is stationary."""
+        """Return whether the point of the incumbent's start is stationary."""
         good = self._holder is not None and self._holder.settled and not self._only_partial(self._holder)
         return SolutionStatus.STATIONARY if good else SolutionStatus.FEASIBLE
 
@@ -370,7 +370,7 @@ class Alternating(Driver):
         return next((p.name for p in self.partition.parts if p.block.objective is not None), "")
 
     def _only_partial(self, run: BlockStart) -> str:
-        """Say why a point that no block improves alone need not be stationary; "" where it is."""
+        """Return why a point that no block improves alone need not be stationary; "" where it is."""
         p = self.partition
         if self._own_objective():
             return f'block "{self._own_objective()}" has an objective of its own'
@@ -418,7 +418,7 @@ class Alternating(Driver):
         return f"Its best point misses the model's rows by {error:.1e} and is left out."
 
     def _what_of(self, run: BlockStart) -> str:
-        """Say what is known of the incumbent's start."""
+        """Return what is known of the incumbent's start."""
         why = self._only_partial(run) if run.settled else ""
         how = "Ended by the rule of its algorithm" if run.ruled else "A partial optimum, which no block improves alone"
         alike = [r.objective for r in self._runs if r.penalty == run.penalty and r.settled]

@@ -147,7 +147,7 @@ class OracleDescent(Driver):
     name = "alternating"
     title = "models whose blocks are solved by functions of their structure"
     options_type = OracleConfig
-    asks = OracleBlocks
+    facts_type = OracleBlocks
     config: OracleConfig
 
     def prepare(self) -> None:
@@ -366,7 +366,7 @@ class OracleDescent(Driver):
         return ["scikit-learn", "scipy"]
 
     def claim(self) -> SolutionStatus:
-        """Tell whether the incumbent's residual is small enough for a stationary point."""
+        """Return whether the incumbent's residual is small enough for a stationary point."""
         good = not self._trivial and self.details["residual"] <= self.config.tolerance
         return SolutionStatus.STATIONARY if good else SolutionStatus.FEASIBLE
 
@@ -406,7 +406,7 @@ def _addable(structure: OracleBlocks) -> str:
 
 
 def takes_oracles(model: Any, options: dict[str, Any]) -> bool:
-    """Tell whether a model's blocks are oracles. Raises OptionError: for an option of the other kind of model."""
+    """Return whether a model's blocks are oracles. Raises OptionError: for an option of the other kind of model."""
     facts = facts_of(model)
     oracles = facts if isinstance(facts, OracleBlocks) else None
     if oracles is not None and "blocks" in options:

@@ -68,7 +68,7 @@ class ChoiceRows:
         self._runner = Runner(find("highs"), SolveOptions(gap=0.0))
 
     def choose(self, switches: Sequence[Any], worth: FloatArray, time_limit: float | None) -> bool:
-        """Put the choices at a selection that is worth most; tell whether there is one."""
+        """Put the choices at a selection that is worth most; return whether there is one."""
         body = pyo.quicksum(float(c) * s for s, c in zip(switches, worth, strict=True) if c and not s.fixed)
         self._model.worth.set_value(body)
         before = [(v, v.value) for v in self.held]
@@ -260,7 +260,7 @@ class OracleSearch(OracleDescent):
         return None if self.facts.support is None else self.facts.support(x)
 
     def _choices_broken(self) -> bool:
-        """Tell whether no selection is known to satisfy the rows; put one on the model where there is."""
+        """Return whether no selection is known to satisfy the rows; put one on the model where there is."""
         left = None if self.clock.left is None else max(self.clock.left, LAST)
         return not self._choices.choose(self._s, np.full(len(self._s), -1.0), left)
 

@@ -141,7 +141,7 @@ def as_blocks(given: Any, model: Any) -> list[Block]:
 
 
 def has_kinks(expression: Any) -> bool:
-    """Tell whether an expression holds abs, min, max, a condition or a step: a partial optimum may lie in its kink."""
+    """Return whether an expression has kinks (abs, min, max, a condition, a step), where a partial optimum may lie."""
     left = [expression]
     while left:
         node = left.pop()

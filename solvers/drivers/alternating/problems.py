@@ -242,7 +242,7 @@ class ClosedForm:
         return self._behind.solve(x, objective, time_limit)
 
     def _optimal(self, y: np.ndarray, objective: SmoothObjective) -> bool:
-        """Tell whether the slope points out of the box wherever it is not 0."""
+        """Return whether the slope points out of the box wherever it is not 0."""
         slope = objective.gradient(y)[self._part.places]
         lower, upper = _bounds(self._part.variables)
         value, small = y[self._part.places], STATIONARY * max(1.0, float(np.abs(slope).max()))
@@ -287,7 +287,7 @@ class Maker:
         return self._solved(part, objective)
 
     def follows_parameter(self, part: Part) -> bool:
-        """Tell whether a row or bound of a block follows the parameter."""
+        """Return whether a row or bound of a block follows the parameter."""
         if self.parameter is None:
             return False
         bounds = [bound for v in part.variables for bound in (v.lower, v.upper)]
@@ -320,7 +320,7 @@ class Maker:
         return (block.solver if NEEDED in spec.capabilities and not spec.local else None), words
 
     def _linear(self, part: Part, objective: SmoothObjective) -> bool:
-        """Tell whether a block's problem is one LP whose rows keep their numbers."""
+        """Return whether a block's problem is one LP whose rows keep their numbers."""
         if any(not v.is_continuous() for v in part.variables):
             return False
         if self.follows_parameter(part):

@@ -118,7 +118,7 @@ def clash(part: Part) -> str:
 
 
 def rest_holds(model: Any, part: Part) -> bool:
-    """Tell whether the rows without this block hold at the values on the model."""
+    """Return whether the rows without this block hold at the values on the model."""
     mine = {id(row) for row in part.rows}
     every = model.component_data_objects(pyo.Constraint, active=True, descend_into=True)
     return violation(rows_only([row for row in every if id(row) not in mine])) <= FEASIBLE

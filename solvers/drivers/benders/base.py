@@ -64,11 +64,11 @@ class DecompositionConfig(Config):
 class DecompositionDriver(Driver):
     """A driver over a master and a subproblem; a subclass builds its master in ``prepare_master``, and has ``run``."""
 
-    asks = Structure
+    facts_type = Structure
     writes_logic = True
     config: DecompositionConfig
     parts: SplitModel
-    asks_within: ClassVar[bool] = True  # whether all points that it asks at are solutions of the master
+    solutions_only: ClassVar[bool] = True  # whether all points that it asks at are solutions of the master
     _any_point = False  # any solution will do: the model is unbounded if it has one
 
     def sees(self, component: Any) -> bool:
@@ -120,7 +120,7 @@ class DecompositionDriver(Driver):
             if self._bound_at_hand() is not None:  # proven from the data: whoever sees no end to it is wrong
                 self.message = f"{said} The data prove that it has an end: its solver failed."
                 return StopReason.SOLVER_ERROR, None
-            at_point = self.asks_within and isinstance(error, EndlessSubproblem)
+            at_point = self.solutions_only and isinstance(error, EndlessSubproblem)
             known = self.best is not None or at_point
         except SolverError as error:
             if self.best is None:
@@ -164,7 +164,7 @@ class DecompositionDriver(Driver):
         raise NotImplementedError
 
     def closed(self, gap: float) -> bool:
-        """Tell whether the bounds have met, or a solution is known where any will do."""
+        """Return whether the bounds have met, or a solution is known where any will do."""
         return self.best is not None if self._any_point else super().closed(gap)
 
     def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> None:
@@ -192,8 +192,8 @@ class DecompositionDriver(Driver):
         with self.timing("master"):
             return relax_whole(self.parts, inside.runner, self.clock.left)
 
-    def ask(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
-        """Ask the subproblem at a point of the complicating variables; None when time is up."""
+    def solve_subproblem(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
+        """Solve the subproblem at a point of the complicating variables; return None when time is up."""
         with self.timing("subproblem"):
             return self._subproblem.solve(point, tolerance, self.clock.left)
 
@@ -252,5 +252,5 @@ class DecompositionDriver(Driver):
 
 
 def _boxed(variables: list[Any]) -> bool:
-    """Tell whether no variable can go to infinity."""
+    """Return whether no variable can go to infinity."""
     return all(v.fixed or None not in v.bounds for v in variables)

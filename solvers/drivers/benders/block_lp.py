@@ -171,7 +171,7 @@ class CurvedLP(BlockLP):
             self._add_tangents(np.concatenate([y, point]), None)
 
     def _from_boxes(self, point: np.ndarray, time_limit: float | None) -> bool:
-        """Add tangents at optima within boxes, where the linear program has no end; tell whether there were any."""
+        """Add tangents at optima within boxes, where the linear program has no end; return whether there were any."""
         rows, every = self.rows, np.arange(len(self.rows.cost))
         added = 0
         for size in BOXES:

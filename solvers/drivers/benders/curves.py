@@ -97,7 +97,7 @@ class Curves:
             self.curves.append(BlockCurve(b, function, np.array([place[id(v)] for v in free], dtype=int), True))
 
     def _convex(self, proven: bool | None, name: str, assume: bool) -> bool:
-        """Tell whether to take it; note what is refused, or assumed."""
+        """Return whether to take it; note what is refused, or assumed."""
         if proven:
             return True
         if proven is None and assume:

@@ -212,7 +212,7 @@ class InOut:
         """Ask at a point; an integer master may have no solution where the subproblem has no end, and is asked then."""
         self.asked += 1
         try:
-            answer = self.driver.ask(point[: self.lp.n], tolerance)
+            answer = self.driver.solve_subproblem(point[: self.lp.n], tolerance)
         except EndlessSubproblem:
             if self.integer:
                 return None

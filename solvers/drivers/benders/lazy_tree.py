@@ -87,7 +87,7 @@ class LazyTree:
         return answer
 
     def _far(self) -> bool:
-        """Tell whether the point on the model is on a ray, which the solver may even call optimal."""
+        """Return whether the point on the model is on a ray, which the solver may even call optimal."""
         return max((abs(v.value) for v in self._free), default=0.0) > HUGE
 
     def _stopped(self) -> bool:

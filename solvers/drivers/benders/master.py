@@ -89,7 +89,7 @@ class Master:
         return rows
 
     def ill_scaled(self, objective: float, value: float, room: float = 1.0) -> bool:
-        """Tell whether an objective, with this value of the subproblem in it, is out of the scale of tolerances.
+        """Return whether an objective, with this value of the subproblem in it, is out of the scale of tolerances.
 
         ``room`` widens what is in scale, for where another unit costs much.
         """
@@ -294,5 +294,5 @@ class _Products:
 
 
 def _is_written(x: Any, y: Any) -> bool:
-    """Tell whether the product of two variables that are free can be written as linear rows."""
+    """Return whether the product of two variables that are free can be written as linear rows."""
     return x.is_binary() and all(abs(side) < float("inf") for side in bounds_of(y))

@@ -154,7 +154,7 @@ class Benders(DecompositionDriver):
         self._add(answer)
 
     def _without_point(self, proposal: Answer) -> tuple[StopReason, SolutionStatus | None]:
-        """Say what a master without a point means."""
+        """Return what a master without a point means."""
         if proposal.status is SolutionStatus.INFEASIBLE:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
         if proposal.stop_reason is not StopReason.TIME_LIMIT:
@@ -164,7 +164,7 @@ class Benders(DecompositionDriver):
     def _exhausted(
         self, point: np.ndarray, better: bool, proposal: Answer
     ) -> tuple[StopReason, SolutionStatus | None] | None:
-        """Tell why another cut would lead nowhere, if so."""
+        """Return why another cut would lead nowhere, if so."""
         c, key = self.config, np.round(point, 9).tobytes()
         self._at_ease_in_vain = self._at_ease and key in self._visited
         self._stale = 0 if better else self._stale + 1
@@ -216,7 +216,7 @@ class Benders(DecompositionDriver):
             return self._master_runner.solve(self.master, time_limit=self.clock.left, integer=True)
 
     def _ease(self) -> bool:
-        """Let a master whose cuts still say little end early; tell whether it may."""
+        """Let a master whose cuts still say little end early; return whether it may."""
         runner, best, bound = self._master_runner, self.best, self.bound
         gap = self._exact.gap or 0.0
         if self._centre is not None and not self._at_ease_in_vain:
@@ -226,10 +226,10 @@ class Benders(DecompositionDriver):
         return gap > (self._exact.gap or 0.0)
 
     def _answer(self, point: np.ndarray) -> SubAnswer | None:
-        return self.ask(point, min(1e-7, max(1e-10, self.config.gap / 10)))
+        return self.solve_subproblem(point, min(1e-7, max(1e-10, self.config.gap / 10)))
 
     def _relax(self) -> bool:
-        """Solve the relaxed master, of a subproblem in blocks; tell whether the run has ended."""
+        """Solve the relaxed master, of a subproblem in blocks; return whether the run has ended."""
         if self.groups is None or self._any_point or not self._master.linear:
             return False
         phase = InOut(self, self._master, self.groups)

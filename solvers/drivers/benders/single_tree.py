@@ -133,7 +133,7 @@ class SingleTree(Benders):
         self._row(point, answer)
 
     def _rescale_beyond(self, room: float = 1.0) -> bool:
-        """Give the master other units where these are off by more than ``room``; tell whether they were."""
+        """Give the master other units where these are off by more than ``room``; return whether they were."""
         off = self._ill_scaled(room)
         if off:
             self.rescale(self.best or 0.0, self._value)
@@ -155,7 +155,7 @@ class SingleTree(Benders):
         return answer
 
     def _progress(self, bound: float, nodes: float) -> bool:
-        """Take the tree's bound; tell whether to stop."""
+        """Take the tree's bound; return whether to stop."""
         if self._bounded:
             self.raise_bound(self.proven(bound))
         if nodes >= self._nodes + NODES:

@@ -117,7 +117,7 @@ class SplitModel:
 
 
 def is_declared(structure: Structure, component: Any) -> bool:
-    """Tell whether a component is of the coupling that a builder declared, or holds disjuncts of its disjunctions."""
+    """Return whether a component is of the coupling that a builder declared, or holds disjuncts of its disjunctions."""
     coupling = structure.coupling or () if structure.built is not None else ()
     choices = [choice for c in coupling if c.ctype is Disjunction for choice in c.values()]
     own = {*map(id, coupling), *(id(d.parent_component()) for choice in choices for d in choice.disjuncts)}

@@ -208,7 +208,7 @@ class SwitchedSubproblem(Declarative):
         put_back(others)
 
     def _has_trivial_point(self) -> bool:
-        """Tell whether the builder's trivial point satisfies the subproblem, whatever a solver says."""
+        """Return whether the builder's trivial point satisfies the subproblem, whatever a solver says."""
         certificate, before = self.parts.structure.certificate, self._values()
         if certificate is None:
             return False

@@ -9,14 +9,16 @@ For min { c.z + q(x) : z = (x, u) in P, some of z integer }, q convex, given by 
     2. Solve its relaxation. Prune where the bound is within the gap of the incumbent; fix by reduced cost below it.
        Where the structure cannot, by cuts, over one persistent LP:
        a. Solve the LP, with cuts dropped earlier that it violates.
-       b. Integral: ask the subproblem there. Above the LP's eta: add its cut, back to a; else the node is solved.
-       c. Fractional: once a node, ask a little inside, towards the root's solution. A violated cut: add it, back to a.
-    3. Where one more choice may be switched on, ask the few that the cuts leave (``Leaves``); else branch on the
-       variable with the best pseudo-costs. For a fifth of all questions: wider exchanges.
+       b. Integral point: solve the subproblem there. If its value is above the LP's eta, add its cut and go to a; else
+          the node is solved.
+       c. Fractional point: once per node, solve the subproblem at a point between it and the root's solution. If the
+          cut is violated, add it and go to a.
+    3. Where at most one more choice may be switched on, evaluate the few that the cuts leave (``Leaves``); else branch
+       on the variable with the best pseudo-costs. Wider exchanges use up to a fifth of all subproblems.
 
-With ``threads`` above 1 and an oracle, 1 to 3 are done by so many processes, each on its part of the tree (``dealer``).
-An LP that is unbounded gets its floor from the relaxation of the whole model (``relaxation``). Finite for integer
-x in a bounded set: by cuts, each point is asked once and its cut is tight there; by relaxations, a node without an open
+With ``threads`` above 1 and an oracle, that many processes do 1 to 3, each on its part of the tree (``coordinator``).
+An LP that is unbounded gets its floor from the relaxation of the whole model (``relaxation``). Finite for integer x in
+a bounded set: by cuts, each point is asked once and its cut is tight there; by relaxations, a node without an open
 variable goes to the cuts. The bound is the least of the open nodes and of what was pruned or fixed; each is proven by
 weak duality, and a node without one counts as -inf. Naoum-Sawaya and Elhedhli 2013 for cuts in a single tree;
 Achterberg, Koch and Martin 2005 for pseudo-costs; c is in-out separation (Ben-Ameur and Neto 2007).
@@ -38,14 +40,13 @@ from solvers.drivers.benders.base import DecompositionConfig, DecompositionDrive
 from solvers.drivers.benders.subproblem import OracleSubproblem
 from solvers.drivers.slots import lp_words
 from solvers.drivers.tree.branching import Tree
-from solvers.drivers.tree.dealer import Dealer
-from solvers.drivers.tree.dealt import Job
-from solvers.drivers.tree.incumbents import IncumbentSearch, NearSearch
+from solvers.drivers.tree.coordinator import Coordinator
+from solvers.drivers.tree.incumbents import IncumbentSearch, SolutionPool
 from solvers.drivers.tree.master import MasterLP
 from solvers.drivers.tree.memory import Memory
-from solvers.drivers.tree.node import SEARCHES, Visits
-from solvers.drivers.tree.node_bounds import NodeBounds
+from solvers.drivers.tree.node import SEARCHES, NodeBounds, Visits
 from solvers.drivers.tree.root import RootSearch
+from solvers.drivers.tree.worker import TreeTask
 from solvers.errors import ModelError, OptionError
 from solvers.facts.structure import SubAnswer
 from solvers.interfaces.registry import find
@@ -90,7 +91,7 @@ class BranchAndCutConfig(DecompositionConfig):
     most_choices: int = 1000
 
     def check_own(self) -> None:
-        """Refuse shares and numbers that mean nothing. Raises OptionError."""
+        """Check ``within`` and ``most_choices``. Raises OptionError."""
         super().check_own()
         if self.within is not None and not 0 <= self.within < np.inf:
             raise OptionError(f"within={self.within!r} is not allowed: give a share of the objective, 0.01 for 1%.")
@@ -110,7 +111,7 @@ class BranchAndCut(DecompositionDriver):
     title = "models with declared complicating variables (generalised Benders, one tree)"
     options_type = BranchAndCutConfig
     config: BranchAndCutConfig
-    asks_within = False
+    solutions_only = False
 
     def prepare_master(self, floor: float | None) -> None:
         """Build the relaxed master as an LP, and what searches over it."""
@@ -124,7 +125,7 @@ class BranchAndCut(DecompositionDriver):
             dropped = memory.prepare(self.structure, names, kept=given is not None)
         self._tree = Tree()
         below = np.inf if c.cutoff is None or self._any_point else self.sign * c.cutoff
-        self.incumbents = IncumbentSearch(self, self._lp, memory, near=self._near(), below=below)
+        self.incumbents = IncumbentSearch(self, self._lp, memory, near=self._near_search(), below=below)
         relaxation = self.structure.relaxation if isinstance(inside, OracleSubproblem) else None
         self.node_bounds = NodeBounds(self, self.incumbents, relaxation)
         self.root = RootSearch(
@@ -133,10 +134,10 @@ class BranchAndCut(DecompositionDriver):
         )  # fmt: skip
         self.visits = Visits(self.incumbents, self.node_bounds, self._tree, fractional=inside.fractional)
         self.incumbents.improved = self.root.fix
-        self._dealer: Dealer | None = None
+        self._coordinator: Coordinator | None = None
 
-    def _near(self) -> NearSearch | None:
-        """Return what collects choices near to the best, where that is asked for. Raises ModelError."""
+    def _near_search(self) -> SolutionPool | None:
+        """Return the collection of near-optimal choices, None without ``within``. Raises ModelError."""
         if self.config.within is None or self._any_point:
             return None
         broken = [v.name for v, whole in zip(self._lp.variables, self._lp.integer, strict=True) if not whole]
@@ -146,26 +147,26 @@ class BranchAndCut(DecompositionDriver):
                 f'within= lists choices, and "{min(inside & set(broken))}" is continuous: only integers can be listed. '
                 "Leave within= out, or make it an integer."
             )
-        return NearSearch(self.config.within, self.config.most_choices)
+        return SolutionPool(self.config.within, self.config.most_choices)
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run, and say what is known of the choices near to the best, or of the cutoff."""
+        """Run, and report the near-optimal choices, or that nothing is better than the cutoff."""
         with self.incumbents.memory.used(self.structure):
             try:
                 return self._run()
             finally:
-                self._tell()
+                self._report_choices()
 
-    def _tell(self) -> None:
+    def _report_choices(self) -> None:
         near, limit = self.incumbents.near, self.config.cutoff
-        dealt = np.inf if self._dealer is None else self._dealer.bound
-        bound = min(self._tree.bound, dealt) if self._begun else -np.inf
+        assigned = np.inf if self._coordinator is None else self._coordinator.bound
+        bound = min(self._tree.bound, assigned) if self._begun else -np.inf
         if near is not None:
             self.details["near"] = near.result(self.best, bound, len(self._tree) if self._begun else 1, self.sign)
         if limit is None or self._any_point or bound < self.incumbents.cutoff:
             return
         if self.best is None or self.best >= self.sign * limit:
-            self._say(f"Proven: nothing is better than the cutoff, {limit:.9g}.")
+            self._add_message(f"Proven: nothing is better than the cutoff, {limit:.9g}.")
 
     def _run(self) -> tuple[StopReason, SolutionStatus | None]:
         """Run the algorithm box; the numbers are its steps."""
@@ -174,32 +175,32 @@ class BranchAndCut(DecompositionDriver):
             self._begun = True
             self.visits.centre = self.root.centre
             self._raise_tree_bound()
-            self._dealer = self._dealing()
+            self._coordinator = self._make_coordinator()
             for _ in self.rounds(done=lambda: self.visits.nodes):
                 if not self._step():  # 1, 2, 3
                     break
                 self._raise_tree_bound()
                 if self.incumbents.near is None and self.closed(self.config.gap):
                     break
-                if self.stopped() is None and not (self._dealer is not None and self._dealer.takes()):
-                    self._now_and_then()
+                if self.stopped() is None and not (self._coordinator is not None and self._coordinator.is_due()):
+                    self._every_few_nodes()
             else:
                 return self.stop, None
         except Ended as end:
             return end.stop, end.status
         finally:
-            self._stop_dealing()
+            self._stop_workers()
         self.incumbents.row("end")
         if self.best is None and self._tree.left_out == np.inf:  # every node was proven empty
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         return StopReason.CONVERGED, None
 
     def _step(self) -> bool:
-        """Visit a node, or let processes visit some; tell whether there was one."""
-        dealer, limit = self._dealer, self.config.iteration_limit
+        """Process a node, or let workers process some; return whether there was one."""
+        coordinator, limit = self._coordinator, self.config.iteration_limit
         try:
-            if dealer is not None and dealer.takes():
-                dealer.deal(np.inf if limit is None else limit - self.visits.nodes)
+            if coordinator is not None and coordinator.is_due():
+                coordinator.run_slice(np.inf if limit is None else limit - self.visits.nodes)
                 return True
             return self.visits.step()
         except Ended:
@@ -210,13 +211,13 @@ class BranchAndCut(DecompositionDriver):
                 self.details["nodes"] = self.visits.nodes
 
     def counted(self) -> list[str]:
-        """Say how large the tree is."""
+        """Return the size of the tree in words."""
         if not self._begun:
-            return [f"{self.incumbents.asks} subproblems"] if self.incumbents.asks else []
-        open_ = len(self._tree) + (0 if self._dealer is None else self._dealer.open)
+            return [f"{self.incumbents.solved} subproblems"] if self.incumbents.solved else []
+        open_ = len(self._tree) + (0 if self._coordinator is None else self._coordinator.open)
         return [f"{open_} nodes open, {self.visits.nodes} done"]
 
-    def _now_and_then(self) -> None:
+    def _every_few_nodes(self) -> None:
         """Show the tree's progress, and search for incumbents in wider exchanges (3)."""
         if self.visits.nodes % 50 == 0:
             self.incumbents.row("tree")
@@ -224,8 +225,8 @@ class BranchAndCut(DecompositionDriver):
             self.incumbents.exchange_more()
 
     def _raise_tree_bound(self) -> None:
-        dealt = np.inf if self._dealer is None else self._dealer.bound
-        bound = min(self._tree.bound, self._tree.left_out, dealt)
+        assigned = np.inf if self._coordinator is None else self._coordinator.bound
+        bound = min(self._tree.bound, self._tree.left_out, assigned)
         if bound < np.inf:  # -inf would be a node that has no bound yet
             self.raise_bound(min(bound, self.incumbents.least), of_rest=True)
         elif self.best is not None:  # nothing is left, and nothing was left out
@@ -237,21 +238,21 @@ class BranchAndCut(DecompositionDriver):
             v.set_value(x, skip_validation=True)
         self.offer(objective, self._lp.variables, answer.load, self.score_of(answer))
 
-    def _dealing(self) -> Dealer | None:
-        """Return who deals nodes to processes, where there are to be some."""
+    def _make_coordinator(self) -> Coordinator | None:
+        """Return the coordinator of the worker processes, None where the run has one process."""
         threads = self.config.threads or 1
         if threads == 1:
             return None
         if not isinstance(self._subproblem, OracleSubproblem):
-            self._say(
-                f"threads={threads} went to the solver of the subproblem: nodes are dealt to processes only where a "
+            self._add_message(
+                f"threads={threads} went to the solver of the subproblem: nodes go to other processes only where a "
                 "model's builder has a fast oracle for its subproblem."
             )
             return None
-        return Dealer(self.visits, threads, self._job)
+        return Coordinator(self.visits, threads, self._task)
 
-    def _job(self) -> Job:
-        """Return what a process has to know."""
+    def _task(self) -> TreeTask:
+        """Return the problem of the tree for a worker."""
         structure, c = self.structure, self.config
         detached = None if structure.detached is None else structure.detached()
         oracle, relaxation = structure.oracle, structure.relaxation
@@ -261,21 +262,21 @@ class BranchAndCut(DecompositionDriver):
         memory, centre = self.incumbents.memory, self.root.centre
         whole, portable = c.validation is not None, detached is not None
         below = self.incumbents.below
-        return Job(oracle, relaxation, self._lp, memory, centre, c.gap, below, whole, portable)
+        return TreeTask(oracle, relaxation, self._lp, memory, centre, c.gap, below, whole, portable)
 
-    def _stop_dealing(self) -> None:
-        dealer = self._dealer
-        if dealer is not None:
-            dealer.end()
-            if dealer.started:
-                self.details["processes"] = dealer.threads
-            for what, seconds in dealer.seconds.items():
+    def _stop_workers(self) -> None:
+        coordinator = self._coordinator
+        if coordinator is not None:
+            coordinator.end()
+            if coordinator.started:
+                self.details["processes"] = coordinator.threads
+            for what, seconds in coordinator.seconds.items():
                 self.seconds[what] += seconds
-            self._say(dealer.told)
+            self._add_message(coordinator.message)
 
-    def _say(self, more: str) -> None:
+    def _add_message(self, more: str) -> None:
         self.message = f"{self.message} {more}".strip()
 
     def why_infeasible(self) -> str:
-        """Name the rows that clash."""
+        """Return the rows that have no solution together, in words."""
         return clashing_rows(self.parts.master_rows, self.parts.master_variables, Runner(find("highs"), SolveOptions()))

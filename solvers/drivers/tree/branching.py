@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 Change = tuple[int, float, float]  # column, least, most
-LEAST = 1e-6  # a side that gains nothing does not hide the other
+LEAST = 1e-6  # least gain of a side, so that a product with the other side is not 0
 UP = 0.1  # weight of the upper side's gain in the choice of a variable
 
 
@@ -26,9 +26,9 @@ class Node:
 
 
 class Tree:
-    """Open nodes: plunge into a child while that pays, else take the best bound.
+    """Open nodes: plunge into a child while its bound is near the least, else take the node with the best bound.
 
-    ``left_out``: least bound of what was pruned or fixed away.
+    ``left_out``: least bound of the nodes that were pruned or excluded by fixing.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Tree:
         self.left_out = np.inf
 
     def leave_out(self, bound: float) -> None:
-        """Record that nothing below this bound was left out."""
+        """Record the bound of a part of the tree that is pruned."""
         self.left_out = min(self.left_out, bound)
 
     def add(self, bound: float) -> None:
@@ -47,7 +47,7 @@ class Tree:
         self._made += 1
 
     def branch(self, node: Node, bound: float, column: int, value: float, fixed: Sequence[Change] = ()) -> None:
-        """Split a node at a fractional value; the nearer side is visited next.
+        """Split a node at a fractional value; the nearer side is processed next.
 
         ``fixed``: the bounds that reduced costs add in both children.
         """
@@ -64,7 +64,7 @@ class Tree:
         heapq.heappush(self._heap, second)
 
     def pop(self, plunge_below: float = np.inf) -> Node | None:
-        """Return the next node, or None where none is open; the child just made where its bound is below a limit."""
+        """Return the newest child if its bound is below the limit, else the best node; None where none is open."""
         node, self._next = self._next, None
         if node is not None:
             if node.bound <= plunge_below or not self._heap:
@@ -73,11 +73,11 @@ class Tree:
         return heapq.heappop(self._heap) if self._heap else None
 
     def put_back(self, node: Node) -> None:
-        """Return a node unfinished."""
+        """Open a node again."""
         heapq.heappush(self._heap, node)
 
     def take(self, share: float = 1.0) -> list[Node]:
-        """Take a share of the open nodes out, good and bad ones alike, in the order of their bounds."""
+        """Remove and return a share of the open nodes, evenly spread over their bounds."""
         nodes = sorted([*self._heap, *([] if self._next is None else [self._next])])
         few = int(share * len(nodes))
         out = {int((k + 0.5) * len(nodes) / few) for k in range(few)}
@@ -85,7 +85,7 @@ class Tree:
         return [nodes[k] for k in sorted(out)]
 
     def give(self, nodes: Iterable[Node]) -> None:
-        """Open nodes that were made elsewhere."""
+        """Add open nodes of another tree."""
         for node in nodes:
             heapq.heappush(self._heap, replace(node, number=self._made))
             self._made += 1
@@ -117,7 +117,7 @@ class PseudoCosts:
 
     @property
     def learnt(self) -> np.ndarray:
-        """All that is known, to be put together with what is learnt elsewhere."""
+        """Sums and counts, which can be added to those of another tree."""
         return np.stack([self._sum, self._count])
 
     @learnt.setter
@@ -127,8 +127,8 @@ class PseudoCosts:
     def choose(self, point: np.ndarray, candidates: np.ndarray) -> int:
         """Return the candidate with the largest product of expected gains, the upper side's to the power UP.
 
-        A variable never branched on counts as gaining the others' mean. Where at most M variables may be 1, setting
-        one more to 1 gains little at first: against UP = 1, a third of the nodes on SVM data.
+        A variable that was never branched on gets the mean gain of the others. Where at most M variables may be 1,
+        setting one more to 1 gains little at first: UP = 0.1 takes a third of the nodes of UP = 1 on SVM data.
         """
         mean = np.maximum(self._sum.sum(axis=1) / np.maximum(self._count.sum(axis=1), 1.0), LEAST)
         sums, counts = self._sum[:, candidates], self._count[:, candidates]

@@ -1,8 +1,8 @@
-"""Incumbents of a tree search over 0/1 choices: asking the subproblem, rounding, exchanges, earlier runs.
+"""Incumbents of a tree search over 0/1 choices: subproblems, rounding, exchanges, earlier runs.
 
-``Host`` is what the parts of a tree search ask of whoever runs them: the driver, or a process that was dealt a part of
-its tree. Thus a part knows nothing of the user's model. ``NearSearch`` collects all choices near to the best: the tree
-goes on past the incumbent, with a raised cutoff.
+``SearchContext`` is the interface between a tree search and its owner: the driver, or a worker with a part of the tree.
+The search does not see the user's model. ``SolutionPool`` collects all near-optimal choices: the tree continues past
+the incumbent, with a raised cutoff.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from solvers.result import StopReason
 
 @dataclass(frozen=True)
 class NearChoice:
-    """A choice of the complicating variables (n,), its objective, and the bound that is proven of it.
+    """A choice of the complicating variables (n,), its objective and its proven bound.
 
-    ``load`` puts it on the model, with the subproblem's answer.
+    ``load`` sets the values of the model to it, with the solution of the subproblem.
     """
 
     choice: np.ndarray
@@ -40,7 +40,7 @@ class NearChoice:
 
 @dataclass(frozen=True)
 class NearChoices:
-    """The choices within a share of the best, the best first.
+    """The choices whose objective is within a share of the best, best first.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ class NearChoices:
     below : float
         Every choice whose objective is better than this one is among them.
     complete : bool
-        Whether these are all within the share, to the accuracy of a choice's objective.
+        Whether these are all choices within the share, up to the accuracy of a choice's objective.
     open : int
-        Nodes of the tree that are left, in which more of them may be.
+        Open nodes of the tree, which may contain more.
     """
 
     choices: tuple[NearChoice, ...]
@@ -59,8 +59,8 @@ class NearChoices:
     open: int
 
 
-class NearSearch:
-    """Collects evaluated choices within a share of the best, at most so many; inside, everything is minimised."""
+class SolutionPool:
+    """Collects at most ``most`` evaluated choices within a share of the best. Objectives are minimised here."""
 
     def __init__(self, within: float, most: int) -> None:
         self.within, self.most = within, most
@@ -75,11 +75,11 @@ class NearSearch:
         return best + self.within * abs(best)
 
     def cutoff(self, best: float) -> float:
-        """Return the least bound that rules choices out."""
+        """Return the least bound that excludes choices."""
         return float(np.nextafter(self.limit(best), np.inf))
 
     def add(self, choice: np.ndarray, objective: float, bound: float, load: Callable[[], None], best: float) -> None:
-        """Keep a choice that is near enough; of several completions of one, the best."""
+        """Keep a choice within the limit; of several completions of one choice, the best."""
         key = (np.round(choice) + 0.0).tobytes()
         if objective <= self.limit(best) and objective < self._found.get(key, (np.inf,))[0]:
             self._found[key] = objective, bound, load
@@ -88,11 +88,11 @@ class NearSearch:
             self._worst_kept = self._found.pop(worst)[0]
 
     def holds(self, choice: np.ndarray) -> bool:
-        """Tell whether a choice is kept."""
+        """Return whether a choice is in the pool."""
         return (np.round(choice) + 0.0).tobytes() in self._found
 
     def result(self, best: float | None, open_bound: float, n_open: int, sign: float) -> NearChoices:
-        """Return what was found, in the model's sense; ``open_bound`` is the least bound of the open nodes."""
+        """Return the choices in the sense of the model's objective; ``open_bound``: least bound of the open nodes."""
         if best is None:
             return NearChoices((), -sign * np.inf, False, n_open)
         limit = self.limit(best)
@@ -102,8 +102,8 @@ class NearSearch:
         return NearChoices(choices, sign * min(open_bound, limit), complete, 0 if open_bound > limit else n_open)
 
 
-class Host(Protocol):
-    """Who runs a tree search: the incumbent's value, the clock, the subproblem, and who is told."""
+class SearchContext(Protocol):
+    """The owner of a tree search: value of the incumbent, clock, subproblem, table."""
 
     clock: Clock
 
@@ -117,12 +117,12 @@ class Host(Protocol):
         """Least objective seen."""
         ...
 
-    def ask(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
-        """Ask the subproblem at a point of the complicating variables; None when time is up."""
+    def solve_subproblem(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
+        """Solve the subproblem at a point of the complicating variables; return None when time is up."""
         ...
 
     def take(self, point: np.ndarray, objective: float, answer: SubAnswer) -> None:
-        """Take a point of the master that is an incumbent, or may have the least validation error."""
+        """Take a point of the master as incumbent, or because it may have the least validation error."""
         ...
 
     def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> Any:
@@ -138,71 +138,78 @@ class Host(Protocol):
         ...
 
     def find_floor(self) -> WholeRelaxation:
-        """Find what bounds a master that is unbounded."""
+        """Find a lower bound of an unbounded master."""
         ...
 
 
 TIGHT = 1e-7  # relative gap of answers at 0/1 points
+LOOSE = 1e-5  # relative gap of answers at fractional points: their cuts need not be tight
 EXCHANGE_SHARE = 0.75  # of the time limit, by which the first exchanges must end
-SEARCH = 0.2  # of all questions to the subproblem, for wider exchanges during the tree
+SEARCH = 0.2  # share of all subproblems for wider exchanges during the tree
 EARLIER = 3  # best choices of the last runs that are tried at the root
-TRIED = 5  # points that were asked earlier, the best under this master's costs
+TRIED = 5  # points evaluated in earlier runs, the best under the costs of this master
 
 
 class IncumbentSearch:
-    """Finds incumbents for a driver: asks its subproblem, and offers it what is found. ``memory``: prepared.
+    """Finds incumbents for a driver: solves its subproblem, and offers the points found. ``memory``: prepared.
 
-    ``improved``: called after each better incumbent. ``choice``: the incumbent's complicating part. ``least``: of what
-    is proven of the choices that were evaluated. ``pool``: cuts of all answers. ``asks``: questions to the structure so
-    far, ``searched`` of them for wider exchanges. ``near``: collects choices near to the best. ``below``: what is not
-    better than it is not sought.
+    ``improved``: called after each better incumbent. ``choice``: the incumbent's complicating part. ``least``: the
+    least bound proven for an evaluated choice. ``pool``: cuts of all answers. ``solved``: subproblems solved so
+    far, ``searched`` of them for wider exchanges. ``near``: the pool of near-optimal choices. ``below``: the
+    objective that an incumbent must be better than.
     """
 
     def __init__(
-        self, driver: Host, lp: MasterLP, memory: Memory, *, near: NearSearch | None = None, below: float = np.inf
+        self,
+        driver: SearchContext,
+        lp: MasterLP,
+        memory: Memory,
+        *,
+        near: SolutionPool | None = None,
+        below: float = np.inf,
     ) -> None:
         self.driver, self.lp, self.memory, self.near, self.below = driver, lp, memory, near, below
-        self.pool, self._asked = self.memory.cuts, self.memory.answers
-        self._earlier, self._answered = self.memory.choices[-EARLIER:], len(self._asked) > 0
+        self.pool, self._answers = self.memory.cuts, self.memory.answers
+        self._earlier, self._has_answers = self.memory.choices[-EARLIER:], len(self._answers) > 0
         self.improved: Callable[[], None] = lambda: None
         self._offered: set[bytes] = set()
         self.choice: np.ndarray | None = None
         self.least = np.inf
-        self.asks = 0
+        self.solved = 0
         self._level, self.searched = 1, 0  # of the exchanges during the tree: width, and questions
 
     @property
     def cutoff(self) -> float:
-        """Nodes from this bound on hold nothing that is better by more than the gap, or that is near to the best."""
+        """Bound from which a node holds nothing better by more than the gap, and no near-optimal choice."""
         best = self.driver.best
         if best is None:
             return self.below
         known = best - self.driver.config.gap * abs(best) if self.near is None else self.near.cutoff(best)
         return min(known, self.below)
 
-    def ask(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
-        """Ask the subproblem; integral points are remembered."""
+    def solve_subproblem(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
+        """Solve the subproblem at a point; answers at integral points are kept."""
         integral = bool(np.all(point == np.round(point)))
         key = point.tobytes()
-        if integral and key in self._asked:
-            return self._asked[key]
-        tolerance = min(tolerance, TIGHT) if integral else tolerance  # it may become the incumbent, or close a node
-        self.asks += 1
-        answer = self.driver.ask(point, tolerance)
+        if integral and key in self._answers:
+            return self._answers[key]
+        tolerance = min(tolerance, TIGHT) if integral else tolerance  # it may be the incumbent, or close a node
+        self.solved += 1
+        answer = self.driver.solve_subproblem(point, tolerance)
         if answer is None:
             return None
-        if integral and not self.driver.clock.over:  # what time cut short is not for the next run
-            self._asked[key] = answer
+        if integral and not self.driver.clock.over:  # an answer cut short by the limit is not kept
+            self._answers[key] = answer
         if answer.cut is not None and answer.value is not None:
             self.pool.add(answer.cut)
         return answer
 
     def knows(self, choice: np.ndarray) -> bool:
-        """Tell whether the answer at a choice is remembered."""
-        return choice.tobytes() in self._asked
+        """Return whether the answer at a choice is kept."""
+        return choice.tobytes() in self._answers
 
     def has_offered(self, choice: np.ndarray) -> bool:
-        """Tell whether a choice was offered in this run, and says all of its point."""
+        """Return whether a choice was offered in this run and determines the whole point."""
         return self.lp.size == self.lp.n and choice.tobytes() in self._offered
 
     def offer(self, point: np.ndarray, answer: SubAnswer) -> float | None:
@@ -228,30 +235,30 @@ class IncumbentSearch:
         return objective
 
     def adopt(self, choice: np.ndarray) -> None:
-        """Search from now on around an incumbent that another process has found."""
+        """Continue the search around an incumbent of another process."""
         if self.choice is None or not np.array_equal(choice, self.choice):
-            self.ask(choice, TIGHT)
+            self.solve_subproblem(choice, TIGHT)
             self.choice, self._level = choice.copy(), 1
 
     def evaluate(self, choice: np.ndarray) -> tuple[float, Cut] | None:
-        """Evaluate a 0/1 choice for real; None where it breaks a row, has no value, or time is up."""
+        """Evaluate a 0/1 choice; return None where it violates a row, has no value, or time is up."""
         point = self.lp.complete(choice, self.driver.clock.left)
         if point is None or not self._promising(point):
             return None
-        answer = self.ask(point[: self.lp.n], TIGHT)
+        answer = self.solve_subproblem(point[: self.lp.n], TIGHT)
         objective = None if answer is None else self.offer(point, answer)
         if answer is None or answer.guide is None or objective is None:
             return None
         return objective, answer.guide
 
     def _probe(self, choice: np.ndarray) -> Cut | None:
-        """Return the cut at a choice that need not meet the master's rows."""
-        answer = self.ask(choice, TIGHT)
+        """Return the cut at a choice that may violate the master's rows."""
+        answer = self.solve_subproblem(choice, TIGHT)
         return None if answer is None or answer.value is None else answer.guide
 
     def _promising(self, point: np.ndarray) -> bool:
-        """Tell whether the cuts let a point beat the incumbent; with ``validation``, any may have the least error."""
-        if self.driver.config.validation is not None or point.tobytes() in self._asked:
+        """Return whether the cuts allow a point to be better than the incumbent; with ``validation``, always True."""
+        if self.driver.config.validation is not None or point.tobytes() in self._answers:
             return True
         return self.lp.value(point) + self.pool.at(point[: self.lp.n]) < self.cutoff
 
@@ -261,7 +268,7 @@ class IncumbentSearch:
         order = np.argsort(-x, kind="stable")
         nearest = np.where(self.lp.integer[: self.lp.n], np.round(x), x)
         for choice in (nearest, self.lp.greedy(order[x[order] > 0.01])):
-            if choice.tobytes() not in self._asked:
+            if choice.tobytes() not in self._answers:
                 self.evaluate(choice)
 
     def row(self, step: str, objective: float | None = None) -> None:
@@ -270,15 +277,15 @@ class IncumbentSearch:
         self.driver.record(step, objective, cuts=self.lp.added, support=support)
 
     def recall(self, centre: np.ndarray) -> None:
-        """Try what was best in earlier runs, or what the rows allow of it."""
+        """Try the best choices of earlier runs, and their parts that the rows allow."""
         for choice in self._earlier:
             order = np.argsort(-(choice * (1.0 + centre[: self.lp.n])), kind="stable")
             self.evaluate(choice)
             self.evaluate(self.lp.greedy(order[choice[order] > 0.5]))
 
     def recall_best(self) -> None:
-        """Try the best of the points that were asked in earlier runs."""
-        if self._answered:
+        """Try the best points that were evaluated in earlier runs."""
+        if self._has_answers:
             for choice in self._best_known():
                 self.evaluate(choice)
 
@@ -289,7 +296,7 @@ class IncumbentSearch:
         if the run collects near-optimal choices.
         """
         lp, near = self.lp, self.near
-        known = [(key, a.value) for key, a in self._asked.items() if a.value is not None]
+        known = [(key, a.value) for key, a in self._answers.items() if a.value is not None]
         points = np.array([np.frombuffer(key) for key, _ in known])
         cost = points @ lp.cost[: lp.n] + np.array([value for _, value in known])
         most = len(known) if near is not None else TRIED if lp.size > lp.n else 1
@@ -315,28 +322,28 @@ class IncumbentSearch:
         return self.driver.stopped() is not None or self.driver.clock.left_of(EXCHANGE_SHARE) == 0.0
 
     def exchange_more(self) -> None:
-        """Widen the exchanges for a share of the questions; what was asked before costs nothing.
+        """Widen the exchanges, for a share of all subproblems; points that were evaluated before are free.
 
-        Counted in questions and not in seconds, so that runs repeat.
+        The share counts subproblems and not seconds, so that runs are reproducible.
         """
-        now, asks = self._incumbent(), self.asks
-        left = SEARCH * asks - self.searched
+        now, before = self._incumbent(), self.solved
+        left = SEARCH * before - self.searched
         if now is None or left < 1 or ENDS * 2**self._level >= 2 * self.lp.n:
             return
         movable, cost = self._movable()
 
         def over() -> bool:
-            return self.driver.stopped() is not None or self.asks - asks >= left
+            return self.driver.stopped() is not None or self.solved - before >= left
 
         found = exchange(now, self.evaluate, movable, cost, over, self._level)
-        self.searched += self.asks - asks
+        self.searched += self.solved - before
         if found is now and not over():
             self._level += 1
 
     def _incumbent(self) -> Incumbent | None:
         if self.choice is None or self.driver.best is None:
             return None
-        answer = self._asked.get(self.choice.tobytes())
+        answer = self._answers.get(self.choice.tobytes())
         guide = None if answer is None else answer.guide
         return None if guide is None else Incumbent(self.choice, self.driver.best, guide)
 

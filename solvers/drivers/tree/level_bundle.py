@@ -3,7 +3,7 @@ r"""Cutting planes for a convex function over a polyhedron, stabilised by a leve
     min { c.z + q(x) : z = (x, u) in P },  q convex, given by an oracle of values and cuts.
 
     0. Take a point of P as centre.
-    1. Ask the oracle at the separation point: its cut joins the LP; a better value moves the centre there.
+    1. Call the oracle at the separation point and add its cut to the LP. A better value moves the centre there.
     2. Solve the LP over all cuts: its optimum is a lower bound.
     3. Stop when the centre's value and the bound meet, or the bound has stalled.
     4. Separate next at the point nearest to the centre where all cuts stay below the level
@@ -55,7 +55,7 @@ class Root:
 
 def solve_relaxation(
     lp: MasterLP,
-    ask: Callable[[np.ndarray], SubAnswer | None],
+    solve_subproblem: Callable[[np.ndarray], SubAnswer | None],
     centre: np.ndarray,
     *,
     tolerance: float,
@@ -67,7 +67,7 @@ def solve_relaxation(
     """Minimise over the relaxed master.
 
     - ``lp``: started here, with the scale of the first answer, if it holds no cut yet.
-    - ``ask``: point of the complicating variables -> answer, or None when time is up.
+    - ``solve_subproblem``: point of the complicating variables -> answer, or None when time is up.
     - ``centre``: point of the master's variables.
     - ``tolerance``: relative gap between the centre's value and the bound.
     - ``time_left``: seconds this may still take, or None.
@@ -79,7 +79,7 @@ def solve_relaxation(
     root = Root(centre, suggesting=suggest is not None)
     point, bounds = centre, [-np.inf]
     for _ in range(iteration_limit):
-        answer = ask(point[:n])  # 1
+        answer = solve_subproblem(point[:n])  # 1
         if answer is None or answer.cut is None:
             break
         if not lp.started:
@@ -101,7 +101,7 @@ def solve_relaxation(
         bounds.append(max(relaxed.bound, bounds[-1]))
         known = np.isfinite(root.value)
         closed = known and root.value - relaxed.bound <= tolerance * max(abs(root.value), 1e-10)
-        # Early on the bound may rest for long on the subproblem's floor: it has to have moved once to stall.
+        # The bound may stay at the subproblem's floor for long: it can only stall after its first change.
         moved = bounds[-1] > bounds[1]
         stalled = moved and len(bounds) > window and bounds[-1] - bounds[-window] <= GAIN * abs(bounds[-1])
         if enough or closed or stalled or time_left() == 0.0:  # 3
@@ -114,7 +114,7 @@ def solve_relaxation(
 
 
 def _suggested(lp: MasterLP, root: Root, suggest: Suggest | None, answer: SubAnswer) -> np.ndarray | None:
-    """Return what the structure suggests after a new centre, if that lies in P."""
+    """Return the point that the structure suggests after a new centre, if it lies in P."""
     following = None if suggest is None else suggest(root.centre[: lp.n], answer)
     if following is None or root.relaxed is None:
         return None
@@ -124,7 +124,7 @@ def _suggested(lp: MasterLP, root: Root, suggest: Suggest | None, answer: SubAns
 
 def _next_point(lp: MasterLP, root: Root, relaxed: MasterOptimum) -> np.ndarray:
     nearest = None
-    if np.isinf(root.value):  # nothing is known of the centre but that it is no solution
+    if np.isinf(root.value):  # the centre is infeasible
         return relaxed.point
     if np.isfinite(root.value) and np.isfinite(relaxed.bound):
         level = relaxed.bound + LEVEL * (root.value - relaxed.bound)

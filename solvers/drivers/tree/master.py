@@ -265,7 +265,7 @@ class MasterLP:
         self._cuts = self._cuts[np.setdiff1d(np.arange(len(self._cuts)), out)]
 
     def restore_violated(self, relaxed: MasterOptimum) -> bool:
-        """Return the dropped cuts that an optimum violates most to the LP; tell whether there were any."""
+        """Return the dropped cuts that an optimum violates most to the LP; return whether there were any."""
         if not len(self._dropped):
             return False
         violation = self._dropped.missing(relaxed.point) - self._dropped.shares * relaxed.eta / self._scale
@@ -329,11 +329,11 @@ class MasterLP:
         return np.flatnonzero(self.integer & (np.abs(point - np.round(point)) > INTEGRAL))
 
     def satisfies(self, point: np.ndarray) -> bool:
-        """Tell whether a point meets the user's rows, the bounds and integrality."""
+        """Return whether a point satisfies the user's rows, the bounds and integrality."""
         return not len(self.fractional(point)) and self.within(point)
 
     def within(self, point: np.ndarray, tolerance: float = ROWS) -> bool:
-        """Tell whether a point, fractional or not, meets the user's rows and the bounds."""
+        """Return whether a point, fractional or not, satisfies the user's rows and the bounds."""
         rows = self.linear
         if np.any(point < self.lower - tolerance) or np.any(point > self.upper + tolerance):
             return False

@@ -1,11 +1,11 @@
-"""What is done at a node: steps 2 and 3 of branch-and-cut, for a driver or for a process that was dealt nodes.
+"""Processing of a node: steps 2 and 3 of branch-and-cut, for the driver and for its workers.
 
-``CutLoop`` computes a node's relaxation by cuts: step 2 where the structure has no relaxation of its own. The letters
-are those of the box in ``branch_and_cut``.
+``NodeBounds`` computes the bound of a node, by the structure's own relaxation or by the LP over cuts. ``CutLoop`` is
+step 2 where the structure has no relaxation of its own; the letters are those of the algorithm in ``branch_and_cut``.
 
-``Leaves`` closes nodes in which at most one more choice may be switched on, by asking the few choices that are left.
-Their children would be relaxed one after the other, each with one choice less. The choices themselves are fewer: every
-cut bounds each of them, they are asked in the order of these bounds, and each answer's cut bounds those left.
+``Leaves`` closes nodes in which at most one more choice may be switched on, by evaluating the few choices that are
+left. Branching would relax their children one after the other, each with one choice less. Every cut bounds each
+choice; they are evaluated in the order of these bounds, and the cut of each answer bounds the rest.
 """
 
 from __future__ import annotations
@@ -15,22 +15,74 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from solvers.drivers.base import Ended
+from solvers.drivers.benders.relaxation import why_unbounded
 from solvers.drivers.tree.branching import Change, Node, PseudoCosts, Tree
-from solvers.drivers.tree.incumbents import TIGHT, IncumbentSearch
+from solvers.drivers.tree.incumbents import LOOSE, TIGHT, IncumbentSearch, SearchContext
 from solvers.drivers.tree.master import ROWS, MasterOptimum
-from solvers.drivers.tree.node_bounds import NodeBounds
-from solvers.drivers.tree.root import LOOSE
-from solvers.facts.structure import Cut, RelaxedAnswer
+from solvers.errors import SolverError
+from solvers.facts.structure import Cut, Relaxation, RelaxedAnswer
 from solvers.lp.highs import LP_TOLERANCE, LpStatus
-from solvers.result import StopReason
+from solvers.result import SolutionStatus, StopReason
 
-OUT = 0.4  # step c asks at this share of the LP's point, the rest of the root's
+OUT = 0.4  # weight of the LP's point in the point of step c; the rest is the root's solution
 PAYS = 0.2  # share of fractional cuts that must be violated for step c to go on at every node
+
+KEPT_CUTS = 400  # cuts kept in the LP besides one for each column
+ACCURATE = 1e-6  # relative gap of bounds at points
+
+
+class NodeBounds:
+    """Relaxations within bounds on the master's variables; their cuts go to the pool of the incumbents."""
+
+    def __init__(self, driver: SearchContext, incumbents: IncumbentSearch, relaxation: Relaxation | None) -> None:
+        self.driver, self.incumbents, self.lp, self._relaxation = driver, incumbents, incumbents.lp, relaxation
+
+    def relax(self, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float) -> RelaxedAnswer | None:
+        """Solve the structure's relaxation within bounds; return None where it has none or fails."""
+        return self._relax(lower, upper, accuracy, enough) if np.any(lower < upper) else None
+
+    def at(self, choice: np.ndarray, enough: float) -> RelaxedAnswer | None:
+        """Bound the master's value at one point, to 1e-6 or until it reaches ``enough``; None as in ``relax``."""
+        return self._relax(choice, choice, ACCURATE, enough)
+
+    def _relax(self, lower: np.ndarray, upper: np.ndarray, accuracy: float, enough: float) -> RelaxedAnswer | None:
+        if self._relaxation is None:
+            return None
+        driver = self.driver
+        with driver.timing("subproblem"):
+            answer = self._relaxation(
+                self.lp.linear, lower, upper, accuracy=accuracy, enough=enough, time_limit=driver.clock.left
+            )
+        self.incumbents.solved += 1
+        if answer is not None:
+            self.incumbents.pool.add(answer.cut)
+        return answer
+
+    def solve(self, lower: np.ndarray, upper: np.ndarray) -> MasterOptimum | LpStatus:
+        """Solve the LP over cuts within bounds."""
+        if self.lp.cuts > KEPT_CUTS + self.lp.size:
+            self.lp.drop_slack_cuts(keep_last=100)
+        with self.driver.timing("master"):
+            return self.lp.solve(lower, upper, self.driver.clock.left)
+
+    def add_floor(self, centre: np.ndarray) -> np.ndarray | None:
+        """Bound the LP from below; return a point of the master near the relaxation's optimum, None if infeasible.
+
+        Raises Endless if the model is unbounded or infeasible. Raises SolverError if no bound
+        of the LP is found.
+        """
+        found = self.driver.find_floor()
+        if found.status is SolutionStatus.INFEASIBLE:
+            return None
+        if found.status is SolutionStatus.NO_SOLUTION or self.lp.floored:
+            raise SolverError(why_unbounded(self.lp.variables))
+        self.lp.add_floor(found.floor)
+        return centre if found.point is None else np.append(found.point, centre[self.lp.n :])
 
 
 @dataclass
 class Visit:
-    """A node while it is visited: its bounds on the variables, and what was asked there."""
+    """A node that is processed: its bounds on the variables, and where the subproblem was solved."""
 
     node: Node
     lower: np.ndarray
@@ -38,12 +90,14 @@ class Visit:
     number: int
     bound: float
     relaxed: MasterOptimum | None = None
-    asked_inside: bool = False
-    closed_by: set[bytes] = field(default_factory=set)  # integral points whose cut the LP has: asking again never ends
+    cut_inside_done: bool = False
+    closed_by: set[bytes] = field(
+        default_factory=set
+    )  # integral points whose cut is in the LP: a repetition would not end
 
 
 class CutLoop:
-    """Visits nodes by cuts. ``fractional``: whether the subproblem can be asked at fractional points."""
+    """Processes nodes by cuts. ``fractional``: whether the subproblem can be solved at fractional points."""
 
     def __init__(
         self, incumbents: IncumbentSearch, bounds: NodeBounds, tree: Tree, costs: PseudoCosts, *, fractional: bool
@@ -83,7 +137,7 @@ class CutLoop:
         self._branch(visit, relaxed, fractional)
 
     def _is_empty(self, status: LpStatus, centre: np.ndarray) -> bool:
-        """Tell whether a node without an LP's optimum has no point; False where the LP has got its floor instead."""
+        """Return whether a node whose LP has no optimum is infeasible; False where the LP was bounded instead."""
         if status is LpStatus.INFEASIBLE:
             return True
         if status is LpStatus.UNBOUNDED and not self.lp.floored:
@@ -91,33 +145,35 @@ class CutLoop:
         raise Ended(StopReason.TIME_LIMIT if status is LpStatus.LIMIT else StopReason.SOLVER_ERROR)
 
     def _learn(self, visit: Visit, relaxed: MasterOptimum) -> None:
-        """Raise the node's bound; its first LP tells what branching has gained."""
+        """Raise the node's bound, and update the pseudo-costs at its first LP."""
         first, node = visit.relaxed is None, visit.node
         visit.relaxed, visit.bound = relaxed, max(visit.bound, relaxed.bound)
         if first and node.column >= 0:
             self.costs.learn(node.column, node.up, node.distance, visit.bound - node.bound)
 
     def _cut_integral(self, visit: Visit, relaxed: MasterOptimum) -> bool:
-        """Ask at the LP's integral point (b); False where that settles the node."""
+        """Solve the subproblem at the LP's integral point (b); return False where that closes or branches the node."""
         lp, tree = self.lp, self.tree
         point = np.where(lp.integer, np.round(relaxed.point), relaxed.point)
         open_columns = np.flatnonzero(lp.integer & (visit.lower < visit.upper))
         if len(open_columns) and not lp.within(point, LP_TOLERANCE):  # rounding has broken a row
             self._split(visit, relaxed, point, open_columns)
             return False
-        answer = self.incumbents.ask(point[: lp.n], TIGHT)
+        answer = self.incumbents.solve_subproblem(point[: lp.n], TIGHT)
         if answer is None:
             raise Ended(StopReason.TIME_LIMIT)
         objective = self.incumbents.offer(point, answer)
         key = point[: lp.n].tobytes()
-        # Compared at the rounded point: where coefficients are huge, 1e-8 off it the cut says nothing.
+        # Compared at the rounded point: with huge coefficients the cut is not tight 1e-8 away from it.
         solved = objective is not None and relaxed.eta >= answer.bound - 1e-7 * max(1e-10, abs(answer.bound))
-        if solved and len(open_columns) and self.incumbents.near is not None:  # other points may be near
+        if (
+            solved and len(open_columns) and self.incumbents.near is not None
+        ):  # the node may hold further near-optimal points
             self._split(visit, relaxed, point, open_columns)
         elif answer.cut is None or solved:
             tree.leave_out(visit.bound)
         elif not len(open_columns) and lp.integer[: lp.n].all():
-            # Nothing is left to choose: the answer bounds the node, whatever the LP can resolve of it.
+            # No open variable is left: the answer bounds the node, however accurate the LP is.
             if objective is not None:
                 tree.leave_out(max(visit.bound, lp.value(point) + answer.bound))
         elif key not in visit.closed_by:
@@ -131,18 +187,18 @@ class CutLoop:
         return False
 
     def _split(self, visit: Visit, relaxed: MasterOptimum, rounded: np.ndarray, columns: np.ndarray) -> None:
-        """Branch on the column that rounding has moved most, off its value there."""
+        """Branch on the column that rounding has changed most, away from its rounded value."""
         column = int(columns[int(np.argmax(np.abs(relaxed.point - rounded)[columns]))])
         at = rounded[column] + (0.5 if rounded[column] < visit.upper[column] else -0.5)
         self.tree.branch(visit.node, visit.bound, column, float(at))
 
     def _cut_inside(self, visit: Visit, relaxed: MasterOptimum, centre: np.ndarray) -> bool:
-        """Ask a little inside, towards the root's solution (c); tell whether the LP has got a cut by it."""
-        if visit.asked_inside or not self._worth_asking(visit.number):
+        """Solve the subproblem between the LP's point and the root's solution (c); return whether that added a cut."""
+        if visit.cut_inside_done or not self._fractional_cuts_pay(visit.number):
             return False
-        visit.asked_inside = True
+        visit.cut_inside_done = True
         inside = OUT * relaxed.point + (1 - OUT) * np.clip(centre, visit.lower, visit.upper)
-        answer = self.incumbents.ask(inside[: self.lp.n], LOOSE)
+        answer = self.incumbents.solve_subproblem(inside[: self.lp.n], LOOSE)
         if answer is None:
             raise Ended(StopReason.TIME_LIMIT)
         self._tried += 1
@@ -152,7 +208,7 @@ class CutLoop:
             self.lp.add(answer)
         return violated
 
-    def _worth_asking(self, number: int) -> bool:
+    def _fractional_cuts_pay(self, number: int) -> bool:
         if not self._fractional:
             return False
         return self._tried < 20 or self._paid > PAYS * self._tried or number % 10 == 0
@@ -171,16 +227,16 @@ class CutLoop:
         self.tree.branch(visit.node, visit.bound, column, float(relaxed.point[column]))
 
 
-SHARE = 0.05  # of what a node's bound lacks to the cutoff: how well its relaxation is solved
+SHARE = 0.05  # accuracy of a node's relaxation, as a share of the distance from its bound to the cutoff
 PLUNGE = 0.2  # of the way from the least bound to the cutoff
-SEARCHES = 20  # nodes, after which wider exchanges are due again
-SETTLED = 1e-4  # distance from an integer that an interior point takes for none
+SEARCHES = 20  # nodes between wider exchanges
+SETTLED = 1e-4  # distance from an integer within which a value of an interior point counts as integral
 
 
 class Visits:
-    """Bounds nodes and branches. ``nodes``: how many so far. ``centre``: the root's solution.
+    """Bounds nodes and branches. ``nodes``: their number so far. ``centre``: the root's solution.
 
-    ``fractional``: whether the subproblem can be asked at fractional points.
+    ``fractional``: whether the subproblem can be solved at fractional points.
     """
 
     def __init__(self, incumbents: IncumbentSearch, bounds: NodeBounds, tree: Tree, *, fractional: bool) -> None:
@@ -192,7 +248,7 @@ class Visits:
         self.centre = np.zeros(0)
 
     def step(self) -> bool:
-        """Visit the next open node, or leave it out; tell whether there was one."""
+        """Process or prune the next open node; return whether there was one."""
         node = self.tree.pop(self._plunge_below)
         if node is None:
             return False
@@ -204,7 +260,7 @@ class Visits:
 
     @property
     def _plunge_below(self) -> float:
-        """Children up to this bound are visited at once, which saves simplex iterations; others wait their turn."""
+        """Bound up to which children are processed next, which saves simplex iterations."""
         bound, cutoff = self.tree.bound, self.incumbents.cutoff
         if not (np.isfinite(bound) and np.isfinite(cutoff)):
             return np.inf
@@ -221,7 +277,7 @@ class Visits:
             lower[column], upper[column] = max(lower[column], least), min(upper[column], most)
         if np.any(lower > upper):
             return
-        if self._at_once(node, lower, upper):
+        if self._by_relaxation(node, lower, upper):
             return
         try:
             self.cut_loop.visit(Visit(node, lower, upper, self.nodes, node.bound), self.centre)
@@ -229,8 +285,8 @@ class Visits:
             self.tree.put_back(node)
             raise
 
-    def _at_once(self, node: Node, lower: np.ndarray, upper: np.ndarray) -> bool:
-        """Bound a node by the structure's own relaxation, and branch or close it; False where that cannot be done."""
+    def _by_relaxation(self, node: Node, lower: np.ndarray, upper: np.ndarray) -> bool:
+        """Bound a node by the structure's relaxation, and branch or close it; return False where it has none."""
         lp, cutoff = self.lp, self.incumbents.cutoff
         left = (cutoff - node.bound) / max(abs(cutoff), 1e-10) if np.isfinite(cutoff) else 1.0
         answer = self.bounds.relax(lower, upper, float(np.clip(SHARE * left, 1e-6, 1e-3)), cutoff)
@@ -265,7 +321,7 @@ class Visits:
         return True
 
     def _fixed(self, answer: RelaxedAnswer, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> list[Change]:
-        """Return the bounds that hold in a subtree, because other values cost more than the incumbent allows."""
+        """Return bounds fixed by reduced costs in a subtree."""
         least = answer.bound + np.abs(answer.reduced_costs)
         costly = columns & (least >= self.incumbents.cutoff)
         if not costly.any():
@@ -278,26 +334,26 @@ class Visits:
         ]
 
 
-MOST = 30  # choices to ask; where more are left, branching rules several out at once
+MOST = 30  # choices to evaluate; where more are left, branching excludes several at once
 
 
 class Leaves:
-    """Closes such nodes of a master whose variables are all binary and complicating."""
+    """Closes nodes with few choices, of a master whose variables are all binary and complicating."""
 
     def __init__(self, incumbents: IncumbentSearch, bounds: NodeBounds) -> None:
         self.incumbents, self.bounds, self.lp = incumbents, bounds, incumbents.lp
         lp = self.lp
         whole = lp.size == lp.n and bool(lp.integer.all())
-        self._able = whole and bool(np.all((lp.lower >= 0) & (lp.upper <= 1)))
-        self._matrix = lp.linear.matrix.toarray() if self._able else np.empty((0, lp.size))
+        self._applies = whole and bool(np.all((lp.lower >= 0) & (lp.upper <= 1)))
+        self._matrix = lp.linear.matrix.toarray() if self._applies else np.empty((0, lp.size))
         self._sizes = np.abs(self._matrix)
         self._most = 2.0 * self._sizes.max(axis=1, initial=0.0)
 
     def bound(self, cut: Cut, lower: np.ndarray, upper: np.ndarray) -> float | None:
-        """Return a proven bound on all choices of a node, not below what prunes it; None where it is not closed."""
+        """Return a bound on all choices of a node that prunes it; None where the node stays open."""
         lp, incumbents = self.lp, self.incumbents
         free = np.flatnonzero(lower < upper)
-        if not self._able or not len(free) or not self._one_at_most(lower, free):
+        if not self._applies or not len(free) or not self._at_most_one(lower, free):
             return None
         pool, cost = incumbents.pool, lp.cost
         steps = np.append(free, -1)  # -1: none of them
@@ -315,7 +371,7 @@ class Leaves:
             if proven == -np.inf:
                 return None
             if proven < incumbents.cutoff:
-                if incumbents.near is None or not incumbents.near.holds(choice):  # asked, and yet not settled
+                if incumbents.near is None or not incumbents.near.holds(choice):  # evaluated, and still not excluded
                     return None
                 collected, proven = min(collected, proven), np.inf
             if further is not None:
@@ -325,16 +381,16 @@ class Leaves:
         return min(collected, float(bounds.min()))
 
     def _settled(self, choice: np.ndarray) -> tuple[float, Cut | None]:
-        """Return what is proven of a choice, -inf where nothing is, and a cut near to it; it may become the incumbent.
+        """Return a proven bound of a choice, -inf where there is none, and a cut near it; it may become the incumbent.
 
-        Its value is only asked for where its bound does not rule it out, at half the price or less.
+        Its subproblem is solved only where its bound, at half the cost or less, does not exclude it.
         """
         incumbents = self.incumbents
         if not incumbents.knows(choice):
             below = self.bounds.at(choice, incumbents.cutoff)
             if below is not None and below.bound >= incumbents.cutoff:
                 return below.bound, below.cut
-        answer = incumbents.ask(choice, TIGHT)
+        answer = incumbents.solve_subproblem(choice, TIGHT)
         if answer is None or (answer.value is not None and answer.cut is None):
             return -np.inf, None
         incumbents.offer(choice, answer)
@@ -343,7 +399,7 @@ class Leaves:
         return self.lp.value(choice) + answer.bound, answer.cut
 
     def _allowed(self, lower: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Tell which of the choices meet the rows, to rounding; the last is none of the free ones."""
+        """Return which choices satisfy the rows, up to rounding; the last one switches none of the free columns on."""
         rows, M = self.lp.linear, self._matrix
         activity = (M @ lower)[:, None] + np.column_stack([M[:, free], np.zeros(len(M))])
         slack = ROWS * (
@@ -352,12 +408,12 @@ class Leaves:
         above, below = rows.upper[:, None] + slack, rows.lower[:, None] - slack
         return np.asarray(((activity <= above) & (activity >= below)).all(axis=0))
 
-    def _one_at_most(self, lower: np.ndarray, free: np.ndarray) -> bool:
-        """Tell whether some row leaves no room for two more of the free choices."""
+    def _at_most_one(self, lower: np.ndarray, free: np.ndarray) -> bool:
+        """Return whether some row excludes every pair of the free choices."""
         if len(free) == 1:
             return True
         left = self.lp.linear.upper - self._matrix @ lower
-        if np.all(self._most <= left):  # most nodes: there is room for any two
+        if np.all(self._most <= left):  # the usual case: any two fit
             return False
         steps = self._matrix[:, free]
         positive = np.all(steps > 0, axis=1) & np.isfinite(left)

@@ -1,4 +1,4 @@
-"""The root of the tree: its relaxation, first incumbents, and what its reduced costs fix."""
+"""The root of the tree: its relaxation, first incumbents, and fixing by reduced costs."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from solvers import progress
 from solvers.drivers.base import Ended
 from solvers.drivers.benders.base import DecompositionDriver
 from solvers.drivers.tree.branching import Tree
-from solvers.drivers.tree.incumbents import TIGHT, IncumbentSearch
+from solvers.drivers.tree.incumbents import LOOSE, TIGHT, IncumbentSearch
 from solvers.drivers.tree.level_bundle import Root, solve_relaxation
 from solvers.drivers.tree.master import MasterOptimum
-from solvers.drivers.tree.node_bounds import NodeBounds
+from solvers.drivers.tree.node import NodeBounds
 from solvers.facts.structure import SubAnswer
 from solvers.lp.highs import LpStatus
 from solvers.result import SolutionStatus, StopReason
 
-LOOSE = 1e-5  # relative gap of fractional answers: their cuts need not be tight
 SHARE = 0.5  # of the time limit, by which the root must end
-ENOUGH = 0.1  # of the distance from the root's bound to the incumbent: a relaxation solved to this share is solved
+ENOUGH = 0.1  # accuracy of the root's relaxation, as a share of the distance from its bound to the incumbent
 
 
 class RootSearch:
     """Solves the root for a driver, and adds it to the tree.
 
-    ``centre``: the relaxation's solution. ``relaxed``: what it proves.
+    ``centre``: the relaxation's solution. ``relaxed``: its optimum, with bound and reduced costs.
     """
 
     def __init__(
@@ -46,7 +45,7 @@ class RootSearch:
         self.relaxed: MasterOptimum | None = None
 
     def solve(self) -> None:
-        """Solve the relaxation, find incumbents, and fix what cannot be better.
+        """Solve the relaxation, find incumbents, and fix variables by reduced costs.
 
         Raises Ended if the model is infeasible, or the run must stop.
         """
@@ -56,7 +55,7 @@ class RootSearch:
             raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
         self.centre = first
         with progress.doing("root"):
-            if not self._relaxed_at_once():
+            if not self._relaxed_by_structure():
                 if self._fractional:
                     self._relax()
                 else:
@@ -84,8 +83,8 @@ class RootSearch:
             driver.details["memory"] = count | {"dropped": dropped}
         driver.message = " ".join(filter(None, [driver.message, *sentences]))
 
-    def _relaxed_at_once(self) -> bool:
-        """Let the structure solve the relaxation, if it can."""
+    def _relaxed_by_structure(self) -> bool:
+        """Solve the relaxation by the structure; return False where it has none."""
         lp = self.lp
         answer = self.bounds.relax(lp.lower, lp.upper, self.driver.config.gap / 10, np.inf)
         if answer is None:
@@ -112,14 +111,16 @@ class RootSearch:
             root = self._by_bundle(found)
         self.centre, self.relaxed = root.centre, root.relaxed
         self.lp.clip_cuts()
-        if root.status is LpStatus.INFEASIBLE and self.driver.best is None:  # else fixing has left nothing better
+        if (
+            root.status is LpStatus.INFEASIBLE and self.driver.best is None
+        ):  # else fixing has excluded everything better
             raise Ended(StopReason.CONVERGED, SolutionStatus.INFEASIBLE)
 
     def _by_bundle(self, start: np.ndarray) -> Root:
         driver = self.driver
         return solve_relaxation(
             self.lp,
-            lambda x: self.incumbents.ask(x, LOOSE),
+            lambda x: self.incumbents.solve_subproblem(x, LOOSE),
             start,
             tolerance=min(1e-4, driver.config.gap),
             iteration_limit=self._limit,
@@ -129,32 +130,32 @@ class RootSearch:
         )
 
     def _report(self, root: Root) -> bool:
-        """Take what an iteration of the bundle has found; tell whether it is enough."""
+        """Use the result of an iteration of the bundle; return whether the relaxation is solved."""
         driver, incumbents = self.driver, self.incumbents
         driver.raise_bound(min(root.bound, self.tree.left_out, incumbents.least), of_rest=True)
-        if self.lp.added == 1:  # an incumbent at once: what the first cut says is worth most
+        if self.lp.added == 1:  # a first incumbent, by the coefficients of the first cut
             incumbents.evaluate(self.lp.greedy(np.argsort(root.cuts[0][0].coefficients, kind="stable")))
         if self.lp.added % 10 == 0:
             incumbents.round(root.centre)
             incumbents.row("root", root.value)
-            if not root.suggesting:  # the structure knows nothing of fixed variables
+            if not root.suggesting:  # suggestions of the structure ignore fixed variables
                 self.relaxed = root.relaxed
                 self.fix()
         return driver.closed(driver.config.gap) or self._solved_enough(root)
 
     def _solved_enough(self, root: Root) -> bool:
-        """Tell whether branching now gains more than further cuts at the root could."""
+        """Return whether branching gains more than further cuts at the root."""
         best = self.driver.best
         if best is None or not np.isfinite(root.bound):
             return False
         return root.value - root.bound <= ENOUGH * (best - root.bound)
 
     def _take_first_cut(self) -> None:
-        """Give the LP one optimality cut from integral points, where fractional ones cannot be asked."""
+        """Add one optimality cut from integral points, where the subproblem cannot be solved at fractional ones."""
         lp = self.lp
         rounded = lp.greedy(np.argsort(-self.centre[: lp.n], kind="stable"))
         for choice in (rounded, np.ones(lp.n)):  # nothing is fixed at 0 at the second
-            answer = self.incumbents.ask(choice, TIGHT)
+            answer = self.incumbents.solve_subproblem(choice, TIGHT)
             if answer is None:
                 raise Ended(StopReason.TIME_LIMIT)
             if not lp.started:
@@ -174,7 +175,7 @@ class RootSearch:
             self.driver.raise_bound(relaxed.bound)
 
     def fix(self) -> None:
-        """Fix variables whose other value would cost more than the incumbent allows, by the root's reduced costs."""
+        """Fix variables by the root's reduced costs: any other value would be worse than the incumbent."""
         root, lp = self.relaxed, self.lp
         if root is None or not np.isfinite(self.incumbents.cutoff):
             return

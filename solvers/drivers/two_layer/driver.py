@@ -135,7 +135,7 @@ class TwoLayer(Driver):
     name = "two-layer"
     title = "risks known by their worst row over few columns (two-layer cutting planes)"
     options_type = TwoLayerConfig
-    asks = CompositeRisk
+    facts_type = CompositeRisk
     config: TwoLayerConfig
     here: Evaluated  # the best point
 
@@ -273,7 +273,7 @@ class TwoLayer(Driver):
         return answer
 
     def _unsolved(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Say why step 1 has no answer."""
+        """Return why step 1 has no answer."""
         if self.clock.over:
             return StopReason.TIME_LIMIT, None
         solver = called(self.config.master_solver)

@@ -18,13 +18,13 @@ import pytest
 import fsmodels as fs
 import solvers
 from solvers import SolutionStatus, StopReason
-from solvers.drivers.tree import cluster, dealer, dealt, forks
+from solvers.drivers.tree import coordinator, joblib_pool, process_pool, worker
 from solvers.errors import SolverFailure
 from solvers.facts.base import facts_of
 
 DRIVER = "branch-and-cut"
 SOAK = float(os.environ.get("FSMODELS_SOAK", "1"))
-needs_fork = pytest.mark.skipif(not forks.possible(), reason="processes are forked on Linux only")
+needs_fork = pytest.mark.skipif(not process_pool.possible(), reason="processes are forked on Linux only")
 
 
 def alike(rows=120, n=14, seed=0):
@@ -39,9 +39,9 @@ def alike(rows=120, n=14, seed=0):
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
-    """Deal as soon as there is anything to deal."""
-    monkeypatch.setattr(dealer, "AFTER", 0.0)
-    monkeypatch.setattr(dealer, "ENOUGH", 1)
+    """Assign nodes as soon as there are any."""
+    monkeypatch.setattr(coordinator, "AFTER", 0.0)
+    monkeypatch.setattr(coordinator, "ENOUGH", 1)
     yield
     assert not processes()
 
@@ -135,7 +135,7 @@ def test_two_processes_prove_what_one_does(name, edit):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(round(20 * SOAK)))
 def test_random_instances_solved_again_with_a_row_end_where_one_process_does(seed, monkeypatch):
-    monkeypatch.setattr(forks.Forks, "first", 0.01)
+    monkeypatch.setattr(process_pool.ProcessPool, "first", 0.01)
     rng = np.random.default_rng(seed)
     n = int(rng.integers(8, 16))
     data, weights, side = (
@@ -230,7 +230,7 @@ def first_processes(kill):
 @needs_fork
 @pytest.mark.parametrize("killed", [1, 2])
 def test_the_nodes_of_a_killed_process_are_explored_by_others(killed, some_hundred_nodes, optimum, monkeypatch):
-    monkeypatch.setattr(forks.Forks, "first", 0.02)
+    monkeypatch.setattr(process_pool.ProcessPool, "first", 0.02)
     result = solved(some_hundred_nodes, callback=first_processes(killed))
     assert result.status is SolutionStatus.OPTIMAL
     assert result.objective == pytest.approx(optimum, rel=1e-6)
@@ -243,7 +243,7 @@ def test_what_a_process_meets_ends_the_run_with_what_there_is(error, some_hundre
     def fail(self, part):
         raise error
 
-    monkeypatch.setattr(dealt.Explorer, "explore", fail)
+    monkeypatch.setattr(worker.Worker, "explore", fail)
     result = solved(some_hundred_nodes)
     assert (result.status, result.stop_reason) == (SolutionStatus.FEASIBLE, StopReason.SOLVER_ERROR)
     assert str(error) in result.message
@@ -268,7 +268,7 @@ def run_elsewhere():
         spec = importlib.util.spec_from_file_location("here", sys.argv[1])
         here = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(here)
-        here.dealer.AFTER, here.dealer.ENOUGH = 0.0, 1
+        here.coordinator.AFTER, here.coordinator.ENOUGH = 0.0, 1
         model = here.fs.fsp.fsp_m(here.alike(200, 60), max_features=12, C=10.0)
         result = here.solved(model, gap=0.0, callback=lambda row: print(row["Step"], flush=True))
         print(result.stop_reason.value, result.bound < result.objective, len(multiprocessing.active_children()))
@@ -284,7 +284,7 @@ def run_elsewhere():
             except ProcessLookupError:
                 return
             time.sleep(0.05)
-        pytest.fail("processes go on without the one that deals")
+        pytest.fail("workers go on without their coordinator")
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(run.pid, signal.SIGKILL)
@@ -300,7 +300,7 @@ def test_ctrl_c_brings_home_what_there_is_and_leaves_no_process(run_elsewhere):
 
 
 @needs_fork
-def test_processes_end_with_the_one_that_deals(run_elsewhere):
+def test_workers_end_with_their_coordinator(run_elsewhere):
     run_elsewhere.kill()
     run_elsewhere.wait()
 
@@ -349,12 +349,12 @@ def test_what_a_process_is_told_can_be_pickled(name):
     model = MODELS[name](data)
     driver = solvers.BranchAndCut(model, gap=1e-5, iteration_limit=1)
     driver.solve()
-    job = pickle.loads(pickle.dumps(driver._job()))
-    explorer, lp = dealt.Explorer(job, dealt.Board()), driver._lp
-    nodes = [dealt.Node(-np.inf, 0)]
-    part = dealt.Slice(
+    job = pickle.loads(pickle.dumps(driver._task()))
+    explorer, lp = worker.Worker(job, worker.SharedIncumbent()), driver._lp
+    nodes = [worker.Node(-np.inf, 0)]
+    part = worker.Slice(
         nodes=nodes, lower=lp.lower, upper=lp.upper, best=np.inf, choice=None, costs=driver.visits.costs.learnt,
-        asks=0, searched=0, seconds=60.0, left=None, limit=np.inf, searches=True, back=(1.0, 1.0),
+        solved=0, searched=0, seconds=60.0, left=None, limit=np.inf, searches=True, back=(1.0, 1.0),
     )  # fmt: skip
     report = explorer.explore(part)
     whole = fs.solve(MODELS[name](data), DRIVER, gap=1e-5)
@@ -368,10 +368,10 @@ def test_what_a_process_is_told_can_be_pickled(name):
 def test_threads_of_joblib_are_no_processes_elsewhere():
     for backend in ("threading", "sequential"):
         with joblib.parallel_config(backend):
-            assert not cluster.configured()
-    assert not cluster.configured()
+            assert not joblib_pool.configured()
+    assert not joblib_pool.configured()
     with joblib.parallel_config("loky"):
-        assert cluster.configured()
+        assert joblib_pool.configured()
 
 
 @needs_fork
@@ -384,7 +384,7 @@ def test_processes_of_joblib_explore_the_tree(some_hundred_nodes, optimum):
 
 @needs_fork
 def test_a_backend_that_fails_leaves_the_tree_to_one_process(some_hundred_nodes, optimum, monkeypatch):
-    monkeypatch.setattr(cluster, "explore", "no function")
+    monkeypatch.setattr(joblib_pool, "explore", "no function")
     with joblib.parallel_config("multiprocessing"):
         result = solved(some_hundred_nodes)
     assert result.status is SolutionStatus.OPTIMAL
@@ -434,7 +434,7 @@ def test_what_a_process_of_joblib_meets_ends_the_run_with_what_there_is(some_hun
     def fail(self, part):
         raise ValueError("no such node")
 
-    monkeypatch.setattr(dealt.Explorer, "explore", fail)
+    monkeypatch.setattr(worker.Worker, "explore", fail)
     with joblib.parallel_config("multiprocessing"):
         result = solved(some_hundred_nodes)
     assert (result.status, result.stop_reason) == (SolutionStatus.FEASIBLE, StopReason.SOLVER_ERROR)

@@ -30,7 +30,7 @@ class Search:
     def knows(self, choice):
         return False
 
-    def ask(self, point, tolerance):
+    def solve_subproblem(self, point, tolerance):
         self.asked.append(point.copy())
         slope = 2 * (self.a @ point - 3.0) * self.a
         cut = Cut(self.q(point) - float(slope @ point), slope)

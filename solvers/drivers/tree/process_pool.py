@@ -1,9 +1,9 @@
-"""Processes of this machine that explore parts of a tree, forked from the one that deals.
+"""Worker processes on this machine, forked from the coordinator.
 
-A fork has data, cuts and compiled code at once, for some milliseconds; no pickle, no import. The least objective and
-the word to halt are in memory that all share; all else goes through a pipe each. A point goes through the pipe before
-its objective is shared, so that nobody prunes by what is lost with its process. Ctrl-C is for the one that deals;
-processes end with it, however it ends.
+A fork holds data, cuts and compiled code after a few milliseconds, without pickling or imports. The least objective and
+the request to halt are in shared memory; everything else goes through one pipe for each worker. A point goes through
+the pipe before its objective is shared, so that no worker prunes by a point that is lost with its finder. The
+coordinator handles Ctrl-C. Workers end with it, however it ends.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from solvers import interrupt
-from solvers.drivers.tree.dealt import Board, Explorer, Job, Report, Slice
+from solvers.drivers.tree.worker import Report, SharedIncumbent, Slice, TreeTask, Worker
 from solvers.errors import Error, SolverFailure
 from solvers.processes import end_with_parent
 from solvers.shared_state import without_warnings
 
 BEST, HALT = 0, 1  # places in the shared memory
-POLL = 0.05  # s, between looks at limits and Ctrl-C
-PATIENCE = 2.0  # s that processes have to report once they were told to halt
+POLL = 0.05  # s, between checks of limits and Ctrl-C
+PATIENCE = 2.0  # s for the reports after the request to halt
 
 
 class Unavailable(Exception):
-    """There can be no processes; says why."""
+    """No worker process can be started; the message is the reason."""
 
 
-class Shared(Board):
-    """The memory that the processes share, and the pipe home of one of them."""
+class SharedMemory(SharedIncumbent):
+    """The memory that the workers share, and the pipe of one of them to the coordinator."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,65 +48,67 @@ class Shared(Board):
         self._home: Connection | None = None
         self._parent = os.getpid()
 
-    def belong(self, home: Connection) -> None:
-        """Be a process's own, which tells by its pipe."""
+    def report_to(self, home: Connection) -> None:
+        """Report through this pipe from now on, in a worker."""
         self._home = home
 
     def best(self) -> float:
-        """Return the least objective that was claimed."""
+        """Return the least objective that any worker reported."""
         return float(self._cells[BEST])
 
     def confirm(self, objective: float) -> None:
-        """Share the incumbent's objective."""
+        """Share the objective of the incumbent."""
         self._cells[BEST] = objective
 
     def claim(self, point: np.ndarray, objective: float) -> None:
-        """Tell of a point at once, then share its objective."""
+        """Send a point, then share its objective."""
         assert self._home is not None
         self._home.send((point, objective))
         self._cells[BEST] = min(objective, self.best())
 
     def halt(self, now: bool) -> None:
-        """Tell the processes to end their slices, or that they need not."""
+        """Request that the workers end their slices, or withdraw the request."""
         self._cells[HALT] = float(now)
 
     def halted(self) -> bool:
-        """Tell whether the slice is to end now, or nobody waits for it any more."""
+        """Return whether the slice must end now: it was requested, or the coordinator has ended."""
         return bool(self._cells[HALT]) or (self._home is not None and os.getppid() != self._parent)
 
 
 @dataclass
-class Failed:
-    """What a process says where it has failed: the error itself, if it is one of ours, or else in words."""
+class WorkerFailure:
+    """The error of a worker: itself if it is one of ours, else as a ``SolverFailure``."""
 
     error: Error
 
     @classmethod
-    def by(cls, error: Exception) -> Failed:
-        """Return an error as it can be sent."""
+    def by(cls, error: Exception) -> WorkerFailure:
+        """Return an error in a form that can be sent."""
         if isinstance(error, Error):
             return cls(error)
-        said = f"{type(error).__name__}: {error}".strip(": ")
-        return cls(SolverFailure(f"A process that explored a part of the tree has failed ({said}).", "branch-and-cut"))
+        reason = f"{type(error).__name__}: {error}".strip(": ")
+        return cls(
+            SolverFailure(f"A process that explored a part of the tree has failed ({reason}).", "branch-and-cut")
+        )
 
 
-class Forks:
-    """Processes that keep their part of the tree until another one has nothing left."""
+class ProcessPool:
+    """Workers that keep their part of the tree until another worker has no open node."""
 
     keeps = True
     first, longest = 0.1, 0.5  # s, of slices
     why = "killed, or out of memory"
 
-    def __init__(self, job: Job, size: int) -> None:
-        self.board = Shared()
+    def __init__(self, task: TreeTask, size: int) -> None:
+        self.incumbent = SharedMemory()
         self._handles: list[Any] = []
         self._pipes: list[Connection] = []
         for _ in range(size):
             here, there = multiprocessing.Pipe()
             inherited = [*self._pipes, here]
-            with without_warnings(DeprecationWarning):  # threads of BLAS or a display do not come along: none is needed
+            with without_warnings(DeprecationWarning):  # on threads, of BLAS or a display: a worker needs none of them
                 handle = multiprocessing.get_context("fork").Process(
-                    target=_serve, args=(job, self.board, there, inherited), daemon=True
+                    target=_serve, args=(task, self.incumbent, there, inherited), daemon=True
                 )
                 try:
                     handle.start()
@@ -118,49 +120,48 @@ class Forks:
             self._pipes.append(here)
 
     def confirm(self, objective: float) -> None:
-        """Tell the processes of the incumbent's objective."""
-        self.board.confirm(objective)
+        """Share the objective of the incumbent."""
+        self.incumbent.confirm(objective)
 
     def run(
         self, parts: Mapping[int, Slice], take: Callable[[np.ndarray], None], stopped: Callable[[], Any]
     ) -> dict[int, Report]:
-        """Let processes explore; return what they report, without those that have died.
+        """Explore the slices; return the reports of the workers that are alive.
 
-        ``take``: called with each point found. ``stopped``: whether to end at once.
-        Raises the error that a process has met.
+        ``take``: called with each point found. ``stopped``: whether to end at once. Raises the error of a worker.
         """
         reports: dict[int, Report] = {}
         waiting: dict[Any, int] = {}  # by pipe
-        self.board.halt(False)
+        self.incumbent.halt(False)
         for k, part in parts.items():
-            if _sent(self._pipes[k], part):
+            if _send(self._pipes[k], part):
                 waiting[self._pipes[k]] = k
         until = math.inf
         with interrupt.noticing():
             while waiting and time.perf_counter() < until:
                 alive = {pipe for pipe, k in waiting.items() if self._handles[k].is_alive()}
                 for pipe in wait(list(waiting), POLL):
-                    said = _received(pipe)
-                    if isinstance(said, Failed):
-                        raise said.error
-                    if isinstance(said, tuple):
-                        take(said[0])
+                    answer = _receive(pipe)
+                    if isinstance(answer, WorkerFailure):
+                        raise answer.error
+                    if isinstance(answer, tuple):
+                        take(answer[0])
                         continue
                     k = waiting.pop(pipe)
-                    if said is not None:
-                        reports[k] = said
-                        if not said.open and not said.nodes:  # it has nothing left: the others share theirs
-                            self.board.halt(True)
+                    if answer is not None:
+                        reports[k] = answer
+                        if not answer.open and not answer.nodes:  # the others share their nodes with it
+                            self.incumbent.halt(True)
                 for pipe in set(waiting) - alive:
                     if not pipe.poll():
                         del waiting[pipe]
                 if until == math.inf and stopped():
-                    self.board.halt(True)
+                    self.incumbent.halt(True)
                     until = time.perf_counter() + PATIENCE
         return reports
 
     def end(self) -> None:
-        """End all processes; what they hold is of no use any more."""
+        """End all workers; their nodes are no longer needed."""
         for handle, pipe in zip(self._handles, self._pipes, strict=True):
             handle.kill()
             handle.join()
@@ -169,18 +170,18 @@ class Forks:
 
 
 def possible() -> bool:
-    """Tell whether processes are forked here."""
+    """Return whether this platform forks processes."""
     return sys.platform == "linux"
 
 
 def check_allowed() -> None:
-    """Raise Unavailable where this process may start no other: it is one of a ``multiprocessing.Pool``, say."""
+    """Raise Unavailable where this process may start no other, as in a ``multiprocessing.Pool``."""
     if multiprocessing.current_process().daemon:
         raise Unavailable("a daemonic process may start no other")
 
 
-def _sent(pipe: Any, what: Any) -> bool:
-    """Send something; tell whether there is anybody at the other end."""
+def _send(pipe: Any, what: Any) -> bool:
+    """Send something; return False where the other end is closed."""
     try:
         pipe.send(what)
     except OSError:
@@ -188,28 +189,28 @@ def _sent(pipe: Any, what: Any) -> bool:
     return True
 
 
-def _received(pipe: Any) -> Any:
-    """Return what came, None where the other end is dead."""
+def _receive(pipe: Any) -> Any:
+    """Return what was received, None where the other end is closed."""
     try:
         return pipe.recv()
     except (EOFError, OSError):
         return None
 
 
-def _serve(job: Job, board: Shared, home: Connection, inherited: list[Connection]) -> None:
+def _serve(task: TreeTask, incumbent: SharedMemory, home: Connection, inherited: list[Connection]) -> None:
     """Explore slices until the pipe ends."""
     interrupt.leave_to_parent()
     end_with_parent()
-    for pipe in inherited:  # else no pipe would end while another process lives
+    for pipe in inherited:  # else no pipe would close while another worker lives
         pipe.close()
-    board.belong(home)
+    incumbent.report_to(home)
     with suppress(EOFError, OSError):
         try:
             with threadpool_limits(1):
-                explorer = Explorer(job, board)
+                worker = Worker(task, incumbent)
                 while True:
-                    home.send(explorer.explore(home.recv()))
+                    home.send(worker.explore(home.recv()))
         except (EOFError, OSError):
             raise
         except Exception as error:
-            home.send(Failed.by(error))
+            home.send(WorkerFailure.by(error))

@@ -1,6 +1,6 @@
-"""A part of the tree in another process: what it is told, what it does in a slice of time, and what it reports.
+"""A worker process: the problem it gets, its work in a slice of time, and its report.
 
-What a process proves holds wherever the nodes came from; the incumbents it claims are computed anew by whoever dealt.
+The bounds that a worker proves hold wherever its nodes came from. The coordinator evaluates its incumbents again.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from solvers.drivers.tree.branching import Node, Tree
 from solvers.drivers.tree.incumbents import IncumbentSearch
 from solvers.drivers.tree.master import MasterLP
 from solvers.drivers.tree.memory import Memory
-from solvers.drivers.tree.node import SEARCHES, Visits
-from solvers.drivers.tree.node_bounds import NodeBounds
+from solvers.drivers.tree.node import SEARCHES, NodeBounds, Visits
 from solvers.facts.structure import Oracle, Relaxation, SubAnswer
 from solvers.result import SolutionStatus, StopReason
 
@@ -31,11 +30,11 @@ SLACK = 2e-7  # relative: another process may find the same point worth so much 
 
 
 @dataclass
-class Job:
-    """The tree's problem without the user's model.
+class TreeTask:
+    """The problem of the tree, without the user's model.
 
-    ``below``: what is not better than it is not sought. ``whole``: whether points that are no better count too.
-    ``portable``: whether it can be pickled.
+    ``below``: the objective that an incumbent must be better than. ``whole``: whether points that are no better count
+    too. ``portable``: whether it can be pickled.
     """
 
     oracle: Oracle
@@ -49,19 +48,19 @@ class Job:
     portable: bool
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what another process needs: cuts and pseudo-costs of the memory, not its answers."""
+        """Return the state for another process: cuts and pseudo-costs of the memory, not its answers."""
         return self.__dict__ | {"memory": Memory(cuts=self.memory.cuts, costs=self.memory.costs)}
 
 
 @dataclass
 class Slice:
-    """What a process is to do next.
+    """The next work of one worker.
 
-    ``nodes``: to begin with, besides what it keeps. ``lower``, ``upper``: what the root has fixed by now. ``best``,
-    ``choice``: the incumbent. ``costs``: pseudo-costs of all. ``asks``, ``searched``: questions of all, and those for
-    wider exchanges. ``seconds``: how long. ``left``: of the run's time. ``limit``: of nodes. ``searches``: whether to
-    search for incumbents in wider exchanges. ``back``: the share of its nodes that it gives back at the end, and where
-    it is stopped early.
+    ``nodes``: new nodes, besides those that it keeps. ``lower``, ``upper``: bounds after fixing at the root. ``best``,
+    ``choice``: the incumbent. ``costs``: pseudo-costs of the whole tree. ``solved``, ``searched``: subproblems of the
+    whole tree, and those for wider exchanges. ``seconds``: length of the slice. ``left``: time left of the run.
+    ``limit``: most nodes. ``searches``: whether to search for incumbents in wider exchanges. ``back``: shares of its
+    open nodes to return at the end of the slice, and where the slice is stopped early.
     """
 
     nodes: list[Node]
@@ -70,7 +69,7 @@ class Slice:
     best: float
     choice: np.ndarray | None
     costs: np.ndarray
-    asks: int
+    solved: int
     searched: int
     seconds: float
     left: float | None
@@ -81,11 +80,11 @@ class Slice:
 
 @dataclass
 class Report:
-    """What a slice came to.
+    """The result of a slice.
 
-    ``bound``: least of the nodes that the process keeps, ``open`` of them. ``nodes``: given back. ``left_out``: least
-    bound of what was closed. ``least``: least of what is proven of the choices asked. ``points``: better incumbents,
-    with what they are worth. ``costs``: what was learnt.
+    ``bound``: least bound of the ``open`` nodes that the worker keeps. ``nodes``: returned nodes. ``left_out``: least
+    bound of closed nodes. ``least``: least bound proven for a choice that was evaluated. ``points``: better
+    incumbents with their objectives. ``costs``: changes of the pseudo-costs.
     """
 
     bound: float
@@ -96,55 +95,55 @@ class Report:
     points: list[tuple[np.ndarray, float]]
     costs: np.ndarray
     visited: int
-    asks: int
+    solved: int
     searched: int
     seconds: dict[str, float]
 
 
-class Board:
-    """Where a process reads, during a slice, what the others have found, and tells what it finds.
+class SharedIncumbent:
+    """The incumbent of all workers, as one of them sees it during a slice.
 
-    This one is for processes that hear of one another between slices only.
+    This class is for workers that exchange incumbents between slices only.
     """
 
     def __init__(self) -> None:
         self._points: list[tuple[np.ndarray, float]] = []
 
     def best(self) -> float:
-        """Return the least objective that was claimed."""
+        """Return the least objective that any worker reported."""
         return np.inf
 
     def claim(self, point: np.ndarray, objective: float) -> None:
-        """Tell of a point of the master."""
+        """Report a point of the master and its objective."""
         self._points.append((point, objective))
 
     def points(self) -> list[tuple[np.ndarray, float]]:
-        """Return the points that nobody was told of yet."""
+        """Return the points that were not returned before."""
         points, self._points = self._points, []
         return points
 
     def halted(self) -> bool:
-        """Tell whether the slice is to end now."""
+        """Return whether the slice must end now."""
         return False
 
 
-class Explorer:
-    """Explores parts of a tree, slice by slice; a ``Host``."""
+class Worker:
+    """Explores a part of the tree, slice by slice; a ``SearchContext``."""
 
-    def __init__(self, job: Job, board: Board) -> None:
-        self.config = DecompositionConfig(gap=job.gap, validation=True if job.whole else None)
-        self.clock, self.board = Clock(None), board
+    def __init__(self, task: TreeTask, incumbent: SharedIncumbent) -> None:
+        self.config = DecompositionConfig(gap=task.gap, validation=True if task.whole else None)
+        self.clock, self.incumbent = Clock(None), incumbent
         self.seconds = {"master": 0.0, "subproblem": 0.0}
-        self._oracle, self._best = job.oracle, np.inf
+        self._oracle, self._best = task.oracle, np.inf
         self._until, self._most = np.inf, np.inf
         self.tree = Tree()
-        self.incumbents = IncumbentSearch(self, copy(job.lp), replace(job.memory), below=job.below)
-        bounds = NodeBounds(self, self.incumbents, job.relaxation)
+        self.incumbents = IncumbentSearch(self, copy(task.lp), replace(task.memory), below=task.below)
+        bounds = NodeBounds(self, self.incumbents, task.relaxation)
         self.visits = Visits(self.incumbents, bounds, self.tree, fractional=True)
-        self.visits.centre = job.centre
+        self.visits.centre = task.centre
 
     def explore(self, part: Slice) -> Report:
-        """Visit nodes until none is left, the time is over, or the board says so."""
+        """Process nodes until none is left, the time is over, or another worker has no open node."""
         incumbents, tree, visits = self.incumbents, self.tree, self.visits
         self.clock, self._until = Clock(part.left), time.perf_counter() + part.seconds
         self._most = visits.nodes + part.limit
@@ -152,7 +151,7 @@ class Explorer:
         self.seconds = dict.fromkeys(self.seconds, 0.0)
         before, tree.left_out, incumbents.least = visits.nodes, np.inf, np.inf
         incumbents.lp.lower, incumbents.lp.upper = part.lower, part.upper
-        incumbents.asks, incumbents.searched = part.asks, part.searched
+        incumbents.solved, incumbents.searched = part.solved, part.searched
         visits.costs.learnt = part.costs
         tree.give(part.nodes)
         try:
@@ -164,47 +163,47 @@ class Explorer:
         except Ended as end:
             if end.stop is not StopReason.TIME_LIMIT:
                 raise
-        back = tree.take(part.back[1 if self.board.halted() else 0])
+        back = tree.take(part.back[1 if self.incumbent.halted() else 0])
         return Report(
             bound=tree.bound,
             open=len(tree),
             nodes=back,
             left_out=tree.left_out,
             least=incumbents.least,
-            points=self.board.points(),
+            points=self.incumbent.points(),
             costs=visits.costs.learnt - part.costs,
             visited=visits.nodes - before,
-            asks=incumbents.asks - part.asks,
+            solved=incumbents.solved - part.solved,
             searched=incumbents.searched - part.searched,
             seconds=self.seconds,
         )
 
     @property
     def best(self) -> float | None:
-        """Least objective that any process claims."""
-        best = min(self._best, self.board.best())
+        """Least objective that any worker reported."""
+        best = min(self._best, self.incumbent.best())
         return best if best < np.inf else None
 
-    def ask(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
-        """Ask the subproblem."""
+    def solve_subproblem(self, point: np.ndarray, tolerance: float) -> SubAnswer | None:
+        """Solve the subproblem at a point; return None when time is up."""
         with self.timing("subproblem"):
             return self._oracle.solve(point, tolerance, self.clock.left)
 
     def take(self, point: np.ndarray, objective: float, answer: SubAnswer) -> None:
-        """Claim a point; a little worse than it is, as the one who deals computes it anew, and prunes by it."""
+        """Report a point, with an objective slightly above its own: the coordinator may compute a larger one."""
         resolved = 0.0 if answer.value is None else answer.value - answer.bound
         claimed = objective + 2.0 * max(0.0, resolved) + SLACK * abs(objective)
-        better = claimed < min(self._best, self.board.best())
+        better = claimed < min(self._best, self.incumbent.best())
         if better or self.config.validation is not None:
-            self.board.claim(point.copy(), claimed)
+            self.incumbent.claim(point.copy(), claimed)
         self._best = min(self._best, claimed)
 
     def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> None:
-        """Leave the table to the one who deals."""
+        """Do nothing: the coordinator writes the table."""
 
     def stopped(self) -> StopReason | None:
-        """Return whether the slice is over."""
-        over = self.clock.over or time.perf_counter() >= self._until or self.board.halted()
+        """Return the reason to end the slice, None where there is none."""
+        over = self.clock.over or time.perf_counter() >= self._until or self.incumbent.halted()
         if over:
             return StopReason.TIME_LIMIT
         return StopReason.ITERATION_LIMIT if self.visits.nodes >= self._most else None
@@ -219,5 +218,5 @@ class Explorer:
             self.seconds[what] += time.perf_counter() - start
 
     def find_floor(self) -> WholeRelaxation:
-        """Return that nothing is known to bound the master: the root would have found it."""
+        """Return no bound of the master: the root would have found it."""
         return WholeRelaxation(SolutionStatus.NO_SOLUTION)

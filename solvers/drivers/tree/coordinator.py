@@ -1,0 +1,242 @@
+"""Distribution of open nodes to worker processes.
+
+    a. The driver processes nodes alone until there are a few for each worker.
+    b. It assigns them to the workers, good and bad nodes alike. Each worker explores its part of the tree for a slice
+       of time, by the steps of the driver.
+    c. It collects the results: points, whose objective is computed again here, the least bound of closed nodes, and
+       pseudo-costs. A worker without open nodes gets a share of those of the others. Back to b.
+
+The bound of the run is the least bound of the nodes that are open here, assigned to a worker, or pruned. An assigned
+node counts with the bound that its worker has reported, or with the bound it had when it was assigned. When a worker
+dies, its nodes are open again.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from solvers.drivers.tree import joblib_pool, process_pool
+from solvers.drivers.tree.branching import Node
+from solvers.drivers.tree.incumbents import TIGHT, IncumbentSearch
+from solvers.drivers.tree.node import Visits
+from solvers.drivers.tree.worker import Report, Slice, TreeTask
+
+AFTER = 0.1  # s without workers: many runs end before
+ENOUGH = 4  # open nodes for each worker
+SHORT = 0.05  # s of a slice while a worker has no open node
+GROWTH = 1.5  # of slices
+FEW = 50  # nodes assigned to a worker at first, where it returns the rest
+
+
+class WorkerPool(Protocol):
+    """Worker processes: ``process_pool.ProcessPool`` or ``joblib_pool.JoblibPool``."""
+
+    keeps: bool  # whether workers keep their nodes between slices
+    first: float  # s, of slices
+    longest: float
+    why: str  # why a worker may be lost
+
+    def run(
+        self, parts: Mapping[int, Slice], take: Callable[[np.ndarray], None], stopped: Callable[[], Any]
+    ) -> dict[int, Report]:
+        """Explore the slices; return the reports of the workers that are alive."""
+        ...
+
+    def confirm(self, objective: float) -> None:
+        """Share the objective of the incumbent."""
+        ...
+
+    def end(self) -> None:
+        """Release the workers."""
+        ...
+
+
+@dataclass
+class Assigned:
+    """Nodes of one worker: all ``nodes``, in case it dies, and the ``fresh`` ones that it does not have yet.
+
+    ``bound``, ``open``: the least bound of its open nodes, and their number.
+    """
+
+    nodes: list[Node] = field(default_factory=list)
+    fresh: list[Node] = field(default_factory=list)
+    bound: float = math.inf
+    open: int = 0
+
+
+class Coordinator:
+    """Assigns the open nodes of ``visits.tree`` to worker processes, at most ``threads``.
+
+    ``task``: makes the description of the problem for a worker. ``started``: whether there were workers, ``lost`` of
+    which died. ``seconds``: their time, summed.
+    """
+
+    def __init__(self, visits: Visits, threads: int, task: Callable[[], TreeTask]) -> None:
+        self.visits, self.tree, self.threads, self._task = visits, visits.tree, threads, task
+        self.incumbents: IncumbentSearch = visits.incumbents
+        self._pool: WorkerPool | None = None
+        self._assigned: dict[int, Assigned] = {}
+        self._alone = False
+        self._since, self._seconds, self._most = time.perf_counter(), 0.0, FEW
+        self._why = ""
+        self.started, self.lost, self.seconds = False, 0, {"master": 0.0, "subproblem": 0.0}
+
+    @property
+    def bound(self) -> float:
+        """Least bound of the assigned nodes; infinite without any."""
+        return min((part.bound for part in self._assigned.values()), default=math.inf)
+
+    @property
+    def open(self) -> int:
+        """Number of assigned nodes that are open, as last reported."""
+        return sum(part.open for part in list(self._assigned.values()))
+
+    def is_due(self) -> bool:
+        """Return whether the workers are to run the next step."""
+        if self._alone:
+            return False
+        if self._pool is not None:
+            return len(self.tree) > 0 or any(part.open for part in self._assigned.values())
+        grown = len(self.tree) >= ENOUGH * self.threads
+        return grown and time.perf_counter() - self._since >= AFTER
+
+    def run_slice(self, limit: float) -> None:
+        """Run the workers for one slice (b, c), with at most ``limit`` nodes."""
+        if self._pool is None and not self._start():
+            return
+        pool, stopped = self._pool, self.incumbents.driver.stopped
+        assert pool is not None
+        self._assign_nodes(pool)
+        parts = self._slices(pool, limit)
+        reports = pool.run(parts, self._take, stopped)
+        for k in parts:
+            if k in reports:
+                self._merge(k, reports[k])
+            elif stopped() is None:
+                self._lose(k)
+        self._seconds = min(GROWTH * self._seconds, pool.longest)
+        self.incumbents.row("tree")
+
+    def _start(self) -> bool:
+        """Start the workers; return False where there can be none."""
+        by_joblib = joblib_pool.configured()
+        kind = joblib_pool.JoblibPool if by_joblib or not process_pool.possible() else process_pool.ProcessPool
+        try:
+            if not by_joblib:
+                process_pool.check_allowed()
+            found: WorkerPool = kind(self._task(), self.threads)
+        except process_pool.Unavailable as error:
+            self._alone, self._why = True, str(error)
+            return False
+        self._pool, self._seconds, self.started = found, found.first, True
+        self._assigned = {k: Assigned() for k in range(self.threads)}
+        return True
+
+    def _assign_nodes(self, pool: WorkerPool) -> None:
+        """Assign the open nodes to the workers without any, else to all.
+
+        Workers that do not keep their nodes get no more than they can process in a slice.
+        """
+        nodes = self.tree.take()
+        empty = [part for part in self._assigned.values() if not part.open]
+        parts = empty or list(self._assigned.values())
+        most = len(nodes) if pool.keeps else self._most * len(parts)
+        self.tree.give(nodes[most:])
+        for k, node in enumerate(nodes[:most]):
+            part = parts[k % len(parts)]
+            part.fresh.append(node)
+            part.bound, part.open = min(part.bound, node.bound), part.open + 1
+
+    def _slices(self, pool: WorkerPool, limit: float) -> dict[int, Slice]:
+        """Return the next slice of each worker that has nodes."""
+        incumbents = self.incumbents
+        lp, driver = incumbents.lp, incumbents.driver
+        busy = [k for k, part in self._assigned.items() if part.open]
+        idle, share = len(busy) < len(self._assigned), 1.0 / len(self._assigned)
+        back = (share if idle else 0.0, share) if pool.keeps else (1.0, 1.0)
+        shares = [np.inf] * len(busy) if limit == math.inf else _split(int(limit), len(busy))
+        slices: dict[int, Slice] = {}
+        for k, most in zip(busy, shares, strict=True):
+            part = self._assigned[k]
+            if most > 0:
+                slices[k] = Slice(
+                    nodes=part.fresh,
+                    lower=lp.lower,
+                    upper=lp.upper,
+                    best=math.inf if driver.best is None else driver.best,
+                    choice=incumbents.choice,
+                    costs=self.visits.costs.learnt,
+                    solved=incumbents.solved,
+                    searched=incumbents.searched,
+                    seconds=SHORT if idle and pool.keeps else self._seconds,
+                    left=driver.clock.left,
+                    limit=most,
+                    searches=not slices,
+                    back=back,
+                )
+                part.nodes, part.fresh = part.nodes + part.fresh, []
+        return slices
+
+    def _take(self, point: np.ndarray) -> None:
+        """Evaluate a point that a worker has found, and offer it as incumbent."""
+        incumbents = self.incumbents
+        answer = incumbents.solve_subproblem(point[: incumbents.lp.n], TIGHT)
+        if answer is not None:
+            incumbents.offer(point, answer)
+        if incumbents.driver.best is not None and self._pool is not None:
+            self._pool.confirm(incumbents.driver.best)
+
+    def _merge(self, k: int, report: Report) -> None:
+        part, incumbents, visits = self._assigned[k], self.incumbents, self.visits
+        part.bound, part.open = report.bound, report.open
+        if not part.open:
+            part.nodes = []
+        self.tree.leave_out(report.left_out)
+        self.tree.give(report.nodes)
+        incumbents.least = min(incumbents.least, report.least)
+        incumbents.solved += report.solved
+        incumbents.searched += report.searched
+        visits.nodes += report.visited
+        visits.costs.learnt = visits.costs.learnt + report.costs
+        for what, seconds in report.seconds.items():
+            self.seconds[what] += seconds
+        self._most = max(self._most, 2 * report.visited)
+
+    def _lose(self, k: int) -> None:
+        """Open the nodes of a dead worker again."""
+        part = self._assigned.pop(k)
+        self.tree.give(part.nodes)
+        self.lost += 1
+        if self._pool is not None:
+            self._why = self._pool.why
+        if not self._assigned:
+            self.end()
+            self._alone = True
+
+    @property
+    def message(self) -> str:
+        """What the user should know about the workers: none could start, or some were lost."""
+        if self._alone and not self.started:
+            return f"threads={self.threads} were not used: {self._why}."
+        if not self.lost:
+            return ""
+        rest = "the others" if self.lost < self.threads else "one process"
+        lost = f"{self.lost} of {self.threads} processes ended before their time ({self._why})"
+        return f"{lost}: {rest} went on with their nodes."
+
+    def end(self) -> None:
+        """Release the workers and what they hold."""
+        if self._pool is not None:
+            self._pool.end()
+        self._pool = None
+
+
+def _split(total: int, parts: int) -> list[float]:
+    """Return whole numbers that sum to a total and differ by at most 1."""
+    return [float(total // parts + (k < total % parts)) for k in range(parts)]

@@ -1,0 +1,104 @@
+"""Worker processes of joblib: its own, or those of a cluster with ``joblib.parallel_config("dask")`` and the like.
+
+Workers share nothing during a slice and keep only caches between slices: they return all nodes, and the next slice may
+go to any worker. The task is sent to a worker that does not have it yet.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from solvers.drivers.tree.process_pool import Unavailable, WorkerFailure
+from solvers.drivers.tree.worker import Report, SharedIncumbent, Slice, TreeTask, Worker
+from solvers.processes import end_with_parent, safe_path
+from solvers.shared_state import process_wide
+
+KEPT = 4  # tasks whose cuts and answers a worker keeps
+
+_one_thread = process_wide(lambda: threadpool_limits(1))  # of linear algebra: Dask runs several slices in a process
+_workers: dict[tuple[str, int], Worker] = {}  # by task and thread
+
+
+def configured() -> bool:
+    """Return whether joblib is configured to use processes, here or on a cluster."""
+    from joblib.parallel import get_active_backend  # an import of a tenth of a second, as below
+
+    backend, _ = get_active_backend(prefer="threads")
+    return not any(getattr(backend, fact, False) for fact in ("supports_sharedmem", "uses_threads"))
+
+
+class JoblibPool:
+    """Workers of joblib's backend."""
+
+    keeps = False
+    first, longest = 0.5, 2.0  # s, of slices
+
+    def __init__(self, task: TreeTask, size: int) -> None:
+        if not task.portable:
+            raise Unavailable("this model's oracle cannot be sent to other processes")
+        from joblib import Parallel
+
+        self._task = np.frombuffer(pickle.dumps(task), dtype=np.uint8)  # an array: joblib and Dask send it once
+        self._token = uuid.uuid4().hex
+        self.why = "lost by joblib"
+        self._open = ExitStack()
+        self._open.enter_context(safe_path())
+        self._parallel = self._open.enter_context(Parallel(n_jobs=size, batch_size=1, pre_dispatch="all"))
+
+    def confirm(self, objective: float) -> None:
+        """Do nothing: the next slices contain the incumbent."""
+
+    def run(
+        self, parts: Mapping[int, Slice], take: Callable[[np.ndarray], None], stopped: Callable[[], Any]
+    ) -> dict[int, Report]:
+        """Explore the slices; return the reports of the workers that were not lost. As ``ProcessPool.run``."""
+        reports = self._explore(None, parts)
+        missing = {k: part for k, part in parts.items() if reports.get(k) == "unknown"}
+        if missing:
+            reports |= self._explore(self._task, missing)
+        for report in reports.values():
+            if isinstance(report, WorkerFailure):
+                raise report.error
+            for point, _ in report.points:
+                take(point)
+        return reports
+
+    def _explore(self, task: np.ndarray | None, parts: Mapping[int, Slice]) -> dict[int, Any]:
+        from joblib import delayed
+
+        try:
+            reports = self._parallel(delayed(explore)(self._token, task, part) for part in parts.values())
+        except Exception as error:  # of the backend: an error of a worker is returned
+            self.why = f"{type(error).__name__}: {error}"
+            return {}
+        return dict(zip(parts, reports, strict=True))
+
+    def end(self) -> None:
+        """Release the workers; they belong to joblib."""
+        self._open.close()
+
+
+def explore(token: str, task: np.ndarray | None, part: Slice) -> Report | WorkerFailure | str:
+    """Explore a slice in a worker of joblib; return "unknown" where it does not have the task."""
+    key = (token, threading.get_ident())
+    try:
+        if key not in _workers:
+            if task is None:
+                return "unknown"
+            end_with_parent()
+            _workers[key] = Worker(pickle.loads(task.tobytes()), SharedIncumbent())
+            while len(_workers) > KEPT:
+                del _workers[next(iter(_workers))]
+        with _one_thread():
+            return _workers[key].explore(part)
+    except Exception as error:
+        _workers.pop(key, None)
+        return WorkerFailure.by(error)
