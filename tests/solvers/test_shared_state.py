@@ -14,7 +14,7 @@ import pytest
 
 import solvers
 from solvers import garbage, progress
-from solvers.drivers.tree import cluster
+from solvers.drivers.tree import joblib_pool
 from solvers.interfaces import runner
 from solvers.processes import VARIABLE, safe_path
 from solvers.shared_state import Turn, process_wide, without_warnings
@@ -70,7 +70,7 @@ def test_threads_that_explore_slices_leave_the_number_of_threads_of_linear_algeb
         return [library["num_threads"] for library in threadpool_info()]
 
     before = numbers()
-    first, second = cluster._one_thread(), cluster._one_thread()
+    first, second = joblib_pool._one_thread(), joblib_pool._one_thread()
     first.__enter__()
     second.__enter__()
     assert set(numbers()) == {1}
