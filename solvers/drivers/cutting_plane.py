@@ -173,7 +173,7 @@ class CuttingPlane(Driver):
         return [*visible, *others.values()], lift, lower
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run; the numbers are the steps of the algorithm box."""
+        """Run the algorithm; the numbers in comments are its steps."""
         self._start()  # 0
         end = self._cut("cuts")
         if end is CutsEnd.NO_OPTIMUM:
@@ -395,7 +395,7 @@ class CuttingPlane(Driver):
         raise SolverFailure(f"{name} failed on linear program {self._solved}.", name)
 
     def why_infeasible(self) -> str:
-        """Name the rows that clash, the convex ones together."""
+        """Return rows that have no solution together, in words; all convex rows count as one."""
         r, variables = self.parts.linear, self.parts.variables
         alone = linear_program(self.config.lp_solver, np.zeros(len(variables)), r.x_lower, r.x_upper)
         if r.rows:

@@ -84,7 +84,7 @@ class MixedCuttingPlane(CuttingPlane):
         self._excluded = math.inf  # the least of those that are cut off
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run; the numbers are the steps of the algorithm box."""
+        """Run the algorithm; the numbers in comments are its steps."""
         if not self.keeps_rows:
             return super().loop()
         self._start()
@@ -274,7 +274,7 @@ class MixedCuttingPlane(CuttingPlane):
         return x
 
     def why_infeasible(self) -> str:
-        """Name the rows that clash, where it is the linear ones with the integers."""
+        """Return linear rows that have no integer solution together, in words, else those of the continuous model."""
         rows, words = self.parts.linear.rows, ""
         if self.keeps_rows and rows:
             words = clashing_rows(rows, self.parts.variables, Runner(self._spec, SolveOptions()), otherwise="")

@@ -138,7 +138,7 @@ class MultiStart(Driver):
         self._nearly: tuple[LocalStart, list[float | None]] | None = None  # the point that misses the rows by least
 
     def loop(self) -> Ended:
-        """Run from each start and keep the best; the numbers are the steps of the algorithm box."""
+        """Run from each start and keep the best; the numbers in comments are the steps of the algorithm."""
         try:
             if not self.variables or self.linear:
                 return self._settled_at_once()
@@ -274,7 +274,7 @@ class MultiStart(Driver):
         return answer.stop_reason, None
 
     def why_infeasible(self) -> str:
-        """Name the rows that clash."""
+        """Return rows that have no solution together, in words."""
         rows = list(self.reading.rows)
         held = list({id(v): v for v in used_variables(self.reading)}.values())
         return clashing_rows(rows, held, Runner(find("highs"), SolveOptions())) if self.linear else self.message

@@ -127,7 +127,7 @@ class RowGeneration(Driver):
         return [self.spec.name] if hasattr(self, "spec") else []
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run; the numbers are the steps of the algorithm box."""
+        """Run the algorithm; the numbers in comments are its steps."""
         self._add(self.facts.separator.start())  # 0
         for _ in self.rounds():
             with self.timing("master"):

@@ -204,7 +204,7 @@ class SuccessiveLinearization(Driver):
             yield from random_points(np.zeros(len(self.variables)), f.curved, [self.variables[j] for j in f.curved], c)
 
     def _descend(self, run: SlaStart, start: np.ndarray | None) -> None:
-        """Descend from one start to a stationary point; the numbers are the steps of the algorithm box."""
+        """Descend from one start to a stationary point; the numbers in comments are the steps of the algorithm."""
         x, value = self._first(run, start)  # 0
         if run.stationary:
             return
@@ -371,7 +371,7 @@ class SuccessiveLinearization(Driver):
         return value
 
     def why_infeasible(self) -> str:
-        """Name the rows that clash."""
+        """Return rows that have no solution together, in words."""
         return clashing_rows(self.rows.rows, self.variables, Runner(find("highs"), SolveOptions()))
 
     def _settle_choice(self, pieces: Pieces) -> None:

@@ -69,18 +69,18 @@ Ended = tuple[StopReason, SolutionStatus | None]
 class AlternatingConfig(StartsConfig):
     """Options of ``alternating``; ``iteration_limit`` counts sweeps over all starts, ``gap`` is for integer blocks.
 
-    One random start is enough where nothing ties the blocks, and then there is one.
+    Without nonlinear terms across blocks there is a single random start, because all would be equal.
 
     Attributes
     ----------
     blocks : list, optional
-        A list of Vars, or a ``Block``, for each block, in the order in which they are solved; for a model that does
-        not state its own.
+        A list of Vars, or a ``Block``, for each block, in the order in which they are solved; for a model without
+        declared blocks.
     warm_start : bool
         Start first from the values that the model holds.
     together : bool
-        Where rows couple blocks: step over all blocks at once, by the local solver for NLPs, from where no block has a
-        solution or none improves alone.
+        Where rows couple blocks: optimise over all blocks at once by a local NLP solver, at points where no block has
+        a solution or none improves alone.
     """
 
     renamed: ClassVar[dict[str, str]] = {"sub_solver": 'each block names its own, Block([model.x], solver="pounce")'}
@@ -90,9 +90,9 @@ class AlternatingConfig(StartsConfig):
 
 
 class Alternating(Driver):
-    """Block coordinate descent on a Pyomo model, from several starts; ``partition`` shows what is in which block.
+    """Block coordinate descent on a Pyomo model from several starts; ``partition`` shows the blocks.
 
-    A model whose structure solves its blocks itself (``OracleBlocks``) is descended by ``OracleDescent``.
+    A model with oracles for its blocks (``OracleBlocks``) is solved by ``OracleDescent``.
     """
 
     name = "alternating"
@@ -109,7 +109,7 @@ class Alternating(Driver):
         return OracleSearch if isinstance(facts, OracleBlocks) and facts.switches else OracleDescent
 
     def prepare(self) -> None:
-        """Sort rows by blocks, draw the starts, and choose a way to solve each block."""
+        """Sort rows by blocks, draw the starts, and choose a method for each block."""
         c, model = self.config, self.model
         c.check("warm_start")
         objective = single_objective(self.reading)
@@ -157,9 +157,9 @@ class Alternating(Driver):
         self._measures: list[dict[str, Any]] = []
 
     def loop(self) -> Ended:
-        """Run the algorithm box, and say in the end what came out.
+        """Run the algorithm and write the closing message.
 
-        A penalty's parameter stays at the value of the point returned; without one it is what it was.
+        A penalty's parameter keeps the value of the returned point; without a point it is restored.
         """
         constants = [*self.partition.constants, *self.partition.uncovered]
         with self._kept_parameter(), without_domains([v for v in constants if is_fraction(v)]):
@@ -186,7 +186,7 @@ class Alternating(Driver):
         return StopReason.CONVERGED, None
 
     def _descend(self, run: BlockStart, point: np.ndarray) -> Ended | None:
-        """Descend from one start; the numbers are the steps of the box."""
+        """Descend from one start; the numbers in comments are the steps of the algorithm."""
         self.partition.write(point)  # 0
         if run.warm and violation(self.reading) <= FEASIBLE:
             self._keep(run)
@@ -224,7 +224,7 @@ class Alternating(Driver):
         return self.stop, None
 
     def _leap(self, run: BlockStart) -> bool:
-        """Step over all blocks at once, where rows couple them; return whether that led on."""
+        """Optimise over all blocks at once, where rows couple them; return whether that found a better point."""
         if self._together is None or self.stopped() is not None:
             return False
         with self.timing("subproblem"):
@@ -243,7 +243,7 @@ class Alternating(Driver):
         return np.array([v.value for v in data_of(self._rules.watched)], dtype=float)
 
     def _sweep(self, run: BlockStart) -> tuple[bool, Ended | None]:
-        """Improve each block in turn; return whether any moved, and how the whole run ends if it does."""
+        """Improve each block in turn; return whether any changed, and the end of the run, if it ends."""
         moved, run.inexact = False, ""
         for work in self._work:
             stop = self.stopped()
@@ -262,12 +262,12 @@ class Alternating(Driver):
         return moved, None
 
     def _improve(self, run: BlockStart, work: Work) -> Step:
-        """Minimise over one block; a random start's own values are nothing to hold on to."""
+        """Minimise over one block; the values of a random start need not be improved on."""
         free = not run.sweeps and not run.warm
         return work.improve(self.partition, free=free, tolerance=self.config.tolerance, time_limit=self.clock.left)
 
     def _keep(self, run: BlockStart) -> bool:
-        """Offer the point on the model, which satisfies the rows; return whether it is the start's best."""
+        """Offer the values of the model, which satisfy the rows; return whether they are the best of the start."""
         objective = self._value()
         better = run.objective is None or objective < run.objective
         if better:
@@ -282,7 +282,7 @@ class Alternating(Driver):
         return self._objective.value(self.partition.read())
 
     def _proof(self, run: BlockStart, part: Part, step: Step) -> Ended | None:
-        """End the whole run where the failure of a block says it all about the model."""
+        """Return the end of the run where the failure of a block proves the status of the model."""
         if step.status is SolutionStatus.INFEASIBLE and part.closed and not self._maker.follows_parameter(part):
             self._clash = f'Block "{part.name}" has no solution, whatever the others are. {clash(part)}'.strip()
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
@@ -292,7 +292,7 @@ class Alternating(Driver):
         return None
 
     def why_infeasible(self) -> str:
-        """Name the rows that clash."""
+        """Return rows that have no solution together, in words."""
         return self._clash
 
     # The penalty.
@@ -306,7 +306,7 @@ class Alternating(Driver):
             self._penalty.parameter.set_value(value)
 
     def _begin(self, value: float | None) -> None:
-        """Make ready for the starts at one value of the penalty."""
+        """Prepare the starts at one value of the penalty."""
         if value is None:
             return
         self._put_aside()
@@ -317,13 +317,13 @@ class Alternating(Driver):
             work.problem.refresh()
 
     def _smooth(self, expression: Any) -> SmoothObjective:
-        """Return an objective as numbers; a block without one of its own has the model's."""
+        """Return an objective as arrays; a block without its own objective has the model's."""
         if expression is None:
             return self._objective
         return SmoothObjective(expression, self.partition.space, self.sign)
 
     def _put_aside(self) -> None:
-        """Forget the incumbent of another value: their objectives are not comparable."""
+        """Discard the incumbent of another penalty value: the objectives are not comparable."""
         if self._holder is not None:
             holder, back = self._holder, self.set_aside()
 
@@ -334,7 +334,7 @@ class Alternating(Driver):
             self._holder, self._bring_back = None, bring_back
 
     def _measured(self, value: float) -> bool:
-        """Measure the best point of a value of the penalty; say whether it will do."""
+        """Measure the penalised violation of the best point; return whether it is small enough."""
         assert self._penalty is not None
         if self._holder is None:
             row = {"value": value, "measure": None, "objective": None, "satisfied": False}
@@ -348,7 +348,7 @@ class Alternating(Driver):
 
     @contextmanager
     def _kept_parameter(self) -> Iterator[None]:
-        """Give the parameter its value back; the incumbent, when it is loaded, brings its own."""
+        """Restore the parameter's value; loading the incumbent sets its own value."""
         before = None if self._penalty is None else pyo.value(self._penalty.parameter, exception=False)
         try:
             yield
@@ -358,7 +358,7 @@ class Alternating(Driver):
     # What came out.
 
     def start_value(self) -> float | None:
-        """Return the start's objective; None with a penalty, whose values have objectives of their own."""
+        """Return the start's objective; None with a penalty, whose objective depends on its value."""
         return None if self._penalty is not None else super().start_value()
 
     def claim(self) -> SolutionStatus:
@@ -370,7 +370,7 @@ class Alternating(Driver):
         return next((p.name for p in self.partition.parts if p.block.objective is not None), "")
 
     def _only_partial(self, run: BlockStart) -> str:
-        """Return why a point that no block improves alone need not be stationary; "" where it is."""
+        """Return why a partial optimum need not be stationary; "" where it is."""
         p = self.partition
         if self._own_objective():
             return f'block "{self._own_objective()}" has an objective of its own'
@@ -388,7 +388,7 @@ class Alternating(Driver):
         return run.inexact
 
     def _conclude(self) -> None:
-        """Settle which point is returned, and say in a few sentences what came out."""
+        """Choose the returned point and write the closing message."""
         if self._holder is None:
             self._bring_back()
         run = self._holder
@@ -408,7 +408,7 @@ class Alternating(Driver):
         self._detail()
 
     def _left_out(self) -> str:
-        """Leave out an incumbent that is none by the model's own measure, as where a penalty is not exact yet."""
+        """Discard an incumbent that the model's own measure rejects, as where a penalty is not exact yet."""
         self._load()
         error = told_violation(self.model)
         if error <= HOPELESS:
@@ -418,7 +418,7 @@ class Alternating(Driver):
         return f"Its best point misses the model's rows by {error:.1e} and is left out."
 
     def _what_of(self, run: BlockStart) -> str:
-        """Return what is known of the incumbent's start."""
+        """Return the record of the incumbent's start."""
         why = self._only_partial(run) if run.settled else ""
         how = "Ended by the rule of its algorithm" if run.ruled else "A partial optimum, which no block improves alone"
         alike = [r.objective for r in self._runs if r.penalty == run.penalty and r.settled]

@@ -88,7 +88,7 @@ class Extrapolation:
         self._sweeps = [*self._sweeps[-MEMORY:], (before[self.places].copy(), after[self.places].copy())]
 
     def points(self, x: FloatArray) -> Iterator[FloatArray]:
-        """Yield points from which to sweep in place of x, the end of the last one; whoever takes one asks no further.
+        """Yield points from which to sweep in place of x, the end of the last sweep; the first one that helps is used.
 
         >>> sweeps = Extrapolation(np.array([0]), np.array([0.0]), np.array([np.inf]))
         >>> z = np.array([8.0])
@@ -132,8 +132,8 @@ class OracleConfig(Config):
     """Options of ``alternating`` on a model whose blocks are oracles; ``iteration_limit`` counts sweeps.
 
     A model of one block counts the iterations of its method instead. ``method``: of the blocks that are minimised over
-    a box, one of ``solvers.box.minimise.METHODS``; by default the structure's. ``tolerance``: of the residual of a
-    stationary point, and of the blocks' methods.
+    a box, one of ``solvers.box.minimise.METHODS``; by default the structure's. ``tolerance``: for the residual of a
+    stationary point and for the methods of the blocks.
     """
 
     renamed: ClassVar[dict[str, str]] = {"sub_solver": 'the method of its blocks is method="l-bfgs-b"'}
@@ -142,7 +142,7 @@ class OracleConfig(Config):
 
 
 class OracleDescent(Driver):
-    """The loop over oracle blocks; ``details`` tells the residual and each step's own objective."""
+    """Descent over oracle blocks; ``details`` has the residual and the objective of each step."""
 
     name = "alternating"
     title = "models whose blocks are solved by functions of their structure"
@@ -151,7 +151,7 @@ class OracleDescent(Driver):
     config: OracleConfig
 
     def prepare(self) -> None:
-        """Check the options, and that the steps see the whole model."""
+        """Check the options, and that the steps cover the whole model."""
         c, structure = self.config, facts_of(self.model)
         assert isinstance(structure, OracleBlocks)
         self.facts = structure
@@ -184,7 +184,7 @@ class OracleDescent(Driver):
         return Extrapolation(places, self.lower, self.upper) if len(places) else None
 
     def _rows_now(self) -> Polyhedron | None:
-        """Return the rows on the point, with all other variables at their values."""
+        """Return the rows on the variables of the point, with all others at their values."""
         if not self.stated:
             return None
         mine = {id(v) for v in self.variables}
@@ -194,14 +194,14 @@ class OracleDescent(Driver):
         return Polyhedron(np.asarray(r.matrix.todense()), r.lower, r.upper)
 
     def why_infeasible(self) -> str:
-        """Name the bounds that cross, or the rows that clash."""
+        """Return crossing bounds, or rows that have no solution together, in words."""
         if self.stated and not np.any(self.lower > self.upper):
             return clashing_rows(self.stated, self.variables, Runner(find("highs"), SolveOptions()))
         k = int(np.argmax(self.lower > self.upper))
         return f'The bounds of "{self.variables[k].name}" cross: no value is between them.'
 
     def loop(self) -> Ended:
-        """Run the algorithm box, and say in the end what came out; the numbers are its steps."""
+        """Run the algorithm and write the closing message; the numbers in comments are its steps."""
         if np.any(self.lower > self.upper):
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
         given = np.array([0.0 if v.value is None else v.value for v in self.variables], dtype=float)
@@ -258,7 +258,7 @@ class OracleDescent(Driver):
         return StopReason.ITERATION_LIMIT if cut and self._left(x) > c.tolerance else StopReason.CONVERGED, None
 
     def _before_step(self) -> StopReason | None:
-        """Return the reason not to begin what cannot be broken off, if there is one."""
+        """Return the reason not to start a step that cannot be interrupted, None where there is none."""
         left = self.clock.left
         late = left is not None and self.facts.seconds is not None and self.facts.seconds() > left
         return self.stopped() or (StopReason.TIME_LIMIT if late else None)
@@ -304,7 +304,7 @@ class OracleDescent(Driver):
         return point
 
     def _step_ahead(self, block: OracleBlock, x: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """Return where the last sweeps lead to and the block's step from there, where that is no worse than x."""
+        """Return an extrapolated point and the block's step from it, where that is no worse than x."""
         if self._ahead is None:
             return None
         for target in self._ahead.points(x):
@@ -342,7 +342,7 @@ class OracleDescent(Driver):
         return Inside(self.lower, self.upper, self.method, c.tolerance, limit, c.seed or 0, watch, self.rows)
 
     def _keep(self, step: str, x: FloatArray, *, returns: bool = True) -> None:
-        """Record a point, and keep it where it may be returned."""
+        """Record a point, and keep it if it is a candidate for the result."""
         value = self._value = self.facts.value(x)
         self._point = x.copy()
         if returns:
@@ -356,13 +356,13 @@ class OracleDescent(Driver):
             v.set_value(value, skip_validation=True)
 
     def start_value(self) -> float | None:
-        """Return the start's objective; None where it misses a value, a bound or a row."""
+        """Return the start's objective; None where a value is missing or a bound or row is violated."""
         if any(v.value is None for v in self.reading.variables) or violation(self.reading) > ROUNDING:
             return None
         return float(self.facts.value(np.array([v.value for v in self.variables], dtype=float)))
 
     def inside(self) -> list[str]:
-        """Name the libraries of the steps."""
+        """Return the libraries of the steps."""
         return ["scikit-learn", "scipy"]
 
     def claim(self) -> SolutionStatus:
@@ -371,7 +371,7 @@ class OracleDescent(Driver):
         return SolutionStatus.STATIONARY if good else SolutionStatus.FEASIBLE
 
     def _conclude(self) -> None:
-        """Measure the point that is returned, and say what it is."""
+        """Measure the returned point, and write the closing message."""
         columns = ["sweep", "block", "before", "after", "iterations", "taken", "ahead", "message"]
         self.details["steps"] = pd.DataFrame(self.steps, columns=columns)
         if self._kept is None:

@@ -50,14 +50,14 @@ GO_ON = (StopReason.CONVERGED, StopReason.ITERATION_LIMIT)
 class OracleSearchConfig(OracleConfig):
     """Options of ``alternating`` on a model whose oracle blocks are switched by binaries.
 
-    ``exchanges``: descents that exchanges may take.
+    ``exchanges``: most descents for exchanges.
     """
 
     exchanges: int = 5
 
 
 class ChoiceRows:
-    """The rows that hold no variable of a point, as a small MILP over the choices."""
+    """The rows on choices alone, as a small MILP."""
 
     def __init__(self, rows: Sequence[Any], held: Sequence[Any]) -> None:
         self.rows, self.held = list(rows), list(held)
@@ -68,7 +68,7 @@ class ChoiceRows:
         self._runner = Runner(find("highs"), SolveOptions(gap=0.0))
 
     def choose(self, switches: Sequence[Any], worth: FloatArray, time_limit: float | None) -> bool:
-        """Put the choices at a selection that is worth most; return whether there is one."""
+        """Set the choices to a feasible selection of largest worth; return whether there is one."""
         body = pyo.quicksum(float(c) * s for s, c in zip(switches, worth, strict=True) if c and not s.fixed)
         self._model.worth.set_value(body)
         before = [(v, v.value) for v in self.held]
@@ -85,23 +85,23 @@ class ChoiceRows:
         return True
 
     def clash(self) -> str:
-        """Name the rows that clash."""
+        """Return rows that have no solution together, in words."""
         return clashing_rows(self.rows, self.held, Runner(find("highs"), SolveOptions()))
 
 
 class OracleSearch(OracleDescent):
-    """The search; ``details`` has the number of exchanges that were descended, and of those that were better."""
+    """The search; ``details`` has the number of exchanges tried by a descent, and of those that were better."""
 
     options_type = OracleSearchConfig
     config: OracleSearchConfig
 
     def sees(self, component: Any) -> bool:
-        """Take what states the switches."""
+        """Return whether a component declares the switches."""
         facts = facts_of(self.model)
         return isinstance(facts, OracleBlocks) and any(component is linked for linked in facts.linked)
 
     def prepare(self) -> None:
-        """Part the rows into those on choices and those on the point."""
+        """Split the rows into those on choices and those on the point."""
         super().prepare()
         c = self.config
         if c.exchanges < 0:
@@ -119,7 +119,7 @@ class OracleSearch(OracleDescent):
         self._tried = self._gained = 0
 
     def why_infeasible(self) -> str:
-        """Name the rows on the choices that clash."""
+        """Return rows on the choices that have no solution together, in words."""
         crossed = bool(np.any(self._box[0] > self._box[1]))
         return super().why_infeasible() if crossed else self._choices.clash()
 
@@ -139,7 +139,7 @@ class OracleSearch(OracleDescent):
             self._conclude()
 
     def _complete(self, given: FloatArray) -> None:
-        """Find a selection for a run without a point, and the least one for the point (5)."""
+        """Find a selection for a run without a point, and the smallest one for the point (5)."""
         if self._kept is None and not self._choices_broken():
             self._offer_without_steps(given)
         if self._kept is not None:
@@ -180,12 +180,12 @@ class OracleSearch(OracleDescent):
         return (StopReason.CONVERGED if stop in GO_ON else stop), None
 
     def _priced(self, worth: FloatArray) -> FloatArray:
-        """Return what each switch is worth, or costs where it is worth nothing."""
+        """Return the worth of each switch, negative where it has a cost."""
         least = LITTLE * max(float(worth.max(initial=0.0)), 1e-12)
         return np.where(worth > least, worth, -least / len(worth))
 
     def _entered(self, x: FloatArray, given: FloatArray) -> FloatArray | None:
-        """Close what the choice switches off, state the rows at it, and return the nearest point; None without one."""
+        """Apply a choice: fix what it switches off, set its rows, and return the nearest point; None without one."""
         on = np.array([s.value > 0.5 for s in self._s])
         self.lower, self.upper = self._box[0].copy(), self._box[1].copy()
         off = self._at[~on]
@@ -199,7 +199,7 @@ class OracleSearch(OracleDescent):
         return self._within(x)
 
     def _screened(self, given: FloatArray) -> list[tuple[list[tuple[Any, Any]], FloatArray]]:
-        """Return the exchanges of the incumbent, the best first, as values of the choices and a point each."""
+        """Return exchanges of the incumbent, best first, as values of the choices and a point."""
         values = [(v, v.value) for v in (*self.variables, *self._choices.held)]
         found: list[tuple[float, list[tuple[Any, Any]], FloatArray]] = []
         self._load()
@@ -233,7 +233,7 @@ class OracleSearch(OracleDescent):
         return [(choice, point) for _, choice, point in found]
 
     def _neighbours(self, x: FloatArray, on: Any) -> Iterator[Any]:
-        """Yield selections one drop, addition or swap away, those that promise most first."""
+        """Yield selections one drop, addition or swap away, the most promising first."""
         weights = np.abs(x[self._at])
         leaves = [None, *np.flatnonzero(on).tolist()]
         joins = [None, *np.flatnonzero(~on).tolist()]
@@ -248,7 +248,7 @@ class OracleSearch(OracleDescent):
             yield wanted
 
     def _keep(self, step: str, x: FloatArray, *, returns: bool = True) -> None:
-        """Record a point, and keep it where rows and choice hold it."""
+        """Record a point, and keep it if it satisfies the rows and the choice."""
         value = self.facts.value(x)
         self._point = x.copy()
         if not self._free and returns:
@@ -260,12 +260,12 @@ class OracleSearch(OracleDescent):
         return None if self.facts.support is None else self.facts.support(x)
 
     def _choices_broken(self) -> bool:
-        """Return whether no selection is known to satisfy the rows; put one on the model where there is."""
+        """Return whether no feasible selection is known; set the model to one where there is."""
         left = None if self.clock.left is None else max(self.clock.left, LAST)
         return not self._choices.choose(self._s, np.full(len(self._s), -1.0), left)
 
     def _offer_without_steps(self, given: FloatArray) -> None:
-        """Offer the trivial point at the smallest selection, for a run that ends before any other."""
+        """Offer the trivial point at the smallest selection, in case the run ends before any other."""
         start = self._entered(given, given)
         if start is None or self.facts.trivial is None:
             return
@@ -273,7 +273,7 @@ class OracleSearch(OracleDescent):
         self._keep("trivial", self.facts.trivial(start))
 
     def _settle_choice(self) -> None:
-        """Put the selection at its least sum for the weights of the incumbent (5)."""
+        """Set the selection to its least sum for the weights of the incumbent (5)."""
         before = [(v, v.value) for v in self.reading.variables]
         self._load()
         kept = [(v, v.value) for v in (*self.variables, *self._choices.held)]
@@ -289,7 +289,7 @@ class OracleSearch(OracleDescent):
         self._load = partial(put_back, kept)
 
     def claim(self) -> SolutionStatus:
-        """Claim no more than that the rows hold."""
+        """Return ``feasible``: nothing but the rows is verified."""
         return SolutionStatus.FEASIBLE
 
     def _conclude(self) -> None:

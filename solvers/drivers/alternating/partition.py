@@ -22,10 +22,10 @@ KINKS = (AbsExpression, MaxExpression, MinExpression, Expr_ifExpression)
 
 @dataclass
 class Part:
-    """A block as its model stands: its free variables in use, and the rows that hold any of them.
+    """A block of the model: its free variables in use, and the rows with any of them.
 
-    ``places``: positions of the variables in the partition's space. ``others``: all other variables of the rows, fixed
-    ones too. ``closed``: whether none of these is free: what its rows say is then a fact about the block alone.
+    ``places``: positions of the variables in the partition's space. ``others``: all other variables of the rows,
+    including fixed ones. ``closed``: whether none of these is free, so that its rows concern the block alone.
     """
 
     block: Block
@@ -105,14 +105,14 @@ class Partition:
         return np.array([v.value for v in self.space], dtype=float)
 
     def apply(self, move: Callable[[Any], None], model: Any) -> np.ndarray:
-        """Let a model's own function set values, but those of constants; return the point."""
+        """Call a function that sets values of the model, restore constants, and return the point."""
         before = [(v, v.value) for v in self.constants]
         move(model)
         put_back(before)
         return self.read()
 
     def write(self, x: np.ndarray, places: np.ndarray | None = None) -> None:
-        """Put the values of a point, or those at some places of it, on the model."""
+        """Set the values of the model to a point, or to some entries of it."""
         where = range(len(self.space)) if places is None else places.tolist()
         for k, value in zip(where, (x if places is None else x[places]).tolist(), strict=True):
             self.space[k].set_value(value, skip_validation=True)
@@ -121,7 +121,7 @@ class Partition:
 def as_blocks(given: Any, model: Any) -> list[Block]:
     """Return blocks from what a user may give: Blocks, lists of Vars, or Vars.
 
-    Raises OptionError: for no block, an empty one, or what is no variable of this model.
+    Raises OptionError for no block, an empty block, or an object that is no variable of this model.
     """
     if isinstance(given, str | Block) or not isinstance(given, Sequence) or not given:
         raise OptionError(f"blocks={given!r} is not allowed: give a list with one list of Vars a block.")

@@ -41,10 +41,10 @@ GENERIC = 1.2345  # where a class is asked for: to Pyomo x*y has degree 0 where 
 
 @dataclass(frozen=True)
 class Step:
-    """What came of one block. The model holds the values when ``has_point``.
+    """The result of one block. The model holds the values when ``has_point``.
 
-    ``exact`` means optimal, or stationary by a local solver; ``stop`` is a limit that was met, if one was; ``moved`` is
-    whether the values are other ones than before.
+    ``exact``: optimal, or stationary by a local solver. ``stop``: the limit that ended it, if any. ``moved``: whether
+    the values have changed.
     """
 
     status: SolutionStatus
@@ -61,20 +61,20 @@ class BlockProblem(Protocol):
     """The problem of one block."""
 
     def solve(self, x: np.ndarray, objective: SmoothObjective, time_limit: float | None) -> Step:
-        """Minimise over the block from the point ``x`` of the space, which the model holds too."""
+        """Minimise over the block from the point ``x`` of the space, which is also on the model."""
         ...
 
     def violation(self, x: np.ndarray) -> float:
-        """Return by how much the block's rows and bounds are missed at a point, which the model holds too."""
+        """Return the violation of the block's rows and bounds at a point, which is also on the model."""
         ...
 
     def refresh(self) -> None:
-        """Take notice of another value of a parameter in the bounds."""
+        """Update the bounds after a change of the parameter."""
         ...
 
 
 class LinearBlock:
-    """One LP that stays alive: between solves only its costs change, and the bounds that hold the other variables."""
+    """One persistent LP: between solves only its costs change, and the bounds that fix the other variables."""
 
     def __init__(self, part: Part, partition: Partition, lp_solver: Any, words: SolveOptions) -> None:
         self._part, self._partition = part, partition
@@ -94,7 +94,7 @@ class LinearBlock:
         return len(self._part.variables)
 
     def solve(self, x: np.ndarray, objective: SmoothObjective, time_limit: float | None) -> Step:
-        """Minimise the objective, which is linear in the block: its slope is the same all over it."""
+        """Minimise the objective, which is linear in the block, so that its slope is constant."""
         places, n = self._part.places, self._size
         cost = np.zeros(self._lp.columns)
         cost[:n] = objective.gradient(x)[places]
@@ -113,7 +113,7 @@ class LinearBlock:
         return Step(status, False, message=f"{self._name} says {answer.status.value}")
 
     def violation(self, x: np.ndarray) -> float:
-        """Return the largest miss of rows and bounds, relative to 1 or the side."""
+        """Return the largest violation of rows and bounds, relative to 1 or the side."""
         n, point = self._size, self._rows.x_lower.copy()  # of a fixed variable both bounds are its value
         point[:n], point[self._columns] = x[self._part.places], x[self._places]
         activity = self._rows.matrix @ point
@@ -130,7 +130,7 @@ class LinearBlock:
 
 
 class GeneralBlock:
-    """A view of the block's rows and variables with an objective, for any solver; made once and kept."""
+    """A view of the block's rows and variables with an objective, for any solver; built once."""
 
     def __init__(self, part: Part, partition: Partition, expression: Any, sense: Any, options: SolveOptions) -> None:
         self._part, self._options = part, options
@@ -183,7 +183,7 @@ class GeneralBlock:
         return Step(status, answer.has_point and error <= HOPELESS, exact, stop, said)
 
     def _ask(self, time_limit: float | None) -> Answer:
-        """Ask the solver; a default that turns out to need convexity gives way to SCIP, which does not."""
+        """Call the solver; where the default one needs convexity and finds none, use SCIP."""
         try:
             return self._runner.solve(self._view, time_limit=time_limit, integer=self._integer)
         except ModelError as refusal:
@@ -198,9 +198,9 @@ class GeneralBlock:
             return self._runner.solve(self._view, time_limit=time_limit, integer=self._integer)
 
     def _tidied(self) -> float:
-        """Round integers and put values on bounds that they just miss, where the rows still hold; return the violation.
+        """Round integers and move values to near bounds, where the rows still hold; return the violation.
 
-        To the next block these values are constants, and a constant outside its bounds would prove it infeasible.
+        The values are constants for the next block, and a constant outside its bounds would make it infeasible.
         """
         error = violation(self._view)
         held = [v for v in self._part.variables if v.value is not None]
@@ -218,11 +218,11 @@ class GeneralBlock:
         return violation(self._view)
 
     def refresh(self) -> None:
-        """Do nothing: Pyomo's solvers notice what changed."""
+        """Do nothing: Pyomo's solvers detect changes."""
 
 
 class ClosedForm:
-    """The block's own formula until an answer of it does not hold; from then on the problem behind it."""
+    """The block's closed form, until an answer is wrong; from then on the problem of the block."""
 
     def __init__(self, part: Part, partition: Partition, model: Any, make: Callable[[], BlockProblem]) -> None:
         self._part, self._partition, self._model = part, partition, model
@@ -242,7 +242,7 @@ class ClosedForm:
         return self._behind.solve(x, objective, time_limit)
 
     def _optimal(self, y: np.ndarray, objective: SmoothObjective) -> bool:
-        """Return whether the slope points out of the box wherever it is not 0."""
+        """Return whether the point satisfies the first-order conditions of the box."""
         slope = objective.gradient(y)[self._part.places]
         lower, upper = _bounds(self._part.variables)
         value, small = y[self._part.places], STATIONARY * max(1.0, float(np.abs(slope).max()))
@@ -251,22 +251,22 @@ class ClosedForm:
         return bool(np.all((slope >= -small) | at_upper) and np.all((slope <= small) | at_lower))
 
     def violation(self, x: np.ndarray) -> float:
-        """Return the largest miss of bounds and integrality: no row holds the variables."""
+        """Return the largest violation of bounds and integrality: the variables are in no row."""
         value = x[self._part.places]
         whole = np.array([not v.is_continuous() for v in self._part.variables])
         return max(_short(*_bounds(self._part.variables), value), float(np.abs(value - np.round(value))[whole].sum()))
 
     def refresh(self) -> None:
-        """Pass it on."""
+        """Refresh the problem behind the closed form."""
         if self._behind is not None:
             self._behind.refresh()
 
 
 @dataclass
 class Maker:
-    """Chooses and makes the problem of a block.
+    """Builds the problem of a block.
 
-    ``parameter`` is one whose value changes within the run; numbers extracted from rows that hold it would be stale.
+    ``parameter``: a parameter whose value changes within the run; rows with it are not extracted as numbers.
     """
 
     model: Any
@@ -279,7 +279,7 @@ class Maker:
     dropped: Dropped = field(default_factory=Dropped)
 
     def make(self, part: Part, objective: SmoothObjective) -> BlockProblem:
-        """Return the problem of a block whose objective is given."""
+        """Return the problem of a block with a given objective."""
         if part.block.closed_form is not None and not part.rows:
             return ClosedForm(part, self.partition, self.model, lambda: self._without_form(part, objective))
         if part.block.closed_form is not None:
@@ -287,7 +287,7 @@ class Maker:
         return self._solved(part, objective)
 
     def follows_parameter(self, part: Part) -> bool:
-        """Return whether a row or bound of a block follows the parameter."""
+        """Return whether a row or bound of a block depends on the parameter."""
         if self.parameter is None:
             return False
         bounds = [bound for v in part.variables for bound in (v.lower, v.upper)]
@@ -296,7 +296,7 @@ class Maker:
         return any(p is self.parameter for e in moving for p in identify_mutable_parameters(e))
 
     def _without_form(self, part: Part, objective: SmoothObjective) -> BlockProblem:
-        """Return what solves a block whose formula has given a point that is no optimum."""
+        """Return the problem of a block whose closed form has returned a point that is no optimum."""
         self.dropped.add(_form(part), [f"objective or bounds of {part.name}, with which its answer is no optimum"])
         return self._solved(part, objective)
 
@@ -312,7 +312,7 @@ class Maker:
         return GeneralBlock(part, self.partition, expression, self.objective.sense, self.options)
 
     def _lp_solver(self, block: Block) -> tuple[Any, SolveOptions]:
-        """Return who solves a linear block and what it is told; None where its solver does not fit the LP protocol."""
+        """Return the solver and its options for a linear block; None where the solver is no LP solver of this kind."""
         if block.solver is None:
             return (self.lp_solver if not block.options else None), self.lp_words
         spec = entry(block.solver)
@@ -339,12 +339,12 @@ def _form(part: Part) -> str:
 
 
 def _coefficients(body: Any) -> list[Any]:
-    """Return the expressions of a row: a dense row of numbers is read, not walked."""
+    """Return the expressions of a row; dense rows are read as arrays."""
     return [*body.linear_coefs, body.constant] if type(body) is LinearExpression else [body]
 
 
 def _tidy(v: Any) -> float:
-    """Return a variable's value, on the bound or the whole number that it misses by no more than the tolerance."""
+    """Return a variable's value, moved to a bound or integer within the tolerance."""
     value = float(v.value)
     if not v.is_continuous() and abs(value - round(value)) < ALMOST_INTEGER:
         return float(round(value))
@@ -358,7 +358,7 @@ def _bounds(held: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _short(lower: np.ndarray, upper: np.ndarray, value: np.ndarray) -> float:
-    """Return the largest miss of sides, relative to 1 or the side; missing ones are infinite."""
+    """Return the largest violation of sides, relative to 1 or the side; missing sides are infinite."""
     with np.errstate(invalid="ignore"):  # infinity divided by itself, where a side is missing
         below = np.where(np.isfinite(lower), (lower - value) / np.maximum(1.0, np.abs(lower)), 0.0)
         above = np.where(np.isfinite(upper), (value - upper) / np.maximum(1.0, np.abs(upper)), 0.0)

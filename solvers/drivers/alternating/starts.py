@@ -23,7 +23,7 @@ from solvers.values import bounds_of
 
 @dataclass
 class BlockStart(Start):
-    """What became of one start, at one value of the penalty."""
+    """The result of one start at one value of the penalty."""
 
     penalty: float | None = None
     warm: bool = False
@@ -45,8 +45,8 @@ def starting_points(
 ) -> Iterator[tuple[bool, np.ndarray]]:
     """Yield whether a start is the model's own point, and the start.
 
-    Drawn are the variables of later blocks that a nonlinear term ties to others; where there is none, all random starts
-    are the same, and there is one.
+    Random values are drawn for the variables of later blocks in nonlinear terms with others; where there is none, there
+    is a single random start.
     """
     base = base_point(partition)
     if warm:
@@ -59,7 +59,7 @@ def starting_points(
 
 
 def base_point(partition: Partition) -> np.ndarray:
-    """Return the model's values: within bounds, integers rounded, 0 where there is none; constants as they are."""
+    """Return the model's values: within bounds, integers rounded, 0 for missing ones; constants unchanged."""
     constant = {id(v) for v in partition.uncovered}
     return np.array(
         [v.value if id(v) in constant else _within(v, v.value or 0.0) for v in partition.space], dtype=float
@@ -86,9 +86,9 @@ def _drawn(partition: Partition, objectives: Sequence[SmoothObjective]) -> np.nd
 
 
 def check_constants(partition: Partition) -> str:
-    """Return why no point can hold, where a row of fixed variables does not; "" otherwise.
+    """Return why no point is feasible where a row of fixed variables is violated; "" otherwise.
 
-    Raises ModelError if a free variable of no block has no value, or its value keeps a row from holding that no block
+    Raises ModelError if a free variable outside all blocks has no value, or its value violates a row that no block
     can change.
     """
     for v in partition.uncovered:

@@ -48,7 +48,7 @@ class Work:
         """Minimise over the block.
 
         Values that satisfy the block's rows are kept unless the answer is better by more than the tolerance; with
-        ``free``, and where they satisfy nothing, any answer is taken.
+        ``free``, and for infeasible values, any answer is accepted.
         """
         x = self._begin(partition)
         old = value_at(self.objective, x)
@@ -78,7 +78,7 @@ class Work:
         return y
 
     def _tidy(self, partition: Partition, y: np.ndarray, most: float) -> None:
-        """Move to a nicer optimum, unless it is none."""
+        """Move to an equivalent optimum with rounded values, if it is one."""
         if self.part.block.tidy is None:
             return
         z = partition.apply(self.part.block.tidy, self.model)
@@ -107,7 +107,7 @@ def _failure(part: Part, step: Step) -> str:
 
 
 def clash(part: Part) -> str:
-    """Name the rows or bounds of a block that cannot hold together."""
+    """Return rows or bounds of a block that have no solution together, in words."""
     crossed = [v.name for v in part.variables if None not in v.bounds and v.lb > v.ub]
     if crossed:
         return f'The bounds of "{crossed[0]}" cross.'
@@ -177,8 +177,8 @@ class Together:
     def leap(self, blocks: list[Work], objective: SmoothObjective, time_limit: float | None) -> Leap:
         """Solve for all blocks from the point on the model.
 
-        What the local solver misses by its tolerance the blocks repair, one after the other; where they cannot, or the
-        point is no better, the old one stays.
+        The blocks repair violations within the local solver's tolerance, one after the other; where they cannot, or
+        the point is no better, the old one is kept.
         """
         p = self._partition
         x = p.read()
@@ -201,14 +201,14 @@ class Together:
         return Leap(stays=stays, stop=step.stop, why=why)
 
     def _repair(self, blocks: list[Work], time_limit: float | None) -> None:
-        """Put a point that a local solver's tolerance keeps off the rows onto them."""
+        """Move a point that violates rows within a local solver's tolerance onto them."""
         for work in blocks:
             if self._problem.violation(self._partition.read()) <= FEASIBLE:
                 return
             work.improve(self._partition, free=True, tolerance=0.0, time_limit=time_limit)
 
     def _worst(self) -> str:
-        """Name the row that is missed most at the point on the model."""
+        """Return the most violated row at the values on the model, in words."""
         found = [(violation(rows_only([row])), row.name) for row in self._part.rows]
         error, name = max(found, default=(0.0, ""))
         return f'row "{name}" is missed by {error:.2g}' if error > FEASIBLE else ""

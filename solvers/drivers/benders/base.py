@@ -34,17 +34,17 @@ FASTER = "many times faster"  # than the subproblem by rows
 class DecompositionConfig(Config):
     """Options of every Benders driver, besides those of every driver.
 
-    - ``sub_solver``, ``sub_options``: solver of the declarative subproblem, and options in its own words; giving
-      either means ``oracle="pyomo"``.
-    - ``oracle``: "pyomo" runs the declarative subproblem even where a fast oracle is at hand.
-    - ``choose_by``: what is kept of the points met: that of least objective, or that of least error on ``validation``.
+    - ``sub_solver``, ``sub_options``: solver of the declarative subproblem, and its own options; giving either
+      means ``oracle="pyomo"``.
+    - ``oracle``: "pyomo" solves the declarative subproblem even where there is a fast oracle.
+    - ``choose_by``: the point to keep: that with the least objective, or that with the least error on ``validation``.
     - ``validation``: data the model's structure can score, for ``choose_by="validation"``.
-    - ``complicating``, ``subproblem``, ``coupling``: for a model without a structure: which variables the master has,
-      which the subproblem, and which rows may hold both (default: the Suffix ``stage`` of the model, or its integers;
-      everything else; and any row).
-    - ``blocks``: lists of variables, or Pyomo's blocks, that follow the master each on its own; what is in none is
-      the master's, unless ``complicating`` says more. Blocks that no row ties are found undeclared.
-    - ``assume_convex``: you know that the subproblem's rows (g(y, x) <= upper, or g(y, x) >= lower with -g) and its
+    - ``complicating``, ``subproblem``, ``coupling``: for a model without a structure: the variables of the master,
+      those of the subproblem, and the rows that may hold both (default: the Suffix ``stage`` of the model, or its
+      integers; all others; any row).
+    - ``blocks``: lists of variables, or Pyomo blocks, that are independent once the master is fixed; other variables
+      are the master's, unless ``complicating`` is given. Blocks without common rows are found without a declaration.
+    - ``assume_convex``: assume that the subproblem's rows (g(y, x) <= upper, or g(y, x) >= lower with -g) and its
       part of the objective are convex, where they are not quadratic. No bound and no infeasibility is proven then: the
       status is ``feasible`` or ``no_solution``, and ``details["bound_if_convex"]`` is the bound under the assumption.
     """
@@ -62,7 +62,7 @@ class DecompositionConfig(Config):
 
 
 class DecompositionDriver(Driver):
-    """A driver over a master and a subproblem; a subclass builds its master in ``prepare_master``, and has ``run``."""
+    """A driver with a master and a subproblem; a subclass implements ``prepare_master`` and ``run``."""
 
     facts_type = Structure
     writes_logic = True
@@ -72,7 +72,7 @@ class DecompositionDriver(Driver):
     _any_point = False  # any solution will do: the model is unbounded if it has one
 
     def sees(self, component: Any) -> bool:
-        """Take the disjunctions and ordered sets that a builder declared as the coupling."""
+        """Return whether a component is a disjunction or ordered set that a builder declared as coupling."""
         facts = facts_of(self.model)
         stated = self.config.complicating is not None or self.config.blocks is not None
         return not stated and isinstance(facts, Structure) and is_declared(facts, component)
@@ -112,7 +112,7 @@ class DecompositionDriver(Driver):
         self.prepare_master(floor_of(self.parts))
 
     def loop(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run; where something turns out unbounded, look for any solution, which decides."""
+        """Run; where a problem inside is unbounded, search for any solution, which decides the status."""
         try:
             return self.run()
         except Endless as error:
@@ -145,7 +145,7 @@ class DecompositionDriver(Driver):
         return StopReason.CONVERGED, SolutionStatus.UNBOUNDED
 
     def _find_any_point(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run with nothing to minimise that may have no end, until there is an incumbent."""
+        """Run without the objective until there is an incumbent."""
         self._any_point = True
         floor = floor_of(self.parts)
         self.parts = replace(self.parts, master_terms=[])
@@ -160,11 +160,11 @@ class DecompositionDriver(Driver):
             return StopReason.CONVERGED, SolutionStatus.NO_SOLUTION
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run; return why it stopped, and the status where it is not a matter of the gap."""
+        """Run; return why it stopped, and the status where the gap does not determine it."""
         raise NotImplementedError
 
     def closed(self, gap: float) -> bool:
-        """Return whether the bounds have met, or a solution is known where any will do."""
+        """Return whether the gap is closed, or any solution is known where one is enough."""
         return self.best is not None if self._any_point else super().closed(gap)
 
     def record(self, step: str, objective: float | None, *, cuts: int, support: int | None) -> None:
@@ -175,12 +175,12 @@ class DecompositionDriver(Driver):
             super().record(step, objective, cuts=cuts, support=support)
 
     def find_floor(self) -> WholeRelaxation:
-        """Find what bounds a master that is unbounded.
+        """Find a lower bound of an unbounded master.
 
         Raises
         ------
         Endless
-            If nothing does.
+            If there is none.
         """
         inside = self._subproblem
         x, every = self.structure.complicating, self.parts.master_variables
@@ -198,23 +198,23 @@ class DecompositionDriver(Driver):
             return self._subproblem.solve(point, tolerance, self.clock.left)
 
     def score_of(self, answer: SubAnswer) -> float | None:
-        """Return the validation error of an answer, put on the model for it; None without ``validation``."""
+        """Load an answer and return its validation error; None without ``validation``."""
         if self.config.validation is None or self.structure.score is None:
             return None
         answer.load()
         return float(self.structure.score(self.model, self.config.validation))
 
     def prepare_master(self, floor: float | None) -> None:
-        """Build the master; ``floor`` is a bound below the subproblem's value, where one is known."""
+        """Build the master; ``floor`` is a lower bound of the subproblem's value, where one is known."""
         raise NotImplementedError
 
     @property
     def subproblem(self) -> pyo.ConcreteModel | None:
-        """The declarative subproblem; None where a fast oracle answers instead, or linear programs over arrays."""
+        """The declarative subproblem; None where an oracle or linear programs over arrays are used instead."""
         return self._subproblem.model
 
     def _note_edits(self, why_slow: str) -> None:
-        """Note which of the builder's facts the subproblem's edits take away; ``why_slow``: what no oracle takes."""
+        """Record which facts of the builder no longer hold after edits; ``why_slow``: edits that no oracle handles."""
         structure, edits = self.structure, [*self.parts.edits, *self.parts.mixed]
         if structure.built is None:
             return
@@ -252,5 +252,5 @@ class DecompositionDriver(Driver):
 
 
 def _boxed(variables: list[Any]) -> bool:
-    """Return whether no variable can go to infinity."""
+    """Return whether all variables are bounded."""
     return all(v.fixed or None not in v.bounds for v in variables)

@@ -36,7 +36,7 @@ MakeLP = Callable[[np.ndarray, np.ndarray, np.ndarray], LinearProgram]
 
 @dataclass(frozen=True)
 class BlockSolution:
-    """The blocks' variables, values and cuts at a point, of all blocks of a linear program."""
+    """Variables, values and cuts of all blocks of a linear program at a point."""
 
     y: np.ndarray
     values: np.ndarray
@@ -44,7 +44,7 @@ class BlockSolution:
 
 
 class BlockLP:
-    """Some blocks in one linear program, which is built once."""
+    """Several blocks in one linear program that is built once."""
 
     def __init__(self, rows: BlockRows, make: MakeLP, x_bounds: tuple[np.ndarray, np.ndarray]) -> None:
         self._make, self._x_bounds = make, x_bounds
@@ -73,7 +73,7 @@ class BlockLP:
 
     @property
     def distance(self) -> BlockLP:
-        """The blocks' distances from feasible."""
+        """Distances of the blocks from feasibility."""
         if self._distance is None:
             self._distance = BlockLP(self.rows.elastic(*self._x_bounds), self._make, self._x_bounds)
         return self._distance
@@ -82,9 +82,9 @@ class BlockLP:
     _vertex: BlockLP | None = None
 
     def solve(self, point: np.ndarray, time_limit: float | None, room: float = 0.0) -> BlockSolution | LpStatus:
-        """Solve at a point of the complicating variables; a status where there is no optimum.
+        """Solve at a point of the complicating variables; return a status where there is no optimum.
 
-        ``room``: how far the point may be from where the rows hold, in its own units. The cuts are of the rows without.
+        ``room``: by how much the point may violate the rows. The cuts are those of the rows without this tolerance.
         """
         rows, moving = self.rows, self._moving
         shift = self._coupling @ point
@@ -100,7 +100,7 @@ class BlockLP:
         return self._by_vertex(point, time_limit)
 
     def _by_vertex(self, point: np.ndarray, time_limit: float | None) -> BlockSolution | LpStatus:
-        """Solve by HiGHS, whose multipliers are of a vertex, where those of interior points prove nothing."""
+        """Solve by HiGHS, for multipliers at a vertex, where those of interior points prove no bound."""
         if self._vertex is None:
             self._vertex = BlockLP(self.rows, partial(HighsLP, tolerance=FINEST), self._x_bounds)
         return self._vertex.solve(point, time_limit)
@@ -165,13 +165,13 @@ class CurvedLP(BlockLP):
         raise SolverFailure("The tangents of convex blocks did not come near enough to an optimum.", "highs")
 
     def _lead(self, point: np.ndarray, time_limit: float | None) -> None:
-        """Add the tangents at an optimum."""
+        """Add the tangents at an optimum of all blocks."""
         y = self._ask(point, time_limit)
         if y is not None:
             self._add_tangents(np.concatenate([y, point]), None)
 
     def _from_boxes(self, point: np.ndarray, time_limit: float | None) -> bool:
-        """Add tangents at optima within boxes, where the linear program has no end; return whether there were any."""
+        """Add tangents at optima within boxes, where the linear program is unbounded; return whether any were added."""
         rows, every = self.rows, np.arange(len(self.rows.cost))
         added = 0
         for size in BOXES:
@@ -187,7 +187,7 @@ class CurvedLP(BlockLP):
         return added > 0
 
     def _add_tangents(self, z: np.ndarray, which: list[int] | None) -> int:
-        """Add the tangents of some curves, or of all, at a point (y, x); return how many."""
+        """Add the tangents of some or all curves at a point (y, x); return their number."""
         point = z if len(z) > self._y else np.concatenate([z, np.clip(0.5, *self._x_bounds)])
         rows: list[np.ndarray] = []
         columns: list[np.ndarray] = []

@@ -42,7 +42,7 @@ NOTHING = 1e-9  # relative: what of a reduced cost is rounding
 
 @dataclass(frozen=True)
 class BlockCuts:
-    """One cut for each of some blocks or groups: ``constants`` (cuts,) and ``slopes``, csr (cuts, complicating)."""
+    """Cuts, one for each block or group: ``constants`` (cuts,) and ``slopes``, csr (cuts, complicating)."""
 
     constants: np.ndarray
     slopes: Any
@@ -66,10 +66,10 @@ class BlockCuts:
 
 @dataclass(frozen=True)
 class BlockRows:
-    """Rows and costs of blocks over their own variables y and the complicating ones x; see the module's text.
+    """Rows and costs of blocks over their own variables y and the complicating variables x.
 
-    ``row_block``, ``column_block``: which of ``count`` blocks a row or a column is of. ``constants``: of the blocks'
-    objectives.
+    ``row_block``, ``column_block``: the block, of ``count``, of each row and column. ``constants``: those of the
+    blocks' objectives.
     """
 
     matrix: Any
@@ -154,7 +154,7 @@ class BlockRows:
         )
 
     def elastic(self, x_lower: np.ndarray, x_upper: np.ndarray) -> BlockRows:
-        """Return the blocks' distances from feasible, min { |z - x| : the rows at z, z in the bounds of x }.
+        """Return the distances of the blocks from feasibility, min { |z - x| : the rows at z, z in the bounds of x }.
 
         Each block has a copy z of the complicating variables in its rows, whose columns come after its own. Convex in
         x, and 0 exactly where the block has a point: cuts on them are feasibility cuts.
@@ -195,7 +195,7 @@ class BlockRows:
         return keys // max(x, 1), keys % max(x, 1)
 
     def plus(self, matrix: Any, coupling: Any, upper: np.ndarray, row_block: np.ndarray) -> BlockRows:
-        """Return these with more rows ``matrix y + coupling x <= upper``."""
+        """Return the blocks with additional rows ``matrix y + coupling x <= upper``."""
         return replace(
             self,
             matrix=sparse.vstack([self.matrix, matrix], format="csr"),
@@ -206,7 +206,7 @@ class BlockRows:
         )
 
     def ordered(self, order: np.ndarray) -> BlockRows:
-        """Return these with their rows in another order."""
+        """Return the blocks with their rows in another order."""
         lower, upper = self.lower[order], self.upper[order]
         parts = {"matrix": self.matrix[order], "coupling": self.coupling[order], "row_block": self.row_block[order]}
         return replace(self, lower=lower, upper=upper, **parts)
@@ -216,7 +216,7 @@ class BlockRows:
         return self.constants + np.bincount(self.column_block, weights=self.cost * y, minlength=self.count)
 
     def cuts(self, multipliers: np.ndarray) -> BlockCuts:
-        """Return the cuts that multipliers of the rows prove; constants are -inf where they prove none."""
+        """Return the cuts of multipliers by weak duality; a constant is -inf where they prove no bound."""
         p = np.where(np.isfinite(self.lower), multipliers, np.minimum(multipliers, 0.0))
         p = np.where(np.isfinite(self.upper), p, np.maximum(p, 0.0))
         side = np.where(p > 0, self.lower, np.where(p < 0, self.upper, 0.0))
@@ -235,7 +235,7 @@ LESS = 1e-6  # relative: by how much u_j must be the smaller
 
 
 def with_linking_rows(rows: BlockRows, binary: np.ndarray) -> BlockRows:
-    """Return blocks of linear rows with the implied ones; ``binary`` (n,): which complicating variables are 0/1."""
+    """Return blocks of linear rows with implied rows; ``binary`` (n,): whether a complicating variable is 0/1."""
     switched = _switched(rows, binary)
     if not len(switched):
         return rows
@@ -275,7 +275,7 @@ def _switched(rows: BlockRows, binary: np.ndarray) -> list[tuple[int, int, float
 
 
 def _most(rows: BlockRows) -> np.ndarray:
-    """Return the most that each variable is, or needs to be in an optimum."""
+    """Return an upper bound of each variable that holds in some optimum."""
     u = rows.y_upper.copy()
     a, free = rows.matrix.tocoo(), np.diff(rows.coupling.indptr) == 0
     bad = (a.data < 0) | (rows.y_lower[a.col] != 0.0)

@@ -37,7 +37,7 @@ from solvers.values import bounds_of, fixed, give_values
 
 
 class NamedBlocks:
-    """The model of some blocks, built once; the complicating variables are fixed while it is solved."""
+    """A Pyomo model of several blocks, built once; the complicating variables are fixed while it is solved."""
 
     def __init__(self, parts: SplitModel, blocks: Sequence[SubBlock], runner: Runner) -> None:
         self.runner, self._complicating = runner, parts.structure.complicating
@@ -49,7 +49,7 @@ class NamedBlocks:
         model.objective = pyo.Objective(expr=parts.sign * pyo.quicksum(t for block in blocks for t in block.terms))
 
     def solve(self, point: np.ndarray, time_limit: float | None) -> tuple[Answer, np.ndarray]:
-        """Return the answer at a point, and the blocks' variables."""
+        """Return the answer at a point and the variables of the blocks."""
         with fixed(list(zip(self._complicating, point.tolist(), strict=True))):
             answer = self.runner.solve(self.model, time_limit=time_limit)
         if answer.stop_reason is StopReason.INTERRUPTED:
@@ -65,14 +65,14 @@ WORTH = 20_000  # non-zeros of a linear program from which on a thread of its ow
 
 @dataclass(frozen=True)
 class BlockAnswer(SubAnswer):
-    """An answer by block: optimality cuts, one a block, or feasibility cuts of those that have no point."""
+    """Optimality cuts, one for each block, or feasibility cuts of the infeasible blocks."""
 
     cuts: BlockCuts | None = None
     infeasible: tuple[Cut, ...] = ()
 
 
 class BlockSubproblem:
-    """Blocks of any kind, answered by linear programs, and by a solver by name what these leave open."""
+    """Blocks of any kind, solved by linear programs, or by a named solver where these are not enough."""
 
     model = None
     fractional = True
@@ -122,7 +122,7 @@ class BlockSubproblem:
             self._lps = [BlockLP(part, make, (low, up)) for part in self._shared()]
 
     def _spec(self, solver: str | SolverObject | None, *, curved: bool) -> SolverSpec:
-        """Return the entry of the solver for what linear programs leave open, or of them where that is nothing."""
+        """Return the entry of the named solver, or that of the LP solver where linear programs are enough."""
         if not curved:
             return require(solver or "highs", C.LP | C.LP_DUALS)
         sub = NamedBlocks(self.parts, self.blocks, Runner(find("highs"), SolveOptions())).model
@@ -130,7 +130,7 @@ class BlockSubproblem:
         return require(solver, needed[0]) if solver is not None else default_solver(needed)
 
     def _optimum(self, named: NamedBlocks, point: np.ndarray, time_limit: float | None) -> np.ndarray | None:
-        """Return an optimum of the blocks at a point by the solver by name; None where it finds none."""
+        """Return an optimum of the blocks at a point by the named solver; None where it finds none."""
         try:
             answer, y = named.solve(point, time_limit)
         except SolverFailure:
@@ -144,7 +144,7 @@ class BlockSubproblem:
         return self.rows.count
 
     def _shared(self) -> list[BlockRows]:
-        """Return the blocks, in as many parts as there are threads to pay for."""
+        """Return the blocks in as many parts as threads are worth while."""
         most = max(1, min(self._threads, self.count, self.rows.matrix.nnz // WORTH))
         if most == 1:
             return [self.rows]
@@ -152,11 +152,11 @@ class BlockSubproblem:
         return [self.rows.some(a, b) for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> BlockAnswer | None:
-        """Answer at a point of shape (n,); None when the time ran out before."""
+        """Solve at a point of shape (n,); return None when time is up."""
         return self._within(point, time_limit, 0.0)
 
     def _within(self, point: np.ndarray, time_limit: float | None, room: float) -> BlockAnswer | None:
-        """Answer at a point that the rows may miss by ``room``."""
+        """Solve at a point that may violate the rows by ``room``."""
         found = self._each(lambda lp: lp.solve(point, time_limit, room))
         statuses = {s for s in found if isinstance(s, LpStatus)}
         if LpStatus.LIMIT in statuses:
@@ -175,7 +175,7 @@ class BlockSubproblem:
         return BlockAnswer(value, min(value, total.at(point)), total, self._load(y), cuts=cuts)
 
     def _apart(self, point: np.ndarray, time_limit: float | None, statuses: set[LpStatus]) -> BlockAnswer | None:
-        """Answer where a block has no point, or no end."""
+        """Return the answer where a block is infeasible or unbounded."""
         if LpStatus.FAILED in statuses:
             raise self._failure("did not solve the subproblem")
         found = self._each(lambda lp: lp.distance.solve(point, time_limit))

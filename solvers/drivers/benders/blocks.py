@@ -15,10 +15,9 @@ from solvers.errors import ModelError
 
 @dataclass
 class SubBlock:
-    """Variables that hang together, the rows and terms that hold them, and the master's variables in these.
+    """Connected variables, their rows and terms, and the master's variables in these.
 
-    ``coupling``: rows that hold some of the master's variables. ``first``: positions of those among the complicating
-    ones.
+    ``coupling``: rows with variables of the master. ``first``: positions of those among the complicating variables.
     """
 
     variables: list[Any] = field(default_factory=list)
@@ -31,8 +30,8 @@ class SubBlock:
 def blocks_of(parts: SplitModel) -> list[SubBlock]:
     """Return the connected parts of a subproblem whose rows were walked, in the order of their first variables.
 
-    A variable in no row is in a block of its own where it has a cost or a declared block, and in none else. Raises
-    ModelError, naming a row, where two declared blocks are not apart.
+    A variable in no row is a block of its own if it has a cost or is declared as a block, else it is in none. Raises
+    ModelError if a row connects two declared blocks; the message names it.
     """
     declared = [{id(v) for v in group} for group in parts.structure.blocks]
     inside = [v for v in parts.structure.variables() if not v.fixed]
@@ -72,7 +71,7 @@ def blocks_of(parts: SplitModel) -> list[SubBlock]:
 
 
 def _refuse_tied(parts: SplitModel, rows: list[Any], inside: list[Any], graph: Any, label: np.ndarray) -> None:
-    """Refuse declared blocks that are not apart, naming the first row on a way from one to the other."""
+    """Raise for two declared blocks that are connected, with the first row on a path between them."""
     count, groups = len(rows), parts.structure.blocks
     owner: dict[int, int] = {}
     for g in range(len(groups)):

@@ -37,7 +37,7 @@ class BlockCurve:
 
 @dataclass
 class Curves:
-    """The curves of blocks; ``terms``: the linear terms that are left; ``refused``: what is not known to be convex."""
+    """The curves of blocks; ``terms``: the other, linear terms; ``refused``: rows and terms not proven convex."""
 
     curves: list[BlockCurve]
     linear_rows: list[list[Any]]
@@ -83,7 +83,7 @@ class Curves:
             self.curves.append(BlockCurve(b, function, np.array([place[id(v)] for v in free], dtype=int), False))
 
     def _add_terms(self, b: int, terms: list[Any], parts: SplitModel, place: dict[int, int], assume: bool) -> None:
-        """Add the terms one by one where each is convex, which makes for the better tangents, else their sum."""
+        """Add the terms one by one where each is convex, for better tangents, else their sum."""
         proven = [is_convex(term, parts.sign) for term in terms]
         if not all(proven):
             proven = [is_convex(pyo.quicksum(terms), parts.sign)]
@@ -97,7 +97,7 @@ class Curves:
             self.curves.append(BlockCurve(b, function, np.array([place[id(v)] for v in free], dtype=int), True))
 
     def _convex(self, proven: bool | None, name: str, assume: bool) -> bool:
-        """Return whether to take it; note what is refused, or assumed."""
+        """Return whether it is convex, or assumed to be; record it otherwise."""
         if proven:
             return True
         if proven is None and assume:

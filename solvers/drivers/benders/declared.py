@@ -40,12 +40,12 @@ def structure_of(
     subproblem: Any = None,
     coupling: Any = None,
 ) -> Structure:
-    """Return the structure by which a model is taken apart; see the module's text.
+    """Return the structure by which a model is decomposed.
 
     Raises
     ------
     OptionError
-        If nothing tells what the master decides, or an option holds what it may not.
+        If the variables of the master are unknown, or an option holds a wrong variable.
     """
     model = read(model)
     told = facts_of(model.model)
@@ -100,7 +100,7 @@ def _by_parts(
 def _groups(blocks: Any, model: ModelReading) -> list[list[Any]]:
     """Return the data of declared blocks.
 
-    Raises OptionError: for what is no list of blocks, and for a variable of two of them.
+    Raises OptionError for anything but a list of blocks, and for a variable of two blocks.
     """
     if getattr(blocks, "ctype", None) is pyo.Block and blocks.is_indexed():  # one of Pyomo's for each
         blocks = list(blocks.values())
@@ -117,7 +117,7 @@ def _groups(blocks: Any, model: ModelReading) -> list[list[Any]]:
 
 
 def _inside(block: Any, model: ModelReading) -> list[Any]:
-    """Return the variables of a block as it is given: variables, or one of Pyomo's blocks that holds them."""
+    """Return the variables of a declared block: a list of variables, or a Pyomo block that holds them."""
     if getattr(block, "ctype", None) is pyo.Block:
         parts = block.values() if block.is_indexed() else [block]
         return [v for part in parts for v in part.component_data_objects(pyo.Var, descend_into=True)]
@@ -125,10 +125,7 @@ def _inside(block: Any, model: ModelReading) -> list[Any]:
 
 
 def _integers(model: ModelReading, who: str) -> list[Any]:
-    """Return the free integer variables in use.
-
-    Raises OptionError if there is none.
-    """
+    """Return the free integer variables of rows and objective. Raises OptionError if there is none."""
     found = {id(v): v for v in used_variables(model) if not v.is_continuous() and not v.fixed}
     if not found:
         raise OptionError(

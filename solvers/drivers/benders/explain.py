@@ -30,8 +30,8 @@ SHOWN = 6  # reasons, and blocks at either end of the table, that are printed
 class SplitPart:
     """A master or a block: the names of its variables and rows, and of its terms of the objective.
 
-    ``coupling``: a block's rows that hold the master's variables too; ``tied_to``: those. ``cuts``: what a block's cuts
-    come from.
+    ``coupling``: rows of a block with variables of the master; ``tied_to``: those variables. ``cuts``: the source of a
+    block's cuts.
     """
 
     variables: list[str] = field(default_factory=list)
@@ -44,10 +44,10 @@ class SplitPart:
 
 @dataclass(frozen=True)
 class ExplainedSplit:
-    """A model taken apart; printing it shows ``table`` and what is refused.
+    """A decomposed model; printing it shows ``table`` and the obstacles.
 
-    ``told_by``: what the split follows. ``refused``: why no Benders driver takes the model, in words; empty where one
-    does.
+    ``told_by``: the source of the decomposition. ``refused``: the reasons why no Benders driver solves the model, in
+    words; empty where one does.
     """
 
     model: str
@@ -63,7 +63,7 @@ class ExplainedSplit:
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for the master and each block: how many variables, rows and terms, and what its cuts come from."""
+        """A row for the master and each block: numbers of variables, rows and terms, and the source of the cuts."""
         parts = [self.master, *self.blocks]
         counts = [[len(p.variables), len(p.rows), len(p.coupling), len(p.terms), p.cuts or "-"] for p in parts]
         index = ["master", *(f"block {k}" for k in range(1, len(parts)))]
@@ -86,25 +86,25 @@ def explain_split(
     coupling: Any = None,
     assume_convex: bool = False,
 ) -> ExplainedSplit:
-    """Return how the Benders drivers would take a model apart, without solving anything.
+    """Return how the Benders drivers would decompose a model, without solving anything.
 
     Parameters
     ----------
     model : pyo.ConcreteModel
     complicating, blocks, subproblem, coupling, assume_convex
         As options of the drivers. Without them a Suffix ``stage`` on the model counts (0: the master, k: block k), then
-        what its builder says; else the integer variables are the master's, and the blocks the connected parts of the
-        rest.
+        the structure of its builder; else the integer variables are the master's, and the blocks the connected parts
+        of the rest.
 
     Returns
     -------
     ExplainedSplit
-        Master, blocks, couplings and what is refused; ``table`` counts what each part has.
+        Master, blocks, couplings and obstacles; ``table`` has the sizes of each part.
 
     Raises
     ------
     OptionError
-        If nothing tells what the master decides, or an option holds what it may not.
+        If the variables of the master are unknown, or an option holds a wrong variable.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def explain_split(
 
 
 def _blocks(parts: SplitModel) -> tuple[list[SubBlock], list[str]]:
-    """Return the blocks, of a builder's model the subproblem as a whole, and what is refused of them."""
+    """Return the blocks and their obstacles; the subproblem of a builder's model is one block."""
     structure = parts.structure
     if structure.built is not None:
         rows, coupling = parts.subproblem_rows, [*parts.coupling_rows, *parts.linking_rows]
@@ -166,7 +166,7 @@ def _refused(parts: SplitModel, blocks: list[SubBlock], assume_convex: bool) -> 
 
 
 def _mixed(parts: SplitModel) -> list[str]:
-    """Return what no decomposition can take, in words."""
+    """Return the rows and terms that prevent a decomposition, in words."""
     try:
         parts.check_separable(either(C.MIQCP))
     except Error as error:

@@ -41,7 +41,7 @@ FAR = 100.0  # the most slack that counts, of rows and bounds without another si
 
 @dataclass(frozen=True)
 class RelaxedOptimum:
-    """An optimum of the relaxed master: z, the groups' eta, and a proven bound."""
+    """An optimum of the relaxed master: z, eta of each group, and a proven bound."""
 
     point: np.ndarray
     eta: np.ndarray
@@ -49,7 +49,7 @@ class RelaxedOptimum:
 
 
 class RelaxedMaster:
-    """The linear program, over the master's variables (complicating ones first) and one eta a group."""
+    """The relaxed master: a linear program over its variables (complicating ones first) and one eta for each group."""
 
     def __init__(self, parts: SplitModel, groups: int, seed: int) -> None:
         self.rows = LinearRows.of(parts.master_rows, parts.master_variables, parts.master_terms, parts.sign).scaled()
@@ -65,7 +65,7 @@ class RelaxedMaster:
         self._matrix, self._sides, self._etas = [wide], [np.empty(0)], [np.empty(0, dtype=int)]
 
     def inside(self, time_limit: float | None = None) -> np.ndarray | None:
-        """Return a point of the rows and bounds with the largest slack to all of them; None where none was found."""
+        """Return a point with the largest slack to all rows and bounds; None where none was found."""
         rows, size = self.rows, self.size
         norm = np.sqrt(np.asarray((rows.matrix.multiply(rows.matrix)).sum(axis=1)).ravel())
         equal = rows.lower == rows.upper
@@ -113,7 +113,7 @@ class RelaxedMaster:
         self._etas.append(etas)
 
     def solve(self, time_limit: float | None) -> RelaxedOptimum | LpStatus:
-        """Solve; a status where there is no optimum."""
+        """Solve; return a status where there is no optimum."""
         answer = self._lp.solve(time_limit)
         if answer.status is not LpStatus.OPTIMAL:
             return answer.status
@@ -122,7 +122,7 @@ class RelaxedMaster:
         return RelaxedOptimum(point, answer.point[self.size :], self._proven(answer))
 
     def _proven(self, answer: LpAnswer) -> float:
-        """Return the Lagrangian bound of the multipliers; those of a group's cuts sum to 1, eta's column."""
+        """Return the Lagrangian bound of the multipliers, after scaling those of each group's cuts to sum 1."""
         rows, count = self.rows, len(self.rows.rows)
         self._matrix = [sparse.vstack(self._matrix, format="csr")]
         self._sides, self._etas = [np.concatenate(self._sides)], [np.concatenate(self._etas)]
@@ -145,7 +145,7 @@ class RelaxedMaster:
         return self._lp.rows - len(self.rows.rows)
 
     def binding(self) -> np.ndarray:
-        """Return for each cut, in the order in which they came, whether it binds at the last optimum."""
+        """Return for each cut, oldest first, whether it is binding at the last optimum."""
         if not self._solved:
             return np.ones(self.cuts, dtype=bool)
         return ~self._lp.slack_rows()[len(self.rows.rows) :]
@@ -161,7 +161,7 @@ PATIENCE, GAIN = 12, 1e-4  # rounds in which the bound must gain this share of i
 
 
 def grouping(cuts: str | int, count: int) -> sparse.csr_array:
-    """Return which blocks share a cut, csr (cuts, blocks): neighbours, in groups of one size."""
+    """Return which blocks share a cut, csr (cuts, blocks): neighbours, in groups of equal size."""
     most = {"multi": MOST, "single": 1}.get(str(cuts)) or int(cuts)
     groups = max(1, min(most, count))
     of = np.arange(count) * groups // max(count, 1)
@@ -169,7 +169,7 @@ def grouping(cuts: str | int, count: int) -> sparse.csr_array:
 
 
 class InOut:
-    """The phase, of a driver with blocks. ``centre``: z-in, once there is one with a value; ``asked``: how often."""
+    """In-out separation for a driver with blocks. ``centre``: z-in, once known; ``asked``: subproblems solved."""
 
     def __init__(self, driver: DecompositionDriver, master: Master, groups: sparse.csr_array) -> None:
         self.driver, self.master, self.groups, self.asked = driver, master, groups, 0
@@ -181,7 +181,7 @@ class InOut:
         self.integer = any(not v.is_continuous() and not v.fixed for v in variables)
 
     def run(self, tolerance: float) -> None:
-        """Run it, and give an integer master the cuts that bind at its end; ``driver.stop`` says why it ended."""
+        """Run, and add the cuts that bind at the end to an integer master; ``driver.stop`` is the reason it ended."""
         driver, lp = self.driver, self.lp
         asked, at_out = lp.inside(driver.clock.left), True  # a
         out: RelaxedOptimum | None = None
@@ -209,7 +209,7 @@ class InOut:
             self._hand_on()
 
     def _ask(self, point: np.ndarray, tolerance: float) -> BlockAnswer | None:
-        """Ask at a point; an integer master may have no solution where the subproblem has no end, and is asked then."""
+        """Solve the subproblem at a point; return None where it is unbounded and the master has integers."""
         self.asked += 1
         try:
             answer = self.driver.solve_subproblem(point[: self.lp.n], tolerance)
@@ -220,7 +220,7 @@ class InOut:
         return answer if isinstance(answer, BlockAnswer) else None
 
     def _take(self, asked: np.ndarray, answer: BlockAnswer, out: RelaxedOptimum | None) -> int:
-        """Take the cuts of a point that z-out violates (d); return how many."""
+        """Add the cuts of a point that z-out violates (d); return their number."""
         lp = self.lp
         if answer.value is None or answer.cuts is None:
             self._cuts.append(answer)
@@ -248,7 +248,7 @@ class InOut:
         return stale >= PATIENCE or self._value - best <= CLOSE * abs(self._value)
 
     def _hand_on(self) -> None:
-        """Give the integer master the cuts that bind."""
+        """Add the binding cuts to the integer master."""
         bind, at = self.lp.binding(), 0
         for cuts in self._cuts:
             if isinstance(cuts, BlockAnswer):

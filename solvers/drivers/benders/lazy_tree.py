@@ -26,11 +26,10 @@ HUGE = 1e20  # what solvers write for infinity
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is said of an integer point.
+    """The verdict on an integer point.
 
-    ``stop``: the tree must end here. ``row``: a row of the model that the point violates, or its values of other
-    variables: the point is not accepted. ``instead``: list of (variable, value): with these in place of the point's own
-    values it is a solution.
+    ``stop``: end the tree. ``row``: a row of the model that the point violates: it is not accepted. ``instead``: list
+    of (variable, value) that make the point a solution.
     """
 
     stop: bool
@@ -39,11 +38,11 @@ class Judgement:
 
 
 class LazyTree:
-    """Runs trees over one model.
+    """Runs branch-and-bound trees of a solver over one model.
 
     ``runner``: of a solver with lazy cuts. ``model``: pyo.ConcreteModel. ``candidate``: called with the tree's bound
-    when it has found an integer point, which is on the model; returns a ``Judgement``. ``progress``: called with the
-    tree's bound (-inf: none yet) and number of nodes many times a second; True ends the tree.
+    for each integer point, after its values are on the model; returns a ``Judgement``. ``progress``: called with the
+    tree's bound (-inf: none yet) and the number of nodes many times a second; True ends the tree.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class LazyTree:
         self._pressed = threading.Event()
 
     def run(self, time_limit: float | None) -> Answer:
-        """Run a tree to its end, or to where it is told to stop; what the callables raise comes through.
+        """Run a tree until it ends or a callable stops it; errors of the callables are raised.
 
         Raises LicenceError.
         """
@@ -87,7 +86,7 @@ class LazyTree:
         return answer
 
     def _far(self) -> bool:
-        """Return whether the point on the model is on a ray, which the solver may even call optimal."""
+        """Return whether the values on the model lie on a ray, which the solver may report as optimal."""
         return max((abs(v.value) for v in self._free), default=0.0) > HUGE
 
     def _stopped(self) -> bool:

@@ -34,12 +34,12 @@ MOST = 1e6  # of the master's units: cuts that say more are lowered, lest 1e-9 o
 
 
 class Master:
-    """The master as a model of its own: references to the user's rows and variables, ``eta``, and the cuts.
+    """The master as a separate model: references to the user's rows and variables, ``eta``, and the cuts.
 
-    ``model.eta`` bounds the subproblem's value from below; ``model.cuts`` grow. Where it has several blocks,
-    ``model.part`` bounds the value of each, or of groups of them, and ``eta`` their sum. Objective, ``eta``, ``part``
-    and the cuts on them are in units of ``unit``, a power of two: solvers hold rows to 1e-6 whatever their size, and
-    stop at absolute gaps.
+    ``model.eta`` is a lower bound of the subproblem's value; ``model.cuts`` grow. With several blocks ``model.part``
+    bounds the value of each block or group, and ``eta`` their sum. Objective, ``eta``, ``part`` and the cuts on them
+    are in units of ``unit``, a power of two, because solvers satisfy rows to an absolute 1e-6 and stop at absolute
+    gaps.
     """
 
     def __init__(self, parts: SplitModel, floor: float | None, groups: int = 1) -> None:
@@ -70,9 +70,9 @@ class Master:
             model.eta.fix(0.0)  # nothing bounds eta before the first cut
 
     def _well_scaled(self) -> list[Any]:
-        """Return the user's rows, in place of an ill-scaled one the same in other units.
+        """Return the user's rows, with ill-scaled rows in other units.
 
-        Raises ModelError, naming a row that has no units in which a solver can hold it.
+        Raises ModelError, with the name of a row that no units make solvable.
         """
         rows, model = list(self.parts.master_rows), self.model
         linear = [k for k, row in enumerate(rows) if row.body.polynomial_degree() in (0, 1)]
@@ -89,15 +89,15 @@ class Master:
         return rows
 
     def ill_scaled(self, objective: float, value: float, room: float = 1.0) -> bool:
-        """Return whether an objective, with this value of the subproblem in it, is out of the scale of tolerances.
+        """Return whether an objective, with this value of the subproblem, is too large or small for tolerances.
 
-        ``room`` widens what is in scale, for where another unit costs much.
+        ``room`` widens the accepted range, where another unit is expensive.
         """
         size = self._size(objective, value) / self.unit
         return size > 0.0 and not IN_SCALE[0] / room <= size <= IN_SCALE[1] * room
 
     def rescale(self, objective: float, value: float) -> None:
-        """Take units in which this objective is about 64; all cuts are written anew."""
+        """Choose units in which this objective is about 64, and write all cuts again."""
         model, self.unit = self.model, power_of_two(self._size(objective, value) / 64.0)
         model.eta.setlb(None if self._bound_below is None else self._bound_below / self.unit)
         model.objective.set_value(model.eta + self._cost / self.unit)
@@ -108,7 +108,7 @@ class Master:
             model.cuts[k + 1].set_value(self._row(cut, bounded))
 
     def _size(self, objective: float, value: float) -> float:
-        """Return what tolerances are to be small against, not below the rounding of terms that cancel, or of cuts."""
+        """Return the size that tolerances are relative to: at least the rounding error of terms and cuts."""
         steep = 0.0
         if self._floor is None:  # no cut can be lowered
             sizes = (np.abs(c.coefficients).max(initial=0.0) for c, bounded in self._added if bounded is not None)
@@ -116,9 +116,9 @@ class Master:
         return max(abs(objective), 1e-6 * abs(value), 1e-6 * steep)
 
     def proven(self, bound: float | None, *, of_point: bool = False) -> float | None:
-        """Return what a solver's bound proves of the objective: less what its tolerances can hide.
+        """Return the bound of the objective that a solver's bound proves, after subtracting its tolerances.
 
-        ``of_point``: the bound is the objective at the point now on the model, which has come by way of a printed file.
+        ``of_point``: the bound is the objective at the values on the model, which were read from a file.
         """
         if bound is None:
             return None
@@ -149,7 +149,7 @@ class Master:
 
     @property
     def bounded(self) -> bool:
-        """Whether the master's optimum bounds the model's."""
+        """Whether the master's optimum is a bound of the model's."""
         return self._has_floor
 
     def cost(self) -> float:
@@ -157,13 +157,13 @@ class Master:
         return float(pyo.value(self._cost))
 
     def clear_values(self) -> None:
-        """Take the values off the variables: one that no solver sees would keep what it had, allowed or not."""
+        """Clear the values of the variables: one that no solver sees would keep an old value."""
         for v in self.parts.master_variables:
             if not v.fixed:
                 v.set_value(None)
 
     def point(self) -> np.ndarray:
-        """Return the complicating variables' values, discrete ones rounded, and put the rounded ones on the model."""
+        """Return the values of the complicating variables, and round the discrete ones on the model."""
         give_values(self.parts.master_variables)
         for v in self.parts.master_variables:
             if not v.is_continuous() and not v.fixed:
@@ -188,7 +188,7 @@ class Master:
             self._add(cuts.single(g), model.part[g])
 
     def add_block_cuts(self, cuts: BlockCuts, which: np.ndarray | None = None) -> None:
-        """Add cuts on the values of groups of blocks, for those in ``which``, or those that are violated now."""
+        """Add cuts on the values of groups of blocks, for those in ``which`` or those that are violated."""
         if which is None and self.bounded:
             eta = self.levels()
             point = np.array([pyo.value(v) for v in self.point_variables], dtype=float)
@@ -204,9 +204,9 @@ class Master:
         return self.unit * np.array([pyo.value(v) for v in held], dtype=float)
 
     def add_feasibility_cut(self, cut: Cut) -> Any:
-        """Add ``0 >= constant + coefficients . x``: there the subproblem has a solution; return the row.
+        """Add ``0 >= constant + coefficients . x``, a condition of the subproblem's feasibility; return the row.
 
-        Where the point on the model is its own, it is made to forbid that beyond a solver's tolerance.
+        The row is scaled so that it excludes the point on the model by more than a solver's tolerance.
         """
         held = [v for v, c in zip(self.point_variables, cut.coefficients, strict=True) if c]
         if all(v.is_binary() and v.value is not None for v in held):
@@ -236,7 +236,7 @@ class Master:
 
 
 def with_linear_products(parts: SplitModel) -> SplitModel:
-    """Return the parts with linear rows and terms in the master where products with binaries were."""
+    """Return the parts with products of binaries in the master replaced by linear rows and terms."""
     rows, terms = parts.master_rows, parts.master_terms
     if all(is_linear(part) for part in (*(row.body for row in rows), *terms)):
         return parts
@@ -262,7 +262,7 @@ def with_linear_products(parts: SplitModel) -> SplitModel:
 
 
 class _Products:
-    """The products met so far: a variable and four rows each, on a model of their own."""
+    """The products replaced so far: a variable and four rows each, on a separate model."""
 
     def __init__(self) -> None:
         self.model = pyo.ConcreteModel(name="products")
@@ -271,7 +271,7 @@ class _Products:
         self.made: dict[tuple[int, int], Any] = {}
 
     def linear(self, expression: Any) -> Any:
-        """Return an expression with linear terms for its products; as it is where one of them has none."""
+        """Return an expression with linear terms in place of its products; unchanged where one cannot be replaced."""
         if is_linear(expression):
             return expression
         parts = generate_standard_repn(expression, compute_values=True, quadratic=True)
@@ -294,5 +294,5 @@ class _Products:
 
 
 def _is_written(x: Any, y: Any) -> bool:
-    """Return whether the product of two variables that are free can be written as linear rows."""
+    """Return whether the product of two free variables can be written as linear rows."""
     return x.is_binary() and all(abs(side) < float("inf") for side in bounds_of(y))

@@ -55,14 +55,14 @@ class BendersConfig(DecompositionConfig):
     Attributes
     ----------
     master_solver : str
-        Solver of the master MILP, one whose optima are such: highs, scip, gurobi, glpk; cbc is refused.
+        Solver of the master MILP with reliable bounds: highs, scip, gurobi, glpk; cbc is refused.
     master_options : mapping, optional
         Its own options.
     patience : int, optional
-        With ``validation``: stop after so many iterations without a lower error.
+        With ``validation``: stop after this number of iterations without a lower error.
     cuts : str or int
-        A point's cuts on a subproblem in blocks: "multi", one for each block, or for each of 200 groups of neighbours
-        where there are more; "single", one in all; or how many.
+        The number of cuts for a subproblem in blocks: "multi", one for each block, or for each of 200 groups of
+        neighbours where there are more; "single", one; or a number.
     """
 
     master_solver: str | SolverObject = "highs"
@@ -72,7 +72,7 @@ class BendersConfig(DecompositionConfig):
 
 
 class Benders(DecompositionDriver):
-    """Generalised Benders decomposition of a Pyomo model; ``master`` and ``subproblem`` are Pyomo models to look at."""
+    """Generalised Benders decomposition of a Pyomo model; ``master`` and ``subproblem`` are Pyomo models."""
 
     name = "benders"
     title = "models with declared complicating variables (generalised Benders, multi-tree)"
@@ -80,7 +80,7 @@ class Benders(DecompositionDriver):
     config: BendersConfig
 
     def prepare_master(self, floor: float | None) -> None:
-        """Build the master as a Pyomo model of its own, and a runner that keeps its solver alive."""
+        """Build the master as a Pyomo model, and a runner with a persistent solver."""
         c = self.config
         self._master = self._new_master(floor)
         spec = require_proofs(c.master_solver, C.MILP | needs(self._master.model)[0])
@@ -97,7 +97,7 @@ class Benders(DecompositionDriver):
         return Master(self.parts, floor, 1 if self.groups is None else self.groups.shape[0])
 
     def rescale(self, objective: float, value: float) -> None:
-        """Give the master units in which an objective is of the size that solvers' tolerances are made for."""
+        """Choose units of the master in which an objective suits the tolerances of solvers."""
         self._master.rescale(objective, value)
         self._master_runner = Runner(self._master_runner.spec, self._master_runner.options)
 
@@ -107,7 +107,7 @@ class Benders(DecompositionDriver):
         return self._master.model
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run the algorithm box; the numbers are its steps."""
+        """Run the algorithm; the numbers in comments are its steps."""
         self._begin()  # 0
         if self._relax():
             return self.stop, None
@@ -139,7 +139,7 @@ class Benders(DecompositionDriver):
         return self.stop, None
 
     def _begin(self) -> None:
-        """Take cuts at the structure's starting points."""
+        """Add cuts at the structure's starting points."""
         self._master.clear_values()
         self._stale, self._visited = 0, set[bytes]()
         self._centre: np.ndarray | None = None  # of the relaxed master
@@ -154,7 +154,7 @@ class Benders(DecompositionDriver):
         self._add(answer)
 
     def _without_point(self, proposal: Answer) -> tuple[StopReason, SolutionStatus | None]:
-        """Return what a master without a point means."""
+        """Return the end of the run where the master has no point."""
         if proposal.status is SolutionStatus.INFEASIBLE:
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE if self.best is None else None
         if proposal.stop_reason is not StopReason.TIME_LIMIT:
@@ -164,7 +164,7 @@ class Benders(DecompositionDriver):
     def _exhausted(
         self, point: np.ndarray, better: bool, proposal: Answer
     ) -> tuple[StopReason, SolutionStatus | None] | None:
-        """Return why another cut would lead nowhere, if so."""
+        """Return the end of the run where another cut cannot help, None where it can."""
         c, key = self.config, np.round(point, 9).tobytes()
         self._at_ease_in_vain = self._at_ease and key in self._visited
         self._stale = 0 if better else self._stale + 1
@@ -181,7 +181,7 @@ class Benders(DecompositionDriver):
         return None
 
     def _rescale_at(self, objective: float | None, answer: SubAnswer) -> None:
-        """Give the master units of a new incumbent, where those that it has are too far off."""
+        """Choose units of the master by a new incumbent, where the present ones are too large or small."""
         if objective is None or objective != self.best:
             return
         value = answer.value or 0.0
@@ -190,14 +190,14 @@ class Benders(DecompositionDriver):
             self._visited.clear()
 
     def proven(self, bound: float | None) -> float | None:
-        """Return what a solver's bound on the master proves; what the instance cannot tell from 0 stays so."""
+        """Return the bound that a solver's bound on the master proves; one within resolution of 0 is kept."""
         told = None if bound is None else self._master.unit * bound
         if told is not None and abs(told) <= self.resolution:
             return told
         return self._master.proven(bound, of_point=self._master_runner.spec.proves_optimum)
 
     def _bound_master(self) -> tuple[StopReason, SolutionStatus | None] | None:
-        """Give the master what bounds it; where that cannot be, why the run ends."""
+        """Bound the master from below; return the end of the run where that fails."""
         if self.master.component("floor") is None:
             found = self.find_floor()
             if found.status is SolutionStatus.INFEASIBLE:
@@ -216,7 +216,7 @@ class Benders(DecompositionDriver):
             return self._master_runner.solve(self.master, time_limit=self.clock.left, integer=True)
 
     def _ease(self) -> bool:
-        """Let a master whose cuts still say little end early; return whether it may."""
+        """Relax the gap of the master while its cuts are weak; return whether it is relaxed."""
         runner, best, bound = self._master_runner, self.best, self.bound
         gap = self._exact.gap or 0.0
         if self._centre is not None and not self._at_ease_in_vain:
@@ -229,7 +229,7 @@ class Benders(DecompositionDriver):
         return self.solve_subproblem(point, min(1e-7, max(1e-10, self.config.gap / 10)))
 
     def _relax(self) -> bool:
-        """Solve the relaxed master, of a subproblem in blocks; return whether the run has ended."""
+        """Solve the relaxed master by in-out separation, for blocks; return whether the run has ended."""
         if self.groups is None or self._any_point or not self._master.linear:
             return False
         phase = InOut(self, self._master, self.groups)
@@ -238,7 +238,7 @@ class Benders(DecompositionDriver):
         return self.stop is not StopReason.CONVERGED or (not phase.integer and self.closed(self.config.gap))
 
     def _add_halfway(self, point: np.ndarray) -> None:
-        """Add the cuts half-way to the centre of the relaxed master that the master's optimum violates."""
+        """Add violated cuts at the point half-way between the master's optimum and the centre of the relaxed master."""
         if self._centre is None or self.stopped() is not None:
             return
         answer = self._answer(0.5 * (point + self._centre[: len(point)]))
@@ -259,11 +259,11 @@ class Benders(DecompositionDriver):
         add(answer.cut)
 
     def _keep(self, objective: float | None, answer: SubAnswer) -> bool:
-        """Keep the point if it is the best so far, by objective or by validation error; say whether it is."""
+        """Keep the point if it is the best so far, by objective or validation error; return whether it is."""
         if objective is None:
             return False
         return self.offer(objective, self.parts.master_variables, answer.load, self.score_of(answer))
 
     def why_infeasible(self) -> str:
-        """Name the rows that clash."""
+        """Return rows that have no solution together, in words."""
         return clashing_rows(self.parts.master_rows, self.parts.master_variables, self._master_runner)

@@ -38,16 +38,16 @@ CONVEX = ("highs", "clarabel")  # in this order, where the subproblem's own solv
 
 
 class Endless(SolverError):
-    """A problem inside is unbounded, and so is the model, if it has a solution at all."""
+    """A problem inside is unbounded: the model is unbounded or infeasible."""
 
 
 class EndlessSubproblem(Endless):
-    """The subproblem is, at one point."""
+    """The subproblem is unbounded at one point."""
 
 
 @dataclass(frozen=True)
 class WholeRelaxation:
-    """OPTIMAL with a floor under the objective and the complicating variables there; INFEASIBLE; or NO_SOLUTION."""
+    """The relaxation's status: OPTIMAL with a lower bound and the complicating variables, INFEASIBLE or NO_SOLUTION."""
 
     status: SolutionStatus
     floor: float = -np.inf
@@ -87,13 +87,13 @@ def relax_whole(parts: SplitModel, runner: Runner, time_limit: float | None) -> 
 
 
 def why_unbounded(variables: list[Any]) -> str:
-    """Return the message where nothing bounds the master."""
+    """Return the message for an unbounded master."""
     free = ", ".join([v.name for v in variables if not v.fixed and None in v.bounds][:3]) or "its variables"
     return f"The master is unbounded: give bounds to {free}, or solve the whole model by name with {either(C.MIQCP)}."
 
 
 def _floor(parts: SplitModel, model: pyo.ConcreteModel) -> WholeRelaxation:
-    """Return what the relaxation's optimum, now on the model, says."""
+    """Return the bound and the point of the relaxation's optimum, whose values are on the model."""
     give_values([*model.copy.values(), *model.inside.values()])
     value = float(pyo.value(model.objective))
     n = len(parts.structure.complicating)

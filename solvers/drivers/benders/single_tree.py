@@ -52,12 +52,12 @@ ROOM = 100.0  # of the units in which a tree goes on: another begins anew
 
 @dataclass
 class SingleTreeConfig(BendersConfig):
-    """Options of ``single-tree``: those of ``benders``; ``iteration_limit`` counts points asked, the starts aside.
+    """Options of ``single-tree``: those of ``benders``; ``iteration_limit`` counts evaluated points.
 
     Attributes
     ----------
     master_solver : str
-        Solver of the tree; it must take lazy constraints.
+        Solver of the tree; it must support lazy constraints.
     """
 
     master_solver: str | SolverObject = "gurobi"
@@ -92,7 +92,7 @@ class SingleTree(Benders):
         self._calls = self._stale = 0
 
     def rescale(self, objective: float, value: float) -> None:
-        """Give the master other units, and a tree that begins with them."""
+        """Choose other units of the master, and start a new tree."""
         super().rescale(objective, value)
         self._lazy = LazyTree(self._master_runner, self._master.model, self._candidate, self._progress)
 
@@ -100,7 +100,7 @@ class SingleTree(Benders):
         return self.best is not None and self._master.ill_scaled(self.best, self._value, room)
 
     def run(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run the algorithm box; the numbers are its steps."""
+        """Run the algorithm; the numbers in comments are its steps."""
         self._begin()  # 0
         if self._relax():
             return self.stop, None
@@ -133,7 +133,7 @@ class SingleTree(Benders):
         self._row(point, answer)
 
     def _rescale_beyond(self, room: float = 1.0) -> bool:
-        """Give the master other units where these are off by more than ``room``; return whether they were."""
+        """Choose other units of the master where these are off by more than ``room``; return whether they were."""
         off = self._ill_scaled(room)
         if off:
             self.rescale(self.best or 0.0, self._value)
@@ -155,7 +155,7 @@ class SingleTree(Benders):
         return answer
 
     def _progress(self, bound: float, nodes: float) -> bool:
-        """Take the tree's bound; return whether to stop."""
+        """Use the tree's bound; return whether to stop."""
         if self._bounded:
             self.raise_bound(self.proven(bound))
         if nodes >= self._nodes + NODES:
@@ -165,7 +165,7 @@ class SingleTree(Benders):
         return self._stop is not None
 
     def _candidate(self, bound: float) -> Judgement:
-        """Judge the point that the tree has found."""
+        """Return the verdict on an integer point of the tree."""
         if self._progress(bound, 0.0):
             return Judgement(stop=True)
         before = self.best
@@ -182,7 +182,7 @@ class SingleTree(Benders):
         return Judgement(self._stop is not None, row, instead)
 
     def _visit(self) -> tuple[Any, float | None]:
-        """Ask at the master's point; return the cut that it violates, if it does, and the subproblem's value."""
+        """Solve the subproblem at the master's point; return a violated cut, if any, and the value."""
         c, eta = self.config, self._master.unit * self.master.eta.value
         point, cost = self._master.point(), self._master.cost()
         key = _key(point)
@@ -213,7 +213,7 @@ class SingleTree(Benders):
         return row, answer.value
 
     def _row(self, point: np.ndarray, answer: SubAnswer) -> Any:
-        """Return the cut of a point as a row of the master, which gets it once."""
+        """Return the cut of a point as a row of the master, without duplicates."""
         key = _key(point)
         if key not in self._rows:
             assert answer.cut is not None

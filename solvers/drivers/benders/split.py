@@ -46,14 +46,14 @@ from solvers.reading import ModelReading, read
 
 @dataclass
 class SplitModel:
-    """A model in two parts, and how its subproblem differs from what the builder made.
+    """A model in two parts, with the edits of its subproblem.
 
-    ``sign`` is -1 for a model that maximises: both parts then minimise the negative. ``edits`` names what changed in
-    the subproblem, ``coupling_edits`` those of them that change how the complicating variables act on it; where these
-    are rows, terms and narrower bounds that were added, and nothing else, it is ``restricted``. ``linking_rows`` are
-    linear rows of the user's own on both parts of a structure with switches. ``mixed`` names rows and terms that hold
-    both kinds of variables, and may not. ``taken``: the structure's oracle takes the edits. ``structure`` is the
-    model's, with what it has adopted.
+    ``sign`` is -1 for a model that maximises: both parts then minimise the negative. ``edits`` are the changes of the
+    subproblem since it was built, in words, and ``coupling_edits`` those of the coupling. It is ``restricted`` where
+    only rows, terms and narrower bounds were added. ``linking_rows`` are linear rows of the user on both parts of a
+    structure with switches. ``mixed`` are rows and terms that hold both kinds of variables without being declared.
+    ``taken``: whether the structure's oracle handles the edits. ``structure``: that of the model, with adopted
+    variables.
     """
 
     structure: Structure
@@ -75,14 +75,11 @@ class SplitModel:
 
     @property
     def as_built(self) -> bool:
-        """Whether the subproblem is exactly what the builder made."""
+        """Whether the subproblem is unchanged since it was built."""
         return self.structure.built is not None and not self.edits and not self.mixed
 
     def check_facts(self) -> None:
-        """Refuse edits of a model where a fact that holds only as built is in use, and no oracle vouches for them.
-
-        Raises ModelError.
-        """
+        """Raise ModelError for edits that invalidate a fact in use, unless an oracle handles them."""
         edits, fact = [*self.edits, *self.mixed], self.structure.only_as_built
         if fact and edits and not self.taken:
             raise ModelError(
@@ -97,9 +94,9 @@ class SplitModel:
         return self.held[id(part)]
 
     def check_separable(self, solvers: str) -> None:
-        """Refuse what no decomposition can take: mixed rows and terms, relaxed switches.
+        """Raise ModelError for mixed rows and terms and for relaxed switches, which prevent a decomposition.
 
-        Raises ModelError, naming the first of them and the solvers that can solve the whole model.
+        The message names the first of them, and the solvers for the whole model.
         """
         if self.mixed:
             names = ", ".join({v.parent_component().name: None for v in self.structure.variables()})
@@ -117,7 +114,7 @@ class SplitModel:
 
 
 def is_declared(structure: Structure, component: Any) -> bool:
-    """Return whether a component is of the coupling that a builder declared, or holds disjuncts of its disjunctions."""
+    """Return whether a component belongs to the coupling that a builder declared, or holds its disjuncts."""
     coupling = structure.coupling or () if structure.built is not None else ()
     choices = [choice for c in coupling if c.ctype is Disjunction for choice in c.values()]
     own = {*map(id, coupling), *(id(d.parent_component()) for choice in choices for d in choice.disjuncts)}
@@ -224,7 +221,7 @@ def split(model: Any, structure: Structure) -> SplitModel:
 
 
 def _edits(built: AsBuilt, alive: set[int]) -> Iterator[str]:
-    """Yield, in words, what of the builder's subproblem is gone or changed, the coupling aside."""
+    """Yield the removed and changed parts of the builder's subproblem, in words, without the coupling."""
     for row in built.rows:
         if id(row) not in alive:
             yield f'row "{row.name}" (changed, deactivated, deleted or replaced)'
@@ -233,7 +230,7 @@ def _edits(built: AsBuilt, alive: set[int]) -> Iterator[str]:
 
 
 def _coupling_edits(built: AsBuilt, choices: list[Any], alive: set[int]) -> Iterator[str]:
-    """Yield, in words, what of the builder's coupling is gone or changed, or has joined it inside a disjunct."""
+    """Yield the removed and changed parts of the builder's coupling, and rows added to its disjuncts, in words."""
     own = set(map(id, built.rows))
     for choice in choices:
         switched_off = not choice.active and choice.algebraic_constraint is None
@@ -256,7 +253,7 @@ def _coupling_edits(built: AsBuilt, choices: list[Any], alive: set[int]) -> Iter
 
 
 def _set_edits(model: ModelReading, structure: Structure) -> Iterator[str]:
-    """Yield, in words, what of the coupling's ordered sets is gone, changed or new."""
+    """Yield the removed, changed and new ordered sets of the coupling, in words."""
     built = structure.built_coupling
     if built is None or not any(c.ctype is pyo.SOSConstraint for c in structure.coupling or ()):
         return
@@ -267,7 +264,7 @@ def _set_edits(model: ModelReading, structure: Structure) -> Iterator[str]:
 
 
 def _written(choice: Any) -> list[Any]:
-    """Return the rows that a transformation has written for a disjunction, its exclusive-or row aside."""
+    """Return the rows that a transformation has written for a disjunction, without its exclusive-or row."""
     blocks = [d.transformation_block for d in choice.disjuncts if choice.algebraic_constraint is not None]
     return [row for b in blocks if b is not None for row in b.component_data_objects(pyo.Constraint)]
 
@@ -283,7 +280,7 @@ def _links(choices: list[Any]) -> Any:
 
 
 def floor_of(parts: SplitModel) -> float | None:
-    """Return a bound below the subproblem's value at every point; None where none is known."""
+    """Return a lower bound of the subproblem's value at every point; None where none is known."""
     floor, terms = parts.structure.floor, parts.subproblem_terms
     if floor is None:
         return None
@@ -294,7 +291,7 @@ def floor_of(parts: SplitModel) -> float | None:
 
 
 def _least(terms: list[Any], sign: float) -> float:
-    """Return the least that a sum of terms can be by the bounds of its variables, -inf where these do not say."""
+    """Return the least value of a sum of terms within the bounds of its variables."""
     total = 0.0
     for term in terms:
         try:
@@ -306,9 +303,9 @@ def _least(terms: list[Any], sign: float) -> float:
 
 
 def widened(structure: Structure, held: Iterable[Sequence[Any]]) -> Structure:
-    """Return the structure with what the user's rows and terms add to it; itself where that is nothing.
+    """Return the structure with the variables that the user's rows and terms add to it.
 
-    ``held``: the variables of each row and term that the builder has not made.
+    ``held``: the variables of each row and term of the user.
     """
     inside = {id(v) for v in structure.variables()}
     outside = {id(v) for v in structure.complicating}
@@ -337,7 +334,7 @@ def widened(structure: Structure, held: Iterable[Sequence[Any]]) -> Structure:
 
 
 def adapted(parts: SplitModel) -> tuple[SplitModel, str]:
-    """Return the parts with an oracle that takes the edits, or the parts as they are and why there is none."""
+    """Return the parts with an oracle that handles the edits, or unchanged with the reason why there is none."""
     structure = parts.structure
     if structure.adapt is None or parts.as_built:
         return parts, ""
@@ -351,7 +348,7 @@ def adapted(parts: SplitModel) -> tuple[SplitModel, str]:
 
 
 def _read(parts: SplitModel) -> EditedSub:
-    """Return the subproblem in numbers. Raises Inexpressible."""
+    """Return the subproblem as arrays. Raises Inexpressible."""
     structure = parts.structure
     assert structure.built is not None
     for edit in [*parts.coupling_edits, *parts.mixed]:
@@ -373,7 +370,7 @@ def _read(parts: SplitModel) -> EditedSub:
 
 
 def _cost(terms: Iterable[Any], variables: list[Any], sign: float) -> Curve:
-    """Return what is minimised as a quadratic over the variables, a fixed one with its column too."""
+    """Return the objective as a quadratic over the variables, including fixed ones."""
     fixed = [v for v in variables if v.fixed]
     values = [v.value for v in fixed]
     for v in fixed:

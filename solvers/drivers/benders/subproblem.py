@@ -33,7 +33,7 @@ from solvers.result import SolutionStatus, StopReason
 
 
 def integers(variables: Iterable[Any]) -> Iterator[str]:
-    """Yield a message for each integer variable of a subproblem: its multipliers bound the relaxation only."""
+    """Yield a message for each integer variable of a subproblem: multipliers bound only its relaxation."""
     for v in variables:
         if not v.is_continuous() and not v.fixed:
             yield (
@@ -43,7 +43,7 @@ def integers(variables: Iterable[Any]) -> Iterator[str]:
 
 
 def refusals(parts: SplitModel, blocks: list[SubBlock], curves: Curves | None) -> Iterator[str]:
-    """Yield what no cut is known for, each with its name and what to do instead."""
+    """Yield the rows and terms without a known cut, each with its name and an alternative."""
     for block in blocks:
         yield from integers(block.variables)
     if curves is not None:  # None: a subproblem with switches
@@ -51,13 +51,13 @@ def refusals(parts: SplitModel, blocks: list[SubBlock], curves: Curves | None) -
 
 
 class Subproblem(Protocol):
-    """What a driver asks of a subproblem."""
+    """The interface between a driver and a subproblem."""
 
     model: pyo.ConcreteModel | None
     fractional: bool  # whether it answers at fractional points too
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer | None:
-        """Answer at a point; None when the time ran out before."""
+        """Solve at a point; return None when time is up."""
         ...
 
 
@@ -72,12 +72,12 @@ class OracleSubproblem:
         self._oracle = parts.structure.oracle
 
     def solve(self, point: np.ndarray, tolerance: float, time_limit: float | None) -> SubAnswer | None:
-        """Answer at a point of shape (n,)."""
+        """Solve at a point of shape (n,)."""
         return self._oracle.solve(point, tolerance, time_limit)
 
 
 class Declarative:
-    """What both declarative subproblems share: a model of references, solved by name."""
+    """Base of the declarative subproblems: a model of references, solved by a named solver."""
 
     def __init__(self, parts: SplitModel, runner: Runner) -> None:
         self.parts, self.runner = parts, runner

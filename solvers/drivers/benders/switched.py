@@ -48,7 +48,7 @@ APART = 1e-7  # what linear rows are missed by, in sum, where they surely have n
 
 @dataclass(frozen=True)
 class _Read:
-    """The subproblem in numbers: the linear rows with both parts' columns, and what is curved, in its own rows' order.
+    """The subproblem as arrays: linear rows with the columns of both parts, and curved rows in their order.
 
     ``links``: B, None where no row holds both parts. ``curves``: (curved row, function, sign of its multiplier).
     """
@@ -60,7 +60,7 @@ class _Read:
 
 
 class SwitchedSubproblem(Declarative):
-    """The subproblem of a structure with switches; see the module's text."""
+    """The subproblem of a structure with switches."""
 
     fractional = False
 
@@ -86,7 +86,7 @@ class SwitchedSubproblem(Declarative):
         self._at = np.zeros(0)  # the last point
 
     def check_cut(self) -> None:
-        """Read the rows and terms, and refuse those that no cut covers. Raises ModelError."""
+        """Read the rows and terms. Raises ModelError for those without a known cut."""
         parts = self.parts
         straight = [row for row in parts.subproblem_rows if is_linear(row.body)]
         curved = [row for row in parts.subproblem_rows if not is_linear(row.body)]
@@ -132,7 +132,7 @@ class SwitchedSubproblem(Declarative):
         return SubAnswer(answer.value, min(answer.value, cut.at(point)), cut, answer.load, answer.values)
 
     def _finite(self, cut: Cut, point: np.ndarray) -> Cut:
-        """Return the cut with coefficients that put it at the floor in place of infinite ones."""
+        """Return the cut with infinite coefficients replaced by finite ones that reach the floor."""
         endless = ~np.isfinite(cut.coefficients)
         if not endless.any():
             return cut
@@ -150,7 +150,7 @@ class SwitchedSubproblem(Declarative):
         return next((f'"{v.name}"' for b, v in self.parts.structure.switches if b is binary), f'"{binary.name}"')
 
     def _top(self, cut: Cut) -> float:
-        """Return the most that a cut says within the bounds of the complicating variables, infinite parts aside."""
+        """Return the largest value of a cut within the bounds of the complicating variables, without infinite parts."""
         c = np.where(np.isfinite(cut.coefficients), cut.coefficients, 0.0)
         bounds = [(v.value, v.value) if v.fixed else v.bounds for v in self.parts.structure.complicating]
         low = np.array([-np.inf if lo is None else lo for lo, _ in bounds])
@@ -159,7 +159,7 @@ class SwitchedSubproblem(Declarative):
         return cut.constant + float(c @ end)
 
     def evaluate(self, point: np.ndarray, time_limit: float | None, duals: Sequence[Any] = ()) -> SubAnswer | None:
-        """Return the value at a binary point, and the multipliers asked for as ``values``, but no cut."""
+        """Return the value at a binary point and the multipliers of ``values``, without a cut."""
         structure, nothing = self.parts.structure, lambda: None
         index = {id(v): k for k, v in enumerate(structure.complicating)}
         off = [(v, index[id(binary)]) for binary, v in structure.switches if point[index[id(binary)]] < 0.5]
@@ -187,7 +187,7 @@ class SwitchedSubproblem(Declarative):
         return SubAnswer(None, np.inf, self._apart(point), nothing)  # here the bounds are those of the model again
 
     def _in_units(self, time_limit: float | None, rows: list[Any]) -> Answer:
-        """Solve in the units of the structure's change of variables: in others a column may be below tolerances."""
+        """Solve in the units of the structure's change of variables, so that no column is below the tolerances."""
         change = self.parts.structure.change
         if change is None:
             return self.runner.solve(self.model, time_limit=time_limit, duals=rows)
@@ -198,7 +198,7 @@ class SwitchedSubproblem(Declarative):
         return replace(answer, bound=view.bound_of(answer.bound), duals=view.duals_of(rows, answer.duals))
 
     def _mend(self) -> None:
-        """Put the point on its rows where the builder knows how: what it misses by tolerances, its value misses too."""
+        """Repair the point to satisfy its rows exactly, where the builder supports it."""
         certificate = self.parts.structure.certificate
         if certificate is None:
             return
@@ -208,7 +208,7 @@ class SwitchedSubproblem(Declarative):
         put_back(others)
 
     def _has_trivial_point(self) -> bool:
-        """Return whether the builder's trivial point satisfies the subproblem, whatever a solver says."""
+        """Return whether the builder's trivial point satisfies the subproblem."""
         certificate, before = self.parts.structure.certificate, self._values()
         if certificate is None:
             return False
@@ -226,7 +226,7 @@ class SwitchedSubproblem(Declarative):
         return [(v, v.value) for v in self._whole.component_data_objects(pyo.Var, descend_into=INSIDE)]
 
     def _apart(self, point: np.ndarray) -> Cut:
-        """Return a cut that holds wherever the subproblem has a point, and not here."""
+        """Return a feasibility cut: valid where the subproblem is feasible, and violated here."""
         if not self.parts.linking_rows:  # the choice and every smaller one: they fix even more variables at 0
             return Cut(1.0, np.where(point < 0.5, -1.0, 0.0))
         cut = self._by_linear_rows(point)
@@ -238,7 +238,7 @@ class SwitchedSubproblem(Declarative):
         return cut or Cut(1.0 - float(np.sum(point > 0.5)), np.where(point > 0.5, 1.0, -1.0))
 
     def _by_linear_rows(self, point: np.ndarray) -> Cut | None:
-        """Return the cut of the module's text; None where the linear rows alone have a point."""
+        """Return the feasibility cut of the linear rows (module docstring); None where they are feasible alone."""
         if self._known is None:
             self.check_cut()
         known, structure = self._known, self.parts.structure

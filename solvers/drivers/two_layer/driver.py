@@ -193,7 +193,7 @@ class TwoLayer(Driver):
         return 0.0  # neither part is below
 
     def _run(self) -> tuple[StopReason, SolutionStatus | None]:
-        """Run; the numbers are the steps of the algorithm box."""
+        """Run the algorithm; the numbers in comments are its steps."""
         work = self.work
         if not self._began():  # 0
             return StopReason.CONVERGED, SolutionStatus.INFEASIBLE
